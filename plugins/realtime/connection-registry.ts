@@ -5,30 +5,30 @@ import { newId } from '../../src/contract/core/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { Connection } from './connection.ts';
+import { RealtimeConnection } from './connection.ts';
 import { type RealtimeMetrics, realtimeMetrics } from './metrics.ts';
-import { dialectOfUpgrade } from './protocol/dialect.ts';
+import { upgradeDialect } from './protocol/dialect.ts';
 import { initialSession } from './session/session.ts';
 import type { Rules } from './state/realtime-machine.ts';
 
-export interface ConnectionsParts
+export interface ConnectionRegistryDeps
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
-  /** Connections of one organization that may be open at once. */
+  /** ConnectionRegistry of one organization that may be open at once. */
   readonly perOrganization: number;
   readonly rules: Rules;
 }
 
-export class Connections {
-  readonly #parts: ConnectionsParts;
+export class ConnectionRegistry {
+  readonly #deps: ConnectionRegistryDeps;
   readonly #metrics: RealtimeMetrics;
-  readonly #open: OpenConnections<Connection>;
+  readonly #open: OpenConnections<RealtimeConnection>;
 
-  constructor(parts: ConnectionsParts) {
-    this.#parts = parts;
-    this.#open = new OpenConnections('realtime connections', parts.perOrganization);
-    this.#metrics = realtimeMetrics(parts.metrics);
-    parts.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.count);
+  constructor(deps: ConnectionRegistryDeps) {
+    this.#deps = deps;
+    this.#open = new OpenConnections('realtime connections', deps.perOrganization);
+    this.#metrics = realtimeMetrics(deps.metrics);
+    deps.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.count);
   }
 
   /**
@@ -36,17 +36,17 @@ export class Connections {
    * @throws ServiceError `rate_limited` when the organization has too many open, `invalid_request` for an unknown
    *   value of `events`.
    */
-  open(caller: Caller, query: URLSearchParams, headers: Headers): Connection {
-    const { rules } = this.#parts;
-    const { dialect, fixed } = dialectOfUpgrade(query, headers);
+  open(caller: Caller, query: URLSearchParams, headers: Headers): RealtimeConnection {
+    const { rules } = this.#deps;
+    const { dialect, fixed } = upgradeDialect(query, headers);
     return this.#open.openConnection(
       caller,
       (released) =>
-        new Connection({
-          ...this.#parts,
+        new RealtimeConnection({
+          ...this.#deps,
           metrics: this.#metrics,
           caller,
-          beginning: {
+          initialState: {
             session: initialSession(newId('session'), rules, query),
             dialect,
             dialectFixed: fixed,

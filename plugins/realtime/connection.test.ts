@@ -11,8 +11,8 @@ import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import type { Connection } from './connection.ts';
-import { Connections } from './connection-registry.ts';
+import type { RealtimeConnection } from './connection.ts';
+import { ConnectionRegistry } from './connection-registry.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
@@ -20,9 +20,9 @@ const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 class FakeSocket implements Socket {
   readonly sent: { readonly type: string }[] = [];
   closedWith: number | undefined;
-  readonly #owner: Connection;
+  readonly #owner: RealtimeConnection;
 
-  constructor(owner: Connection) {
+  constructor(owner: RealtimeConnection) {
     this.#owner = owner;
   }
 
@@ -51,7 +51,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
   const tts = new FakeTtsEngine();
   const vad = new FakeVadEngine();
   const log = new RecordingLogger();
-  const connections = new Connections({
+  const connections = new ConnectionRegistry({
     stt: { ids: ['svc-stt'], get: () => stt },
     tts: { ids: ['svc-tts'], get: () => tts },
     vad,

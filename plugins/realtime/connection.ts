@@ -14,105 +14,105 @@ import {
   TurnTranscriptions,
 } from '../../src/listen/turn-transcriptions.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { FrameInbox } from './frame-queue.ts';
-import { ConnectionTiming, type RealtimeMetrics } from './metrics.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { ConnectionMetrics, type RealtimeMetrics } from './metrics.ts';
 import { decodeBase64 } from './protocol/base64.ts';
 import type { ClientEvent, ParsedFrame } from './protocol/client-events.ts';
-import { failureOf, invalidEvent, type Refusal } from './protocol/errors.ts';
+import { invalidEvent, type ProtocolError, toWireError } from './protocol/errors.ts';
 import type { WireEvent } from './protocol/server-events.ts';
-import { Speaking } from './response-audio.ts';
-import type { Session, VoiceAnswer } from './session/session.ts';
+import { ResponseAudio } from './response-audio.ts';
+import type { Session, VoiceLookupResult } from './session/session.ts';
 import {
-  type Beginning,
   type Effect,
   type Event,
+  type InitialState,
   initial,
   next,
   type Rules,
   type State,
 } from './state/realtime-machine.ts';
-import { MAX_WAITING, mayCommit, type TranscriptionFact } from './state/transcription-machine.ts';
+import { canCommit, MAX_PENDING_TURNS, type TranscriptionEvent } from './state/transcription-machine.ts';
 
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
 export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
 
-export interface ConnectionParts
+export interface ConnectionDeps
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly rules: Rules;
-  readonly beginning: Beginning;
+  readonly initialState: InitialState;
   readonly metrics: RealtimeMetrics;
   /** Called once, when nothing of the connection runs any more. */
-  readonly released: (connection: Connection) => void;
+  readonly released: (connection: RealtimeConnection) => void;
 }
 
 type Append = ClientEvent & { readonly type: 'input_audio_buffer.append' };
 
-export class Connection implements SocketListener {
-  readonly #parts: ConnectionParts;
+export class RealtimeConnection implements SocketListener {
+  readonly #deps: ConnectionDeps;
   #socket: Socket | undefined;
   #state: State;
   /** Events that came up while another one was dealt with. */
   readonly #events: Event[] = [];
   #isStepping = false;
 
-  readonly #inbox: FrameInbox;
-  readonly #listener: TurnSegmenter;
+  readonly #frames: FrameQueue;
+  readonly #segmenter: TurnSegmenter;
   readonly #transcriptions: TurnTranscriptions;
-  readonly #speaking: Speaking;
-  readonly #timing: ConnectionTiming;
+  readonly #responseAudio: ResponseAudio;
+  readonly #connectionMetrics: ConnectionMetrics;
   /** Turns whose transcription has not ended. */
-  readonly #turns = new Map<string, { readonly turn: Turn; readonly ask: TranscriptionParams }>();
-  #isDeaf = false;
-  #isFaulty = false;
+  readonly #turns = new Map<string, { readonly turn: Turn; readonly params: TranscriptionParams }>();
+  #isInputStopped = false;
+  #hasFailed = false;
 
-  constructor(parts: ConnectionParts) {
-    this.#parts = parts;
-    this.#state = initial(parts.beginning);
-    this.#timing = new ConnectionTiming(parts.metrics, parts.clock);
-    const { session } = parts.beginning;
-    this.#inbox = new FrameInbox({
-      lookUp: (voiceId) => this.#lookUp(voiceId),
+  constructor(deps: ConnectionDeps) {
+    this.#deps = deps;
+    this.#state = initial(deps.initialState);
+    this.#connectionMetrics = new ConnectionMetrics(deps.metrics, deps.clock);
+    const { session } = deps.initialState;
+    this.#frames = new FrameQueue({
+      lookUpVoice: (voiceId) => this.#lookUpVoice(voiceId),
       deliver: (frame, voice) => this.#deliver(frame, voice),
     });
-    this.#listener = new TurnSegmenter({
-      vad: parts.vad,
+    this.#segmenter = new TurnSegmenter({
+      vad: deps.vad,
       maxBufferedBytes: MAX_BUFFERED_BYTES,
-      report: (event) => this.#happened({ kind: 'heard', event }),
+      report: (event) => this.#dispatch({ kind: 'segmented', event }),
     });
-    this.#listener.configure(session.inputFormat, session.turnDetection);
+    this.#segmenter.configure(session.inputFormat, session.turnDetection);
     this.#transcriptions = new TurnTranscriptions({
-      ...parts,
-      report: (fact) => {
-        if (fact.kind !== 'delta') this.#turns.delete(fact.itemId);
-        this.#happened({ kind: 'transcribed', fact: onWire(fact) });
+      ...deps,
+      report: (event) => {
+        if (event.kind !== 'delta') this.#turns.delete(event.itemId);
+        this.#dispatch({ kind: 'transcribed', event: toWireEvent(event) });
       },
     });
-    this.#speaking = new Speaking({
-      ...parts,
+    this.#responseAudio = new ResponseAudio({
+      ...deps,
       flow: { ready: async (signal) => this.#socket?.ready(signal) },
-      report: (fact) => this.#happened({ kind: 'spoken', fact }),
+      report: (event) => this.#dispatch({ kind: 'synthesized', event }),
     });
   }
 
   opened(socket: Socket): void {
     this.#socket = socket;
-    this.#happened({ kind: 'opened' });
+    this.#dispatch({ kind: 'opened' });
   }
 
   received(frame: string | Uint8Array): void {
-    this.#inbox.take(frame);
+    this.#frames.enqueue(frame);
   }
 
   closed(): void {
     this.#socket = undefined;
-    this.#happened({ kind: 'socket_closed' });
+    this.#dispatch({ kind: 'socket_closed' });
   }
 
   /** Ends what is under way, begins nothing new, and closes. */
   drain(): void {
-    this.#happened({ kind: 'drain_ordered' });
+    this.#dispatch({ kind: 'drain_requested' });
   }
 
   /** Closes, and frees everything without waiting for the peer. */
@@ -121,8 +121,8 @@ export class Connection implements SocketListener {
     this.closed();
   }
 
-  async #lookUp(voiceId: string): Promise<VoiceAnswer> {
-    const { voices, caller, log } = this.#parts;
+  async #lookUpVoice(voiceId: string): Promise<VoiceLookupResult> {
+    const { voices, caller, log } = this.#deps;
     try {
       return (await voices.find(voiceId, caller.organization)) === undefined ? 'missing' : 'found';
     } catch (error) {
@@ -131,9 +131,9 @@ export class Connection implements SocketListener {
     }
   }
 
-  #deliver(frame: ParsedFrame, voice: VoiceAnswer | undefined): void {
-    if ('refusal' in frame) {
-      this.#happened({ kind: 'refused', ...frame });
+  #deliver(frame: ParsedFrame, voice: VoiceLookupResult | undefined): void {
+    if ('error' in frame) {
+      this.#dispatch({ kind: 'frame_rejected', ...frame });
       return;
     }
     const { event } = frame;
@@ -141,9 +141,9 @@ export class Connection implements SocketListener {
       this.#append(event);
       return;
     }
-    this.#happened({
-      kind: 'asked',
-      ask: event,
+    this.#dispatch({
+      kind: 'command_received',
+      command: event,
       voice,
       freshItemId: newId('item'),
       freshResponseId: newId('response'),
@@ -152,54 +152,54 @@ export class Connection implements SocketListener {
 
   #append({ audio, event_id }: Append): void {
     const bytes = decodeBase64(audio);
-    const refusal = bytes === undefined ? NOT_BASE64 : this.#overflow(bytes);
-    if (refusal !== undefined) this.#happened({ kind: 'refused', refusal, eventId: event_id ?? null });
+    const error = bytes === undefined ? NOT_BASE64 : this.#appendError(bytes);
+    if (error !== undefined) this.#dispatch({ kind: 'frame_rejected', error, eventId: event_id ?? null });
   }
 
   /** Takes the audio, or gives back why not. */
-  #overflow(bytes: Uint8Array): Refusal | undefined {
-    if (this.#isDeaf) return undefined;
+  #appendError(bytes: Uint8Array): ProtocolError | undefined {
+    if (this.#isInputStopped) return undefined;
     // Under server_vad nobody asks before a commit, so what would lead to one is what is refused.
     const { session, transcription } = this.#state;
-    if (session.turnDetection !== undefined && !mayCommit(transcription)) return TOO_MANY_WAIT;
-    if (this.#waitingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_WAITS;
-    return this.#listener.append(bytes) ? undefined : BUFFER_FULL;
+    if (session.turnDetection !== undefined && !canCommit(transcription)) return TOO_MANY_PENDING_TURNS;
+    if (this.#pendingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_PENDING_AUDIO;
+    return this.#segmenter.append(bytes) ? undefined : BUFFER_FULL;
   }
 
   /** Bytes of turns that are not transcribed yet. One alone was the buffer, and so within its limit. */
-  #waitingBytes(): number {
+  #pendingBytes(): number {
     if (this.#turns.size <= 1) return 0;
     return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
   }
 
   /** Deals with an event, and with those that it leads to, in their order. */
-  #happened(event: Event): void {
+  #dispatch(event: Event): void {
     this.#events.push(event);
     if (this.#isStepping) return;
     this.#isStepping = true;
     for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
       try {
-        const { state, effects } = next(this.#state, first, this.#parts.rules);
+        const { state, effects } = next(this.#state, first, this.#deps.rules);
         this.#state = state;
         for (const effect of effects) this.#perform(effect);
       } catch (error) {
-        this.#fault(error);
+        this.#handleError(error);
       }
     }
     this.#isStepping = false;
   }
 
   /**
-   * Nobody knows what is left in order, so the client is told to begin anew. That the socket has closed is the
+   * Nobody hasTurn what is left in order, so the client is told to begin anew. That the socket has closed is the
    * next event, by which everything is freed.
    */
-  #fault(error: unknown): void {
+  #handleError(error: unknown): void {
     this.#events.length = 0;
-    this.#parts.log.error('realtime connection failed', error, { request_id: this.#parts.caller.requestId });
-    if (!this.#isFaulty) this.#events.push({ kind: 'fault_found' });
+    this.#deps.log.error('realtime connection failed', error, { request_id: this.#deps.caller.requestId });
+    if (!this.#hasFailed) this.#events.push({ kind: 'error_occurred' });
     // The machine cannot even end it.
     else this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
-    this.#isFaulty = true;
+    this.#hasFailed = true;
   }
 
   #perform(effect: Effect): void {
@@ -208,22 +208,22 @@ export class Connection implements SocketListener {
         this.#send(effect.event);
         break;
       case 'configure_input':
-        this.#listener.configure(effect.format, effect.detection);
+        this.#segmenter.configure(effect.format, effect.detection);
         break;
       case 'commit_input':
-        if (!this.#listener.commit()) {
-          this.#happened({ kind: 'refused', refusal: NOTHING_BUFFERED, eventId: effect.eventId });
+        if (!this.#segmenter.commit()) {
+          this.#dispatch({ kind: 'frame_rejected', error: EMPTY_BUFFER, eventId: effect.eventId });
         }
         break;
       case 'clear_input':
-        this.#listener.clear();
+        this.#segmenter.clear();
         break;
-      case 'deafen':
-        this.#isDeaf = true;
-        this.#listener.close();
+      case 'stop_input':
+        this.#isInputStopped = true;
+        this.#segmenter.close();
         break;
-      case 'keep':
-        this.#keep(effect.turn, effect.session);
+      case 'retain_turn':
+        this.#retainTurn(effect.turn, effect.session);
         break;
       case 'transcription':
         this.#transcribe(effect.effect);
@@ -232,10 +232,10 @@ export class Connection implements SocketListener {
         this.#synthesize(effect);
         break;
       case 'stop_response':
-        this.#speaking.stop(effect.responseId);
+        this.#responseAudio.stop(effect.responseId);
         break;
       case 'close':
-        if (effect.why === 'fault') this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
+        if (effect.reason === 'internal_error') this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
         else this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
         break;
       case 'release':
@@ -247,26 +247,26 @@ export class Connection implements SocketListener {
   }
 
   #send(event: WireEvent): void {
-    this.#timing.sent(event);
+    this.#connectionMetrics.recordSent(event);
     this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...event }));
   }
 
-  #keep(turn: Turn, session: Session): void {
+  #retainTurn(turn: Turn, session: Session): void {
     if (this.#turns.has(turn.itemId)) return;
     const { model, language, prompt } = session.transcription;
     const task = session.type === 'translation' ? 'translate' : 'transcribe';
-    this.#turns.set(turn.itemId, { turn, ask: { model, task, language, prompt } });
+    this.#turns.set(turn.itemId, { turn, params: { model, task, language, prompt } });
   }
 
   #transcribe(effect: (Effect & { kind: 'transcription' })['effect']): void {
     const { itemId } = effect;
-    const kept = this.#turns.get(itemId);
+    const retained = this.#turns.get(itemId);
     switch (effect.kind) {
       case 'transcribe':
-        if (kept) this.#transcriptions.start(kept.turn, kept.ask);
+        if (retained) this.#transcriptions.start(retained.turn, retained.params);
         break;
       case 'confirm':
-        if (kept) void this.#transcriptions.confirm(kept.turn, kept.ask);
+        if (retained) void this.#transcriptions.confirm(retained.turn, retained.params);
         break;
       case 'stop':
         this.#turns.delete(itemId);
@@ -282,7 +282,7 @@ export class Connection implements SocketListener {
   }
 
   #synthesize({ responseId, text, session }: Effect & { kind: 'synthesize' }): void {
-    this.#speaking.start({
+    this.#responseAudio.start({
       responseId,
       text,
       model: session.ttsModel,
@@ -293,18 +293,18 @@ export class Connection implements SocketListener {
   }
 
   async #release(): Promise<void> {
-    this.#listener.close();
+    this.#segmenter.close();
     try {
-      await Promise.all([this.#inbox.close(), this.#transcriptions.close(), this.#speaking.close()]);
+      await Promise.all([this.#frames.close(), this.#transcriptions.close(), this.#responseAudio.close()]);
     } finally {
-      this.#parts.released(this);
+      this.#deps.released(this);
     }
   }
 }
 
-/** A fact in the words of the machine: of a failure only what a client may read. */
-function onWire(fact: TurnTranscriptionEvent): TranscriptionFact {
-  return fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact;
+/** A event in the words of the machine: of a failure only what a client may read. */
+function toWireEvent(event: TurnTranscriptionEvent): TranscriptionEvent {
+  return event.kind === 'failed' ? { ...event, error: toWireError(event.error) } : event;
 }
 
 const SHUTTING_DOWN = 'The server is shutting down.';
@@ -315,20 +315,20 @@ const NOT_BASE64 = invalidEvent(
   "'audio' must be base64 as in RFC 4648, 4: A-Z a-z 0-9 + /, with padding and without line breaks.",
   'audio',
 );
-const NOTHING_BUFFERED = invalidEvent(
+const EMPTY_BUFFER = invalidEvent(
   'The audio buffer is empty: append audio before you commit. Under server_vad, turns are committed by themselves.',
 );
-const BUFFER_FULL: Refusal = {
+const BUFFER_FULL: ProtocolError = {
   code: 'buffer_overflow',
   message: `The audio buffer holds at most ${MIB} MiB between commits. What it holds is kept: commit or clear it.`,
   param: 'audio',
 };
-const TOO_MANY_WAIT: Refusal = {
+const TOO_MANY_PENDING_TURNS: ProtocolError = {
   code: 'buffer_overflow',
-  message: `${MAX_WAITING} committed turns wait to be transcribed. Append again after a completed.`,
+  message: `${MAX_PENDING_TURNS} committed turns wait to be transcribed. Append again after a completed.`,
   param: 'audio',
 };
-const TOO_MUCH_WAITS: Refusal = {
+const TOO_MUCH_PENDING_AUDIO: ProtocolError = {
   code: 'buffer_overflow',
   message: `More than ${MIB} MiB of committed audio wait to be transcribed. Append again after a completed.`,
   param: 'audio',

@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/doubles/fake-vad-engine.ts';
-import { FrameInbox, MAX_HELD_CHARACTERS, MAX_HELD_FRAMES } from './frame-queue.ts';
+import { FrameQueue, MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from './frame-queue.ts';
 import type { ParsedFrame } from './protocol/client-events.ts';
-import type { VoiceAnswer } from './session/session.ts';
+import type { VoiceLookupResult } from './session/session.ts';
 
 const naming = (voice: unknown, event_id?: string) =>
   JSON.stringify({ type: 'session.update', event_id, session: { audio: { output: { voice } } } });
 const named = (event_id: string, type = 'input_audio_buffer.commit') => JSON.stringify({ type, event_id });
 
-/** An inbox whose look-ups the test answers, oldest first. */
+/** An frames whose look-ups the test answers, oldest first. */
 function opened() {
-  const lookUps: { voiceId: string; answer: (found: VoiceAnswer) => Promise<void> }[] = [];
-  const delivered: (readonly [id: string | null, voice: VoiceAnswer | undefined])[] = [];
+  const lookUps: { voiceId: string; answer: (found: VoiceLookupResult) => Promise<void> }[] = [];
+  const delivered: (readonly [id: string | null, voice: VoiceLookupResult | undefined])[] = [];
   const refused: string[] = [];
-  const inbox = new FrameInbox({
-    lookUp(voiceId) {
-      const { promise, resolve } = Promise.withResolvers<VoiceAnswer>();
-      const answer = (found: VoiceAnswer) => {
+  const frames = new FrameQueue({
+    lookUpVoice(voiceId) {
+      const { promise, resolve } = Promise.withResolvers<VoiceLookupResult>();
+      const answer = (found: VoiceLookupResult) => {
         resolve(found);
         return settled();
       };
@@ -26,10 +26,10 @@ function opened() {
     },
     deliver(frame, voice) {
       delivered.push([idOf(frame), voice]);
-      if ('refusal' in frame) refused.push(frame.refusal.code);
+      if ('error' in frame) refused.push(frame.error.code);
     },
   });
-  return { inbox, lookUps, delivered, refused };
+  return { frames, lookUps, delivered, refused };
 }
 
 function idOf(frame: ParsedFrame): string | null {
@@ -45,8 +45,8 @@ describe('a frame', () => {
     ['whose voice can be no stored one', naming('alloy', 'a')],
     ['that is refused', named('a', 'dance')],
   ])('%s is dealt with at once', (_, frame) => {
-    const { inbox, lookUps, delivered } = opened();
-    inbox.take(frame);
+    const { frames, lookUps, delivered } = opened();
+    frames.enqueue(frame);
     expect(delivered).toEqual([['a', undefined]]);
     expect(lookUps).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe('a frame', () => {
     ['by its id', 'tts-vc-voice_1'],
     ['as an object', { id: 'tts-vc-voice_1' }],
   ])('that names a voice %s waits for what is known of it, and so does what follows', async (_, voice) => {
-    const { inbox, lookUps, delivered } = opened();
+    const { frames, lookUps, delivered } = opened();
     for (const frame of [
       naming(voice, 'a'),
       named('b'),
@@ -63,7 +63,7 @@ describe('a frame', () => {
       naming('tts-vc-voice_2', 'c'),
       named('d'),
     ]) {
-      inbox.take(frame);
+      frames.enqueue(frame);
     }
     await settled();
     expect(delivered).toEqual([]);
@@ -76,7 +76,7 @@ describe('a frame', () => {
     expect(delivered).toEqual(first);
     expect(lookUps.map(({ voiceId }) => voiceId)).toEqual(['tts-vc-voice_1', 'tts-vc-voice_2']);
     await lookUps[1]?.answer('missing');
-    inbox.take(named('e'));
+    frames.enqueue(named('e'));
     expect(delivered).toEqual([...first, ['c', 'missing'], ['d', undefined], ['e', undefined]]);
   });
 
@@ -84,14 +84,16 @@ describe('a frame', () => {
     const move = fc.constantFrom('plain', 'plain', 'voice', 'answer');
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
-        const { inbox, lookUps, delivered } = opened();
+        const { frames, lookUps, delivered } = opened();
         const sent: string[] = [];
         let answered = 0;
         for (const move of moves) {
           if (move === 'answer') await lookUps[answered++]?.answer('found');
           else {
             sent.push(`${sent.length}`);
-            inbox.take(move === 'voice' ? naming('tts-vc-voice_1', sent.at(-1)) : named(sent.at(-1) ?? ''));
+            frames.enqueue(
+              move === 'voice' ? naming('tts-vc-voice_1', sent.at(-1)) : named(sent.at(-1) ?? ''),
+            );
           }
           answered = Math.min(answered, lookUps.length);
         }
@@ -105,52 +107,52 @@ describe('a frame', () => {
 
 describe('what waits', () => {
   it('is at most so many frames; one more is refused, and the others stay', async () => {
-    const { inbox, lookUps, delivered, refused } = opened();
-    inbox.take(naming('tts-vc-voice_1', 'first'));
-    for (let n = 0; n < MAX_HELD_FRAMES; n++) inbox.take(named(`${n}`));
+    const { frames, lookUps, delivered, refused } = opened();
+    frames.enqueue(naming('tts-vc-voice_1', 'first'));
+    for (let n = 0; n < MAX_QUEUED_FRAMES; n++) frames.enqueue(named(`${n}`));
     expect(delivered).toEqual([]);
-    inbox.take(named('more'));
-    inbox.take(new Uint8Array(3));
+    frames.enqueue(named('more'));
+    frames.enqueue(new Uint8Array(3));
     expect(refused).toEqual(['buffer_overflow', 'buffer_overflow']);
     expect(delivered).toEqual([
       ['more', undefined],
       [null, undefined],
     ]);
     await lookUps[0]?.answer('found');
-    expect(delivered).toHaveLength(2 + 1 + MAX_HELD_FRAMES);
-    inbox.take(named('later'));
+    expect(delivered).toHaveLength(2 + 1 + MAX_QUEUED_FRAMES);
+    frames.enqueue(named('later'));
     expect(delivered.at(-1)).toEqual(['later', undefined]);
   });
 
   it('has at most so many characters', async () => {
-    const { inbox, lookUps, delivered, refused } = opened();
-    const audio = 'A'.repeat(MAX_HELD_CHARACTERS / 2);
+    const { frames, lookUps, delivered, refused } = opened();
+    const audio = 'A'.repeat(MAX_QUEUED_CHARACTERS / 2);
     const append = (event_id: string) =>
       JSON.stringify({ type: 'input_audio_buffer.append', event_id, audio });
-    inbox.take(naming('tts-vc-voice_1', 'first'));
-    for (const id of ['a', 'b']) inbox.take(append(id));
+    frames.enqueue(naming('tts-vc-voice_1', 'first'));
+    for (const id of ['a', 'b']) frames.enqueue(append(id));
     expect(delivered).toEqual([['b', undefined]]);
     expect(refused).toEqual(['buffer_overflow']);
     await lookUps[0]?.answer('found');
     // What was dealt with makes room.
-    inbox.take(naming('tts-vc-voice_1', 'second'));
-    inbox.take(append('c'));
+    frames.enqueue(naming('tts-vc-voice_1', 'second'));
+    frames.enqueue(append('c'));
     await lookUps[1]?.answer('found');
     expect(delivered.map(([id]) => id)).toEqual(['b', 'first', 'a', 'second', 'c']);
   });
 
   it('is forgotten at the end, which comes after the look-up', async () => {
-    const { inbox, lookUps, delivered } = opened();
-    for (const frame of [naming('tts-vc-voice_1', 'a'), named('b')]) inbox.take(frame);
+    const { frames, lookUps, delivered } = opened();
+    for (const frame of [naming('tts-vc-voice_1', 'a'), named('b')]) frames.enqueue(frame);
     let isOver = false;
-    const closing = inbox.close().then(() => {
+    const closing = frames.close().then(() => {
       isOver = true;
     });
     await settled();
     expect(isOver).toBe(false);
     await lookUps[0]?.answer('found');
     await closing;
-    inbox.take(named('c'));
+    frames.enqueue(named('c'));
     expect(delivered).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
 import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { Connections } from './connection-registry.ts';
+import { ConnectionRegistry } from './connection-registry.ts';
 import { realtimeRoutes } from './routes.ts';
 
 export interface RealtimeOptions {
-  /** Connections of one organization that may be open at once. */
+  /** ConnectionRegistry of one organization that may be open at once. */
   readonly connectionsPerOrganization: number;
   /** Most code points of a text that is spoken; as for `POST /v1/audio/speech`. */
   readonly maxCharacters: number;
@@ -21,11 +21,11 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
     offers: [],
     paths: ['/v1/realtime'],
     async setup(slots) {
-      const connections = new Connections({
+      const connections = new ConnectionRegistry({
         ...slots,
         voices: new StoredVoices(slots),
         perOrganization: options.connectionsPerOrganization,
-        rules: rulesOf(slots, options),
+        rules: sessionRules(slots, options),
       });
       return {
         provides: {},
@@ -42,7 +42,7 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
   };
 }
 
-function rulesOf({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters }: RealtimeOptions) {
+function sessionRules({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters }: RealtimeOptions) {
   return {
     sttModels: stt.ids,
     ttsModels: tts.ids,

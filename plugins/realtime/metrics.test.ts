@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/metrics/registry.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
-import { ConnectionTiming, realtimeMetrics } from './metrics.ts';
+import { ConnectionMetrics, realtimeMetrics } from './metrics.ts';
 import type { WireEvent } from './protocol/server-events.ts';
 
 const ids = { response_id: 'resp_1', item_id: 'item_2', output_index: 0, content_index: 0 } as const;
@@ -9,8 +9,8 @@ const ids = { response_id: 'resp_1', item_id: 'item_2', output_index: 0, content
 it('counts ends by how they ended, and times turns and first audio', async () => {
   const clock = new ManualClock();
   const metrics = createMetrics(clock);
-  const timing = new ConnectionTiming(realtimeMetrics(metrics), clock);
-  const sent = (event: object) => timing.sent(event as WireEvent);
+  const timing = new ConnectionMetrics(realtimeMetrics(metrics), clock);
+  const sent = (event: object) => timing.recordSent(event as WireEvent);
 
   sent({ type: 'input_audio_buffer.committed', item_id: 'item_1', previous_item_id: null });
   clock.advance(300);

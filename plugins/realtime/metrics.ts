@@ -31,7 +31,7 @@ export function realtimeMetrics(metrics: Metrics) {
 }
 
 /** Follows one connection. */
-export class ConnectionTiming {
+export class ConnectionMetrics {
   readonly #metrics: RealtimeMetrics;
   readonly #clock: Clock;
   readonly #committedMs = new Map<string, number>();
@@ -43,8 +43,8 @@ export class ConnectionTiming {
     this.#clock = clock;
   }
 
-  /** @param event one that is being sent. */
-  sent(event: WireEvent): void {
+  /** @param event one that is being recordSent. */
+  recordSent(event: WireEvent): void {
     switch (event.type) {
       case 'error':
         this.#metrics.errors.add({ code: event.error.code });
@@ -53,17 +53,17 @@ export class ConnectionTiming {
         this.#committedMs.set(event.item_id, this.#clock.monotonicMs());
         break;
       case 'conversation.item.input_audio_transcription.completed':
-        this.#turnEnded(event.item_id, 'completed');
+        this.#recordTurn(event.item_id, 'completed');
         break;
       case 'conversation.item.input_audio_transcription.failed':
-        this.#turnEnded(event.item_id, 'failed');
+        this.#recordTurn(event.item_id, 'failed');
         break;
       case 'response.created':
         this.#createdMs = this.#clock.monotonicMs();
         break;
       case 'response.audio.delta':
       case 'response.output_audio.delta':
-        this.#audioSent();
+        this.#recordAudio();
         break;
       case 'response.done':
         this.#createdMs = undefined;
@@ -73,7 +73,7 @@ export class ConnectionTiming {
     }
   }
 
-  #turnEnded(itemId: string, status: string): void {
+  #recordTurn(itemId: string, status: string): void {
     const committedMs = this.#committedMs.get(itemId);
     this.#committedMs.delete(itemId);
     this.#metrics.turns.add({ status });
@@ -82,7 +82,7 @@ export class ConnectionTiming {
     }
   }
 
-  #audioSent(): void {
+  #recordAudio(): void {
     if (this.#createdMs === undefined) return;
     this.#metrics.firstAudio.observe({}, (this.#clock.monotonicMs() - this.#createdMs) / 1000);
     this.#createdMs = undefined;

@@ -4,14 +4,14 @@ import { failure } from '../../src/http/openapi/route-docs.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { addressOf } from '../../src/http/transport/address.ts';
 import { upgrade } from '../../src/http/transport/socket.ts';
-import type { Connections } from './connection-registry.ts';
+import type { ConnectionRegistry } from './connection-registry.ts';
 import { DIALECTS } from './protocol/dialect.ts';
 
 /** The subprotocol that is told to clients which offer it (spec 5, rule 5). */
 const PROTOCOL = 'realtime';
 
 /** GET /v1/realtime, which becomes a WebSocket (spec 4.7). The key was checked before it comes here. */
-export function realtimeRoutes(connections: Connections) {
+export function realtimeRoutes(connections: ConnectionRegistry) {
   return new Elysia({ name: 'realtime', tags: ['realtime'] }).get(
     '/v1/realtime',
     ({ request, set }) => {

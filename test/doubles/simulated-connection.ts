@@ -1,7 +1,11 @@
 import { decodeBase64 } from '../../plugins/realtime/protocol/base64.ts';
 import { parseClientFrame } from '../../plugins/realtime/protocol/client-events.ts';
-import { initialSession, namedVoice, type VoiceAnswer } from '../../plugins/realtime/session/session.ts';
-import type { ClientAsk, Effect, Event } from '../../plugins/realtime/state/realtime-machine.ts';
+import {
+  initialSession,
+  namedVoice,
+  type VoiceLookupResult,
+} from '../../plugins/realtime/session/session.ts';
+import type { ClientCommand, Effect, Event } from '../../plugins/realtime/state/realtime-machine.ts';
 import * as machine from '../../plugins/realtime/state/realtime-machine.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
@@ -19,7 +23,7 @@ export interface Simulation {
   readonly turn: turns.TurnState;
   /** The turn of the detector that is open. */
   readonly open: Turn | undefined;
-  readonly isHeld: boolean;
+  readonly hasAudio: boolean;
   readonly isDeaf: boolean;
   /** What the engine was asked to transcribe and has not ended: `confirmed` when it may end. */
   readonly heard:
@@ -68,7 +72,7 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
     state,
     turn: turns.initial,
     open: undefined,
-    isHeld: false,
+    hasAudio: false,
     isDeaf: false,
     heard: undefined,
     confirmed: new Set(),
@@ -86,19 +90,19 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
 }
 
 /** The client sends an event. */
-export function asked(before: Simulation, ask: ClientAsk): Simulation {
-  return read(noteClient(before, ask), ask);
+export function asked(before: Simulation, command: ClientCommand): Simulation {
+  return read(noteClient(before, command), command);
 }
 
 /** The server reads an event that was noted. */
-function read(before: Simulation, ask: ClientAsk): Simulation {
+function read(before: Simulation, command: ClientCommand): Simulation {
   const made = before.made + 2;
   return happened(
     { ...before, made },
     {
-      kind: 'asked',
-      ask,
-      voice: answerTo(ask),
+      kind: 'command_received',
+      command,
+      voice: answerTo(command),
       freshItemId: `item_${made}`,
       freshResponseId: `resp_${made}`,
     },
@@ -106,8 +110,8 @@ function read(before: Simulation, ask: ClientAsk): Simulation {
 }
 
 /** One voice is stored. */
-function answerTo(ask: ClientAsk): VoiceAnswer | undefined {
-  const voice = ask.type === 'session.update' ? namedVoice(ask.session) : undefined;
+function answerTo(command: ClientCommand): VoiceLookupResult | undefined {
+  const voice = command.type === 'session.update' ? namedVoice(command.session) : undefined;
   if (voice === undefined) return undefined;
   return voice === STORED_VOICE ? 'found' : 'missing';
 }
@@ -120,18 +124,18 @@ export function noteClient(simulation: Simulation, frame: unknown): Simulation {
 /** The server reads whatever the client sent, which was noted. */
 export function received(before: Simulation, text: string | Uint8Array): Simulation {
   const parsed = parseClientFrame(text);
-  if ('refusal' in parsed) return happened(before, { kind: 'refused', ...parsed });
+  if ('error' in parsed) return happened(before, { kind: 'frame_rejected', ...parsed });
   const { event } = parsed;
   if (event.type !== 'input_audio_buffer.append') return read(before, event);
-  if (decodeBase64(event.audio) !== undefined) return before.isDeaf ? before : { ...before, isHeld: true };
-  const refusal = { code: 'invalid_request_error', message: 'not base64', param: 'audio' } as const;
-  return happened(before, { kind: 'refused', refusal, eventId: event.event_id ?? null });
+  if (decodeBase64(event.audio) !== undefined) return before.isDeaf ? before : { ...before, hasAudio: true };
+  const error = { code: 'invalid_request_error', message: 'not base64', param: 'audio' } as const;
+  return happened(before, { kind: 'frame_rejected', error, eventId: event.event_id ?? null });
 }
 
 /** The client sends a little audio. */
 export function appended(before: Simulation): Simulation {
   const noted = noteClient(before, { type: 'input_audio_buffer.append', audio: 'AAAA' });
-  return noted.isDeaf ? noted : { ...noted, isHeld: true };
+  return noted.isDeaf ? noted : { ...noted, hasAudio: true };
 }
 
 /** What the detector says; nothing when it does not listen or cannot say this now. */
@@ -139,7 +143,7 @@ export function detected(
   before: Simulation,
   kind: 'started' | 'paused' | 'stopped' | 'detector_failed',
 ): Simulation | undefined {
-  if (before.isDeaf || !before.isHeld || before.turn.kind === 'manual') return undefined;
+  if (before.isDeaf || !before.hasAudio || before.turn.kind === 'manual') return undefined;
   if ((kind === 'started') !== (before.open === undefined) && kind !== 'detector_failed') return undefined;
   const events: Readonly<Record<typeof kind, turns.TurnEvent>> = {
     started: { kind: 'started', onsetSample: 0, startSample: 0 },
@@ -148,7 +152,7 @@ export function detected(
     detector_failed: { kind: 'detector_failed', error: new Error('gone') },
   };
   const { simulation, told } = turned(before, events[kind]);
-  return told.reduce((next, event) => happened(next, { kind: 'heard', event }), simulation);
+  return told.reduce((next, event) => happened(next, { kind: 'segmented', event }), simulation);
 }
 
 /** What the transcription that runs reports. */
@@ -161,17 +165,17 @@ export function transcribed(
   const { itemId, text } = heard;
   if (kind === 'delta') {
     const next = { ...before, heard: { ...heard, text: `${text}word ` } };
-    return happened(next, { kind: 'transcribed', fact: { kind, itemId, text: 'word ' } });
+    return happened(next, { kind: 'transcribed', event: { kind, itemId, text: 'word ' } });
   }
   if (!heard.confirmed) return undefined;
   const next = { ...before, heard: undefined, lateItem: itemId };
   const error = { type: 'server_error', code: 'upstream_error', message: 'gone' } as const;
   const tokens = { audio: 7, text: 0, output: 5 };
-  const fact =
+  const event =
     kind === 'failed'
       ? ({ kind, itemId, error } as const)
       : ({ kind, itemId, transcript: text, tokens } as const);
-  return happened(next, { kind: 'transcribed', fact });
+  return happened(next, { kind: 'transcribed', event });
 }
 
 /** What the synthesis that runs reports. */
@@ -186,18 +190,24 @@ export function spoke(before: Simulation, kind: 'audio' | 'ended' | 'failed'): S
           ? before
           : happened(
               { ...before, unspoken: '' },
-              { kind: 'spoken', fact: { kind: 'sentence_begun', responseId, text: unspoken } },
+              { kind: 'synthesized', event: { kind: 'sentence_started', responseId, text: unspoken } },
             );
-      return happened(begun, { kind: 'spoken', fact: { kind: 'audio_made', responseId, base64: 'AAAA' } });
+      return happened(begun, {
+        kind: 'synthesized',
+        event: { kind: 'audio_generated', responseId, base64: 'AAAA' },
+      });
     }
     case 'ended': {
       if (unspoken !== '') return undefined;
       const tokens = { input: 4, output: 5 };
-      return happened(over, { kind: 'spoken', fact: { kind: 'synthesis_ended', responseId, tokens } });
+      return happened(over, {
+        kind: 'synthesized',
+        event: { kind: 'synthesis_completed', responseId, tokens },
+      });
     }
     case 'failed': {
       const error = { type: 'server_error', code: 'upstream_error', message: 'gone' } as const;
-      return happened(over, { kind: 'spoken', fact: { kind: 'synthesis_failed', responseId, error } });
+      return happened(over, { kind: 'synthesized', event: { kind: 'synthesis_failed', responseId, error } });
     }
   }
 }
@@ -209,17 +219,22 @@ export function late(before: Simulation): Simulation | undefined {
   const items: Event[] =
     lateItem === undefined
       ? []
-      : [{ kind: 'transcribed', fact: { kind: 'delta', itemId: lateItem, text: 'late' } }];
+      : [{ kind: 'transcribed', event: { kind: 'delta', itemId: lateItem, text: 'late' } }];
   const responses: Event[] =
     lateResponse === undefined
       ? []
-      : [{ kind: 'spoken', fact: { kind: 'audio_made', responseId: lateResponse, base64: 'AAAA' } }];
+      : [
+          {
+            kind: 'synthesized',
+            event: { kind: 'audio_generated', responseId: lateResponse, base64: 'AAAA' },
+          },
+        ];
   return [...items, ...responses].reduce(happened, before);
 }
 
 /** The service stops. */
 export function drained(before: Simulation): Simulation {
-  return happened(before, { kind: 'drain_ordered' });
+  return happened(before, { kind: 'drain_requested' });
 }
 
 /** Lets everything that began end, and judges what is missing then. */
@@ -253,18 +268,18 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
       return judged({ ...before, made }, { from: 'server', frame });
     }
     case 'configure_input':
-      return turnedBy(before, { kind: 'configured', by: effect.detection ? 'detector' : 'hand' }, queue);
+      return turnedBy(before, { kind: 'configured', by: effect.detection ? 'detector' : 'client' }, queue);
     case 'commit_input': {
-      const isHeld = before.open !== undefined || before.isHeld;
-      if (!isHeld) {
-        const refusal = { code: 'invalid_request_error', message: 'empty', param: null } as const;
-        queue.push({ kind: 'refused', refusal, eventId: effect.eventId });
+      const hasAudio = before.open !== undefined || before.hasAudio;
+      if (!hasAudio) {
+        const error = { code: 'invalid_request_error', message: 'empty', param: null } as const;
+        queue.push({ kind: 'frame_rejected', error, eventId: effect.eventId });
       }
-      return turnedBy(before, { kind: 'commit_asked', isHeld }, queue);
+      return turnedBy(before, { kind: 'commit_requested', hasAudio }, queue);
     }
     case 'clear_input':
-      return turnedBy(before, { kind: 'clear_asked' }, queue);
-    case 'deafen':
+      return turnedBy(before, { kind: 'clear_requested' }, queue);
+    case 'stop_input':
       return { ...before, isDeaf: true, open: undefined };
     case 'transcription': {
       const { itemId, kind } = effect.effect;
@@ -285,7 +300,7 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
       return { ...before, spoken: undefined, lateResponse: effect.responseId };
     case 'close':
       return { ...before, ended: true };
-    case 'keep':
+    case 'retain_turn':
     case 'release':
       return before;
     default:
@@ -296,7 +311,7 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
 function turnedBy(before: Simulation, event: turns.TurnEvent, queue: Event[]): Simulation {
   if (before.isDeaf) return before;
   const { simulation, told } = turned(before, event);
-  queue.push(...told.map((each) => ({ kind: 'heard', event: each }) as const));
+  queue.push(...told.map((each) => ({ kind: 'segmented', event: each }) as const));
   return simulation;
 }
 
@@ -315,7 +330,7 @@ function turned(
   for (const effect of effects) {
     const { open, made } = simulation;
     switch (effect.kind) {
-      case 'open_turn': {
+      case 'start_turn': {
         const turn = newTurn();
         simulation = { ...simulation, open: turn };
         told.push({ kind: 'speech_started', turn, audioStartMs: made });
@@ -327,25 +342,25 @@ function turned(
         if (open === undefined) break;
         told.push({ kind: 'speech_stopped', itemId: open.itemId, audioEndMs: made });
         told.push({ kind: 'committed', turn: open });
-        simulation = { ...simulation, open: undefined, isHeld: effect.kind !== 'end_turn' };
+        simulation = { ...simulation, open: undefined, hasAudio: effect.kind !== 'end_turn' };
         break;
       case 'drop_turn':
         if (open !== undefined) told.push({ kind: 'dropped', itemId: open.itemId });
         simulation = { ...simulation, open: undefined };
         break;
-      case 'commit_held':
+      case 'commit_buffered':
         told.push({ kind: 'committed', turn: newTurn() });
-        simulation = { ...simulation, isHeld: false };
+        simulation = { ...simulation, hasAudio: false };
         break;
-      case 'forget_held':
-        simulation = { ...simulation, isHeld: false };
+      case 'clear_buffer':
+        simulation = { ...simulation, hasAudio: false };
         break;
-      case 'tell_failure':
+      case 'report_failure':
         told.push({ kind: 'detector_failed', error: effect.error });
         break;
       case 'pause_turn':
       case 'resume_turn':
-      case 'refuse_commit':
+      case 'reject_commit':
       case 'restart_detector':
         break;
       default:

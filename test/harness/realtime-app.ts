@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { Connections } from '../../plugins/realtime/connection-registry.ts';
+import { ConnectionRegistry } from '../../plugins/realtime/connection-registry.ts';
 import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines/engine.ts';
@@ -45,7 +45,7 @@ export function realtimeApp({
   const calls = new RecordedCalls(billing);
   const bare = testApp();
   const { clock, log, metrics } = bare;
-  const connections = new Connections({
+  const connections = new ConnectionRegistry({
     stt: only('svc-stt', stt),
     tts: only('svc-tts', tts),
     vad,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClientAsk } from '../../plugins/realtime/state/realtime-machine.ts';
+import type { ClientCommand } from '../../plugins/realtime/state/realtime-machine.ts';
 import {
   appended,
   asked,
@@ -20,19 +20,19 @@ import { repetitions } from '../harness/tier.ts';
  */
 
 const item = { role: 'user', content: [{ type: 'input_text', text: 'Say it.' }] } as const;
-const detection = (type: object | null): ClientAsk => ({
+const detection = (type: object | null): ClientCommand => ({
   type: 'session.update',
   session: { audio: { input: { turn_detection: type } } },
 });
 
 type Action = (before: Simulation) => Simulation | undefined;
 const ask =
-  (event: ClientAsk): Action =>
+  (event: ClientCommand): Action =>
   (before) =>
     asked(before, event);
 
 const ALPHABET: Readonly<Record<string, Action>> = {
-  append: (before) => (before.isHeld ? undefined : appended(before)),
+  append: (before) => (before.hasAudio ? undefined : appended(before)),
   commit: ask({ type: 'input_audio_buffer.commit' }),
   clear: ask({ type: 'input_audio_buffer.clear' }),
   'detect turns': (before) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_BUFFERED_BYTES } from '../../plugins/realtime/connection.ts';
-import { MAX_WAITING } from '../../plugins/realtime/state/transcription-machine.ts';
+import { MAX_PENDING_TURNS } from '../../plugins/realtime/state/transcription-machine.ts';
 import type { RealtimeClient, ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
 import { OrderedSttEngine, OrderedTtsEngine, OrderedVadEngine } from '../doubles/scripted-engines.ts';
 import { shake } from '../harness/handshake.ts';
@@ -61,13 +61,13 @@ describe('connections of an organization', () => {
 });
 
 describe('commits that wait', () => {
-  it(`are at most ${MAX_WAITING}: one more is refused, and its audio is kept for the next`, async () => {
+  it(`are at most ${MAX_PENDING_TURNS}: one more is refused, and its audio is kept for the next`, async () => {
     const { app, stt } = setUp();
     const client = await app.connect();
-    for (let at = 0; at <= MAX_WAITING; at++) expect(errorsOf(await commit(client, 4800))).toEqual([]);
+    for (let at = 0; at <= MAX_PENDING_TURNS; at++) expect(errorsOf(await commit(client, 4800))).toEqual([]);
     const [refusal] = errorsOf(await commit(client, 4800));
     expect(refusal).toMatchObject({ code: 'invalid_request_error', event_id: 'commit' });
-    expect(refusal?.message).toContain(`At most ${MAX_WAITING} commits may wait`);
+    expect(refusal?.message).toContain(`At most ${MAX_PENDING_TURNS} commits may wait`);
     stt.give({ stt: 'final' });
     await client.next('conversation.item.input_audio_transcription.completed');
     client.send({ type: 'input_audio_buffer.commit' });
@@ -93,9 +93,9 @@ describe('commits that wait', () => {
 });
 
 describe('turns of server_vad that wait', () => {
-  it(`are at most ${MAX_WAITING}: then appends are refused until one has ended`, async () => {
+  it(`are at most ${MAX_PENDING_TURNS}: then appends are refused until one has ended`, async () => {
     const { app, stt, vad } = setUp();
-    const turns = MAX_WAITING + 20;
+    const turns = MAX_PENDING_TURNS + 20;
     vad.give({ vad: Array.from({ length: turns }, (_, at) => [at * 1000, at * 1000 + 200] as const) });
     const client = await app.connect();
     const input = { format: { type: 'audio/pcm', rate: 8000 }, turn_detection: { type: 'server_vad' } };
@@ -110,8 +110,8 @@ describe('turns of server_vad that wait', () => {
       committed += events.filter(({ type }) => type === 'input_audio_buffer.committed').length;
     }
     expect(refused).toMatchObject({ code: 'buffer_overflow', param: 'audio' });
-    expect(refused?.message).toContain(`${MAX_WAITING} committed turns wait`);
-    expect(committed).toBe(MAX_WAITING + 1);
+    expect(refused?.message).toContain(`${MAX_PENDING_TURNS} committed turns wait`);
+    expect(committed).toBe(MAX_PENDING_TURNS + 1);
     stt.give({ stt: 'final' });
     await client.next('conversation.item.input_audio_transcription.completed');
     client.send(append(1600));

@@ -5,16 +5,16 @@
 
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { MAX_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
-import { MAX_HELD_CHARACTERS, MAX_HELD_FRAMES } from '../frame-queue.ts';
+import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from '../frame-queue.ts';
 import {
   CLIENT_EVENT_SCHEMAS,
   ClientItemSchema,
+  MAX_DEPTH,
   MAX_EVENT_CHARACTERS,
   MAX_EVENT_ID_CHARACTERS,
-  MAX_LEVELS,
   MAX_VALUES,
 } from '../protocol/client-events.ts';
-import { type Dialect, inDialect } from '../protocol/dialect.ts';
+import { type Dialect, toDialect } from '../protocol/dialect.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from '../protocol/error-codes.ts';
 import {
   assistantItemSchema,
@@ -59,12 +59,12 @@ const LIMITS: readonly (readonly [what: string, limit: string])[] = [
   ['One frame', `${MAX_FRAME_BYTES / 1024 / 1024} MiB`],
   [
     'One event other than an append',
-    `${MAX_EVENT_CHARACTERS} characters, ${MAX_LEVELS} levels of lists and objects`,
+    `${MAX_EVENT_CHARACTERS} characters, ${MAX_DEPTH} levels of lists and objects`,
   ],
   ['One event', `${MAX_VALUES} commas and brackets`],
   [
     'Events that wait while the voice of a `session.update` is looked up',
-    `${MAX_HELD_FRAMES}, and ${MAX_HELD_CHARACTERS / 1024 / 1024} MiB`,
+    `${MAX_QUEUED_FRAMES}, and ${MAX_QUEUED_CHARACTERS / 1024 / 1024} MiB`,
   ],
 ];
 
@@ -188,7 +188,7 @@ function clientMessages(): Messages {
 function serverMessages(dialect: Dialect): Messages {
   const docs = Object.values(SERVER_EVENT_DOCS).flatMap(({ summary, example: event }): EventDoc[] => {
     // What else follows it in this dialect is described by itself.
-    const [first] = inDialect(event, dialect);
+    const [first] = toDialect(event, dialect);
     if (first === undefined) return [];
     const { type, ...payload } = first;
     return [{ summary, example: { type, event_id: 'event_7f3a', ...payload } }];

@@ -39,13 +39,13 @@ function refusalsOf(path: readonly string[], value: unknown) {
     value,
   );
   const session = initialSession('sess_1', rules, new URLSearchParams());
-  return mergeSession(session, update, rules, 'found').refusals;
+  return mergeSession(session, update, rules, 'found').errors;
 }
 
 test.each(fields.filter(isObject))('$path has the fields that are read', ({ path, schema }) => {
-  const [refusal, ...more] = refusalsOf([...path, 'unknown_to_all'], 1);
+  const [error, ...more] = refusalsOf([...path, 'unknown_to_all'], 1);
   expect(more).toEqual([]);
-  const [, read = ''] = /allowed there: (.+)\.$/.exec(refusal?.message ?? '') ?? [];
+  const [, read = ''] = /allowed there: (.+)\.$/.exec(error?.message ?? '') ?? [];
   expect(Object.keys(schema.properties).sort()).toEqual(read.split(', ').sort());
 });
 
@@ -73,7 +73,7 @@ test.each(fields.filter((field) => !isObject(field)))('$path takes what it says'
   for (const value of good) expect(refusalsOf(path, value), JSON.stringify(value)).toEqual([]);
   const param = ['session', ...path].join('.');
   for (const value of bad) {
-    const told = refusalsOf(path, value).map((refusal) => refusal.param);
+    const told = refusalsOf(path, value).map((error) => error.param);
     expect(told.length, JSON.stringify(value)).toBe(1);
     expect(told[0]).toMatch(param);
   }

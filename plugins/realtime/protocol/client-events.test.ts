@@ -5,9 +5,9 @@ import { clientEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS } from '../docs/events.ts';
 import {
   CLIENT_EVENT_SCHEMAS,
+  MAX_DEPTH,
   MAX_EVENT_CHARACTERS,
   MAX_EVENT_ID_CHARACTERS,
-  MAX_LEVELS,
   MAX_VALUES,
   parseClientFrame,
 } from './client-events.ts';
@@ -17,12 +17,12 @@ const item = (fields: object) => ({ type: 'conversation.item.create', item: fiel
 const user = (...content: unknown[]) => item({ type: 'message', role: 'user', content });
 const append = (audio: string) => ({ type: 'input_audio_buffer.append', audio });
 
-/** Field and message of a refusal. */
-function refusal(frame: string | Uint8Array): readonly [param: string | null, message: string] {
+/** Field and message of a error. */
+function error(frame: string | Uint8Array): readonly [param: string | null, message: string] {
   const parsed = parseClientFrame(frame);
-  if (!('refusal' in parsed)) throw new Error('The frame was not refused.');
-  expect(parsed.refusal.code).toBe('invalid_request_error');
-  return [parsed.refusal.param, parsed.refusal.message];
+  if (!('error' in parsed)) throw new Error('The frame was not refused.');
+  expect(parsed.error.code).toBe('invalid_request_error');
+  return [parsed.error.param, parsed.error.message];
 }
 
 describe('what is accepted', () => {
@@ -85,7 +85,7 @@ describe('what is accepted', () => {
 
 describe('what is refused', () => {
   it('a binary frame, whatever it holds', () => {
-    const [param, message] = refusal(new TextEncoder().encode('{"type":"input_audio_buffer.commit"}'));
+    const [param, message] = error(new TextEncoder().encode('{"type":"input_audio_buffer.commit"}'));
     expect(param).toBeNull();
     expect(message).toContain('Binary frames are not accepted');
   });
@@ -101,13 +101,13 @@ describe('what is refused', () => {
     '{"a":NaN}',
     '\u0000',
   ])('%j, which is no JSON', (frame) => {
-    expect(refusal(frame)).toEqual([null, 'The frame is not valid JSON.']);
+    expect(error(frame)).toEqual([null, 'The frame is not valid JSON.']);
   });
 
   it.each(['null', '[]', '[{"type":"input_audio_buffer.commit"}]', '"text"', '5', '1e999', 'true'])(
     '%s, which is no object',
     (frame) => {
-      expect(refusal(frame)).toEqual(['type', "The frame must be a JSON object with a 'type'."]);
+      expect(error(frame)).toEqual(['type', "The frame must be a JSON object with a 'type'."]);
     },
   );
 
@@ -121,7 +121,7 @@ describe('what is refused', () => {
     ['capitals', { type: 'Session.Update', session: {} }, "'type' must be one of"],
     ['what every object has', { type: 'toString' }, "'type' must be one of"],
   ])('%s where the type is due, with all types that there are', (_, event, begin) => {
-    const [param, message] = refusal(JSON.stringify(event));
+    const [param, message] = error(JSON.stringify(event));
     expect(param).toBe('type');
     expect(message.startsWith(begin)).toBe(true);
     for (const type of CLIENT_EVENT_SCHEMAS.keys()) expect(message).toContain(`"${type}"`);
@@ -221,13 +221,13 @@ describe('what is refused', () => {
       'must be a string of at most 512 characters or null',
     ],
   ])('%j', (event, param, problem) => {
-    expect(refusal(JSON.stringify(event))).toEqual([param, `${event.type} refused: '${param}' ${problem}.`]);
+    expect(error(JSON.stringify(event))).toEqual([param, `${event.type} refused: '${param}' ${problem}.`]);
   });
 
   it('a number that is too large for any', () => {
     const frame =
       '{"type":"conversation.item.truncate","item_id":"a","content_index":1e999,"audio_end_ms":0}';
-    expect(refusal(frame)[0]).toBe('content_index');
+    expect(error(frame)[0]).toBe('content_index');
   });
 
   it('never repeats what was sent', () => {
@@ -248,7 +248,7 @@ describe('what is refused', () => {
 describe('the event_id of a refusal', () => {
   const idOf = (frame: string) => {
     const parsed = parseClientFrame(frame);
-    return 'refusal' in parsed ? parsed.eventId : 'accepted';
+    return 'error' in parsed ? parsed.eventId : 'accepted';
   };
 
   it.each([
@@ -270,7 +270,7 @@ describe('hostile frames', () => {
   it('gain nothing by __proto__', () => {
     const frame =
       '{"__proto__":{"type":"input_audio_buffer.commit","polluted":1},"constructor":{"prototype":{"polluted":1}}}';
-    expect(refusal(frame)[0]).toBe('type');
+    expect(error(frame)[0]).toBe('type');
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
@@ -282,7 +282,7 @@ describe('hostile frames', () => {
     ['100,000 objects in a session', nested('{"a":', '}', 100_000)],
     ['one entry too many', `[${'1,'.repeat(MAX_VALUES)}1]`],
   ])('%s are refused before they are parsed', (_, frame) => {
-    expect(refusal(frame)[1]).toContain(`at most ${MAX_VALUES} commas and brackets`);
+    expect(error(frame)[1]).toContain(`at most ${MAX_VALUES} commas and brackets`);
   });
 
   it('as many values as may be are parsed', () => {
@@ -295,9 +295,9 @@ describe('hostile frames', () => {
     ['{"a":', '}'],
   ])('may nest %s so deep and no deeper', (left, right) => {
     // The event, and the session.
-    expect(parseClientFrame(nested(left, right, MAX_LEVELS - 2))).toHaveProperty('event');
-    for (const levels of [MAX_LEVELS - 1, 1000, 20_000]) {
-      expect(refusal(nested(left, right, levels))[1]).toContain(`at most ${MAX_LEVELS} levels deep`);
+    expect(parseClientFrame(nested(left, right, MAX_DEPTH - 2))).toHaveProperty('event');
+    for (const levels of [MAX_DEPTH - 1, 1000, 20_000]) {
+      expect(error(nested(left, right, levels))[1]).toContain(`at most ${MAX_DEPTH} levels deep`);
     }
   });
 
@@ -305,13 +305,13 @@ describe('hostile frames', () => {
     const long = (type: string, rest: string) =>
       `{"type":"${type}",${rest},"pad":"${'x'.repeat(MAX_EVENT_CHARACTERS)}"}`;
     expect(parseClientFrame(long('input_audio_buffer.append', '"audio":""'))).toHaveProperty('event');
-    expect(refusal(long('session.update', '"session":{}'))[1]).toContain(
+    expect(error(long('session.update', '"session":{}'))[1]).toContain(
       `session.update refused: such an event may have at most ${MAX_EVENT_CHARACTERS} characters`,
     );
     const [begin, end] = ['{"type":"input_audio_buffer.commit","pad":"', '"}'];
     const pad = (characters: number) => `${begin}${'x'.repeat(characters - begin.length - end.length)}${end}`;
     expect(parseClientFrame(pad(MAX_EVENT_CHARACTERS))).toHaveProperty('event');
-    expect(refusal(pad(MAX_EVENT_CHARACTERS + 1))[0]).toBeNull();
+    expect(error(pad(MAX_EVENT_CHARACTERS + 1))[0]).toBeNull();
   });
 
   it('carry the longest append', () => {
@@ -359,8 +359,7 @@ describe('hostile frames', () => {
         (frame) => {
           const parsed = parseClientFrame(frame);
           if ('event' in parsed) expect(clientEventFault(parsed.event)).toBeUndefined();
-          else
-            expect(parsed.refusal.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ refused: ).*\.$/s);
+          else expect(parsed.error.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ refused: ).*\.$/s);
         },
       ),
       { numRuns: 1000 },

@@ -5,7 +5,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
 import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
-import { invalidEvent, type Refusal } from './errors.ts';
+import { invalidEvent, type ProtocolError } from './errors.ts';
 import { type Frozen, nullable, open } from './event-schemas.ts';
 
 /** Longest `event_id` that is echoed. */
@@ -15,7 +15,7 @@ export const MAX_EVENT_CHARACTERS = 1024 * 1024;
 /** Fields and entries of one event; each costs far more memory than the character or two that it is made of. */
 export const MAX_VALUES = 50_000;
 /** Lists and objects inside each other. */
-export const MAX_LEVELS = 64;
+export const MAX_DEPTH = 64;
 
 // Every object here is open: newer clients send fields that this service does not know.
 
@@ -137,25 +137,25 @@ const TYPES = [...CHECKERS.keys()].map((type) => JSON.stringify(type)).join(', '
 export type ParsedFrame =
   | { readonly event: ClientEvent }
   /** `eventId`: that of the frame, where it has one that can be echoed. */
-  | { readonly refusal: Refusal; readonly eventId: string | null };
+  | { readonly error: ProtocolError; readonly eventId: string | null };
 
-/** Reads a frame. Never throws, whatever is in it; what is wrong with it is told by a refusal. */
+/** Reads a frame. Never throws, whatever is in it; what is wrong with it is told by a error. */
 export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
   if (typeof frame !== 'string') {
-    return refused('Binary frames are not accepted: send events as JSON text, with audio in base64.');
+    return rejected('Binary frames are not accepted: send events as JSON text, with audio in base64.');
   }
-  if (!hasFewValues(frame)) {
-    return refused(`An event may have at most ${MAX_VALUES} commas and brackets: it has too many fields.`);
+  if (!isWithinValueLimit(frame)) {
+    return rejected(`An event may have at most ${MAX_VALUES} commas and brackets: it has too many fields.`);
   }
   let value: unknown;
   try {
     value = JSON.parse(frame);
   } catch {
-    return refused('The frame is not valid JSON.');
+    return rejected('The frame is not valid JSON.');
   }
-  if (!isRecord(value)) return refused("The frame must be a JSON object with a 'type'.", 'type');
-  const refusal = refusalOf(value, frame.length);
-  if (refusal !== undefined) return { refusal, eventId: readableEventId(value) };
+  if (!isRecord(value)) return rejected("The frame must be a JSON object with a 'type'.", 'type');
+  const error = validateEvent(value, frame.length);
+  if (error !== undefined) return { error, eventId: readableEventId(value) };
   const event = value as ClientEvent | Static<typeof BETA_SESSION_UPDATE>;
   return {
     event: event.type === 'transcription_session.update' ? { ...event, type: 'session.update' } : event,
@@ -163,38 +163,41 @@ export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
 }
 
 /** What is wrong with an event, whose frame has so many characters. */
-function refusalOf(event: Readonly<Record<string, unknown>>, characters: number): Refusal | undefined {
+function validateEvent(
+  event: Readonly<Record<string, unknown>>,
+  characters: number,
+): ProtocolError | undefined {
   const { type } = event;
   if (type === undefined) return invalidEvent(`'type' is required and must be one of ${TYPES}.`, 'type');
   const checker = typeof type === 'string' ? CHECKERS.get(type) : undefined;
   if (checker === undefined) return invalidEvent(`'type' must be one of ${TYPES}.`, 'type');
   // The name of the event is in every message: a client that lost its id goes by it (openai-wire 8.8).
-  const refuse = (why: string, param?: string) => invalidEvent(`${type} refused: ${why}.`, param);
+  const reject = (why: string, param?: string) => invalidEvent(`${type} refused: ${why}.`, param);
   if (type !== 'input_audio_buffer.append') {
     if (characters > MAX_EVENT_CHARACTERS) {
-      return refuse(`such an event may have at most ${MAX_EVENT_CHARACTERS} characters`);
+      return reject(`such an event may have at most ${MAX_EVENT_CHARACTERS} characters`);
     }
-    if (!isNestedWithin(event, MAX_LEVELS)) {
-      return refuse(`lists and objects may be at most ${MAX_LEVELS} levels deep`);
+    if (!isNestedWithin(event, MAX_DEPTH)) {
+      return reject(`lists and objects may be at most ${MAX_DEPTH} levels deep`);
     }
   }
-  const fault = firstIssue(checker, event);
-  return fault === undefined ? undefined : refuse(`'${fault.field}' ${fault.problem}`, fault.field);
+  const issue = firstIssue(checker, event);
+  return issue === undefined ? undefined : reject(`'${issue.field}' ${issue.problem}`, issue.field);
 }
 
 function readableEventId({ event_id }: Readonly<Record<string, unknown>>): string | null {
   return typeof event_id === 'string' && event_id.length <= MAX_EVENT_ID_CHARACTERS ? event_id : null;
 }
 
-function refused(message: string, param: string | null = null): ParsedFrame {
-  return { refusal: invalidEvent(message, param), eventId: null };
+function rejected(message: string, param: string | null = null): ParsedFrame {
+  return { error: invalidEvent(message, param), eventId: null };
 }
 
 /**
  * Judges the text before it is parsed: 33 MB of brackets would take seconds and gigabytes. Base64 has none of
  * these characters, so an append passes at the speed of a search.
  */
-function hasFewValues(text: string): boolean {
+function isWithinValueLimit(text: string): boolean {
   if (text.length <= MAX_VALUES) return true;
   let values = 0;
   for (const mark of [',', '[', '{']) {

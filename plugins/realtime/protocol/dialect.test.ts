@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
 import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { SERVER_EVENT_DOCS } from '../docs/events.ts';
-import { dialectOfUpgrade, inDialect } from './dialect.ts';
+import { toDialect, upgradeDialect } from './dialect.ts';
 import { SERVER_EVENT_SCHEMAS, type ServerEvent, type WireEvent } from './server-events.ts';
 
 const GA_ITEM_EVENTS = [
@@ -84,7 +84,7 @@ describe('the dialect that an upgrade asks for', () => {
     ],
     ['not the user agent', '', { 'User-Agent': 'OpenAI/JS 7.57.0' }, 'spec', false],
   ] as const)('%s', (_, query, headers, dialect, fixed) => {
-    const asked = dialectOfUpgrade(new URLSearchParams(query), new Headers(headers));
+    const asked = upgradeDialect(new URLSearchParams(query), new Headers(headers));
     expect(asked).toEqual({ dialect, fixed });
   });
 
@@ -94,7 +94,7 @@ describe('the dialect that an upgrade asks for', () => {
     ['two values', 'events=ga&events=spec', "Duplicate query parameter 'events'."],
   ])('is rejected for %s of events', (_, query, message) => {
     const refused = { kind: 'invalid_request', message, param: 'events', code: 'invalid_value' };
-    expect(() => dialectOfUpgrade(new URLSearchParams(query), new Headers())).toThrow(
+    expect(() => upgradeDialect(new URLSearchParams(query), new Headers())).toThrow(
       expect.objectContaining(refused),
     );
   });
@@ -108,8 +108,8 @@ describe('an event in a dialect', () => {
   it('holds to the schemas of that dialect, whatever is in it', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
-        expect(faults(inDialect(event, 'spec'), 'spec')).toEqual([]);
-        expect(faults(inDialect(event, 'ga'), 'ga')).toEqual([]);
+        expect(faults(toDialect(event, 'spec'), 'spec')).toEqual([]);
+        expect(faults(toDialect(event, 'ga'), 'ga')).toEqual([]);
       }),
       { numRuns: 3000 },
     );
@@ -119,7 +119,7 @@ describe('an event in a dialect', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const isGaOnly = !SERVER_EVENT_SCHEMAS.spec.has(event.type);
-        expect(inDialect(event, 'spec')).toEqual(isGaOnly ? [] : [event]);
+        expect(toDialect(event, 'spec')).toEqual(isGaOnly ? [] : [event]);
       }),
     );
   });
@@ -127,7 +127,7 @@ describe('an event in a dialect', () => {
   it('loses and changes nothing but names in GA', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
-        const [first, ...more] = inDialect(event, 'ga');
+        const [first, ...more] = toDialect(event, 'ga');
         expect(inSpecWords(first)).toEqual(event);
         expect(more.length).toBe(event.type === 'conversation.item.created' ? 2 : 0);
       }),
@@ -139,8 +139,8 @@ describe('an event in a dialect', () => {
       fc.property(anyEvent, (event) => {
         const isOfGa = ({ type }: WireEvent) => type.startsWith('response.output_audio');
         const isOfSpec = ({ type }: WireEvent) => type.startsWith('response.audio');
-        expect(inDialect(event, 'spec').some(isOfGa)).toBe(false);
-        expect(inDialect(event, 'ga').some(isOfSpec)).toBe(false);
+        expect(toDialect(event, 'spec').some(isOfGa)).toBe(false);
+        expect(toDialect(event, 'ga').some(isOfSpec)).toBe(false);
       }),
     );
   });
@@ -148,7 +148,7 @@ describe('an event in a dialect', () => {
   it('tells a created item in three steps in GA', () => {
     const { example } = SERVER_EVENT_DOCS['conversation.item.created'];
     const { item, previous_item_id } = example;
-    expect(inDialect(example, 'ga')).toEqual([
+    expect(toDialect(example, 'ga')).toEqual([
       { type: 'conversation.item.created', item, previous_item_id },
       { type: 'conversation.item.added', item, previous_item_id },
       { type: 'conversation.item.done', item, previous_item_id },
@@ -157,15 +157,15 @@ describe('an event in a dialect', () => {
 
   it('renames the parts of an assistant’s item, wherever it is', () => {
     const { example: done } = SERVER_EVENT_DOCS['response.done'];
-    expect(inDialect(done, 'ga')).toMatchObject([
+    expect(toDialect(done, 'ga')).toMatchObject([
       { response: { output: [{ content: [{ type: 'output_audio', transcript: 'Hello there.' }] }] } },
     ]);
     const { example: item } = SERVER_EVENT_DOCS['response.output_item.done'];
     const text = { ...item, item: { ...item.item, content: [{ type: 'text', text: 'Hi' }] as const } };
-    expect(inDialect(text, 'ga')).toMatchObject([
+    expect(toDialect(text, 'ga')).toMatchObject([
       { item: { content: [{ type: 'output_text', text: 'Hi' }] } },
     ]);
-    expect(inDialect(SERVER_EVENT_DOCS['response.content_part.done'].example, 'ga')).toMatchObject([
+    expect(toDialect(SERVER_EVENT_DOCS['response.content_part.done'].example, 'ga')).toMatchObject([
       { part: { type: 'audio' } },
     ]);
   });

@@ -13,7 +13,7 @@ export const DIALECTS = ['spec', 'ga'] as const;
 
 export interface UpgradeDialect {
   readonly dialect: Dialect;
-  /** True when the client asked for it; otherwise its first `session.update` may still choose. */
+  /** True when the client requested for it; otherwise its first `session.update` may still choose. */
   readonly fixed: boolean;
 }
 
@@ -22,10 +22,10 @@ export interface UpgradeDialect {
  * of the agents SDK. Without any it is the specification's until a session of type `realtime` tells otherwise.
  * @throws ServiceError 400 for any other value of `events`, and for more than one.
  */
-export function dialectOfUpgrade(query: URLSearchParams, headers: Headers): UpgradeDialect {
+export function upgradeDialect(query: URLSearchParams, headers: Headers): UpgradeDialect {
   const protocols = offeredProtocols(headers);
-  const asked = choiceIn('events', parameterOf(query, 'events'), DIALECTS);
-  if (asked !== undefined) return { dialect: asked, fixed: true };
+  const requested = choiceIn('events', parameterOf(query, 'events'), DIALECTS);
+  if (requested !== undefined) return { dialect: requested, fixed: true };
   const betas = (headers.get('openai-beta') ?? '').split(',').map((beta) => beta.trim());
   if (betas.includes('realtime=v1') || protocols.includes('openai-beta.realtime-v1')) {
     return { dialect: 'spec', fixed: true };
@@ -36,11 +36,11 @@ export function dialectOfUpgrade(query: URLSearchParams, headers: Headers): Upgr
 }
 
 /** An event in the words of a dialect: none where it has no such event, several where it says it in steps. */
-export function inDialect(event: ServerEvent, dialect: Dialect): readonly WireEvent[] {
-  return dialect === 'spec' ? inSpec(event) : inGa(event);
+export function toDialect(event: ServerEvent, dialect: Dialect): readonly WireEvent[] {
+  return dialect === 'spec' ? toSpec(event) : toGa(event);
 }
 
-function inSpec(event: ServerEvent): readonly WireEvent[] {
+function toSpec(event: ServerEvent): readonly WireEvent[] {
   switch (event.type) {
     case 'conversation.item.added':
     case 'conversation.item.done':
@@ -52,7 +52,7 @@ function inSpec(event: ServerEvent): readonly WireEvent[] {
   }
 }
 
-function inGa(event: ServerEvent): readonly WireEvent[] {
+function toGa(event: ServerEvent): readonly WireEvent[] {
   switch (event.type) {
     case 'response.audio.delta':
       return [{ ...event, type: 'response.output_audio.delta' }];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_KINDS, type ErrorKind, ServiceError } from '../../../src/contract/core/error.ts';
 import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from './error-codes.ts';
-import { errorEvent, failureOf, invalidEvent, unsupportedFeature } from './errors.ts';
+import { errorEvent, invalidEvent, toWireError, unsupportedFeature } from './errors.ts';
 
 const CODES = Object.keys(ERROR_TYPES) as RealtimeErrorCode[];
 
@@ -27,7 +27,7 @@ describe('the error event', () => {
 describe('the failure of an engine', () => {
   it.each(Object.keys(ERROR_KINDS) as ErrorKind[])('of the kind %s is told in its own words', (kind) => {
     const code = kind === 'internal' ? 'internal_error' : 'upstream_error';
-    expect(failureOf(new ServiceError(kind, 'The queue is full.'))).toEqual({
+    expect(toWireError(new ServiceError(kind, 'The queue is full.'))).toEqual({
       type: 'server_error',
       code,
       message: 'The queue is full.',
@@ -42,7 +42,7 @@ describe('the failure of an engine', () => {
     null,
     { message: 'my secret' },
   ])('tells nothing of what is not ours: %s', (thrown) => {
-    const failure = failureOf(thrown);
+    const failure = toWireError(thrown);
     expect(failure).toMatchObject({ type: 'server_error', code: 'internal_error' });
     expect(failure.message).not.toContain('secret');
   });

@@ -180,7 +180,7 @@ describe('the agents SDK', () => {
         const { type, item } = event as { type: string; item?: { type: string; id: string } };
         // Pictures are known to the API and not to this client, which then leaves the event alone.
         fc.pre(!JSON.stringify(event).includes('input_image'));
-        // Told to the client by other means: it knows `added` and `done`.
+        // Told to the client by other means: it hasTurn `added` and `done`.
         fc.pre(type !== 'conversation.item.created');
         expect(realtimeServerEventSchema.safeParse(event)).toMatchObject({ success: true });
         if (item?.type !== 'message') return;

@@ -108,7 +108,7 @@ function named<Audio extends string, Text extends string>(audio: Audio, text: Te
   ] as const;
 }
 
-/** Events that only the GA dialect knows. */
+/** Events that only the GA dialect hasTurn. */
 function gaOnly<Audio extends string, Text extends string>(audio: Audio, text: Text) {
   const item = itemSchema({ audio, text });
   return [
@@ -128,7 +128,7 @@ type Of<Events extends readonly TObject[]> = Frozen<Static<Events[number]>>;
 
 /**
  * An event as the machines make it: in the words of the specification, without `event_id`. Those that only the
- * GA dialect sends are in it too; `inDialect` drops them for the other.
+ * GA dialect sends are in it too; `toDialect` drops them for the other.
  */
 export type ServerEvent = Of<typeof COMMON> | Of<typeof SPEC_NAMED> | Of<typeof SPEC_VIEW_OF_GA>;
 

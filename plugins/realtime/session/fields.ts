@@ -4,22 +4,22 @@ import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../../../src/contract/
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { invalidEvent, type Refusal, unsupportedFeature } from '../protocol/errors.ts';
+import { invalidEvent, type ProtocolError, unsupportedFeature } from '../protocol/errors.ts';
 import type { WireFormat } from '../protocol/server-events.ts';
 
 /** A field as the client wrote it. */
-export interface Sent {
+export interface SentField {
   /** Dotted, from `session`. */
   readonly path: string;
   readonly value: unknown;
 }
 
 /** The members of an object that may be there, by name. */
-export type Members = ReadonlyMap<string, Sent>;
+export type Members = ReadonlyMap<string, SentField>;
 
-/** Fields that no object of the protocol has are told one by one up to this many, the rest together. */
+/** Fields that no object of the protocol has are errors one by one up to this many, the rest together. */
 const MAX_UNKNOWN_NAMED = 16;
-/** Characters of an unknown field's name that a refusal repeats: the name comes from the client. */
+/** Characters of an unknown field's name that a error repeats: the name comes from the client. */
 const MAX_NAME_CHARACTERS = 100;
 
 /** Cloning in place, which only stored voices do (spec 4.7, rule 7). */
@@ -31,29 +31,32 @@ const CLONING: ReadonlySet<string> = new Set([
 ]);
 
 /** What was refused of one update. */
-export class Refusals {
-  readonly #told: Refusal[] = [];
+export class UpdateErrors {
+  readonly #errors: ProtocolError[] = [];
   #unknown = 0;
 
   /** Everything that was refused, in the order of the protocol's fields. */
-  get all(): readonly Refusal[] {
-    const untold = this.#unknown - MAX_UNKNOWN_NAMED;
-    if (untold <= 0) return this.#told;
-    return [...this.#told, invalidEvent(`${untold} more fields of 'session' are not known.`, 'session')];
+  get all(): readonly ProtocolError[] {
+    const unreported = this.#unknown - MAX_UNKNOWN_NAMED;
+    if (unreported <= 0) return this.#errors;
+    return [
+      ...this.#errors,
+      invalidEvent(`${unreported} more fields of 'session' are not known.`, 'session'),
+    ];
   }
 
   /** @param problem continues "`field` …". */
   invalid(path: string, problem: string): void {
-    this.#told.push(invalidEvent(`'${path}' ${problem}.`, path));
+    this.#errors.push(invalidEvent(`'${path}' ${problem}.`, path));
   }
 
   unsupported(path: string, problem: string): void {
-    this.#told.push(unsupportedFeature(`'${path}' ${problem}.`, path));
+    this.#errors.push(unsupportedFeature(`'${path}' ${problem}.`, path));
   }
 
   /** The fault is the server's. */
   failed(path: string, problem: string): void {
-    this.#told.push({ code: 'internal_error', message: `'${path}' ${problem}.`, param: path });
+    this.#errors.push({ code: 'internal_error', message: `'${path}' ${problem}.`, param: path });
   }
 
   /** @param siblings that do something; shown as what is allowed. */
@@ -69,22 +72,22 @@ export class Refusals {
  * `names` nor in `tolerated`, is refused.
  */
 export function membersOf(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   names: readonly string[],
-  refusals: Refusals,
+  errors: UpdateErrors,
   tolerated: readonly string[] = [],
 ): Members {
-  const members = new Map<string, Sent>();
+  const members = new Map<string, SentField>();
   if (sent === undefined) return members;
   if (!isRecord(sent.value)) {
-    refusals.invalid(sent.path, 'must be an object');
+    errors.invalid(sent.path, 'must be an object');
     return members;
   }
   for (const [name, value] of Object.entries(sent.value)) {
     const path = `${sent.path}.${name.slice(0, MAX_NAME_CHARACTERS)}`;
     if (names.includes(name) || tolerated.includes(name)) members.set(name, { path, value });
-    else if (CLONING.has(name)) refusals.unsupported(path, NO_CLONING);
-    else refusals.unknown(path, names);
+    else if (CLONING.has(name)) errors.unsupported(path, NO_CLONING);
+    else errors.unknown(path, names);
   }
   return members;
 }
@@ -94,29 +97,29 @@ const NO_CLONING =
 
 /** One of a few strings. */
 export function choiceOf<Value extends string>(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: Value,
   allowed: readonly Value[],
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): Value {
   if (sent === undefined) return prior;
   const chosen = allowed.find((value) => value === sent.value);
-  if (chosen === undefined) refusals.invalid(sent.path, `must be one of: ${allowed.join(', ')}`);
+  if (chosen === undefined) errors.invalid(sent.path, `must be one of: ${allowed.join(', ')}`);
   return chosen ?? prior;
 }
 
 /** A list of some of a few strings, each once. */
 export function choicesOf<Value extends string>(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: readonly Value[],
   allowed: readonly Value[],
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): readonly Value[] {
   if (sent === undefined) return prior;
   const { path, value } = sent;
-  const isRight = Array.isArray(value) && value.every((each) => allowed.includes(each));
-  if (isRight && new Set(value).size === value.length) return value;
-  refusals.invalid(path, `must be a list of any of ${allowed.join(', ')}, each at most once`);
+  const isValid = Array.isArray(value) && value.every((each) => allowed.includes(each));
+  if (isValid && new Set(value).size === value.length) return value;
+  errors.invalid(path, `must be a list of any of ${allowed.join(', ')}, each at most once`);
   return prior;
 }
 
@@ -128,31 +131,31 @@ interface Range {
 
 /** A number within a range, both ends included. */
 export function numberOf<Prior>(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: Prior,
   range: Range,
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): number | Prior {
   if (sent === undefined) return prior;
   const { from, to, isInteger = false } = range;
   const { path, value } = sent;
-  const isRight = typeof value === 'number' && value >= from && value <= to;
-  if (isRight && (!isInteger || Number.isInteger(value))) return value;
-  refusals.invalid(path, `must be ${isInteger ? 'an integer' : 'a number'} from ${from} to ${to}`);
+  const isValid = typeof value === 'number' && value >= from && value <= to;
+  if (isValid && (!isInteger || Number.isInteger(value))) return value;
+  errors.invalid(path, `must be ${isInteger ? 'an integer' : 'a number'} from ${from} to ${to}`);
   return prior;
 }
 
 /** A string of bounded length; null is none. */
 export function textOf(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: string | undefined,
   maxCharacters: number,
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
   if (typeof sent.value === 'string' && sent.value.length <= maxCharacters) return sent.value;
-  refusals.invalid(sent.path, `must be a string of at most ${maxCharacters} characters, or null`);
+  errors.invalid(sent.path, `must be a string of at most ${maxCharacters} characters, or null`);
   return prior;
 }
 
@@ -175,9 +178,9 @@ export const DEFAULT_FORMAT: AudioFormat = { encoding: 'pcm16', rateHz: SPEECH_R
 /** A format under its two names. */
 export interface SentFormat {
   /** `{type, rate}`, of which either may be left out. */
-  readonly nested: Sent | undefined;
+  readonly nested: SentField | undefined;
   /** The beta protocol's name of a format. */
-  readonly beta: Sent | undefined;
+  readonly beta: SentField | undefined;
 }
 
 /**
@@ -186,39 +189,47 @@ export interface SentFormat {
  * the 24 kHz of a new session.
  * @returns `prior` itself when nothing changes: a listener then has nothing to begin anew.
  */
-export function formatOf({ nested, beta }: SentFormat, prior: AudioFormat, refusals: Refusals): AudioFormat {
+export function formatOf(
+  { nested, beta }: SentFormat,
+  prior: AudioFormat,
+  errors: UpdateErrors,
+): AudioFormat {
   if (nested === undefined) {
-    const encoding = encodingOf(beta, prior, BETA_ENCODINGS, refusals);
+    const encoding = encodingOf(beta, prior, BETA_ENCODINGS, errors);
     return encoding === undefined ? prior : inEncoding(encoding, prior);
   }
-  const members = membersOf(nested, ['type', 'rate'], refusals);
-  const encoding = encodingOf(members.get('type'), prior, ENCODINGS, refusals);
+  const members = membersOf(nested, ['type', 'rate'], errors);
+  const encoding = encodingOf(members.get('type'), prior, ENCODINGS, errors);
   if (encoding === undefined) return prior;
   const rate = members.get('rate');
   if (rate === undefined) return inEncoding(encoding, prior);
-  const rateHz = rateOf(rate, encoding, refusals);
+  const rateHz = rateOf(rate, encoding, errors);
   const isSame = encoding === prior.encoding && rateHz === prior.rateHz;
   return rateHz === undefined || isSame ? prior : { encoding, rateHz };
 }
 
-function rateOf(sent: Sent, encoding: AudioFormat['encoding'], refusals: Refusals): number | undefined {
-  if (encoding === 'pcm16') return numberOf(sent, undefined, PCM_RATE_HZ, refusals);
+function rateOf(
+  sent: SentField,
+  encoding: AudioFormat['encoding'],
+  errors: UpdateErrors,
+): number | undefined {
+  if (encoding === 'pcm16') return numberOf(sent, undefined, PCM_RATE_HZ, errors);
   if (sent.value === G711_RATE_HZ) return G711_RATE_HZ;
-  refusals.invalid(sent.path, `must be ${G711_RATE_HZ} for G.711, or be left out`);
+  errors.invalid(sent.path, `must be ${G711_RATE_HZ} for G.711, or be left out`);
   return undefined;
 }
 
 function encodingOf(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: AudioFormat,
   names: Readonly<Record<string, AudioFormat['encoding']>>,
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): AudioFormat['encoding'] | undefined {
   if (sent === undefined) return prior.encoding;
   const allowed = `one of: ${Object.keys(names).join(', ')}`;
-  if (typeof sent.value !== 'string') refusals.invalid(sent.path, `must be ${allowed}`);
+  if (typeof sent.value !== 'string') errors.invalid(sent.path, `must be ${allowed}`);
   else if (Object.hasOwn(names, sent.value)) return names[sent.value];
-  else refusals.unsupported(sent.path, `is a codec that is not supported; it must be ${allowed}`);
+  else errors.unsupported(sent.path, `is a codec that is not supported; it must be ${allowed}`);
   return undefined;
 }
 
@@ -227,7 +238,7 @@ function inEncoding(encoding: AudioFormat['encoding'], prior: AudioFormat): Audi
   return encoding === 'pcm16' ? DEFAULT_FORMAT : { encoding, rateHz: G711_RATE_HZ };
 }
 
-export function formatOnWire({ encoding, rateHz }: AudioFormat): WireFormat {
+export function toWireFormat({ encoding, rateHz }: AudioFormat): WireFormat {
   const types = { pcm16: 'audio/pcm', mulaw: 'audio/pcmu', alaw: 'audio/pcma' } as const;
   return { type: types[encoding], rate: rateHz };
 }
@@ -237,7 +248,7 @@ const VAD_MS = { from: 0, to: 5_000, isInteger: true };
 
 /** Fields of turn detection that mean something, and those that mean nothing because nothing answers by itself. */
 const DETECTION = ['type', 'threshold', 'prefix_padding_ms', 'silence_duration_ms'];
-const ANSWERING = ['create_response', 'interrupt_response', 'idle_timeout_ms'];
+const IGNORED_DETECTION_FIELDS = ['create_response', 'interrupt_response', 'idle_timeout_ms'];
 
 /**
  * Null for manual commit, or `server_vad` (spec 4.7, rule 6). While the type stays, fields that were not sent
@@ -246,30 +257,30 @@ const ANSWERING = ['create_response', 'interrupt_response', 'idle_timeout_ms'];
  * @returns `prior` itself when nothing changes.
  */
 export function turnDetectionOf(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: VadSettings | undefined,
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): VadSettings | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
   if (isRecord(sent.value) && 'type' in sent.value && sent.value.type !== 'server_vad') {
-    refuseDetection({ path: `${sent.path}.type`, value: sent.value.type }, refusals);
+    rejectDetection({ path: `${sent.path}.type`, value: sent.value.type }, errors);
     return prior;
   }
-  const members = membersOf(sent, DETECTION, refusals, ANSWERING);
-  for (const name of ANSWERING) checkAnswering(members.get(name), refusals);
+  const members = membersOf(sent, DETECTION, errors, IGNORED_DETECTION_FIELDS);
+  for (const name of IGNORED_DETECTION_FIELDS) checkIgnoredField(members.get(name), errors);
   const base = prior ?? (members.has('type') ? DEFAULT_VAD_SETTINGS : undefined);
   if (base === undefined) {
-    if (isRecord(sent.value)) refusals.invalid(`${sent.path}.type`, "is required, as 'server_vad'");
+    if (isRecord(sent.value)) errors.invalid(`${sent.path}.type`, "is required, as 'server_vad'");
     return prior;
   }
-  const threshold = numberOf(members.get('threshold'), base.threshold, { from: 0, to: 1 }, refusals);
-  const prefixPaddingMs = numberOf(members.get('prefix_padding_ms'), base.prefixPaddingMs, VAD_MS, refusals);
+  const threshold = numberOf(members.get('threshold'), base.threshold, { from: 0, to: 1 }, errors);
+  const prefixPaddingMs = numberOf(members.get('prefix_padding_ms'), base.prefixPaddingMs, VAD_MS, errors);
   const silenceDurationMs = numberOf(
     members.get('silence_duration_ms'),
     base.silenceDurationMs,
     VAD_MS,
-    refusals,
+    errors,
   );
   const isSame =
     threshold === base.threshold &&
@@ -278,15 +289,15 @@ export function turnDetectionOf(
   return isSame ? base : { ...base, threshold, prefixPaddingMs, silenceDurationMs };
 }
 
-function refuseDetection(type: Sent, refusals: Refusals): void {
+function rejectDetection(type: SentField, errors: UpdateErrors): void {
   const allowed = "use 'server_vad', or null in place of the object for manual commit";
-  if (type.value === 'semantic_vad') refusals.unsupported(type.path, `is not supported here; ${allowed}`);
-  else refusals.invalid(type.path, `must be 'server_vad'; ${allowed}`);
+  if (type.value === 'semantic_vad') errors.unsupported(type.path, `is not supported here; ${allowed}`);
+  else errors.invalid(type.path, `must be 'server_vad'; ${allowed}`);
 }
 
 /** Accepted and without effect: the service never answers by itself (openai-wire 8.3). */
-function checkAnswering(sent: Sent | undefined, refusals: Refusals): void {
+function checkIgnoredField(sent: SentField | undefined, errors: UpdateErrors): void {
   if (sent === undefined || sent.value === null) return;
   const wanted = sent.path.endsWith('_ms') ? 'number' : 'boolean';
-  if (typeof sent.value !== wanted) refusals.invalid(sent.path, `must be a ${wanted} or null`);
+  if (typeof sent.value !== wanted) errors.invalid(sent.path, `must be a ${wanted} or null`);
 }

@@ -1,8 +1,8 @@
 /** Fields of the protocol that mean nothing here: a client gets back what it sent (openai-wire 8.3). */
 
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
-import { MAX_LEVELS } from '../protocol/client-events.ts';
-import type { Refusals, Sent } from './fields.ts';
+import { MAX_DEPTH } from '../protocol/client-events.ts';
+import type { SentField, UpdateErrors } from './fields.ts';
 
 /** Fields of the session that are echoed, of the GA protocol and of the beta one. */
 export const ECHOED_FIELDS = [
@@ -35,17 +35,18 @@ export type Echoes = Readonly<Record<string, unknown>>;
  * room beside the others, is refused. What grows least goes first, so that the same update has the same result
  * when it comes again, in whatever order its fields are.
  */
-export function mergeEchoes(prior: Echoes, sent: ReadonlyMap<string, Sent>, refusals: Refusals): Echoes {
+export function mergeEchoes(
+  prior: Echoes,
+  sent: ReadonlyMap<string, SentField>,
+  errors: UpdateErrors,
+): Echoes {
   if (sent.size === 0) return prior;
   let freeBytes =
     MAX_ECHOED_BYTES - Object.values(prior).reduce<number>((sum, value) => sum + bytesOf(value), 0);
   const echoes = { ...prior };
-  for (const { name, path, value, growthBytes } of byGrowth(prior, sent, refusals)) {
+  for (const { name, path, value, growthBytes } of byGrowth(prior, sent, errors)) {
     if (growthBytes > Math.max(freeBytes, 0)) {
-      refusals.invalid(
-        path,
-        `is too long: what a session echoes may have ${MAX_ECHOED_BYTES} bytes in total`,
-      );
+      errors.invalid(path, `is too long: what a session echoes may have ${MAX_ECHOED_BYTES} bytes in total`);
     } else {
       echoes[name] = value;
       freeBytes -= growthBytes;
@@ -54,13 +55,13 @@ export function mergeEchoes(prior: Echoes, sent: ReadonlyMap<string, Sent>, refu
   return echoes;
 }
 
-function byGrowth(prior: Echoes, sent: ReadonlyMap<string, Sent>, refusals: Refusals) {
+function byGrowth(prior: Echoes, sent: ReadonlyMap<string, SentField>, errors: UpdateErrors) {
   return [...sent]
     .filter(([, { path, value }]) => {
-      const isFine = isNestedWithin(value, MAX_LEVELS);
-      if (!isFine)
-        refusals.invalid(path, `may have at most ${MAX_LEVELS} objects and lists within one another`);
-      return isFine;
+      const isShallow = isNestedWithin(value, MAX_DEPTH);
+      if (!isShallow)
+        errors.invalid(path, `may have at most ${MAX_DEPTH} objects and lists within one another`);
+      return isShallow;
     })
     .map(([name, { path, value }]) => ({
       name,

@@ -9,7 +9,7 @@ import {
   namedVoice,
   type Session,
   type SessionRules,
-  sessionOnWire,
+  toWireSession,
 } from './session.ts';
 
 const rules: SessionRules = {
@@ -37,7 +37,7 @@ function shuffled(object: object, ranks: Iterable<number>): Record<string, unkno
   return Object.fromEntries(entries.sort((a, b) => a.rank - b.rank).map(({ entry }) => entry));
 }
 
-/** Names without dots, so that the paths of refusals can be followed. */
+/** Names without dots, so that the paths of errors can be followed. */
 const junk = fc.jsonValue({
   maxDepth: 2,
   stringUnit: fc.constantFrom('a', 'Z', '"', '\\', '\0', 'ß', '😀', ' '),
@@ -131,22 +131,23 @@ const manyEchoes = some({
 
 const RUNS = { numRuns: 300 };
 
-function params(refusals: readonly { readonly param: string | null }[]): unknown[] {
-  return refusals.map(({ param }) => param).sort();
+function params(errors: readonly { readonly param: string | null }[]): unknown[] {
+  return errors.map(({ param }) => param).sort();
 }
 
 /** Whatever the rules promise of every session. */
 function expectValid(merged: Session): void {
-  expect([...Value.Errors(SessionSchema, JSON.parse(JSON.stringify(sessionOnWire(merged))))]).toEqual([]);
-  const { inputFormat, outputFormat, turnDetection, transcription: heard } = merged;
+  expect([...Value.Errors(SessionSchema, JSON.parse(JSON.stringify(toWireSession(merged))))]).toEqual([]);
+  const { inputFormat, outputFormat, turnDetection, transcription: transcriptionFields } = merged;
   if (turnDetection !== undefined) expect(inputFormat.encoding).toBe('pcm16');
   for (const { encoding, rateHz } of [inputFormat, outputFormat]) {
     if (encoding !== 'pcm16') expect(rateHz).toBe(8_000);
   }
-  expect(rules.sttModels).toContain(heard.model);
+  expect(rules.sttModels).toContain(transcriptionFields.model);
   expect(rules.ttsModels).toContain(merged.ttsModel);
-  const languages = rules.languagesOf(heard.model);
-  if (heard.language !== undefined && languages !== undefined) expect(languages).toContain(heard.language);
+  const languages = rules.languagesOf(transcriptionFields.model);
+  if (transcriptionFields.language !== undefined && languages !== undefined)
+    expect(languages).toContain(transcriptionFields.language);
   const echoedBytes = Object.values(merged.echoed).reduce<number>(
     (sum, each) => sum + JSON.stringify(each).length,
     0,
@@ -175,12 +176,12 @@ function valueAt(wire: unknown, param: string): unknown {
   );
 }
 
-/** What is accepted or refused as a whole, by the field of it that a refusal names. */
+/** What is accepted or refused as a whole, by the field of it that a error names. */
 function unitOf(param: string): string {
   return param.replace(/(\.format)\.(type|rate)$|(turn_detection)\.type$|(voice)\.id$/, '$1$3$4');
 }
 
-/** Deletes what a refusal names, by both of its names: without the nested field, the beta one would count. */
+/** Deletes what a error names, by both of its names: without the nested field, the beta one would count. */
 function remove(update: unknown, param: string): void {
   const path = unitOf(param).split('.').slice(1);
   const last = path.pop() ?? '';
@@ -195,14 +196,17 @@ describe('an update', () => {
   test('of echoes for which there is no room is no exception', () => {
     fc.assert(
       fc.property(fc.array(manyEchoes, { minLength: 1, maxLength: 4 }), manyEchoes, (earlier, each) => {
-        const before = earlier.reduce<Session>((kept, one) => merge(kept, one).session, fresh);
+        const before = earlier.reduce<Session>(
+          (retainedEchoes, one) => merge(retainedEchoes, one).session,
+          fresh,
+        );
         const once = merge(before, each);
         expectValid(once.session);
         const sizes = (echoes: object) =>
           Object.entries(echoes).map(([name, value]) => [name, `${value}`.length]);
         const twice = merge(once.session, each);
         expect(sizes(twice.session.echoed)).toEqual(sizes(once.session.echoed));
-        expect(twice.refusals).toEqual(once.refusals);
+        expect(twice.errors).toEqual(once.errors);
         const other = mergeSession(before, Object.fromEntries(Object.entries(each).reverse()), rules);
         expect(Object.fromEntries(sizes(other.session.echoed))).toEqual(
           Object.fromEntries(sizes(once.session.echoed)),
@@ -218,7 +222,7 @@ describe('an update', () => {
         const once = merge(before, each);
         const twice = merge(once.session, each);
         expect(twice.session).toEqual(once.session);
-        expect(twice.refusals).toEqual(once.refusals);
+        expect(twice.errors).toEqual(once.errors);
         // Whoever listens begins anew with another object.
         expect(twice.session.inputFormat).toBe(once.session.inputFormat);
         expect(twice.session.turnDetection).toBe(once.session.turnDetection);
@@ -242,7 +246,7 @@ describe('an update', () => {
         const other = merge(before, deeplyShuffled(each, ranks[Symbol.iterator]()));
         expect(other.session).toEqual(one.session);
         // Which of a flood of unknown fields are named, the order does decide.
-        const [some, others] = [params(one.refusals), params(other.refusals)];
+        const [some, others] = [params(one.errors), params(other.errors)];
         if (some.includes('session')) expect(others).toHaveLength(some.length);
         else expect(others).toEqual(some);
       }),
@@ -253,10 +257,10 @@ describe('an update', () => {
   test('leaves a valid session, with one refusal for a field', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const { session: after, refusals, asksForGa } = merge(before, each);
+        const { session: after, errors, requestsGa } = merge(before, each);
         expectValid(after);
-        expect(new Set(params(refusals)).size).toBe(refusals.length);
-        expect(asksForGa).toBe(each.type === 'realtime');
+        expect(new Set(params(errors)).size).toBe(errors.length);
+        expect(requestsGa).toBe(each.type === 'realtime');
       }),
       RUNS,
     );
@@ -265,14 +269,14 @@ describe('an update', () => {
   test('leaves a refused field as it was', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const { session: after, refusals } = merge(before, each);
-        const forgets = sessionOnWire(after).audio.input.turn_detection === null;
-        for (const { param } of refusals) {
+        const { session: after, errors } = merge(before, each);
+        const forgets = toWireSession(after).audio.input.turn_detection === null;
+        for (const { param } of errors) {
           // Beside a refused detail of an object, the rest of it applies.
           if (param === null || /^session(\.audio(\.(in|out)put)?)?$|turn_detection\./.test(param)) continue;
-          expect(valueAt(sessionOnWire(after), param)).toEqual(valueAt(sessionOnWire(before), param));
+          expect(valueAt(toWireSession(after), param)).toEqual(valueAt(toWireSession(before), param));
         }
-        if (refusals.some(({ param }) => param?.endsWith('turn_detection.type'))) {
+        if (errors.some(({ param }) => param?.endsWith('turn_detection.type'))) {
           expect(forgets).toBe(before.turnDetection === undefined);
         }
       }),
@@ -283,13 +287,13 @@ describe('an update', () => {
   test('does what it would without the fields that are refused', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const { session: after, refusals } = merge(before, each);
+        const { session: after, errors } = merge(before, each);
         const rest = structuredClone(each);
-        for (const { param } of refusals) {
+        for (const { param } of errors) {
           fc.pre(param !== 'session');
           remove(rest, String(param));
         }
-        expect(merge(before, rest)).toMatchObject({ session: after, refusals: [] });
+        expect(merge(before, rest)).toMatchObject({ session: after, errors: [] });
       }),
       RUNS,
     );
@@ -298,9 +302,9 @@ describe('an update', () => {
   test('that is the session itself changes nothing and is not refused', () => {
     fc.assert(
       fc.property(session, (before) => {
-        const wire = JSON.parse(JSON.stringify(sessionOnWire(before)));
-        const { session: after, refusals } = merge(before, wire);
-        expect([after, refusals]).toEqual([before, []]);
+        const wire = JSON.parse(JSON.stringify(toWireSession(before)));
+        const { session: after, errors } = merge(before, wire);
+        expect([after, errors]).toEqual([before, []]);
         expect(after.inputFormat).toBe(before.inputFormat);
         expect(after.turnDetection).toBe(before.turnDetection);
       }),
@@ -349,8 +353,8 @@ describe('an update', () => {
     };
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const kept = frozen(structuredClone(before));
-        expect(merge(kept, frozen(each)).session.id).toBe(before.id);
+        const retainedEchoes = frozen(structuredClone(before));
+        expect(merge(retainedEchoes, frozen(each)).session.id).toBe(before.id);
       }),
       RUNS,
     );

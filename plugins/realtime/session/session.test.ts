@@ -10,7 +10,7 @@ import {
   namedVoice,
   type Session,
   type SessionRules,
-  sessionOnWire,
+  toWireSession,
 } from './session.ts';
 
 const rules: SessionRules = {
@@ -35,9 +35,9 @@ function merged(...updates: unknown[]) {
   let session = fresh();
   for (const update of updates.slice(0, -1)) session = merge(session, update).session;
   const result = merge(session, updates.at(-1));
-  const wire = sessionOnWire(result.session);
+  const wire = toWireSession(result.session);
   expect([...Value.Errors(SessionSchema, wire)]).toEqual([]);
-  return { ...result, wire, refused: result.refusals.map(({ code, param }) => [code, param]) };
+  return { ...result, wire, refused: result.errors.map(({ code, param }) => [code, param]) };
 }
 
 function input<Fields>(fields: Fields) {
@@ -51,7 +51,7 @@ const UNSUPPORTED = 'unsupported_feature';
 
 describe('a new session', () => {
   it('is as the specification has it', () => {
-    expect(sessionOnWire(fresh())).toEqual({
+    expect(toWireSession(fresh())).toEqual({
       id: 'sess_1',
       object: 'realtime.session',
       type: 'transcription',
@@ -102,8 +102,8 @@ describe('an update', () => {
       output_modalities: ['audio'],
       tts_model: 'other-tts',
     };
-    const { session, refusals } = merged(update);
-    expect(refusals).toEqual([]);
+    const { session, errors } = merged(update);
+    expect(errors).toEqual([]);
     expect(session).toEqual({
       id: 'sess_1',
       type: 'translation',
@@ -123,7 +123,7 @@ describe('an update', () => {
   });
 
   it('may use the names of the beta protocol', () => {
-    const { session, refusals } = merged({
+    const { session, errors } = merged({
       input_audio_format: 'g711_ulaw',
       output_audio_format: 'g711_alaw',
       input_audio_transcription: { model: 'english', language: 'en' },
@@ -134,7 +134,7 @@ describe('an update', () => {
       speed: 2,
       max_response_output_tokens: 'inf',
     });
-    expect(refusals).toEqual([]);
+    expect(errors).toEqual([]);
     expect(session).toMatchObject({
       inputFormat: { encoding: 'mulaw', rateHz: 8_000 },
       outputFormat: { encoding: 'alaw', rateHz: 8_000 },
@@ -147,7 +147,7 @@ describe('an update', () => {
   });
 
   it('with a nested field and its beta name means the nested one', () => {
-    const { session, refusals } = merged({
+    const { session, errors } = merged({
       input_audio_format: 'opus',
       turn_detection: { type: 'semantic_vad' },
       input_audio_noise_reduction: { type: 'near_field' },
@@ -167,7 +167,7 @@ describe('an update', () => {
         output: { format: { type: 'audio/pcmu' }, voice: 'tts-vc-voice_1', speed: 0.5 },
       },
     });
-    expect(refusals).toEqual([]);
+    expect(errors).toEqual([]);
     expect(session).toMatchObject({
       inputFormat: { rateHz: 8_000 },
       transcription: { model: 'english' },
@@ -179,7 +179,7 @@ describe('an update', () => {
   });
 
   it('asks for the GA protocol by its type alone', () => {
-    expect(merged({ type: 'realtime' }).asksForGa).toBe(true);
+    expect(merged({ type: 'realtime' }).requestsGa).toBe(true);
     for (const update of [
       {},
       { type: 'transcription' },
@@ -187,7 +187,7 @@ describe('an update', () => {
       { model: 'realtime' },
       null,
     ]) {
-      expect(merged(update).asksForGa).toBe(false);
+      expect(merged(update).requestsGa).toBe(false);
     }
   });
 
@@ -208,8 +208,8 @@ describe('an update', () => {
     };
     const extras = { delay: 'low', keywords: ['HVV'], languages: ['de'] };
     const mine = { id: 'sess_2', object: 'x', expires_at: 1, client_secret: { value: 'ek' } };
-    const { wire, refusals, session } = merged({ ...echoed, ...mine, input_audio_transcription: extras });
-    expect(refusals).toEqual([]);
+    const { wire, errors, session } = merged({ ...echoed, ...mine, input_audio_transcription: extras });
+    expect(errors).toEqual([]);
     expect(wire).toMatchObject({ ...echoed, id: 'sess_1', object: 'realtime.session' });
     expect(wire.audio.input.transcription).toEqual({ model: 'svc-stt', ...extras });
     expect(wire).not.toHaveProperty('client_secret');
@@ -245,8 +245,8 @@ describe('null', () => {
     ['a speed', { speed: null }, { speed: undefined }],
     ['a model', { model: null }, { model: undefined }],
   ])('brings %s back to its default', (_, update, changed) => {
-    const { session, refusals } = merged(set, update);
-    expect(refusals).toEqual([]);
+    const { session, errors } = merged(set, update);
+    expect(errors).toEqual([]);
     expect(session).toEqual({ ...merged(set).session, ...changed });
   });
 
@@ -257,8 +257,8 @@ describe('null', () => {
   });
 
   it('for the transcription keeps its model alone', () => {
-    const { session, wire, refusals } = merged(set, input({ transcription: null }));
-    expect(refusals).toEqual([]);
+    const { session, wire, errors } = merged(set, input({ transcription: null }));
+    expect(errors).toEqual([]);
     expect(wire.audio.input.transcription).toEqual({ model: 'english' });
     expect(session.echoed).toEqual({});
   });
@@ -349,8 +349,8 @@ describe('a field that is refused', () => {
     ['audio.input.gain', input({ gain: 2 }), INVALID],
     ['audio.left', { audio: { left: {} } }, INVALID],
   ] as [string, unknown, string][])('%s keeps its value: %j', (name, update, code) => {
-    const { session, refusals } = merged(update);
-    expect(refusals).toEqual([
+    const { session, errors } = merged(update);
+    expect(errors).toEqual([
       { code, param: `session.${name}`, message: expect.stringContaining(`'session.${name}'`) },
     ]);
     expect(session).toEqual(fresh());
@@ -383,7 +383,7 @@ describe('a field that is refused', () => {
   });
 
   it('is told with what is allowed, and without what was sent', () => {
-    const { refusals } = merged({
+    const { errors } = merged({
       ttsmodel: 'secret',
       tts_model: 'secret',
       audio: {
@@ -391,8 +391,8 @@ describe('a field that is refused', () => {
         output: { voice: 'secret' },
       },
     });
-    const told = Object.fromEntries(refusals.map(({ param, message }) => [param, message]));
-    expect(told).toEqual({
+    const messages = Object.fromEntries(errors.map(({ param, message }) => [param, message]));
+    expect(messages).toEqual({
       'session.ttsmodel':
         "'session.ttsmodel' is not known; allowed there: type, model, audio, output_modalities, tts_model.",
       'session.tts_model': "'session.tts_model' must be one of: svc-tts, other-tts.",
@@ -408,7 +408,7 @@ describe('a field that is refused', () => {
 
   it('of a flood of unknown ones is told for the first, and then in sum', () => {
     const flood = (count: number) =>
-      merged(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`.repeat(99), i]))).refusals;
+      merged(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`.repeat(99), i]))).errors;
     expect(flood(16).map(({ param }) => param)).not.toContain('session');
     expect(flood(1_000)).toHaveLength(17);
     expect(flood(1_000).at(-1)).toEqual({
@@ -421,8 +421,8 @@ describe('a field that is refused', () => {
 
   it('is no text that is as long as it may be', () => {
     const prompt = 'x'.repeat(5_000);
-    const { session, refusals } = merged({ model: 'x'.repeat(256), ...input({ transcription: { prompt } }) });
-    expect([refusals, session.transcription.prompt, session.model]).toEqual([[], prompt, 'x'.repeat(256)]);
+    const { session, errors } = merged({ model: 'x'.repeat(256), ...input({ transcription: { prompt } }) });
+    expect([errors, session.transcription.prompt, session.model]).toEqual([[], prompt, 'x'.repeat(256)]);
   });
 });
 
@@ -440,10 +440,10 @@ describe('a format', () => {
     ['the least', [{ rate: 8_000 }], { type: 'audio/pcm', rate: 8_000 }],
     ['the most', [{ rate: 48_000 }], { type: 'audio/pcm', rate: 48_000 }],
   ])('without a rate: %s', (_, formats, expected) => {
-    const { wire, refusals } = merged(
+    const { wire, errors } = merged(
       ...formats.map((format) => ({ audio: { input: { format }, output: { format } } })),
     );
-    expect(refusals).toEqual([]);
+    expect(errors).toEqual([]);
     expect([wire.audio.input.format, wire.audio.output.format]).toEqual([expected, expected]);
   });
 
@@ -456,14 +456,14 @@ describe('a format', () => {
 
 describe('turn detection', () => {
   it('is on with defaults, and says that nothing answers by itself', () => {
-    const asked = {
+    const requestedModel = {
       type: 'server_vad',
       create_response: true,
       interrupt_response: true,
       idle_timeout_ms: 6_000,
     };
-    const { wire, refusals } = merged(input({ turn_detection: asked }));
-    expect(refusals).toEqual([]);
+    const { wire, errors } = merged(input({ turn_detection: requestedModel }));
+    expect(errors).toEqual([]);
     expect(wire.audio.input.turn_detection).toEqual({
       type: 'server_vad',
       threshold: 0.5,
@@ -478,8 +478,8 @@ describe('turn detection', () => {
   it('keeps what is not sent until it is switched off', () => {
     const set = input({ turn_detection: { type: 'server_vad', threshold: 0, prefix_padding_ms: 5_000 } });
     const again = input({ turn_detection: { type: 'server_vad', silence_duration_ms: 0 } });
-    const kept = merged(set, again).session.turnDetection;
-    expect(kept).toEqual({
+    const retainedEchoes = merged(set, again).session.turnDetection;
+    expect(retainedEchoes).toEqual({
       ...DEFAULT_VAD_SETTINGS,
       threshold: 0,
       prefixPaddingMs: 5_000,
@@ -554,13 +554,13 @@ describe('server_vad and G.711', () => {
 
   it('change places in one update', () => {
     const toManual = merged(VAD, input({ ...MU_LAW.audio.input, turn_detection: null }));
-    expect(toManual.refusals).toEqual([]);
+    expect(toManual.errors).toEqual([]);
     expect(toManual.session).toMatchObject({ inputFormat: { encoding: 'mulaw' }, turnDetection: undefined });
     const toDetection = merged(
       MU_LAW,
       input({ ...VAD.audio.input, format: { type: 'audio/pcm', rate: 8_000 } }),
     );
-    expect(toDetection.refusals).toEqual([]);
+    expect(toDetection.errors).toEqual([]);
     expect(toDetection.session).toMatchObject({
       inputFormat: { encoding: 'pcm16', rateHz: 8_000 },
       turnDetection: DEFAULT_VAD_SETTINGS,
@@ -568,8 +568,8 @@ describe('server_vad and G.711', () => {
   });
 
   it('leave the output alone', () => {
-    const { refusals } = merged(VAD, { output_audio_format: 'g711_ulaw' });
-    expect(refusals).toEqual([]);
+    const { errors } = merged(VAD, { output_audio_format: 'g711_ulaw' });
+    expect(errors).toEqual([]);
   });
 });
 
@@ -582,9 +582,9 @@ describe('model and language', () => {
     expect(refused).toEqual([[INVALID, MODEL]]);
     expect(session).toEqual(merged(german).session);
     const withLanguage = merged(german, input({ transcription: { model: 'english', language: 'en' } }));
-    expect(withLanguage.refusals).toEqual([]);
+    expect(withLanguage.errors).toEqual([]);
     const detected = merged(german, input({ transcription: { model: 'english', language: null } }));
-    expect(detected.refusals).toEqual([]);
+    expect(detected.errors).toEqual([]);
     expect(detected.session.transcription).toEqual({
       model: 'english',
       language: undefined,
@@ -608,8 +608,8 @@ describe('model and language', () => {
     const far = { model: 'far', language: 'fr' };
     expect(merged(input({ transcription: far })).session.transcription).toMatchObject(far);
     for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
-      const { refusals } = merged(input({ transcription: { ...far, language } }));
-      expect(refusals).toMatchObject([{ message: expect.stringContaining('an ISO 639-1 code') }]);
+      const { errors } = merged(input({ transcription: { ...far, language } }));
+      expect(errors).toMatchObject([{ message: expect.stringContaining('an ISO 639-1 code') }]);
     }
   });
 
@@ -628,18 +628,15 @@ describe('echoes', () => {
   });
 
   it('may make room for each other', () => {
-    const { session, refusals } = merged(
-      { instructions: half },
-      { instructions: 'x', metadata: { a: half } },
-    );
-    expect(refusals).toEqual([]);
+    const { session, errors } = merged({ instructions: half }, { instructions: 'x', metadata: { a: half } });
+    expect(errors).toEqual([]);
     expect(session.echoed).toEqual({ instructions: 'x', metadata: { a: half } });
   });
 
   it('count the bytes of all', () => {
     const keywords = ['ß'.repeat(MAX_ECHOED_BYTES / 2 - 2)];
-    const { session, refusals } = merged(input({ transcription: { keywords } }));
-    expect([refusals, session.echoed]).toEqual([[], { 'audio.input.transcription.keywords': keywords }]);
+    const { session, errors } = merged(input({ transcription: { keywords } }));
+    expect([errors, session.echoed]).toEqual([[], { 'audio.input.transcription.keywords': keywords }]);
     const { refused } = merged(input({ transcription: { keywords } }), { tracing: 'a' });
     expect(refused).toEqual([[INVALID, 'session.tracing']]);
   });
@@ -665,12 +662,12 @@ describe("an official client's first frames", () => {
   it('give the two errors that are its defaults, and no other', () => {
     const tools = [{ type: 'function', name: 'f', description: 'd', parameters: {}, strict: true }] as never;
     const first = onWire({ instructions: 'Be brief.', toolChoice: 'auto', tools });
-    const { refused, wire, asksForGa, session } = merged(first);
+    const { refused, wire, requestsGa, session } = merged(first);
     expect(refused).toEqual([
       [UNSUPPORTED, 'session.audio.input.turn_detection.type'],
       [INVALID, 'session.audio.input.transcription.model'],
     ]);
-    expect(asksForGa).toBe(true);
+    expect(requestsGa).toBe(true);
     expect(wire).toMatchObject({
       type: 'realtime',
       model: 'gpt-realtime',
@@ -684,11 +681,11 @@ describe("an official client's first frames", () => {
       tools: [{ type: 'function', name: 'f' }],
     });
     const second = merge(session, { type: 'realtime', tracing: 'auto' });
-    expect([second.refusals, second.session.echoed.tracing]).toEqual([[], 'auto']);
+    expect([second.errors, second.session.echoed.tracing]).toEqual([[], 'auto']);
   });
 
   it('are accepted whole when it is set up for this service', () => {
-    const { refusals, wire } = merged(
+    const { errors, wire } = merged(
       onWire({
         audio: {
           input: {
@@ -699,7 +696,7 @@ describe("an official client's first frames", () => {
         },
       }),
     );
-    expect(refusals).toEqual([]);
+    expect(errors).toEqual([]);
     expect(wire.audio.input.turn_detection).toMatchObject({
       silence_duration_ms: 400,
       interrupt_response: false,

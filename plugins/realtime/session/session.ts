@@ -5,21 +5,21 @@ import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import type { Refusal } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
 import {
   choiceOf,
   choicesOf,
   DEFAULT_FORMAT,
   formatOf,
-  formatOnWire,
   type Members,
   membersOf,
   numberOf,
-  Refusals,
-  type Sent,
+  type SentField,
   textOf,
+  toWireFormat,
   turnDetectionOf,
+  UpdateErrors,
 } from './fields.ts';
 import { ECHOED_FIELDS, ECHOED_TRANSCRIPTION_FIELDS, type Echoes, mergeEchoes } from './passthrough.ts';
 
@@ -30,12 +30,12 @@ export interface SessionRules {
   readonly ttsModels: readonly string[];
   readonly defaultSttModel: string;
   readonly defaultTtsModel: string;
-  /** ISO 639-1 codes that a recogniser hears; undefined when only its server knows: then any code there is. */
+  /** ISO 639-1 codes that a recogniser hears; undefined when only its server hasTurn: then any code there is. */
   languagesOf(sttModel: string): readonly string[] | undefined;
 }
 
 /** What was found out of the voice that an update names; `failed`: nothing, as the look-up went wrong. */
-export type VoiceAnswer = 'found' | 'missing' | 'failed';
+export type VoiceLookupResult = 'found' | 'missing' | 'failed';
 
 const SESSION_TYPES = ['transcription', 'translation', 'realtime'] as const;
 export type SessionType = (typeof SESSION_TYPES)[number];
@@ -78,9 +78,9 @@ export interface Session {
 export interface MergedSession {
   readonly session: Session;
   /** One for each field that keeps its value; `param` is the field as the client wrote it. */
-  readonly refusals: readonly Refusal[];
+  readonly errors: readonly ProtocolError[];
   /** The update says `type: realtime`, which only clients of the GA protocol do (openai-wire 8.2). */
-  readonly asksForGa: boolean;
+  readonly requestsGa: boolean;
 }
 
 /** Longest name of a model that is echoed. */
@@ -121,14 +121,15 @@ const TRANSCRIPTION = 'audio.input.transcription.';
  *   one the session begins with. Nothing in it is ever refused (openai-wire 8.1).
  */
 export function initialSession(id: Id<'session'>, rules: SessionRules, query: URLSearchParams): Session {
-  const asked = query.get('model') ?? '';
+  const requestedModel = query.get('model') ?? '';
   return {
     id,
     type: 'transcription',
-    model: asked !== '' && asked.length <= MAX_MODEL_CHARACTERS ? asked : undefined,
+    model:
+      requestedModel !== '' && requestedModel.length <= MAX_MODEL_CHARACTERS ? requestedModel : undefined,
     inputFormat: DEFAULT_FORMAT,
     transcription: {
-      model: rules.sttModels.includes(asked) ? asked : rules.defaultSttModel,
+      model: rules.sttModels.includes(requestedModel) ? requestedModel : rules.defaultSttModel,
       language: undefined,
       prompt: undefined,
     },
@@ -137,7 +138,7 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
     voice: undefined,
     speed: undefined,
     outputModalities: [],
-    ttsModel: rules.ttsModels.includes(asked) ? asked : rules.defaultTtsModel,
+    ttsModel: rules.ttsModels.includes(requestedModel) ? requestedModel : rules.defaultTtsModel,
     echoed: {},
   };
 }
@@ -159,42 +160,42 @@ export function mergeSession(
   session: Session,
   update: unknown,
   rules: SessionRules,
-  voice: VoiceAnswer = 'missing',
+  voice: VoiceLookupResult = 'missing',
 ): MergedSession {
-  const refusals = new Refusals();
-  const sent = sentFields(update, refusals);
+  const errors = new UpdateErrors();
+  const sent = sentFields(update, errors);
   if (sent.noiseReduction !== undefined && sent.noiseReduction.value !== null) {
-    refusals.unsupported(sent.noiseReduction.path, 'is not supported; leave it out or send null');
+    errors.unsupported(sent.noiseReduction.path, 'is not supported; leave it out or send null');
   }
   const merged: Session = {
     ...session,
-    type: choiceOf(sent.type, session.type, SESSION_TYPES, refusals),
-    model: textOf(sent.model, session.model, MAX_MODEL_CHARACTERS, refusals),
-    ...mergeTurns(session, sent, refusals),
-    transcription: mergeTranscription(session.transcription, sent, rules, refusals),
-    outputFormat: formatOf(sent.outputFormat, session.outputFormat, refusals),
-    voice: voiceOf(sent.voice, session.voice, voice, refusals),
-    speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, refusals),
-    outputModalities: choicesOf(sent.modalities, session.outputModalities, MODALITIES, refusals),
-    ttsModel: choiceOf(sent.ttsModel, session.ttsModel, rules.ttsModels, refusals),
-    echoed: mergeEchoes(kept(session.echoed, sent), sent.echoes, refusals),
+    type: choiceOf(sent.type, session.type, SESSION_TYPES, errors),
+    model: textOf(sent.model, session.model, MAX_MODEL_CHARACTERS, errors),
+    ...mergeTurns(session, sent, errors),
+    transcription: mergeTranscription(session.transcription, sent, rules, errors),
+    outputFormat: formatOf(sent.outputFormat, session.outputFormat, errors),
+    voice: voiceOf(sent.voice, session.voice, voice, errors),
+    speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, errors),
+    outputModalities: choicesOf(sent.modalities, session.outputModalities, MODALITIES, errors),
+    ttsModel: choiceOf(sent.ttsModel, session.ttsModel, rules.ttsModels, errors),
+    echoed: mergeEchoes(retainedEchoes(session.echoed, sent), sent.echoes, errors),
   };
-  return { session: merged, refusals: refusals.all, asksForGa: sent.type?.value === 'realtime' };
+  return { session: merged, errors: errors.all, requestsGa: sent.type?.value === 'realtime' };
 }
 
 type SentFields = ReturnType<typeof sentFields>;
 
 /** The fields of an update, by whichever name they came. */
-function sentFields(update: unknown, refusals: Refusals) {
-  const top = membersOf({ path: 'session', value: update }, SESSION_FIELDS, refusals, TOLERATED_FIELDS);
-  const audio = membersOf(top.get('audio'), ['input', 'output'], refusals);
-  const input = membersOf(audio.get('input'), INPUT_FIELDS, refusals);
-  const output = membersOf(audio.get('output'), OUTPUT_FIELDS, refusals);
+function sentFields(update: unknown, errors: UpdateErrors) {
+  const top = membersOf({ path: 'session', value: update }, SESSION_FIELDS, errors, TOLERATED_FIELDS);
+  const audio = membersOf(top.get('audio'), ['input', 'output'], errors);
+  const input = membersOf(audio.get('input'), INPUT_FIELDS, errors);
+  const output = membersOf(audio.get('output'), OUTPUT_FIELDS, errors);
   const transcription = input.get('transcription') ?? top.get('input_audio_transcription');
-  const heard = membersOf(
+  const transcriptionFields = membersOf(
     transcription?.value === null ? undefined : transcription,
     TRANSCRIPTION_FIELDS,
-    refusals,
+    errors,
     ECHOED_TRANSCRIPTION_FIELDS,
   );
   return {
@@ -203,10 +204,10 @@ function sentFields(update: unknown, refusals: Refusals) {
     inputFormat: { nested: input.get('format'), beta: top.get('input_audio_format') },
     turnDetection: input.get('turn_detection') ?? top.get('turn_detection'),
     noiseReduction: input.get('noise_reduction') ?? top.get('input_audio_noise_reduction'),
-    forgetsTranscription: transcription?.value === null,
-    transcriptionModel: heard.get('model'),
-    language: heard.get('language'),
-    prompt: heard.get('prompt'),
+    resetsTranscription: transcription?.value === null,
+    transcriptionModel: transcriptionFields.get('model'),
+    language: transcriptionFields.get('language'),
+    prompt: transcriptionFields.get('prompt'),
     outputFormat: { nested: output.get('format'), beta: top.get('output_audio_format') },
     voice: output.get('voice') ?? top.get('voice'),
     speed: output.get('speed') ?? top.get('speed'),
@@ -214,29 +215,29 @@ function sentFields(update: unknown, refusals: Refusals) {
     ttsModel: top.get('tts_model'),
     echoes: new Map([
       ...some(top, ECHOED_FIELDS, ''),
-      ...some(heard, ECHOED_TRANSCRIPTION_FIELDS, TRANSCRIPTION),
+      ...some(transcriptionFields, ECHOED_TRANSCRIPTION_FIELDS, TRANSCRIPTION),
     ]),
   };
 }
 
-function some(members: Members, names: readonly string[], prefix: string): [name: string, sent: Sent][] {
+function some(members: Members, names: readonly string[], prefix: string): [name: string, sent: SentField][] {
   return [...members].filter(([name]) => names.includes(name)).map(([name, sent]) => [prefix + name, sent]);
 }
 
 /** What format and detection become together. */
-function mergeTurns(session: Session, sent: SentFields, refusals: Refusals) {
-  const inputFormat = formatOf(sent.inputFormat, session.inputFormat, refusals);
-  const turnDetection = turnDetectionOf(sent.turnDetection, session.turnDetection, refusals);
+function mergeTurns(session: Session, sent: SentFields, errors: UpdateErrors) {
+  const inputFormat = formatOf(sent.inputFormat, session.inputFormat, errors);
+  const turnDetection = turnDetectionOf(sent.turnDetection, session.turnDetection, errors);
   if (turnDetection === undefined || inputFormat.encoding === 'pcm16') return { inputFormat, turnDetection };
   if (session.turnDetection === undefined) {
-    refusals.invalid(
+    errors.invalid(
       `${sent.turnDetection?.path}.type`,
       "cannot be 'server_vad' while the input is G.711: set the input format to audio/pcm, or commit by hand",
     );
     return { inputFormat, turnDetection: undefined };
   }
   const { nested, beta } = sent.inputFormat;
-  refusals.invalid(
+  errors.invalid(
     nested === undefined ? `${beta?.path}` : `${nested.path}.type`,
     "cannot be G.711 while 'server_vad' is on, which needs audio/pcm: set turn_detection to null as well",
   );
@@ -248,68 +249,68 @@ function mergeTranscription(
   prior: TranscriptionSettings,
   sent: SentFields,
   rules: SessionRules,
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): TranscriptionSettings {
-  if (sent.forgetsTranscription) return { model: prior.model, language: undefined, prompt: undefined };
-  const model = choiceOf(sent.transcriptionModel, prior.model, rules.sttModels, refusals);
-  const language = languageOf(sent.language, prior.language, rules.languagesOf(model), refusals);
-  const text = textOf(sent.prompt, prior.prompt, MAX_PROMPT_CHARACTERS, refusals);
+  if (sent.resetsTranscription) return { model: prior.model, language: undefined, prompt: undefined };
+  const model = choiceOf(sent.transcriptionModel, prior.model, rules.sttModels, errors);
+  const language = languageOf(sent.language, prior.language, rules.languagesOf(model), errors);
+  const text = textOf(sent.prompt, prior.prompt, MAX_PROMPT_CHARACTERS, errors);
   const prompt = text?.trim() ? text.toWellFormed() : undefined;
-  if (language === undefined || isHeard(language, rules.languagesOf(model)))
+  if (language === undefined || isSupported(language, rules.languagesOf(model)))
     return { model, language, prompt };
-  refusals.invalid(
+  errors.invalid(
     `${sent.transcriptionModel?.path}`,
     'names a model that does not know the language of this session; send another language, or null, with it',
   );
   return { model: prior.model, language, prompt };
 }
 
-function isHeard(language: string, known: readonly string[] | undefined): boolean {
+function isSupported(language: string, known: readonly string[] | undefined): boolean {
   return known?.includes(language) ?? languageName(language) !== undefined;
 }
 
 function languageOf(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: string | undefined,
   known: readonly string[] | undefined,
-  refusals: Refusals,
+  errors: UpdateErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
-  if (typeof sent.value === 'string' && isHeard(sent.value, known)) return sent.value;
+  if (typeof sent.value === 'string' && isSupported(sent.value, known)) return sent.value;
   const allowed = known === undefined ? 'an ISO 639-1 code' : `one of ${known.join(', ')}`;
-  refusals.invalid(sent.path, `must be ${allowed}, or null to detect it`);
+  errors.invalid(sent.path, `must be ${allowed}, or null to detect it`);
   return prior;
 }
 
 /** The stored voice that an update names, which must be looked up before the update is merged. */
 export function namedVoice(update: unknown): Id<'voice'> | undefined {
-  const refusals = new Refusals();
-  const { voice } = sentFields(update, refusals);
-  const value = voice && voiceIdOf(voice, refusals).value;
+  const errors = new UpdateErrors();
+  const { voice } = sentFields(update, errors);
+  const value = voice && voiceIdOf(voice, errors).value;
   return typeof value === 'string' && mayBeId('voice', value) ? value : undefined;
 }
 
 /** A stored voice, by its id or as `{id}`. */
-function voiceIdOf(sent: Sent, refusals: Refusals): Sent {
-  return (isRecord(sent.value) ? membersOf(sent, ['id'], refusals).get('id') : undefined) ?? sent;
+function voiceIdOf(sent: SentField, errors: UpdateErrors): SentField {
+  return (isRecord(sent.value) ? membersOf(sent, ['id'], errors).get('id') : undefined) ?? sent;
 }
 
 function voiceOf(
-  sent: Sent | undefined,
+  sent: SentField | undefined,
   prior: string | undefined,
-  answer: VoiceAnswer,
-  refusals: Refusals,
+  lookup: VoiceLookupResult,
+  errors: UpdateErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
-  const { path, value } = voiceIdOf(sent, refusals);
-  if (typeof value === 'string' && answer === 'found') return value;
-  if (typeof value === 'string' && answer === 'failed') {
-    refusals.failed(path, 'could not be looked up; send it again');
+  const { path, value } = voiceIdOf(sent, errors);
+  if (typeof value === 'string' && lookup === 'found') return value;
+  if (typeof value === 'string' && lookup === 'failed') {
+    errors.failed(path, 'could not be looked up; send it again');
     return prior;
   }
-  refusals.invalid(
+  errors.invalid(
     path,
     'must be the voice_id of a stored voice, as POST /v1/audio/voices returns it; leave it out or send null for the default voice',
   );
@@ -317,17 +318,17 @@ function voiceOf(
 }
 
 /** The echoes that an update leaves. */
-function kept(echoed: Echoes, sent: SentFields): Echoes {
-  if (!sent.forgetsTranscription) return echoed;
+function retainedEchoes(echoed: Echoes, sent: SentFields): Echoes {
+  if (!sent.resetsTranscription) return echoed;
   return Object.fromEntries(Object.entries(echoed).filter(([name]) => !name.startsWith(TRANSCRIPTION)));
 }
 
 /** The whole session, as `session.created` and `session.updated` carry it (spec 2.6). */
-export function sessionOnWire(session: Session): WireSession {
+export function toWireSession(session: Session): WireSession {
   const { id, type, model, transcription, voice, speed, echoed } = session;
   const { language, prompt } = transcription;
   const own = Object.entries(echoed).filter(([name]) => !name.startsWith(TRANSCRIPTION));
-  const heard = Object.entries(echoed)
+  const transcriptionFields = Object.entries(echoed)
     .filter(([name]) => name.startsWith(TRANSCRIPTION))
     .map(([name, value]) => [name.slice(TRANSCRIPTION.length), value]);
   return {
@@ -338,18 +339,19 @@ export function sessionOnWire(session: Session): WireSession {
     ...(model === undefined ? {} : { model }),
     audio: {
       input: {
-        format: formatOnWire(session.inputFormat),
+        format: toWireFormat(session.inputFormat),
         transcription: {
-          ...Object.fromEntries(heard),
+          ...Object.fromEntries(transcriptionFields),
           model: transcription.model,
           ...(language === undefined ? {} : { language }),
           ...(prompt === undefined ? {} : { prompt }),
         },
-        turn_detection: session.turnDetection === undefined ? null : detectionOnWire(session.turnDetection),
+        turn_detection:
+          session.turnDetection === undefined ? null : toWireTurnDetection(session.turnDetection),
         noise_reduction: null,
       },
       output: {
-        format: formatOnWire(session.outputFormat),
+        format: toWireFormat(session.outputFormat),
         ...(voice === undefined ? {} : { voice }),
         ...(speed === undefined ? {} : { speed }),
       },
@@ -360,7 +362,11 @@ export function sessionOnWire(session: Session): WireSession {
 }
 
 /** With what a client looks for to know that nothing answers by itself (openai-wire 8.3). */
-function detectionOnWire({ threshold, prefixPaddingMs, silenceDurationMs }: VadSettings): WireTurnDetection {
+function toWireTurnDetection({
+  threshold,
+  prefixPaddingMs,
+  silenceDurationMs,
+}: VadSettings): WireTurnDetection {
   return {
     type: 'server_vad',
     threshold,

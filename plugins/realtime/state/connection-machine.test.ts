@@ -15,15 +15,15 @@ const STATES: Record<State['kind'], State> = {
 const EVENTS: Record<string, Event> = {
   opened: { kind: 'opened' },
   'update merged': { kind: 'update_merged' },
-  'drain ordered, idle': { kind: 'drain_ordered', busy: false },
-  'drain ordered, busy': { kind: 'drain_ordered', busy: true },
-  'work ended': { kind: 'work_ended' },
-  'fault found': { kind: 'fault_found' },
+  'drain requested, idle': { kind: 'drain_requested', busy: false },
+  'drain requested, busy': { kind: 'drain_requested', busy: true },
+  'work finished': { kind: 'work_finished' },
+  'error occurred': { kind: 'error_occurred' },
   'socket closed': { kind: 'socket_closed' },
 };
 
 const effectName = (effect: Effect) =>
-  effect.kind === 'close' ? `close (${effect.why.replace('_', ' ')})` : effect.kind;
+  effect.kind === 'close' ? `close (${effect.reason.replace('_', ' ')})` : effect.kind;
 
 function cell(state: State, event: Event): string {
   const step = next(state, event);
@@ -46,16 +46,16 @@ function requireOrder(sequence: readonly Event[]): void {
     const step = next(state, event);
     for (const { kind } of step.effects) {
       // Nothing is sent before the greeting or after the order to close; the greeting and the release come once.
-      if (kind === 'greet') expect(seen).not.toContain('greet');
-      if (kind === 'acknowledge') {
-        expect(seen).toContain('greet');
+      if (kind === 'send_session_created') expect(seen).not.toContain('send_session_created');
+      if (kind === 'send_session_updated') {
+        expect(seen).toContain('send_session_created');
         expect(seen).not.toContain('close');
       }
       expect(seen).not.toContain('release');
       seen.push(kind);
     }
     state = step.state;
-    if (acceptsWork(state)) expect(seen).not.toContain('deafen');
+    if (acceptsWork(state)) expect(seen).not.toContain('stop_input');
     expect(state.kind === 'closed').toBe(seen.includes('release'));
   }
 }

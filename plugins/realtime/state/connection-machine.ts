@@ -21,21 +21,21 @@ export type Event =
   /** A `session.update` was merged, whatever it changed. */
   | { readonly kind: 'update_merged' }
   /** @param busy whether a committed turn or a response is under way. */
-  | { readonly kind: 'drain_ordered'; readonly busy: boolean }
+  | { readonly kind: 'drain_requested'; readonly busy: boolean }
   /** The last of what was under way has ended. */
-  | { readonly kind: 'work_ended' }
+  | { readonly kind: 'work_finished' }
   /** Something failed that nobody foresaw. */
-  | { readonly kind: 'fault_found' }
+  | { readonly kind: 'error_occurred' }
   | { readonly kind: 'socket_closed' };
 
 export type Effect =
   /** Send `session.created`. */
-  | { readonly kind: 'greet' }
+  | { readonly kind: 'send_session_created' }
   /** Send `session.updated`. */
-  | { readonly kind: 'acknowledge' }
+  | { readonly kind: 'send_session_updated' }
   /** Hear no more audio: what was committed is all that will be. */
-  | { readonly kind: 'deafen' }
-  | { readonly kind: 'close'; readonly why: 'shutting_down' | 'fault' }
+  | { readonly kind: 'stop_input' }
+  | { readonly kind: 'close'; readonly reason: 'shutting_down' | 'internal_error' }
   /** Stop and free everything that belongs to the connection. */
   | { readonly kind: 'release' };
 
@@ -59,12 +59,12 @@ export function next(state: State, event: Event): Step {
       return open(state);
     case 'update_merged':
       return update(state);
-    case 'drain_ordered':
+    case 'drain_requested':
       return drain(state, event.busy);
-    case 'work_ended':
+    case 'work_finished':
       return state.kind === 'draining' ? close('shutting_down') : unchanged(state);
-    case 'fault_found':
-      return state.kind === 'closing' ? unchanged(state) : close('fault');
+    case 'error_occurred':
+      return state.kind === 'closing' ? unchanged(state) : close('internal_error');
     case 'socket_closed':
       return { state: { kind: 'closed' }, effects: [{ kind: 'release' }] };
     default:
@@ -75,7 +75,7 @@ export function next(state: State, event: Event): Step {
 function open(state: State): Step {
   switch (state.kind) {
     case 'connecting':
-      return { state: { kind: 'created' }, effects: [{ kind: 'greet' }] };
+      return { state: { kind: 'created' }, effects: [{ kind: 'send_session_created' }] };
     // The service began to stop between the upgrade and this moment.
     case 'closing':
       return close('shutting_down');
@@ -88,9 +88,9 @@ function update(state: State): Step {
   switch (state.kind) {
     case 'created':
     case 'configured':
-      return { state: { kind: 'configured' }, effects: [{ kind: 'acknowledge' }] };
+      return { state: { kind: 'configured' }, effects: [{ kind: 'send_session_updated' }] };
     case 'draining':
-      return { state, effects: [{ kind: 'acknowledge' }] };
+      return { state, effects: [{ kind: 'send_session_updated' }] };
     default:
       return unchanged(state);
   }
@@ -99,11 +99,11 @@ function update(state: State): Step {
 function drain(state: State, busy: boolean): Step {
   if (state.kind === 'draining' || state.kind === 'closing') return unchanged(state);
   if (!busy || state.kind === 'connecting') return close('shutting_down');
-  return { state: { kind: 'draining' }, effects: [{ kind: 'deafen' }] };
+  return { state: { kind: 'draining' }, effects: [{ kind: 'stop_input' }] };
 }
 
-function close(why: (Effect & { kind: 'close' })['why']): Step {
-  return { state: { kind: 'closing' }, effects: [{ kind: 'deafen' }, { kind: 'close', why }] };
+function close(reason: (Effect & { kind: 'close' })['reason']): Step {
+  return { state: { kind: 'closing' }, effects: [{ kind: 'stop_input' }, { kind: 'close', reason }] };
 }
 
 function unchanged(state: State): Step {

@@ -8,10 +8,10 @@ import {
   addAssistantItem,
   addAudioItem,
   type Conversation,
+  type CreateItemParams,
   createItem,
   EMPTY_CONVERSATION,
   findItem,
-  type ItemAsk,
   latestUserText,
   MAX_ITEM_BYTES,
   WINDOW_ITEMS,
@@ -25,14 +25,14 @@ function text(said: string, id?: string): ClientItem {
   return { ...(id === undefined ? {} : { id }), role: 'user', content: [{ type: 'input_text', text: said }] };
 }
 
-function ask(item: ClientItem, more: Partial<ItemAsk> = {}): ItemAsk {
+function ask(item: ClientItem, more: Partial<CreateItemParams> = {}): CreateItemParams {
   return { item, freshId: 'item_fresh', maxTextCharacters: 20, ...more };
 }
 
 /** The conversation with the item, which must be accepted. */
-function created(conversation: Conversation, item: ClientItem, more: Partial<ItemAsk> = {}) {
+function created(conversation: Conversation, item: ClientItem, more: Partial<CreateItemParams> = {}) {
   const result = createItem(conversation, ask(item, more));
-  if ('refusal' in result) throw new Error(`refused: ${result.refusal.message}`);
+  if ('error' in result) throw new Error(`refused: ${result.error.message}`);
   expect([...Value.Errors(ITEM, result.item)]).toEqual([]);
   return result;
 }
@@ -186,12 +186,15 @@ describe('an item of the client', () => {
       {},
       'item',
     ],
-  ] as [string, ClientItem, Partial<ItemAsk>, string][])('is refused: %s', (_, item, more, param) => {
-    const result = createItem(of('a', 'b'), ask(item, more));
-    expect(result).toEqual({
-      refusal: { code: 'invalid_request_error', param, message: expect.stringMatching(/^.{20,200}$/) },
-    });
-  });
+  ] as [string, ClientItem, Partial<CreateItemParams>, string][])(
+    'is refused: %s',
+    (_, item, more, param) => {
+      const result = createItem(of('a', 'b'), ask(item, more));
+      expect(result).toEqual({
+        error: { code: 'invalid_request_error', param, message: expect.stringMatching(/^.{20,200}$/) },
+      });
+    },
+  );
 
   it('is as long as it may be', () => {
     created(EMPTY_CONVERSATION, text('😀'.repeat(20)));
@@ -207,7 +210,7 @@ describe('an item of the client', () => {
       output: 'ß'.repeat((lengthBytes - overhead) / 2) + 'x'.repeat((lengthBytes - overhead) % 2),
     });
     created(EMPTY_CONVERSATION, output(MAX_ITEM_BYTES));
-    expect(createItem(EMPTY_CONVERSATION, ask(output(MAX_ITEM_BYTES + 1)))).toHaveProperty('refusal');
+    expect(createItem(EMPTY_CONVERSATION, ask(output(MAX_ITEM_BYTES + 1)))).toHaveProperty('error');
   });
 
   it('may be long when it is not spoken', () => {
@@ -273,7 +276,7 @@ describe('the window', () => {
     }
     expect(ids(conversation)).toEqual([...numbered(64).slice(2), 'x', 'y']);
     expect(created(conversation, text('Hi.', 'i0')).item.id).toBe('i0');
-    expect(createItem(conversation, ask(text('Hi.'), { previousItemId: 'i1' }))).toHaveProperty('refusal');
+    expect(createItem(conversation, ask(text('Hi.'), { previousItemId: 'i1' }))).toHaveProperty('error');
   });
 
   it('keeps what was just put to its front', () => {
@@ -403,8 +406,8 @@ test('any conversation is what a plain list says', () => {
           const { id, previous, said: words } = each;
           const result = createItem(before, ask(text(words, id), { previousItemId: previous }));
           const isPlace = previous === undefined || previous === 'root' || model.window.includes(previous);
-          expect('refusal' in result).toBe(isTaken || !isPlace);
-          if ('refusal' in result) continue;
+          expect('error' in result).toBe(isTaken || !isPlace);
+          if ('error' in result) continue;
           expect(result.previousItemId).toBe(model.add(id, previous));
           model.texts.set(id, words);
           conversation = result.conversation;

@@ -2,7 +2,7 @@
 
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { ClientItem } from '../protocol/client-events.ts';
-import { invalidEvent, type Refusal } from '../protocol/errors.ts';
+import { invalidEvent, type ProtocolError } from '../protocol/errors.ts';
 import type { WireAssistantItem, WireItem } from '../protocol/server-events.ts';
 
 /** Items that a conversation keeps (spec 8). */
@@ -18,14 +18,14 @@ export interface Conversation {
 export const EMPTY_CONVERSATION: Conversation = { items: [] };
 
 /** A conversation with one more item. */
-export interface Placed {
+export interface InsertedItem {
   readonly conversation: Conversation;
   readonly item: WireItem;
   /** Id of the item before it; null only for the first. */
   readonly previousItemId: string | null;
 }
 
-export interface ItemAsk {
+export interface CreateItemParams {
   readonly item: ClientItem;
   /** `root`: to the front; absent or null: to the end. */
   readonly previousItemId?: string | null | undefined;
@@ -39,18 +39,21 @@ export interface ItemAsk {
 
 /**
  * Adds an item of the client, as it is echoed: complete, without audio, without nulls.
- * @returns the refusal of an id that is taken, of an unknown `previous_item_id`, and of an item or a user's text
+ * @returns the error of an id that is taken, of an unknown `previous_item_id`, and of an item or a user's text
  *   that is too long; the conversation then stays as it is.
  */
-export function createItem(conversation: Conversation, ask: ItemAsk): Placed | { readonly refusal: Refusal } {
-  const item = normalised(ask.item, ask.freshId);
-  const refusal = faultOf(conversation, item, ask);
-  return refusal === undefined ? placed(conversation, item, ask.previousItemId ?? undefined) : { refusal };
+export function createItem(
+  conversation: Conversation,
+  params: CreateItemParams,
+): InsertedItem | { readonly error: ProtocolError } {
+  const item = normalizeItem(params.item, params.freshId);
+  const error = validateItem(conversation, item, params);
+  return error === undefined ? insertItem(conversation, item, params.previousItemId ?? undefined) : { error };
 }
 
 /** Adds the audio of a committed turn at the end; its transcript is null until {@link withTranscript}. */
-export function addAudioItem(conversation: Conversation, id: Id<'item'>): Placed {
-  return placed(conversation, {
+export function addAudioItem(conversation: Conversation, id: Id<'item'>): InsertedItem {
+  return insertItem(conversation, {
     id,
     object: 'realtime.item',
     type: 'message',
@@ -61,8 +64,8 @@ export function addAudioItem(conversation: Conversation, id: Id<'item'>): Placed
 }
 
 /** Adds the item of a response at the end; {@link withItem} completes it. */
-export function addAssistantItem(conversation: Conversation, item: WireAssistantItem): Placed {
-  return placed(conversation, item);
+export function addAssistantItem(conversation: Conversation, item: WireAssistantItem): InsertedItem {
+  return insertItem(conversation, item);
 }
 
 /** Puts an item in the place of the one with its id. Without such a one, nothing changes. */
@@ -101,22 +104,26 @@ function userText(item: WireItem): string {
  * Beyond the window the oldest falls out. One that a client puts at the front of a full window stays, or the
  * answer would be about an item that is gone.
  */
-function placed(conversation: Conversation, item: WireItem, after?: string): Placed {
-  const index = placeAfter(conversation.items, after);
+function insertItem(conversation: Conversation, item: WireItem, after?: string): InsertedItem {
+  const index = insertionIndex(conversation.items, after);
   const previousItemId = conversation.items[index - 1]?.id ?? null;
   const items = conversation.items.toSpliced(index, 0, item);
-  const kept = items.length > WINDOW_ITEMS ? items.toSpliced(index === 0 ? 1 : 0, 1) : items;
-  return { conversation: { items: kept }, item, previousItemId };
+  const retained = items.length > WINDOW_ITEMS ? items.toSpliced(index === 0 ? 1 : 0, 1) : items;
+  return { conversation: { items: retained }, item, previousItemId };
 }
 
-function placeAfter(items: readonly WireItem[], after: string | undefined): number {
+function insertionIndex(items: readonly WireItem[], after: string | undefined): number {
   if (after === undefined) return items.length;
   return after === 'root' ? 0 : items.findIndex(({ id }) => id === after) + 1;
 }
 
-function faultOf(conversation: Conversation, item: WireItem, ask: ItemAsk): Refusal | undefined {
-  const { previousItemId, maxTextCharacters } = ask;
-  if (findItem(conversation, item.id) !== undefined || ask.isReserved?.(item.id)) {
+function validateItem(
+  conversation: Conversation,
+  item: WireItem,
+  params: CreateItemParams,
+): ProtocolError | undefined {
+  const { previousItemId, maxTextCharacters } = params;
+  if (findItem(conversation, item.id) !== undefined || params.isReserved?.(item.id)) {
     return invalidEvent("'item.id' is taken; leave it out, or choose one that no other item has.", 'item.id');
   }
   const isKnown = previousItemId === 'root' || findItem(conversation, previousItemId ?? '') !== undefined;
@@ -145,8 +152,8 @@ function isWithin(text: string, maxCharacters: number): boolean {
   return [...text].length <= maxCharacters;
 }
 
-/** An item as it is echoed and kept: the fields that are known, without nulls and without audio. */
-function normalised(item: ClientItem, freshId: Id<'item'>): WireItem {
+/** An item as it is echoed and retained: the fields that are known, without nulls and without audio. */
+function normalizeItem(item: ClientItem, freshId: Id<'item'>): WireItem {
   const common = { id: item.id ?? freshId, object: 'realtime.item', status: 'completed' } as const;
   if (item.type === 'function_call') {
     const { type, name, arguments: given, call_id } = item;

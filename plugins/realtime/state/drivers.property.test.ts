@@ -12,9 +12,9 @@ import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
 import { RecordedCalls } from '../../../test/harness/recorded-calls.ts';
 import { silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
-import { failureOf } from '../protocol/errors.ts';
+import { toWireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
-import { Speaking } from '../response-audio.ts';
+import { ResponseAudio } from '../response-audio.ts';
 import * as response from './response-machine.ts';
 import * as transcription from './transcription-machine.ts';
 
@@ -80,7 +80,7 @@ describe('speech', () => {
       before: engineGates.wait,
       failure: ({ text }) => (text.startsWith('Fail') ? new Error('engine') : undefined),
     });
-    const speaking = new Speaking({
+    const speaking = new ResponseAudio({
       tts: { ids: ['m'], get: () => engine },
       voices: { find: async () => undefined },
       calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
@@ -115,14 +115,14 @@ describe('speech', () => {
           if (what === 'create') {
             made += 1;
             it.happened({
-              kind: 'create_asked',
+              kind: 'create_requested',
               eventId: null,
               responseId: `resp_${made}`,
               itemId: `item_${made}`,
               previousItemId: null,
               text,
               canSpeak: true,
-              look: {
+              template: {
                 conversationId: 'conv_1',
                 format: { type: 'audio/pcmu', rate: 8000 },
                 voice: undefined,
@@ -130,7 +130,7 @@ describe('speech', () => {
               },
             });
           }
-          if (what === 'cancel') it.happened({ kind: 'cancel_asked', eventId: null });
+          if (what === 'cancel') it.happened({ kind: 'cancel_requested', eventId: null });
           if (what === 'engine') it.engineGates.passOne();
           if (what === 'block') it.flowGates.isOpen = false;
           if (what === 'unblock') it.flowGates.openAll();
@@ -233,7 +233,7 @@ describe('transcription', () => {
             tracer: noopTracer,
             caller: CALLER,
             report: (fact) =>
-              happened(fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact),
+              happened(fact.kind === 'failed' ? { ...fact, error: toWireError(fact.error) } : fact),
           });
 
           let made = 0;

@@ -9,15 +9,15 @@ import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import type { SegmenterEvent, Turn } from '../../../src/listen/turn-segmenter.ts';
 import type { ClientEvent } from '../protocol/client-events.ts';
-import { type Dialect, inDialect } from '../protocol/dialect.ts';
-import { errorEvent, invalidEvent, type Refusal, unsupportedFeature } from '../protocol/errors.ts';
+import { type Dialect, toDialect } from '../protocol/dialect.ts';
+import { errorEvent, invalidEvent, type ProtocolError, unsupportedFeature } from '../protocol/errors.ts';
 import type { ServerEvent, WireEvent, WireItem } from '../protocol/server-events.ts';
 import {
   mergeSession,
   type Session,
   type SessionRules,
-  sessionOnWire,
-  type VoiceAnswer,
+  toWireSession,
+  type VoiceLookupResult,
 } from '../session/session.ts';
 import * as connection from './connection-machine.ts';
 import {
@@ -34,7 +34,7 @@ import {
 import * as response from './response-machine.ts';
 import * as transcription from './transcription-machine.ts';
 
-/** What one connection is: nothing else is remembered of it. */
+/** What one connection is: nothing else is applied of it. */
 export interface State {
   readonly connection: connection.State;
   readonly session: Session;
@@ -48,26 +48,26 @@ export interface State {
 }
 
 /** Every client event but an append, which carries data and asks for nothing. */
-export type ClientAsk = Exclude<ClientEvent, { readonly type: 'input_audio_buffer.append' }>;
+export type ClientCommand = Exclude<ClientEvent, { readonly type: 'input_audio_buffer.append' }>;
 
 export type Event =
   | { readonly kind: 'opened' }
   | {
-      readonly kind: 'asked';
-      readonly ask: ClientAsk;
+      readonly kind: 'command_received';
+      readonly command: ClientCommand;
       /** Of the voice that a `session.update` names. */
-      readonly voice?: VoiceAnswer | undefined;
+      readonly voice?: VoiceLookupResult | undefined;
       /** For what this event may make. */
       readonly freshItemId: Id<'item'>;
       readonly freshResponseId: Id<'response'>;
     }
   /** A frame was not accepted. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly eventId: string | null }
-  | { readonly kind: 'heard'; readonly event: SegmenterEvent }
-  | { readonly kind: 'transcribed'; readonly fact: transcription.TranscriptionFact }
-  | { readonly kind: 'spoken'; readonly fact: response.SpeakingFact }
-  | { readonly kind: 'drain_ordered' }
-  | { readonly kind: 'fault_found' }
+  | { readonly kind: 'frame_rejected'; readonly error: ProtocolError; readonly eventId: string | null }
+  | { readonly kind: 'segmented'; readonly event: SegmenterEvent }
+  | { readonly kind: 'transcribed'; readonly event: transcription.TranscriptionEvent }
+  | { readonly kind: 'synthesized'; readonly event: response.SynthesisEvent }
+  | { readonly kind: 'drain_requested' }
+  | { readonly kind: 'error_occurred' }
   | { readonly kind: 'socket_closed' };
 
 export type Effect =
@@ -79,9 +79,9 @@ export type Effect =
     }
   | { readonly kind: 'commit_input'; readonly eventId: string | null }
   | { readonly kind: 'clear_input' }
-  | { readonly kind: 'deafen' }
+  | { readonly kind: 'stop_input' }
   /** Keep the audio of a turn, and how it is to be understood, until its transcription ends. */
-  | { readonly kind: 'keep'; readonly turn: Turn; readonly session: Session }
+  | { readonly kind: 'retain_turn'; readonly turn: Turn; readonly session: Session }
   | { readonly kind: 'transcription'; readonly effect: Exclude<transcription.Effect, { kind: 'send' }> }
   | {
       readonly kind: 'synthesize';
@@ -90,7 +90,7 @@ export type Effect =
       readonly session: Session;
     }
   | { readonly kind: 'stop_response'; readonly responseId: Id<'response'> }
-  | { readonly kind: 'close'; readonly why: 'shutting_down' | 'fault' }
+  | { readonly kind: 'close'; readonly reason: 'shutting_down' | 'internal_error' }
   | { readonly kind: 'release' };
 
 export interface Step {
@@ -104,7 +104,7 @@ export interface Rules extends SessionRules {
   readonly maxTextCharacters: number;
 }
 
-export interface Beginning {
+export interface InitialState {
   readonly session: Session;
   readonly dialect: Dialect;
   readonly dialectFixed: boolean;
@@ -112,9 +112,9 @@ export interface Beginning {
 }
 
 /** A connection whose upgrade was accepted. */
-export function initial(beginning: Beginning): State {
+export function initial(initialState: InitialState): State {
   return {
-    ...beginning,
+    ...initialState,
     connection: connection.initial,
     conversation: EMPTY_CONVERSATION,
     transcription: transcription.initial,
@@ -122,7 +122,7 @@ export function initial(beginning: Beginning): State {
   };
 }
 
-const SHUTTING_DOWN: Refusal = {
+const SHUTTING_DOWN: ProtocolError = {
   code: 'internal_error',
   message:
     'The server is shutting down and begins nothing new; connect again. This also answers a response.create.',
@@ -135,18 +135,18 @@ const BAD_METADATA = invalidEvent(
   'response.metadata',
 );
 const TOO_MANY_COMMITS = invalidEvent(
-  `At most ${transcription.MAX_WAITING} commits may wait to be transcribed; the buffer is kept. Commit again after a completed.`,
+  `At most ${transcription.MAX_PENDING_TURNS} commits may wait to be transcribed; the buffer is kept. Commit again after a completed.`,
 );
 
 /** Total: every event is answered, changes something, or is known to change nothing. */
 export function next(state: State, event: Event, rules: Rules): Step {
-  const step = new Stepping(state, rules);
-  step.take(event);
+  const step = new Transition(state, rules);
+  step.apply(event);
   return { state: step.state, effects: step.effects };
 }
 
 /** One step: the state so far and the effects so far. */
-class Stepping {
+class Transition {
   state: State;
   readonly effects: Effect[] = [];
   readonly #rules: Rules;
@@ -156,41 +156,46 @@ class Stepping {
     this.#rules = rules;
   }
 
-  take(event: Event): void {
+  apply(event: Event): void {
     switch (event.kind) {
       case 'opened':
-      case 'fault_found':
+      case 'error_occurred':
       case 'socket_closed':
-        this.#live(event);
+        this.#advanceConnection(event);
         break;
-      case 'drain_ordered':
-        this.#live({ kind: 'drain_ordered', busy: isBusy(this.state) });
+      case 'drain_requested':
+        this.#advanceConnection({ kind: 'drain_requested', busy: isBusy(this.state) });
         break;
-      case 'asked':
-        this.#asked(event);
+      case 'command_received':
+        this.#handleCommand(event);
         break;
-      case 'refused':
-        this.#refuse(event.refusal, event.eventId);
+      case 'frame_rejected':
+        this.#sendError(event.error, event.eventId);
         break;
-      case 'heard':
-        this.#heard(event.event);
+      case 'segmented':
+        this.#handleSegmenterEvent(event.event);
         break;
       case 'transcribed':
-        this.#transcribe(event.fact);
+        this.#transcribe(event.event);
         break;
-      case 'spoken':
-        this.#respond(event.fact);
+      case 'synthesized':
+        this.#respond(event.event);
         break;
       default:
         event satisfies never;
     }
   }
 
-  #asked({ ask, voice, freshItemId, freshResponseId }: Event & { kind: 'asked' }): void {
-    const eventId = ask.event_id ?? null;
-    switch (ask.type) {
+  #handleCommand({
+    command,
+    voice,
+    freshItemId,
+    freshResponseId,
+  }: Event & { kind: 'command_received' }): void {
+    const eventId = command.event_id ?? null;
+    switch (command.type) {
       case 'session.update':
-        this.#update(ask.session, voice, eventId);
+        this.#update(command.session, voice, eventId);
         break;
       case 'input_audio_buffer.commit':
         this.#commit(eventId);
@@ -200,25 +205,25 @@ class Stepping {
         this.#send({ type: 'input_audio_buffer.cleared' });
         break;
       case 'conversation.item.create':
-        this.#createItem(ask, freshItemId);
+        this.#createItem(command, freshItemId);
         break;
       case 'response.create':
-        this.#createResponse(ask, freshItemId, freshResponseId);
+        this.#createResponse(command, freshItemId, freshResponseId);
         break;
       case 'response.cancel':
         this.#respond({
-          kind: 'cancel_asked',
+          kind: 'cancel_requested',
           eventId,
-          responseId: ask.response_id ?? undefined,
+          responseId: command.response_id ?? undefined,
         });
         break;
       case 'conversation.item.retrieve':
-        this.#withItem(ask.item_id, eventId, 'retrieved', (item) =>
+        this.#withItem(command.item_id, eventId, 'retrieved', (item) =>
           this.#send({ type: 'conversation.item.retrieved', item }),
         );
         break;
       case 'conversation.item.truncate': {
-        const { item_id, audio_end_ms } = ask;
+        const { item_id, audio_end_ms } = command;
         this.#withItem(item_id, eventId, 'truncated', () =>
           this.#send({ type: 'conversation.item.truncated', item_id, content_index: 0, audio_end_ms }),
         );
@@ -226,19 +231,19 @@ class Stepping {
       }
       case 'conversation.item.delete':
       case 'output_audio_buffer.clear':
-        this.#refuse(unsupportedFeature(`'${ask.type}' is not supported.`, 'type'), eventId);
+        this.#sendError(unsupportedFeature(`'${command.type}' is not supported.`, 'type'), eventId);
         break;
       default:
-        ask satisfies never;
+        command satisfies never;
     }
   }
 
-  #update(update: unknown, voice: VoiceAnswer | undefined, eventId: string | null): void {
-    const { session, refusals, asksForGa } = mergeSession(this.state.session, update, this.#rules, voice);
+  #update(update: unknown, voice: VoiceLookupResult | undefined, eventId: string | null): void {
+    const { session, errors, requestsGa } = mergeSession(this.state.session, update, this.#rules, voice);
     const { connection: life, dialectFixed, session: before } = this.state;
-    const choosesGa = asksForGa && !dialectFixed && life.kind === 'created';
-    this.state = { ...this.state, session, dialect: choosesGa ? 'ga' : this.state.dialect };
-    for (const refusal of refusals) this.#refuse(refusal, eventId);
+    const switchesToGa = requestsGa && !dialectFixed && life.kind === 'created';
+    this.state = { ...this.state, session, dialect: switchesToGa ? 'ga' : this.state.dialect };
+    for (const error of errors) this.#sendError(error, eventId);
     if (session.inputFormat !== before.inputFormat || session.turnDetection !== before.turnDetection) {
       this.effects.push({
         kind: 'configure_input',
@@ -246,66 +251,66 @@ class Stepping {
         detection: session.turnDetection,
       });
     }
-    this.#live({ kind: 'update_merged' });
+    this.#advanceConnection({ kind: 'update_merged' });
   }
 
   #commit(eventId: string | null): void {
     if (!connection.acceptsWork(this.state.connection)) {
-      this.#refuse(SHUTTING_DOWN, eventId);
+      this.#sendError(SHUTTING_DOWN, eventId);
       return;
     }
-    if (!transcription.mayCommit(this.state.transcription)) {
-      this.#refuse(TOO_MANY_COMMITS, eventId);
+    if (!transcription.canCommit(this.state.transcription)) {
+      this.#sendError(TOO_MANY_COMMITS, eventId);
       return;
     }
     this.effects.push({ kind: 'commit_input', eventId });
   }
 
-  #createItem(ask: ClientAsk & { type: 'conversation.item.create' }, freshId: Id<'item'>): void {
-    const placed = createItem(this.state.conversation, {
-      item: ask.item,
-      previousItemId: ask.previous_item_id,
+  #createItem(command: ClientCommand & { type: 'conversation.item.create' }, freshId: Id<'item'>): void {
+    const inserted = createItem(this.state.conversation, {
+      item: command.item,
+      previousItemId: command.previous_item_id,
       freshId,
       maxTextCharacters: this.#rules.maxTextCharacters,
-      isReserved: (id) => isBeingMade(this.state, id),
+      isReserved: (id) => isReserved(this.state, id),
     });
-    if ('refusal' in placed) {
-      this.#refuse(placed.refusal, ask.event_id ?? null);
+    if ('error' in inserted) {
+      this.#sendError(inserted.error, command.event_id ?? null);
       return;
     }
-    this.state = { ...this.state, conversation: placed.conversation };
+    this.state = { ...this.state, conversation: inserted.conversation };
     this.#send({
       type: 'conversation.item.created',
-      previous_item_id: placed.previousItemId,
-      item: placed.item,
+      previous_item_id: inserted.previousItemId,
+      item: inserted.item,
     });
   }
 
   #createResponse(
-    ask: ClientAsk & { type: 'response.create' },
+    command: ClientCommand & { type: 'response.create' },
     itemId: Id<'item'>,
     responseId: Id<'response'>,
   ): void {
     const { session, conversation, conversationId } = this.state;
-    const eventId = ask.event_id ?? null;
+    const eventId = command.event_id ?? null;
     if (!connection.acceptsWork(this.state.connection)) {
-      this.#refuse(SHUTTING_DOWN, eventId);
+      this.#sendError(SHUTTING_DOWN, eventId);
       return;
     }
-    const metadata = ask.response?.metadata ?? null;
+    const metadata = command.response?.metadata ?? null;
     if (!isMetadata(metadata)) {
-      this.#refuse(BAD_METADATA, eventId);
+      this.#sendError(BAD_METADATA, eventId);
       return;
     }
     this.#respond({
-      kind: 'create_asked',
+      kind: 'create_requested',
       eventId,
       responseId,
       itemId,
       previousItemId: conversation.items.at(-1)?.id ?? null,
-      look: {
+      template: {
         conversationId,
-        format: sessionOnWire(session).audio.output.format,
+        format: toWireSession(session).audio.output.format,
         voice: session.voice,
         metadata,
       },
@@ -314,21 +319,24 @@ class Stepping {
     });
   }
 
-  /** Clients of the GA protocol ask for what they were told before, and break without it (openai-wire, T8). */
-  #withItem(itemId: string, eventId: string | null, verb: string, answer: (item: WireItem) => void): void {
+  /** Clients of the GA protocol command for what they were told before, and break without it (openai-wire, T8). */
+  #withItem(itemId: string, eventId: string | null, verb: string, respond: (item: WireItem) => void): void {
     const item = findItem(this.state.conversation, itemId);
     if (this.state.dialect === 'spec') {
-      this.#refuse(unsupportedFeature(`Items cannot be ${verb}.`, 'type'), eventId);
+      this.#sendError(unsupportedFeature(`Items cannot be ${verb}.`, 'type'), eventId);
     } else if (item === undefined) {
-      this.#refuse(invalidEvent("'item_id' must be the id of one of the last 64 items.", 'item_id'), eventId);
-    } else answer(item);
+      this.#sendError(
+        invalidEvent("'item_id' must be the id of one of the last 64 items.", 'item_id'),
+        eventId,
+      );
+    } else respond(item);
   }
 
-  #heard(event: SegmenterEvent): void {
+  #handleSegmenterEvent(event: SegmenterEvent): void {
     switch (event.kind) {
       case 'speech_started': {
         const { turn, audioStartMs } = event;
-        this.effects.push({ kind: 'keep', turn, session: this.state.session });
+        this.effects.push({ kind: 'retain_turn', turn, session: this.state.session });
         this.#send({
           type: 'input_audio_buffer.speech_started',
           item_id: turn.itemId,
@@ -351,7 +359,7 @@ class Stepping {
         this.#transcribe({ kind: 'turn_dropped', itemId: event.itemId });
         break;
       case 'detector_failed':
-        this.#refuse(DETECTOR_FAILED, null);
+        this.#sendError(DETECTOR_FAILED, null);
         break;
       default:
         event satisfies never;
@@ -359,11 +367,11 @@ class Stepping {
   }
 
   #committed(turn: Turn): void {
-    const placed = addAudioItem(this.state.conversation, turn.itemId);
-    const { item, previousItemId: previous_item_id } = placed;
-    this.state = { ...this.state, conversation: placed.conversation };
+    const inserted = addAudioItem(this.state.conversation, turn.itemId);
+    const { item, previousItemId: previous_item_id } = inserted;
+    this.state = { ...this.state, conversation: inserted.conversation };
     // A turn that began with its speech is kept already, as it was to be understood then.
-    this.effects.push({ kind: 'keep', turn, session: this.state.session });
+    this.effects.push({ kind: 'retain_turn', turn, session: this.state.session });
     this.#send({ type: 'input_audio_buffer.committed', item_id: turn.itemId, previous_item_id });
     this.#send({ type: 'conversation.item.added', previous_item_id, item });
     this.#send({ type: 'conversation.item.done', previous_item_id, item });
@@ -393,23 +401,23 @@ class Stepping {
     this.#endWork();
   }
 
-  #live(event: connection.Event): void {
+  #advanceConnection(event: connection.Event): void {
     const { state, effects } = connection.next(this.state.connection, event);
     this.state = { ...this.state, connection: state };
     for (const effect of effects) {
       switch (effect.kind) {
-        case 'greet':
-          this.#send({ type: 'session.created', session: sessionOnWire(this.state.session) });
+        case 'send_session_created':
+          this.#send({ type: 'session.created', session: toWireSession(this.state.session) });
           break;
-        case 'acknowledge':
-          this.#send({ type: 'session.updated', session: sessionOnWire(this.state.session) });
+        case 'send_session_updated':
+          this.#send({ type: 'session.updated', session: toWireSession(this.state.session) });
           break;
         case 'release':
           this.#transcribe({ kind: 'closed' });
           this.#respond({ kind: 'closed' });
           this.effects.push(effect);
           break;
-        case 'deafen':
+        case 'stop_input':
         case 'close':
           this.effects.push(effect);
           break;
@@ -421,28 +429,29 @@ class Stepping {
 
   /** A connection that drains closes with the end of its last work. */
   #endWork(): void {
-    if (this.state.connection.kind === 'draining' && !isBusy(this.state)) this.#live({ kind: 'work_ended' });
+    if (this.state.connection.kind === 'draining' && !isBusy(this.state))
+      this.#advanceConnection({ kind: 'work_finished' });
   }
 
-  #refuse(refusal: Refusal, eventId: string | null): void {
-    this.#send(errorEvent(refusal, eventId));
+  #sendError(error: ProtocolError, eventId: string | null): void {
+    this.#send(errorEvent(error, eventId));
   }
 
   #send(event: ServerEvent): void {
-    this.state = { ...this.state, conversation: remembered(this.state.conversation, event) };
-    for (const wire of inDialect(event, this.state.dialect)) this.effects.push({ kind: 'send', event: wire });
+    this.state = { ...this.state, conversation: applied(this.state.conversation, event) };
+    for (const wire of toDialect(event, this.state.dialect)) this.effects.push({ kind: 'send', event: wire });
   }
 }
 
-const DETECTOR_FAILED: Refusal = {
+const DETECTOR_FAILED: ProtocolError = {
   code: 'internal_error',
   message: 'Voice activity detection failed and begins anew with the next audio.',
   param: null,
 };
 
 /** Whether an item is not in the conversation yet, or was pushed out of it, while it is worked on. */
-function isBeingMade({ transcription: turns, response: speech }: State, itemId: string): boolean {
-  if (transcription.knows(turns, itemId)) return true;
+function isReserved({ transcription: turns, response: speech }: State, itemId: string): boolean {
+  if (transcription.hasTurn(turns, itemId)) return true;
   return speech.kind === 'speaking' && speech.response.itemId === itemId;
 }
 
@@ -451,8 +460,8 @@ function isBusy({ transcription: turns, response: speech }: State): boolean {
   return transcription.isBusy(turns) || speech.kind === 'speaking';
 }
 
-/** What the conversation knows after an event was sent. */
-function remembered(conversation: Conversation, event: ServerEvent): Conversation {
+/** What the conversation hasTurn after an event was sent. */
+function applied(conversation: Conversation, event: ServerEvent): Conversation {
   switch (event.type) {
     case 'response.output_item.added':
       return addAssistantItem(conversation, event.item).conversation;

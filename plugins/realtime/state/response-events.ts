@@ -1,7 +1,7 @@
 /** The events of a response, in their order and with their payloads (spec 6.2, order rule 3; openai-wire 8.5 to 8.7). */
 
 import type { Id } from '../../../src/contract/core/id.ts';
-import type { Failure } from '../protocol/errors.ts';
+import type { WireError } from '../protocol/errors.ts';
 import type {
   ResponseUsage,
   ServerEvent,
@@ -11,7 +11,7 @@ import type {
 } from '../protocol/server-events.ts';
 
 /** How a response shows itself, as the session was when it was created. */
-export interface ResponseLook {
+export interface ResponseTemplate {
   readonly conversationId: Id<'conversation'>;
   readonly format: WireFormat;
   /** Id of the stored voice; undefined for the default voice. */
@@ -27,7 +27,7 @@ export interface ResponseIdentity {
   readonly itemId: Id<'item'>;
   /** The item before it, or null for the first one of the conversation. */
   readonly previousItemId: string | null;
-  readonly look: ResponseLook;
+  readonly template: ResponseTemplate;
 }
 
 /** Tokens of the text that went in and of the audio that came out. */
@@ -37,85 +37,93 @@ export interface ResponseTokens {
 }
 
 /** A response begins: it, its item and its part. */
-export function begun(response: ResponseIdentity): ServerEvent[] {
+export function startedEvents(response: ResponseIdentity): ServerEvent[] {
   const { itemId, previousItemId } = response;
-  const item = { ...itemOf(itemId, 'in_progress'), content: [] };
+  const item = { ...itemFields(itemId, 'in_progress'), content: [] };
   return [
     {
       type: 'response.created',
       response: {
-        ...shapeOf(response),
+        ...responseFields(response),
         status: 'in_progress',
         status_details: null,
         output: [],
         usage: null,
       },
     },
-    { type: 'response.output_item.added', ...outputOf(response), item },
+    { type: 'response.output_item.added', ...outputFields(response), item },
     { type: 'conversation.item.added', previous_item_id: previousItemId, item },
-    { type: 'response.content_part.added', ...partOf(response), part: { type: 'audio', transcript: '' } },
+    { type: 'response.content_part.added', ...partFields(response), part: { type: 'audio', transcript: '' } },
   ];
 }
 
 /** @param base64 audio in the output format. */
 export function audioDelta(response: ResponseIdentity, base64: string): ServerEvent {
-  return { type: 'response.audio.delta', ...partOf(response), delta: base64 };
+  return { type: 'response.audio.delta', ...partFields(response), delta: base64 };
 }
 
 /** @param sentences the pieces of the text, which together are the transcript. */
-export function completed(
+export function completedEvents(
   response: ResponseIdentity,
   sentences: readonly string[],
   tokens: ResponseTokens,
 ): ServerEvent[] {
-  const part = partOf(response);
+  const part = partFields(response);
   const transcript = sentences.join('');
   return [
     ...sentences.map((delta) => ({ type: 'response.audio_transcript.delta', ...part, delta }) as const),
     { type: 'response.audio_transcript.done', ...part, transcript },
-    ...ended(response, transcript, { status: 'completed', status_details: null, usage: usageOf(tokens) }),
+    ...finishedEvents(response, transcript, {
+      status: 'completed',
+      status_details: null,
+      usage: wireUsage(tokens),
+    }),
   ];
 }
 
-/** @param sentences those that were begun. */
-export function cancelled(response: ResponseIdentity, sentences: readonly string[]): ServerEvent[] {
+/** @param sentences those that were startedEvents. */
+export function cancelledEvents(response: ResponseIdentity, sentences: readonly string[]): ServerEvent[] {
   const status_details = { type: 'cancelled', reason: 'client_cancelled' } as const;
-  return ended(response, sentences.join(''), { status: 'cancelled', status_details, usage: null });
+  return finishedEvents(response, sentences.join(''), { status: 'cancelled', status_details, usage: null });
 }
 
-/** @param sentences those that were begun. */
-export function failed(
+/** @param sentences those that were startedEvents. */
+export function failedEvents(
   response: ResponseIdentity,
   sentences: readonly string[],
-  error: Failure,
+  error: WireError,
 ): ServerEvent[] {
   const status_details = { type: 'failed', error } as const;
-  return ended(response, sentences.join(''), { status: 'failed', status_details, usage: null });
+  return finishedEvents(response, sentences.join(''), { status: 'failed', status_details, usage: null });
 }
 
-/** The fields in which responses that have ended differ. */
-type End = WireEndedResponse extends infer Response
+/** The fields in which responses that have finishedEvents differ. */
+type FinalFields = WireEndedResponse extends infer Response
   ? Response extends WireEndedResponse
     ? Pick<Response, 'status' | 'status_details' | 'usage'>
     : never
   : never;
 
-function ended(response: ResponseIdentity, transcript: string, end: End): ServerEvent[] {
+function finishedEvents(
+  response: ResponseIdentity,
+  transcript: string,
+  finalFields: FinalFields,
+): ServerEvent[] {
   const { itemId, previousItemId } = response;
   const part = { type: 'audio', transcript } as const;
-  const status = end.status === 'completed' ? 'completed' : 'incomplete';
-  const item = { ...itemOf(itemId, status), content: [part] };
+  const status = finalFields.status === 'completed' ? 'completed' : 'incomplete';
+  const item = { ...itemFields(itemId, status), content: [part] };
   return [
-    { type: 'response.audio.done', ...partOf(response) },
-    { type: 'response.content_part.done', ...partOf(response), part },
+    { type: 'response.audio.done', ...partFields(response) },
+    { type: 'response.content_part.done', ...partFields(response), part },
     { type: 'conversation.item.done', previous_item_id: previousItemId, item },
-    { type: 'response.output_item.done', ...outputOf(response), item },
-    { type: 'response.done', response: { ...shapeOf(response), ...end, output: [item] } },
+    { type: 'response.output_item.done', ...outputFields(response), item },
+    { type: 'response.done', response: { ...responseFields(response), ...finalFields, output: [item] } },
   ];
 }
 
-function shapeOf({ responseId, look }: ResponseIdentity) {
-  const { conversationId, format, voice, metadata } = look;
+function responseFields({ responseId, template }: ResponseIdentity) {
+  const { conversationId, format, voice, metadata } = template;
   return {
     object: 'realtime.response',
     id: responseId,
@@ -127,20 +135,20 @@ function shapeOf({ responseId, look }: ResponseIdentity) {
   } as const;
 }
 
-function itemOf(id: Id<'item'>, status: WireAssistantItem['status']) {
+function itemFields(id: Id<'item'>, status: WireAssistantItem['status']) {
   return { id, object: 'realtime.item', type: 'message', status, role: 'assistant' } as const;
 }
 
-function outputOf({ responseId }: ResponseIdentity) {
+function outputFields({ responseId }: ResponseIdentity) {
   return { response_id: responseId, output_index: 0 } as const;
 }
 
-function partOf({ responseId, itemId }: ResponseIdentity) {
+function partFields({ responseId, itemId }: ResponseIdentity) {
   return { response_id: responseId, item_id: itemId, output_index: 0, content_index: 0 } as const;
 }
 
 /** Text goes in and audio comes out; every count is a number (openai-wire 8.7). */
-function usageOf({ input, output }: ResponseTokens): ResponseUsage {
+function wireUsage({ input, output }: ResponseTokens): ResponseUsage {
   return {
     total_tokens: input + output,
     input_tokens: input,

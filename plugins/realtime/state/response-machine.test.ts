@@ -3,54 +3,65 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../../src/contract/core/id.ts';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
-import { type Dialect, inDialect } from '../protocol/dialect.ts';
-import type { Failure } from '../protocol/errors.ts';
+import { type Dialect, toDialect } from '../protocol/dialect.ts';
+import type { WireError } from '../protocol/errors.ts';
 import { SERVER_EVENT_SCHEMAS, type ServerEvent } from '../protocol/server-events.ts';
-import type { ResponseLook } from './response-events.ts';
-import { type Effect, type Event, initial, next, type SpeakingFact, type State } from './response-machine.ts';
+import type { ResponseTemplate } from './response-events.ts';
+import {
+  type Effect,
+  type Event,
+  initial,
+  next,
+  type State,
+  type SynthesisEvent,
+} from './response-machine.ts';
 
 type ResponseId = Id<'response'>;
 const R = 'resp_R';
 const OTHER = 'resp_other';
 
-const ERROR: Failure = { type: 'server_error', code: 'upstream_error', message: 'The engine failed.' };
-const LOOK: ResponseLook = {
+const ERROR: WireError = { type: 'server_error', code: 'upstream_error', message: 'The engine failed.' };
+const TEMPLATE: ResponseTemplate = {
   conversationId: 'conv_1',
   format: { type: 'audio/pcmu', rate: 8000 },
   voice: 'tts-vc-voice_9',
   metadata: null,
 };
 
-type Create = Event & { kind: 'create_asked' };
+type Create = Event & { kind: 'create_requested' };
 
 function create(responseId: ResponseId = R, fields: Partial<Create> = {}): Create {
   return {
-    kind: 'create_asked',
+    kind: 'create_requested',
     eventId: 'c7',
     responseId,
     itemId: `item_${responseId}`,
     previousItemId: 'item_1',
     text: 'Hello there. How are you?',
     canSpeak: true,
-    look: LOOK,
+    template: TEMPLATE,
     ...fields,
   };
 }
 
-const cancel = (responseId?: string): Event => ({ kind: 'cancel_asked', eventId: 'c8', responseId });
+const cancel = (responseId?: string): Event => ({ kind: 'cancel_requested', eventId: 'c8', responseId });
 const closed: Event = { kind: 'closed' };
-const sentence = (responseId: ResponseId, text = 'Hello there. '): SpeakingFact => ({
-  kind: 'sentence_begun',
+const sentence = (responseId: ResponseId, text = 'Hello there. '): SynthesisEvent => ({
+  kind: 'sentence_started',
   responseId,
   text,
 });
-const audio = (responseId: ResponseId): SpeakingFact => ({ kind: 'audio_made', responseId, base64: 'AAAA' });
-const ended = (responseId: ResponseId): SpeakingFact => ({
-  kind: 'synthesis_ended',
+const audio = (responseId: ResponseId): SynthesisEvent => ({
+  kind: 'audio_generated',
+  responseId,
+  base64: 'AAAA',
+});
+const ended = (responseId: ResponseId): SynthesisEvent => ({
+  kind: 'synthesis_completed',
   responseId,
   tokens: { input: 7, output: 28 },
 });
-const failed = (responseId: ResponseId): SpeakingFact => ({
+const failed = (responseId: ResponseId): SynthesisEvent => ({
   kind: 'synthesis_failed',
   responseId,
   error: ERROR,
@@ -80,7 +91,7 @@ const CHECKERS = new Map(
 
 function expectValid(event: ServerEvent): void {
   for (const dialect of ['spec', 'ga'] satisfies Dialect[]) {
-    for (const wire of inDialect(event, dialect)) {
+    for (const wire of toDialect(event, dialect)) {
       const checker = CHECKERS.get(dialect)?.get(wire.type);
       const error = checker?.Errors({ ...wire, event_id: 'event_1' }).First();
       if (checker === undefined || error !== undefined)
@@ -113,13 +124,13 @@ describe('the table of docs/states/response.md', () => {
     cancel: cancel(),
     'cancel of R': cancel(R),
     'cancel of another': cancel(OTHER),
-    'sentence of R begun': sentence(R),
-    'audio of R made': audio(R),
-    'synthesis of R ended': ended(R),
+    'sentence of R started': sentence(R),
+    'audio of R generated': audio(R),
+    'synthesis of R completed': ended(R),
     'synthesis of R failed': failed(R),
-    'sentence of another begun': sentence(OTHER),
-    'audio of another made': audio(OTHER),
-    'synthesis of another ended': ended(OTHER),
+    'sentence of another started': sentence(OTHER),
+    'audio of another generated': audio(OTHER),
+    'synthesis of another completed': ended(OTHER),
     'synthesis of another failed': failed(OTHER),
     'connection closed': closed,
   };
@@ -226,8 +237,8 @@ describe('the payloads (openai-wire 8.5 to 8.7, 8.10 C)', () => {
   });
 
   it('name no voice when it is the default one, and give metadata back', () => {
-    const look = { ...LOOK, voice: undefined, metadata: { topic: 'greeting' } };
-    const [first] = run([create(R, { look, previousItemId: null })]).sent;
+    const template = { ...TEMPLATE, voice: undefined, metadata: { topic: 'greeting' } };
+    const [first] = run([create(R, { template, previousItemId: null })]).sent;
     expect(first).toMatchObject({ response: { metadata: { topic: 'greeting' } } });
     expect(JSON.stringify(first)).toContain(
       '"audio":{"output":{"format":{"type":"audio/pcmu","rate":8000}}}',
@@ -342,10 +353,10 @@ const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
 interface Watch {
   /** The response whose engine was ordered to run and has not been stopped or ended. */
   readonly running: string | undefined;
-  /** The response of which events were sent, its last event, and the text that was begun. */
+  /** The response of which events were sent, its last event, and the text that was startedEvents. */
   readonly current: string | undefined;
   readonly last: string;
-  readonly begun: string;
+  readonly startedEvents: string;
   readonly spokeTranscript: boolean;
   readonly closed: boolean;
 }
@@ -354,7 +365,7 @@ const UNSEEN: Watch = {
   running: undefined,
   current: undefined,
   last: '',
-  begun: '',
+  startedEvents: '',
   spokeTranscript: false,
   closed: false,
 };
@@ -364,14 +375,15 @@ function broken(rule: string): never {
 }
 
 function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch {
-  let { running, current, last, begun, spokeTranscript } = watch;
+  let { running, current, last, startedEvents, spokeTranscript } = watch;
   const isActive = () => current !== undefined && last !== 'response.done';
   const wasActive = isActive();
   const over = watch.closed || event.kind === 'closed';
-  const isFact = 'responseId' in event && event.kind !== 'create_asked' && event.kind !== 'cancel_asked';
+  const isFact =
+    'responseId' in event && event.kind !== 'create_requested' && event.kind !== 'cancel_requested';
   if (isFact && event.responseId !== running && effects.length > 0) broken('a late fact has no effect');
-  if (event.kind === 'sentence_begun' && event.responseId === running) begun += event.text;
-  if (event.kind === 'synthesis_ended' || event.kind === 'synthesis_failed') {
+  if (event.kind === 'sentence_started' && event.responseId === running) startedEvents += event.text;
+  if (event.kind === 'synthesis_completed' || event.kind === 'synthesis_failed') {
     if (event.responseId === running) running = undefined;
   }
   let answers = 0;
@@ -386,7 +398,7 @@ function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch 
       running = undefined;
     } else if (effect.event.type === 'error') {
       answers += 1;
-      if (event.kind !== 'create_asked' && event.kind !== 'cancel_asked')
+      if (event.kind !== 'create_requested' && event.kind !== 'cancel_requested')
         throw broken('only asks are refused');
       if (effect.event.error.event_id !== event.eventId) broken('a refusal answers its event');
     } else {
@@ -394,10 +406,10 @@ function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch 
       if (over) broken('nothing is sent once the connection is closed');
       if (sent.type === 'response.created') {
         if (isActive()) broken('at most one response');
-        if (event.kind !== 'create_asked' || sent.response.id !== event.responseId)
+        if (event.kind !== 'create_requested' || sent.response.id !== event.responseId)
           throw broken('created is an answer');
         current = sent.response.id;
-        [last, begun, spokeTranscript] = ['', '', false];
+        [last, startedEvents, spokeTranscript] = ['', '', false];
         answers += 1;
       }
       if (!FOLLOWS[last]?.includes(sent.type)) broken(`${sent.type} does not follow ${last}`);
@@ -406,29 +418,29 @@ function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch 
         broken('one id everywhere');
       if (sent.type === 'response.audio_transcript.done') {
         spokeTranscript = true;
-        if (sent.transcript !== begun) broken('the transcript is what was begun');
+        if (sent.transcript !== startedEvents) broken('the transcript is what was begun');
       }
       if (sent.type === 'response.done') {
         if ((sent.response.status === 'completed') !== spokeTranscript)
           broken('only a completed one has a transcript');
         if (JSON.stringify(sent.response.output).includes('in_progress')) broken('its item has ended');
         if (running !== undefined) broken('its engine was stopped');
-        if (event.kind === 'cancel_asked') answers += 1;
+        if (event.kind === 'cancel_requested') answers += 1;
       }
       last = sent.type;
     }
   }
-  const isAsk = event.kind === 'create_asked' || event.kind === 'cancel_asked';
+  const isAsk = event.kind === 'create_requested' || event.kind === 'cancel_requested';
   if (answers !== (isAsk && !watch.closed ? 1 : 0)) broken('every ask has one answer');
   if (over && running !== undefined) broken('close stops the engine');
   if (!over && isActive() !== (running !== undefined)) broken('what is active is being spoken');
-  if (wasActive && event.kind === 'create_asked' && !watch.closed && current !== watch.current) {
+  if (wasActive && event.kind === 'create_requested' && !watch.closed && current !== watch.current) {
     broken('a second create changes nothing');
   }
-  return { running, current, last, begun, spokeTranscript, closed: over };
+  return { running, current, last, startedEvents, spokeTranscript, closed: over };
 }
 
-function factsOf(responseId: ResponseId): SpeakingFact[] {
+function factsOf(responseId: ResponseId): SynthesisEvent[] {
   return [sentence(responseId), audio(responseId), ended(responseId), failed(responseId)];
 }
 
@@ -453,8 +465,8 @@ describe('every sequence of events', () => {
         const seen = watched(watch, event, step.effects);
         steps += 1;
         // What changed nothing leads nowhere new; audio is the exception, because it was sent.
-        if (depth > 1 && (step.state !== state || event.kind === 'audio_made')) {
-          walk(step.state, seen, event.kind === 'create_asked' ? made + 1 : made, depth - 1);
+        if (depth > 1 && (step.state !== state || event.kind === 'audio_generated')) {
+          walk(step.state, seen, event.kind === 'create_requested' ? made + 1 : made, depth - 1);
         }
       }
     };
@@ -484,7 +496,7 @@ describe('every sequence of events', () => {
           const event = choices[what] ?? closed;
           const step = next(state, event);
           watch = watched(watch, event, step.effects);
-          if (step.state !== state && event.kind === 'create_asked') made += 1;
+          if (step.state !== state && event.kind === 'create_requested') made += 1;
           state = step.state;
           for (const sent of sentBy(step.effects)) expectValid(sent);
         }

@@ -4,23 +4,23 @@
  */
 
 import type { Id } from '../../../src/contract/core/id.ts';
-import { errorEvent, type Failure, invalidEvent, type Refusal } from '../protocol/errors.ts';
+import { errorEvent, invalidEvent, type ProtocolError, type WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
 import {
   audioDelta,
-  begun,
-  cancelled,
-  completed,
-  failed,
+  cancelledEvents,
+  completedEvents,
+  failedEvents,
   type ResponseIdentity,
   type ResponseTokens,
+  startedEvents,
 } from './response-events.ts';
 
 type ResponseId = Id<'response'>;
 
 export type State =
   | { readonly kind: 'idle' }
-  /** `sentences`: those that were begun, in order; when all were, they are the text. */
+  /** `sentences`: those that were startedEvents, in order; when all were, they are the text. */
   | {
       readonly kind: 'speaking';
       readonly response: ResponseIdentity;
@@ -28,18 +28,18 @@ export type State =
     }
   | { readonly kind: 'closed' };
 
-/** What the synthesis of a response reports. A fact about a response that has ended changes nothing. */
-export type SpeakingFact =
+/** What the synthesis of a response reports. A event about a response that has ended changes nothing. */
+export type SynthesisEvent =
   /** The next piece of the text went to the engine; together the pieces are the text. */
-  | { readonly kind: 'sentence_begun'; readonly responseId: ResponseId; readonly text: string }
+  | { readonly kind: 'sentence_started'; readonly responseId: ResponseId; readonly text: string }
   /** Audio in the output format. */
-  | { readonly kind: 'audio_made'; readonly responseId: ResponseId; readonly base64: string }
-  | { readonly kind: 'synthesis_ended'; readonly responseId: ResponseId; readonly tokens: ResponseTokens }
-  | { readonly kind: 'synthesis_failed'; readonly responseId: ResponseId; readonly error: Failure };
+  | { readonly kind: 'audio_generated'; readonly responseId: ResponseId; readonly base64: string }
+  | { readonly kind: 'synthesis_completed'; readonly responseId: ResponseId; readonly tokens: ResponseTokens }
+  | { readonly kind: 'synthesis_failed'; readonly responseId: ResponseId; readonly error: WireError };
 
 export type Event =
   | (ResponseIdentity & {
-      readonly kind: 'create_asked';
+      readonly kind: 'create_requested';
       /** `event_id` of the client's event. */
       readonly eventId: string | null;
       /** The most recent user text, if there is any. */
@@ -48,18 +48,18 @@ export type Event =
       readonly canSpeak: boolean;
     })
   | {
-      readonly kind: 'cancel_asked';
+      readonly kind: 'cancel_requested';
       readonly eventId: string | null;
       /** The only response that is meant; absent: whichever is active. */
       readonly responseId?: string | undefined;
     }
-  | SpeakingFact
+  | SynthesisEvent
   /** The connection has ended. */
   | { readonly kind: 'closed' };
 
 export type Effect =
   | { readonly kind: 'synthesize'; readonly responseId: ResponseId; readonly text: string }
-  /** End what was begun. */
+  /** End what was startedEvents. */
   | { readonly kind: 'stop'; readonly responseId: ResponseId }
   | { readonly kind: 'send'; readonly event: ServerEvent };
 
@@ -70,80 +70,83 @@ export interface Step {
 
 export const initial: State = { kind: 'idle' };
 
-const IN_PROGRESS: Refusal = {
+const RESPONSE_IN_PROGRESS: ProtocolError = {
   code: 'response_in_progress',
   message:
     'response.create refused: a response is already in progress; wait for its response.done or cancel it.',
   param: null,
 };
-const NO_AUDIO = invalidEvent(
+const NO_AUDIO_MODALITY = invalidEvent(
   "response.create refused: the session's output_modalities lack 'audio'; set them with session.update.",
 );
 const NO_TEXT = invalidEvent(
   'response.create refused: there is no user text to speak; add it with conversation.item.create.',
 );
 const NOTHING_TO_CANCEL = invalidEvent('There is no response in progress to cancel.');
-const NOT_THIS_ONE = invalidEvent(
+const UNKNOWN_RESPONSE = invalidEvent(
   "There is no response in progress to cancel with this 'response_id'.",
   'response_id',
 );
 
-/** Total: what makes no sense in a state is refused, or leaves it as it is. */
+/** Total: what makes no sense in a state is rejected, or leaves it as it is. */
 export function next(state: State, event: Event): Step {
   if (state.kind === 'closed') return unchanged(state);
   switch (event.kind) {
-    case 'create_asked':
+    case 'create_requested':
       return create(state, event);
-    case 'cancel_asked':
+    case 'cancel_requested':
       return cancel(state, event);
     case 'closed':
       return close(state);
-    case 'sentence_begun':
-    case 'audio_made':
-    case 'synthesis_ended':
+    case 'sentence_started':
+    case 'audio_generated':
+    case 'synthesis_completed':
     case 'synthesis_failed':
       if (state.kind === 'idle' || state.response.responseId !== event.responseId) return unchanged(state);
-      return learn(state, event);
+      return applySynthesisEvent(state, event);
     default:
       return event satisfies never;
   }
 }
 
-function create(state: State, event: Event & { kind: 'create_asked' }): Step {
+function create(state: State, event: Event & { kind: 'create_requested' }): Step {
   const { eventId, text, canSpeak, kind: _, ...response } = event;
-  if (state.kind !== 'idle') return refused(state, IN_PROGRESS, eventId);
-  if (!canSpeak) return refused(state, NO_AUDIO, eventId);
-  if (text === undefined) return refused(state, NO_TEXT, eventId);
+  if (state.kind !== 'idle') return rejected(state, RESPONSE_IN_PROGRESS, eventId);
+  if (!canSpeak) return rejected(state, NO_AUDIO_MODALITY, eventId);
+  if (text === undefined) return rejected(state, NO_TEXT, eventId);
   const { responseId } = response;
   return {
     state: { kind: 'speaking', response, sentences: [] },
-    effects: [...sent(begun(response)), { kind: 'synthesize', responseId, text }],
+    effects: [...sendEffects(startedEvents(response)), { kind: 'synthesize', responseId, text }],
   };
 }
 
-function cancel(state: State, { eventId, responseId }: Event & { kind: 'cancel_asked' }): Step {
-  if (state.kind !== 'speaking') return refused(state, NOTHING_TO_CANCEL, eventId);
+function cancel(state: State, { eventId, responseId }: Event & { kind: 'cancel_requested' }): Step {
+  if (state.kind !== 'speaking') return rejected(state, NOTHING_TO_CANCEL, eventId);
   const active = state.response.responseId;
-  if (responseId !== undefined && responseId !== active) return refused(state, NOT_THIS_ONE, eventId);
+  if (responseId !== undefined && responseId !== active) return rejected(state, UNKNOWN_RESPONSE, eventId);
   return {
     state: initial,
-    effects: [{ kind: 'stop', responseId: active }, ...sent(cancelled(state.response, state.sentences))],
+    effects: [
+      { kind: 'stop', responseId: active },
+      ...sendEffects(cancelledEvents(state.response, state.sentences)),
+    ],
   };
 }
 
-function learn(state: State & { kind: 'speaking' }, fact: SpeakingFact): Step {
+function applySynthesisEvent(state: State & { kind: 'speaking' }, event: SynthesisEvent): Step {
   const { response, sentences } = state;
-  switch (fact.kind) {
-    case 'sentence_begun':
-      return { state: { ...state, sentences: [...sentences, fact.text] }, effects: [] };
-    case 'audio_made':
-      return { state, effects: sent([audioDelta(response, fact.base64)]) };
-    case 'synthesis_ended':
-      return { state: initial, effects: sent(completed(response, sentences, fact.tokens)) };
+  switch (event.kind) {
+    case 'sentence_started':
+      return { state: { ...state, sentences: [...sentences, event.text] }, effects: [] };
+    case 'audio_generated':
+      return { state, effects: sendEffects([audioDelta(response, event.base64)]) };
+    case 'synthesis_completed':
+      return { state: initial, effects: sendEffects(completedEvents(response, sentences, event.tokens)) };
     case 'synthesis_failed':
-      return { state: initial, effects: sent(failed(response, sentences, fact.error)) };
+      return { state: initial, effects: sendEffects(failedEvents(response, sentences, event.error)) };
     default:
-      return fact satisfies never;
+      return event satisfies never;
   }
 }
 
@@ -156,10 +159,10 @@ function unchanged(state: State): Step {
   return { state, effects: [] };
 }
 
-function refused(state: State, refusal: Refusal, eventId: string | null): Step {
-  return { state, effects: sent([errorEvent(refusal, eventId)]) };
+function rejected(state: State, error: ProtocolError, eventId: string | null): Step {
+  return { state, effects: sendEffects([errorEvent(error, eventId)]) };
 }
 
-function sent(events: readonly ServerEvent[]): Effect[] {
+function sendEffects(events: readonly ServerEvent[]): Effect[] {
   return events.map((event) => ({ kind: 'send', event }));
 }

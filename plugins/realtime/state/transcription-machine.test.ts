@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../../src/contract/core/id.ts';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
-import type { Failure } from '../protocol/errors.ts';
+import type { WireError } from '../protocol/errors.ts';
 import {
+  canCommit,
   type Effect,
   type Event,
+  hasTurn,
   initial,
   isBusy,
-  knows,
-  MAX_WAITING,
-  mayCommit,
+  MAX_PENDING_TURNS,
   next,
   type State,
 } from './transcription-machine.ts';
@@ -20,7 +20,7 @@ const A = 'item_A';
 const B = 'item_B';
 const C = 'item_C';
 
-const ERROR: Failure = { type: 'server_error', code: 'upstream_error', message: 'The engine failed.' };
+const ERROR: WireError = { type: 'server_error', code: 'upstream_error', message: 'The engine failed.' };
 const TOKENS = { audio: 22, text: 3, output: 5 };
 
 const opened = (itemId: ItemId): Event => ({ kind: 'turn_opened', itemId });
@@ -63,8 +63,8 @@ function effectName(effect: Effect): string {
 function stateName(state: State): string {
   if (state.kind === 'idle' || state.kind === 'closed') return state.kind;
   const { kind, itemId, waiting } = state;
-  const words = kind === 'early' ? state.heldText.split(' ').length - 1 : 0;
-  const held = `${words > 0 ? ` holds ${words}` : ''}${kind === 'early' && state.heldEnd ? ' ended' : ''}`;
+  const words = kind === 'speculative' ? state.bufferedText.split(' ').length - 1 : 0;
+  const held = `${words > 0 ? ` buffers ${words}` : ''}${kind === 'speculative' && state.bufferedResult ? ' finished' : ''}`;
   const behind = waiting.map((turn) => `${turn.itemId.at(-1)} ${turn.committed ? 'committed' : 'opened'}`);
   return [`${kind} ${itemId.at(-1)}${held}`, ...behind].join(', ');
 }
@@ -72,11 +72,11 @@ function stateName(state: State): string {
 describe('the table of docs/states/transcription.md', () => {
   const STATES = {
     idle: initial,
-    'early A': stateAfter(opened(A)),
-    'early A holds 1': stateAfter(opened(A), delta(A)),
-    'early A holds 1 ended': stateAfter(opened(A), delta(A), completed(A)),
-    'early A, B committed': stateAfter(opened(A), committed(B)),
-    'early A ended, B committed': stateAfter(opened(A), failed(A), committed(B)),
+    'speculative A': stateAfter(opened(A)),
+    'speculative A buffers 1': stateAfter(opened(A), delta(A)),
+    'speculative A buffers 1 finished': stateAfter(opened(A), delta(A), completed(A)),
+    'speculative A, B committed': stateAfter(opened(A), committed(B)),
+    'speculative A finished, B committed': stateAfter(opened(A), failed(A), committed(B)),
     'transcribing A': stateAfter(committed(A)),
     'transcribing A, B opened': stateAfter(committed(A), opened(B)),
     'transcribing A, B committed': stateAfter(committed(A), committed(B)),
@@ -181,14 +181,14 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
 describe('what the connection asks', () => {
   const full = stateAfter(
     committed(A),
-    ...Array.from({ length: MAX_WAITING }, (_, n) => committed(`item_${n}`)),
+    ...Array.from({ length: MAX_PENDING_TURNS }, (_, n) => committed(`item_${n}`)),
   );
 
   it('allows so many committed turns to wait, and no more', () => {
-    expect(mayCommit(full)).toBe(false);
-    expect(mayCommit(run([completed(A)], full).state)).toBe(true);
-    expect(mayCommit(stateAfter(committed(A), opened(B)))).toBe(true);
-    expect(mayCommit(stateAfter(closed))).toBe(false);
+    expect(canCommit(full)).toBe(false);
+    expect(canCommit(run([completed(A)], full).state)).toBe(true);
+    expect(canCommit(stateAfter(committed(A), opened(B)))).toBe(true);
+    expect(canCommit(stateAfter(closed))).toBe(false);
   });
 
   it('is busy while a client waits for an end', () => {
@@ -202,9 +202,9 @@ describe('what the connection asks', () => {
 
   it('knows the turns that have not ended', () => {
     const state = stateAfter(committed(A), opened(B));
-    expect([A, B, C].map((id) => knows(state, id))).toEqual([true, true, false]);
-    expect(knows(stateAfter(committed(A), completed(A)), A)).toBe(false);
-    expect(knows(stateAfter(committed(A), closed), A)).toBe(false);
+    expect([A, B, C].map((id) => hasTurn(state, id))).toEqual([true, true, false]);
+    expect(hasTurn(stateAfter(committed(A), completed(A)), A)).toBe(false);
+    expect(hasTurn(stateAfter(committed(A), closed), A)).toBe(false);
   });
 });
 
@@ -219,7 +219,7 @@ interface Seen {
   readonly terminal: boolean;
 }
 
-/** Follows a run from the outside, and says which rule it breaks. It knows nothing of the machine's states. */
+/** Follows a run from the outside, and says which rule it breaks. It hasTurn nothing of the machine's states. */
 interface Watch {
   readonly turns: ReadonlyMap<ItemId, Seen>;
   readonly closed: boolean;
@@ -286,7 +286,7 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
         if (isOver) broken('nothing begins once the connection is closed');
         if (seen.engine !== 'none') broken('a turn is transcribed once');
         if (seen.place === 'gone') broken('a dropped turn is not begun');
-        if (seen.confirmed !== (seen.place === 'committed')) broken('early is what is not confirmed');
+        if (seen.confirmed !== (seen.place === 'committed')) broken('speculative is what is not confirmed');
         if ([...turns.values()].some(({ engine }) => engine === 'runs')) broken('one engine at a time');
         change(effect.itemId, { engine: 'runs' });
         break;
@@ -320,7 +320,7 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
     );
     if (idle && due.some(({ engine }) => engine === 'ended')) broken('an end of a committed turn is sent');
     for (const [itemId, { place, terminal }] of turns) {
-      if (knows(state, itemId) !== (place !== 'gone' && !terminal)) broken('known is what has not ended');
+      if (hasTurn(state, itemId) !== (place !== 'gone' && !terminal)) broken('known is what has not ended');
     }
   }
   return { turns, closed: isOver };

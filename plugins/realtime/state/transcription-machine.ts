@@ -5,11 +5,11 @@
 
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { TranscriptTokens } from '../../../src/listen/turn-transcriptions.ts';
-import type { Failure } from '../protocol/errors.ts';
+import type { WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
 
 /** Committed turns that may wait behind the one that is transcribed. */
-export const MAX_WAITING = 64;
+export const MAX_PENDING_TURNS = 64;
 
 type ItemId = Id<'item'>;
 
@@ -24,38 +24,38 @@ export type State =
   | { readonly kind: 'idle' }
   /** A turn of server_vad is transcribed while it may still be dropped; what came of it is held back. */
   | {
-      readonly kind: 'early';
+      readonly kind: 'speculative';
       readonly itemId: ItemId;
-      readonly heldText: string;
-      readonly heldEnd: Ended | undefined;
+      readonly bufferedText: string;
+      readonly bufferedResult: TranscriptionResult | undefined;
       readonly waiting: readonly WaitingTurn[];
     }
   | { readonly kind: 'transcribing'; readonly itemId: ItemId; readonly waiting: readonly WaitingTurn[] }
   | { readonly kind: 'closed' };
 
 /** The last fact of a transcription. */
-export type Ended =
+export type TranscriptionResult =
   | {
       readonly kind: 'completed';
       readonly itemId: ItemId;
       readonly transcript: string;
       readonly tokens: TranscriptTokens;
     }
-  | { readonly kind: 'failed'; readonly itemId: ItemId; readonly error: Failure };
+  | { readonly kind: 'failed'; readonly itemId: ItemId; readonly error: WireError };
 
 /** What a transcription reports. A fact about a turn that is forgotten changes nothing. */
-export type TranscriptionFact =
+export type TranscriptionEvent =
   | { readonly kind: 'delta'; readonly itemId: ItemId; readonly text: string }
-  | Ended;
+  | TranscriptionResult;
 
 export type Event =
-  /** server_vad heard speech begin; the turn's audio is still arriving. */
+  /** server_vad heard speech startNext; the turn's audio is still arriving. */
   | { readonly kind: 'turn_opened'; readonly itemId: ItemId }
   /** A turn's audio is complete and counts, whether it was opened before or not. */
   | { readonly kind: 'turn_committed'; readonly itemId: ItemId }
   /** An opened turn was cleared before it was committed. */
   | { readonly kind: 'turn_dropped'; readonly itemId: ItemId }
-  | TranscriptionFact
+  | TranscriptionEvent
   /** The connection has ended. */
   | { readonly kind: 'closed' };
 
@@ -78,9 +78,9 @@ export interface Step {
 export const initial: State = { kind: 'idle' };
 
 /** Whether one more turn may be committed. */
-export function mayCommit(state: State): boolean {
+export function canCommit(state: State): boolean {
   if (state.kind === 'idle' || state.kind === 'closed') return state.kind === 'idle';
-  return state.waiting.filter(({ committed }) => committed).length < MAX_WAITING;
+  return state.waiting.filter(({ committed }) => committed).length < MAX_PENDING_TURNS;
 }
 
 /** Whether a committed turn has not ended yet: its client waits for it. */
@@ -90,7 +90,7 @@ export function isBusy(state: State): boolean {
 }
 
 /** Whether a turn with this id has not ended yet. */
-export function knows(state: State, itemId: string): boolean {
+export function hasTurn(state: State, itemId: string): boolean {
   if (state.kind === 'idle' || state.kind === 'closed') return false;
   return state.itemId === itemId || state.waiting.some((turn) => turn.itemId === itemId);
 }
@@ -105,10 +105,10 @@ export function next(state: State, event: Event): Step {
     case 'turn_dropped':
       return drop(state, event.itemId);
     case 'delta':
-      return hear(state, event.itemId, event.text);
+      return applyDelta(state, event.itemId, event.text);
     case 'completed':
     case 'failed':
-      return end(state, event);
+      return finish(state, event);
     case 'closed':
       return close(state);
     default:
@@ -117,16 +117,16 @@ export function next(state: State, event: Event): Step {
 }
 
 function enter(state: State, turn: WaitingTurn): Step {
-  if (state.kind === 'idle') return begin([turn]);
-  if (state.kind === 'closed' || knows(state, turn.itemId)) return unchanged(state);
+  if (state.kind === 'idle') return startNext([turn]);
+  if (state.kind === 'closed' || hasTurn(state, turn.itemId)) return unchanged(state);
   return { state: { ...state, waiting: [...state.waiting, turn] }, effects: [] };
 }
 
 function commit(state: State, itemId: ItemId): Step {
-  if (state.kind === 'early' && state.itemId === itemId) return confirm(state);
+  if (state.kind === 'speculative' && state.itemId === itemId) return confirm(state);
   if (state.kind === 'closed') return unchanged(state);
   const confirmed = { kind: 'confirm', itemId } as const;
-  if (state.kind === 'idle' || !knows(state, itemId)) {
+  if (state.kind === 'idle' || !hasTurn(state, itemId)) {
     const step = enter(state, { itemId, committed: true });
     return { state: step.state, effects: [confirmed, ...step.effects] };
   }
@@ -137,38 +137,39 @@ function commit(state: State, itemId: ItemId): Step {
 }
 
 /** What was held back leaves, in its order. */
-function confirm({ itemId, heldText, heldEnd, waiting }: State & { kind: 'early' }): Step {
-  const before: Effect[] = [{ kind: 'confirm', itemId }, ...deltaOf(itemId, heldText)];
-  if (heldEnd === undefined) return { state: { kind: 'transcribing', itemId, waiting }, effects: before };
-  return begin(waiting, [...before, endOf(heldEnd)]);
+function confirm({ itemId, bufferedText, bufferedResult, waiting }: State & { kind: 'speculative' }): Step {
+  const before: Effect[] = [{ kind: 'confirm', itemId }, ...deltaEvent(itemId, bufferedText)];
+  if (bufferedResult === undefined)
+    return { state: { kind: 'transcribing', itemId, waiting }, effects: before };
+  return startNext(waiting, [...before, resultEvent(bufferedResult)]);
 }
 
 function drop(state: State, itemId: ItemId): Step {
   if (state.kind === 'idle' || state.kind === 'closed') return unchanged(state);
-  if (state.kind === 'early' && state.itemId === itemId) {
-    return begin(state.waiting, [{ kind: 'stop', itemId }]);
+  if (state.kind === 'speculative' && state.itemId === itemId) {
+    return startNext(state.waiting, [{ kind: 'stop', itemId }]);
   }
   const waiting = state.waiting.filter((turn) => turn.committed || turn.itemId !== itemId);
   if (waiting.length === state.waiting.length) return unchanged(state);
   return { state: { ...state, waiting }, effects: [{ kind: 'abandon', itemId }] };
 }
 
-function hear(state: State, itemId: ItemId, text: string): Step {
-  if (state.kind === 'early' && state.itemId === itemId && state.heldEnd === undefined) {
-    return { state: { ...state, heldText: state.heldText + text }, effects: [] };
+function applyDelta(state: State, itemId: ItemId, text: string): Step {
+  if (state.kind === 'speculative' && state.itemId === itemId && state.bufferedResult === undefined) {
+    return { state: { ...state, bufferedText: state.bufferedText + text }, effects: [] };
   }
   if (state.kind === 'transcribing' && state.itemId === itemId) {
-    return { state, effects: deltaOf(itemId, text) };
+    return { state, effects: deltaEvent(itemId, text) };
   }
   return unchanged(state);
 }
 
-function end(state: State, event: Ended): Step {
-  if (state.kind === 'early' && state.itemId === event.itemId) {
-    return { state: { ...state, heldEnd: state.heldEnd ?? event }, effects: [] };
+function finish(state: State, event: TranscriptionResult): Step {
+  if (state.kind === 'speculative' && state.itemId === event.itemId) {
+    return { state: { ...state, bufferedResult: state.bufferedResult ?? event }, effects: [] };
   }
   if (state.kind === 'transcribing' && state.itemId === event.itemId) {
-    return begin(state.waiting, [endOf(event)]);
+    return startNext(state.waiting, [resultEvent(event)]);
   }
   return unchanged(state);
 }
@@ -186,13 +187,13 @@ function close(state: State): Step {
 }
 
 /** The first that waits begins; `before` are the effects that come first. */
-function begin([first, ...waiting]: readonly WaitingTurn[], before: readonly Effect[] = []): Step {
+function startNext([first, ...waiting]: readonly WaitingTurn[], before: readonly Effect[] = []): Step {
   if (first === undefined) return { state: initial, effects: before };
   const { itemId, committed } = first;
   return {
     state: committed
       ? { kind: 'transcribing', itemId, waiting }
-      : { kind: 'early', itemId, heldText: '', heldEnd: undefined, waiting },
+      : { kind: 'speculative', itemId, bufferedText: '', bufferedResult: undefined, waiting },
     effects: [...before, { kind: 'transcribe', itemId }],
   };
 }
@@ -202,25 +203,25 @@ function unchanged(state: State): Step {
 }
 
 /** No delta is empty (openai-wire 8.5). */
-function deltaOf(itemId: ItemId, delta: string): Effect[] {
+function deltaEvent(itemId: ItemId, delta: string): Effect[] {
   if (delta === '') return [];
   const type = 'conversation.item.input_audio_transcription.delta';
   return [{ kind: 'send', event: { type, item_id: itemId, content_index: 0, delta, logprobs: null } }];
 }
 
-function endOf(end: Ended): Effect {
-  const at = { item_id: end.itemId, content_index: 0 } as const;
-  if (end.kind === 'failed') {
+function resultEvent(finish: TranscriptionResult): Effect {
+  const at = { item_id: finish.itemId, content_index: 0 } as const;
+  if (finish.kind === 'failed') {
     const type = 'conversation.item.input_audio_transcription.failed';
-    return { kind: 'send', event: { type, ...at, error: end.error } };
+    return { kind: 'send', event: { type, ...at, error: finish.error } };
   }
   const type = 'conversation.item.input_audio_transcription.completed';
-  const { transcript, tokens } = end;
-  return { kind: 'send', event: { type, ...at, transcript, logprobs: null, usage: usageOf(tokens) } };
+  const { transcript, tokens } = finish;
+  return { kind: 'send', event: { type, ...at, transcript, logprobs: null, usage: wireUsage(tokens) } };
 }
 
 /** Both detail counts are required by clients (openai-wire 8.7). */
-function usageOf({ audio, text, output }: TranscriptTokens) {
+function wireUsage({ audio, text, output }: TranscriptTokens) {
   return {
     type: 'tokens',
     total_tokens: audio + text + output,
