@@ -121,7 +121,7 @@ export function wholeAnswer(events: readonly TextEvent[]): WholeAnswer {
 }
 
 /** Runs a request to its end. */
-export async function answerOf(
+export async function collectResponse(
   engine: TextEngine,
   fields: Partial<TextRequest> = {},
   signal: AbortSignal = never,
@@ -146,7 +146,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
     });
 
     it('says its text in pieces, then how it ended and what it cost', async () => {
-      const { text, calls, end } = await answerOf(engine);
+      const { text, calls, end } = await collectResponse(engine);
       expect(text).not.toBe('');
       expect(calls).toEqual([]);
       expect(['stop', 'length']).toContain(end.reason);
@@ -154,27 +154,27 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
     });
 
     it('says the same again', async () => {
-      const first = await answerOf(engine);
-      expect((await answerOf(engine)).text).toBe(first.text);
+      const first = await collectResponse(engine);
+      expect((await collectResponse(engine)).text).toBe(first.text);
     });
 
     it('ends at the limit of tokens', async () => {
-      const { end } = await answerOf(engine, { maxTokens: 2 });
+      const { end } = await collectResponse(engine, { maxTokens: 2 });
       expect(end.reason).toBe('length');
       expect(end.tokens.output).toBe(2);
     });
 
     it('ends before a text that should stop it, which nobody sees', async () => {
-      const { text } = await answerOf(engine);
+      const { text } = await collectResponse(engine);
       const middle = Math.floor(text.length / 2);
       const stop = text.slice(middle, middle + 3);
-      const stopped = await answerOf(engine, { stop: ['never said', stop] });
+      const stopped = await collectResponse(engine, { stop: ['never said', stop] });
       expect(stopped.text).toBe(text.slice(0, text.indexOf(stop)));
       expect(stopped.end.reason).toBe('stop');
     });
 
     it('takes a whole conversation', async () => {
-      const { end } = await answerOf(engine, {
+      const { end } = await collectResponse(engine, {
         messages: [
           { role: 'system', text: 'Be short.' },
           {
@@ -201,7 +201,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
     });
 
     it('writes an object in JSON mode', async () => {
-      const { text, end } = await answerOf(engine, { output: { kind: 'json' }, maxTokens: 64 });
+      const { text, end } = await collectResponse(engine, { output: { kind: 'json' }, maxTokens: 64 });
       if (end.reason === 'length') return expect(text).toMatch(/^\s*\{/);
       const value: unknown = JSON.parse(text);
       expect(value !== null && typeof value === 'object' && !Array.isArray(value)).toBe(true);
@@ -209,13 +209,17 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
 
     it('writes what a schema allows', async () => {
       const output = { kind: 'json_schema', name: 'answer', schema: SCHEMA, strict: true } as const;
-      const { text, end } = await answerOf(engine, { output, maxTokens: 64 });
+      const { text, end } = await collectResponse(engine, { output, maxTokens: 64 });
       expect(end.reason).toBe('stop');
       expect(ajv.validate(SCHEMA, JSON.parse(text))).toBe(true);
     });
 
     it('calls a tool when it must', async () => {
-      const { calls, end } = await answerOf(engine, { tools: TOOLS, toolChoice: 'required', maxTokens: 80 });
+      const { calls, end } = await collectResponse(engine, {
+        tools: TOOLS,
+        toolChoice: 'required',
+        maxTokens: 80,
+      });
       expect(calls.length).toBeGreaterThan(0);
       for (const call of calls) {
         expect(call.id).not.toBe('');
@@ -226,7 +230,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
     });
 
     it('calls the tool that is named, once when it may not call several', async () => {
-      const { calls } = await answerOf(engine, {
+      const { calls } = await collectResponse(engine, {
         tools: TOOLS,
         toolChoice: { name: 'set_color' },
         parallelToolCalls: false,
@@ -236,22 +240,22 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
     });
 
     it('calls nothing when it may not', async () => {
-      const { calls, text } = await answerOf(engine, { tools: TOOLS, toolChoice: 'none' });
+      const { calls, text } = await collectResponse(engine, { tools: TOOLS, toolChoice: 'none' });
       expect(calls).toEqual([]);
       expect(text).not.toBe('');
     });
 
     it('answers several at once', async () => {
       const both = await Promise.all([
-        answerOf(engine, { fairnessKey: 'org_b' }),
-        answerOf(engine, { maxTokens: 3 }),
+        collectResponse(engine, { fairnessKey: 'org_b' }),
+        collectResponse(engine, { maxTokens: 3 }),
       ]);
       expect(both.map(({ text }) => text)).not.toContain('');
     });
 
     it('does nothing for a signal that has fired', async () => {
       const reason = new Error('gone');
-      await expect(answerOf(engine, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
+      await expect(collectResponse(engine, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
     it('throws the reason of an abort in the middle, and works on', async () => {
@@ -261,18 +265,18 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
         for await (const _ of engine.generate(textRequest(), controller.signal)) controller.abort(reason);
       };
       await expect(consume()).rejects.toBe(reason);
-      expect((await answerOf(engine)).text).not.toBe('');
+      expect((await collectResponse(engine)).text).not.toBe('');
     });
 
     it('can be left in the middle, and works on', async () => {
       for await (const _ of engine.generate(textRequest(), never)) break;
-      expect((await answerOf(engine)).text).not.toBe('');
+      expect((await collectResponse(engine)).text).not.toBe('');
     });
 
     it('refuses the parts that it cannot take, by their name', async () => {
       for (const part of subject.refusedParts) {
         const messages = [{ role: 'user', parts: [part] } as const];
-        await expect(answerOf(engine, { messages })).rejects.toMatchObject({
+        await expect(collectResponse(engine, { messages })).rejects.toMatchObject({
           kind: 'invalid_request',
           message: expect.stringContaining(part.kind),
         });
@@ -283,7 +287,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       if (engine.contextTokens === undefined) context.skip('it does not know how long one may be');
       const text = 'word '.repeat((engine.contextTokens ?? 0) + 1);
       const messages = [{ role: 'user', parts: [{ kind: 'text', text }] } as const];
-      await expect(answerOf(engine, { messages })).rejects.toMatchObject({
+      await expect(collectResponse(engine, { messages })).rejects.toMatchObject({
         kind: 'invalid_request',
         code: 'context_length_exceeded',
       });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import { likeness, meanDirection } from '../../speakers/host/voice-print.ts';
+import { cosineSimilarity, meanDirection } from '../../speakers/host/voice-print.ts';
 import { EMBEDDING_SIZE } from '../../speakers/import/graph.ts';
 import { type KokoroMix, presetNames, readMix, type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
 import {
@@ -82,7 +82,9 @@ function runSearch(world: World, target: TargetSpeaker, rounds: number, seed = 1
 }
 
 function likenessOf(world: World, mix: KokoroMix, target: TargetSpeaker): number {
-  const similarities = world.measure(mix).map(({ embedding }) => likeness(embedding, target.embedding));
+  const similarities = world
+    .measure(mix)
+    .map(({ embedding }) => cosineSimilarity(embedding, target.embedding));
   return similarities.reduce((sum, each) => sum + each, 0) / similarities.length;
 }
 

@@ -14,7 +14,7 @@ import type { JobSpec } from '../../pool/job.ts';
 import type { ModelVoice, SpeechRequest } from '../../pool/model.ts';
 import type { ModelSpec } from '../../pool/model-spec.ts';
 import { poolMeter } from '../../pool/pool-metrics.ts';
-import { likeness, voicePrint } from '../../speakers/host/voice-print.ts';
+import { cosineSimilarity, encodeVoice } from '../../speakers/host/voice-print.ts';
 import { EMBEDDING_SIZE } from '../../speakers/import/graph.ts';
 import type { SpeakerRequest, SpeakerResult } from '../../speakers/shared/protocol.ts';
 import { type KokoroMix, readMix, type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
@@ -65,7 +65,7 @@ class FakePool implements Pick<InferencePool, 'runJob' | 'description'> {
     const { samples } = request as SpeakerRequest;
     const results: SpeakerResult[] = [
       { kind: 'pitch', hz: 150 },
-      { kind: 'runs', embeddings: this.#print(samples[0] ?? 0) },
+      { kind: 'partials', embeddings: this.#print(samples[0] ?? 0) },
     ];
     for (const result of results) yield result as Result;
   }
@@ -252,7 +252,7 @@ test('the real model fits a clip of one of its presets more closely than its def
     return joined([resampler.push(spoken), resampler.flush()]);
   };
   const print = (samples: Float32Array<ArrayBuffer>) =>
-    voicePrint(pool, 'resemblyzer', { samples, rateHz: LISTEN_RATE_HZ }, WORK, NO_SIGNAL);
+    encodeVoice(pool, 'resemblyzer', { samples, rateHz: LISTEN_RATE_HZ }, WORK, NO_SIGNAL);
 
   const fitter = kokoroFitter({
     ...{
@@ -281,7 +281,7 @@ test('the real model fits a clip of one of its presets more closely than its def
   const text = 'Please leave your umbrella by the door.';
   const own = await print(await say(text, { kind: 'adaptation', adaptation }));
   const usual = await print(await say(text, { kind: 'preset', name: 'af_heart' }));
-  expect(likeness(own.embedding, speaker.embedding)).toBeGreaterThan(
-    likeness(usual.embedding, speaker.embedding) + 0.1,
+  expect(cosineSimilarity(own.embedding, speaker.embedding)).toBeGreaterThan(
+    cosineSimilarity(usual.embedding, speaker.embedding) + 0.1,
   );
 }, 240_000);

@@ -10,7 +10,7 @@ import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../../contract/eng
 import { waitForAbort } from '../../../kit/async/wait-for-abort.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { ModelVoice, SpeechDescription, SpeechRequest } from '../../pool/model.ts';
-import { voicePrint } from '../../speakers/host/voice-print.ts';
+import { encodeVoice } from '../../speakers/host/voice-print.ts';
 import { type KokoroMix, readMix, writeMix } from '../shared/voice-mix.ts';
 import { initialMix, MixSearch, type VoiceMeasurement } from './mix-search.ts';
 import { PresetTable, TRIAL_TEXTS } from './preset-table.ts';
@@ -109,7 +109,7 @@ class KokoroFitter implements VoiceFitter {
     await Promise.race([this.table.fill(), waitForAbort(signal)]);
     signal.throwIfAborted();
     if (this.table.presets.length === 0) return;
-    const target = await voicePrint(
+    const target = await encodeVoice(
       backgroundPool,
       models.speakers,
       { samples, rateHz: LISTEN_RATE_HZ },
@@ -167,7 +167,7 @@ class KokoroFitter implements VoiceFitter {
     ))
       chunks.push(chunk);
     const samples = concatenate(chunks);
-    const print = await voicePrint(backgroundPool, models.speakers, { samples, rateHz }, work, signal);
+    const print = await encodeVoice(backgroundPool, models.speakers, { samples, rateHz }, work, signal);
     return { embedding: print.embedding, pitchHz: print.pitchHz, seconds: samples.length / rateHz };
   }
 }

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { type ImportKey, importOnce, findImport } from '../../cache/import-cache.ts';
+import { findImport, type ImportKey, importOnce } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
 import { type KokoroAcousticModel, STYLE_LENGTH, type Utterance, type VoiceStyle } from './acoustic-model.ts';

@@ -1,4 +1,4 @@
-/** A server that does not answer is left alone for a while, so that callers learn it at once. */
+/** Circuit breaker for an upstream server: while the server is unavailable, calls fail immediately. */
 
 import {
   BrokenCircuitError,
@@ -10,66 +10,62 @@ import {
 } from 'cockatiel';
 import { ServiceError } from '../../../contract/core/error.ts';
 
-/** Calls in a row that did not reach the server. */
+/** Consecutive failed calls that open the circuit. */
 const MAX_FAILURES = 5;
-/** What gateways say of a server that is away. */
-const AWAY: ReadonlySet<number> = new Set([502, 504]);
+/** Statuses with which a gateway reports that its server is unavailable. */
+const GATEWAY_ERRORS: ReadonlySet<number> = new Set([502, 504]);
 
-/** The server was not reached, or not in time. What it says itself is never this. */
-export class Unreached extends Error {
+/** The server could not be reached, or not in time. Error responses of the server itself are not included. */
+export class UnreachableError extends Error {
   constructor(cause: unknown) {
-    super('the server was not reached', { cause });
+    super('the server is unreachable', { cause });
   }
 }
 
 export type CircuitChange = 'open' | 'half-open' | 'closed';
 
 /**
- * A circuit breaker (Nygard, "Release It!", 2nd edition, 5.2). Open after {@link MAX_FAILURES} calls in a row, it
- * refuses every call; when it has cooled down, the next call is tried, and its end decides.
+ * A circuit breaker (Nygard, "Release It!", 2nd edition, 5.2). It opens after {@link MAX_FAILURES} consecutive failures
+ * and then rejects all calls. After the cooldown, it admits one trial call, whose result closes or opens it.
  */
 export class UpstreamCircuit {
   readonly #policy: CircuitBreakerPolicy;
-  readonly #coolMs: number;
+  readonly #cooldownMs: number;
 
-  /** @param coolMs how long it refuses before it tries again. */
-  constructor(coolMs: number, changed: (state: CircuitChange) => void) {
-    this.#coolMs = coolMs;
-    const away = handleType(Unreached).orWhenResult(
-      (answer) => answer instanceof Response && AWAY.has(answer.status),
+  /** @param cooldownMs time for which an open circuit rejects all calls. */
+  constructor(cooldownMs: number, onChange: (state: CircuitChange) => void) {
+    this.#cooldownMs = cooldownMs;
+    const isFailure = handleType(UnreachableError).orWhenResult(
+      (result) => result instanceof Response && GATEWAY_ERRORS.has(result.status),
     );
-    this.#policy = circuitBreaker(away, {
-      halfOpenAfter: coolMs,
+    this.#policy = circuitBreaker(isFailure, {
+      halfOpenAfter: cooldownMs,
       breaker: new ConsecutiveBreaker(MAX_FAILURES),
     });
-    this.#policy.onBreak(() => changed('open'));
-    this.#policy.onHalfOpen(() => changed('half-open'));
-    this.#policy.onReset(() => changed('closed'));
+    this.#policy.onBreak(() => onChange('open'));
+    this.#policy.onHalfOpen(() => onChange('half-open'));
+    this.#policy.onReset(() => onChange('closed'));
   }
 
   /**
-   * Makes a call that ends when the server begins to answer.
-   * @throws ServiceError `overloaded` when the server is left alone; the cause of an {@link Unreached}.
+   * Runs a call, which must resolve as soon as the response starts.
+   * @throws ServiceError `overloaded` when the circuit is open; the cause of an {@link UnreachableError}.
    */
-  async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    // The policy would let the others wait for the one that is tried.
-    if (this.#policy.state === CircuitState.HalfOpen) throw this.#refusal();
+  async run<Result>(call: () => Promise<Result>): Promise<Result> {
+    // The policy would let other calls wait for the trial call.
+    if (this.#policy.state === CircuitState.HalfOpen) throw this.#rejection();
     try {
       return await this.#policy.execute(call);
     } catch (error) {
-      if (error instanceof BrokenCircuitError) throw this.#refusal();
-      throw error instanceof Unreached ? error.cause : error;
+      if (error instanceof BrokenCircuitError) throw this.#rejection();
+      throw error instanceof UnreachableError ? error.cause : error;
     }
   }
 
-  #refusal(): ServiceError {
-    return new ServiceError(
-      'overloaded',
-      'The server behind this model does not answer. Try again shortly.',
-      {
-        code: 'server_overloaded',
-        retryAfterS: Math.max(1, Math.ceil(this.#coolMs / 1000)),
-      },
-    );
+  #rejection(): ServiceError {
+    return new ServiceError('overloaded', 'The upstream server of this model is unavailable. Retry later.', {
+      code: 'server_overloaded',
+      retryAfterS: Math.max(1, Math.ceil(this.#cooldownMs / 1000)),
+    });
   }
 }

@@ -1,34 +1,33 @@
-/** Server-sent events of another server, of which only the data matters. */
+/** Parser for server-sent events (WHATWG HTML, section 9.2) of upstream servers. Only the `data` field is used. */
 
-import { upstreamFault } from './errors.ts';
+import { upstreamError } from './upstream-error.ts';
 
-/** Longest event, in characters with the ends of its lines; a whole transcript is one of them. */
+/** Maximum length of an event in characters, including line ends. A complete transcript may be one event. */
 const MAX_EVENT = 4 * 1024 * 1024;
 
 /**
- * The data of each event, in order. An event that the end of the body cuts off is left out, as the standard
- * wants it.
- * @throws ServiceError `upstream` for an event that is too long.
+ * Yields the data of each event. An incomplete event at the end of the body is discarded, as the standard requires.
+ * @throws ServiceError `upstream` for an event that exceeds {@link MAX_EVENT}.
  */
-export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let rest = '';
   let data: string[] = [];
-  let held = 0;
-  for await (const portion of body) {
-    rest += decoder.decode(portion, { stream: true });
+  let bufferedLength = 0;
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
     const lines = rest.split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? '';
     for (const line of lines) {
       if (line.startsWith('data:')) {
         data.push(line.slice(line[5] === ' ' ? 6 : 5));
-        held += line.length + 1;
+        bufferedLength += line.length + 1;
       } else if (line === '' && data.length > 0) {
         yield data.join('\n');
         data = [];
-        held = 0;
+        bufferedLength = 0;
       }
     }
-    if (held + rest.length > MAX_EVENT) throw upstreamFault('an event of its answer is too long');
+    if (bufferedLength + rest.length > MAX_EVENT) throw upstreamError('an event of the response is too long');
   }
 }

@@ -1,34 +1,36 @@
-/** What a caller may know when a server refuses what the caller asked for. */
+/** Converts rejections of chat and embedding requests to errors that the caller can act on. */
 
 import { invalidRequest, ServiceError } from '../../../contract/core/error.ts';
 
-/** What servers answer to a request that they cannot take; llama.cpp has 501 for what its model lacks. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 422, 501]);
-/** OpenAI, vLLM and SGLang write a sentence about it, llama.cpp has a type for it. */
-const TOO_LONG =
+/** Statuses for an invalid or unsupported request. llama.cpp uses 501 for features that its model lacks. */
+const REJECTION_STATUSES: ReadonlySet<number> = new Set([400, 422, 501]);
+/** A prompt that exceeds the context: a sentence of OpenAI, vLLM and SGLang, and an error type of llama.cpp. */
+const CONTEXT_EXCEEDED =
   /context[ _](length|size|window)|maximum (context|sequence|input)|longer than the model|too many tokens/i;
 
-/** The server knows no `stream_options`. */
-export class StreamOptionsRefused extends ServiceError {
+/** The server does not support `stream_options`. */
+export class StreamOptionsError extends ServiceError {
   constructor() {
-    super('upstream', 'The server behind this model knows no stream options.', { code: 'upstream_error' });
+    super('upstream', 'The upstream server of this model does not support stream options.', {
+      code: 'upstream_error',
+    });
   }
 }
 
 /**
- * The refusal of a conversation or of texts: it is about what the caller sent, so the caller learns of it, but
- * not by the server's words, which may quote anything.
- * @param body the beginning of what the server said.
- * @returns undefined for everything that is not the caller's doing.
+ * The error for a rejected chat or embedding request. The message of the server is not passed on, because it may quote
+ * anything.
+ * @param body the start of the response body.
+ * @returns undefined if the status does not indicate an invalid request.
  */
-export function explainRefusal(status: number, body: string): ServiceError | undefined {
-  if (!REFUSALS.has(status)) return undefined;
-  if (body.includes('stream_options')) return new StreamOptionsRefused();
-  if (TOO_LONG.test(body)) {
-    const message = 'The input is longer than the context of the model.';
+export function explainRejection(status: number, body: string): ServiceError | undefined {
+  if (!REJECTION_STATUSES.has(status)) return undefined;
+  if (body.includes('stream_options')) return new StreamOptionsError();
+  if (CONTEXT_EXCEEDED.test(body)) {
+    const message = 'The input exceeds the context length of the model.';
     return invalidRequest(message, undefined, 'context_length_exceeded');
   }
   return invalidRequest(
-    `The server behind this model refused the request (HTTP status ${status}): it cannot take something of its content or parameters.`,
+    `The upstream server of this model rejected the request (HTTP status ${status}): unsupported content or parameters.`,
   );
 }

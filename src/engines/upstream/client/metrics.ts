@@ -1,22 +1,22 @@
-/** Numbers and spans of the servers behind upstream models. */
+/** Metrics and trace spans of calls to upstream servers. */
 
 import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Tracer } from '../../../contract/core/tracer.ts';
-import { withSpan, noopTracer } from '../../../kit/logging/spans.ts';
+import { noopTracer, withSpan } from '../../../kit/logging/spans.ts';
 import type { CircuitChange } from './circuit-breaker.ts';
 
-/** `rejected`: the server or its circuit breaker rejected the call; `failed`: no answer, or a broken one. */
+/** `rejected`: the server or its circuit breaker rejected the call; `failed`: no response, or an invalid one. */
 type CallOutcome = 'succeeded' | 'rejected' | 'failed';
 
-/** Counts and traces for one model. Calls that their caller left are not counted. */
+/** Metrics and spans of one model. Calls that are aborted by their caller are not counted. */
 export interface UpstreamMeter {
   call(outcome: CallOutcome): void;
   circuit(state: CircuitChange): void;
-  /** Nobody calls it any more: what its circuit is does not matter. */
+  /** Resets the circuit gauge when the model is no longer in use. */
   close(): void;
   /**
-   * Sends a request of a call, in a span that ends with the head of its answer.
-   * @param send is given what the server is told of the trace.
+   * Sends a request in a span that ends when the response headers arrive.
+   * @param send receives the trace headers for the request.
    */
   request(
     method: string,
@@ -24,7 +24,7 @@ export interface UpstreamMeter {
   ): Promise<Response>;
 }
 
-/** Makes the numbers; then one meter for each id of CONFIG. */
+/** Registers the metrics and returns a factory of meters by model id. */
 export function upstreamMeters(
   metrics: Metrics,
   tracer: Tracer = noopTracer,
@@ -35,12 +35,12 @@ export function upstreamMeters(
   ]);
   const changes = metrics.counter(
     'upstream_circuit_changes_total',
-    'How often calls to a server that does not answer were stopped, tried and let through again',
+    'State changes of the circuit breakers of upstream servers',
     ['model', 'state'],
   );
   const open = metrics.upDownCounter(
     'upstream_circuit_open',
-    'Whether calls to a server that does not answer are stopped: 1, or tried: 1, or let through: 0',
+    'Whether the circuit breaker of an upstream server is open or half-open (1) or closed (0)',
     ['model'],
   );
   const openCircuits = new Set<string>();

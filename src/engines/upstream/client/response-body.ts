@@ -1,23 +1,23 @@
-/** Whole bodies of other servers. */
+/** Reads complete response bodies of upstream servers. */
 
-import { upstreamFault } from './errors.ts';
+import { upstreamError } from './upstream-error.ts';
 
-/** Longest answer that is read at once, in bytes. */
+/** Default size limit of a body in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** The text of a body. @throws ServiceError `upstream` when it is too long. */
-export async function bodyText(portions: AsyncIterable<Uint8Array>, maxBytes = MAX_BYTES): Promise<string> {
-  const parts: Uint8Array[] = [];
+/** Reads a body as UTF-8 text. @throws ServiceError `upstream` when it exceeds `maxBytes`. */
+export async function readBodyText(chunks: AsyncIterable<Uint8Array>, maxBytes = MAX_BYTES): Promise<string> {
+  const read: Uint8Array[] = [];
   let lengthBytes = 0;
-  for await (const portion of portions) {
-    lengthBytes += portion.length;
-    if (lengthBytes > maxBytes) throw upstreamFault('its answer is too long');
-    parts.push(portion);
+  for await (const chunk of chunks) {
+    lengthBytes += chunk.length;
+    if (lengthBytes > maxBytes) throw upstreamError('the response is too long');
+    read.push(chunk);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(read).toString('utf8');
 }
 
-/** The media type of an answer, in small letters. */
+/** The media type of a response, in lower case and without parameters; empty if there is none. */
 export function mediaTypeOf(response: Response): string {
   return (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

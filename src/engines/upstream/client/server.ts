@@ -1,19 +1,22 @@
-/** Another server that speaks OpenAI's wire. Only its own key is sent to it, never a customer's. */
+/**
+ * HTTP client for an upstream server with an OpenAI-compatible API. Requests carry the API key from the configuration of
+ * the model, never the key of a caller.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import type { Secret } from '../../../contract/core/secret.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
-import { Unreached, UpstreamCircuit } from './circuit-breaker.ts';
-import { upstreamErrorName, upstreamFault, upstreamRefusal } from './errors.ts';
+import { UnreachableError, UpstreamCircuit } from './circuit-breaker.ts';
 import type { UpstreamMeter } from './metrics.ts';
+import { upstreamError, upstreamErrorName, upstreamStatusError } from './upstream-error.ts';
 
 const ERROR_BODY_BYTES = 64 * 1024;
-/** Waits before a connection that could not be made is tried again. */
-const CONNECT_WAITS_MS = [100, 400];
-/** What Bun and the system call a server that was never reached, so that nothing was sent twice. */
-const NOT_REACHED: ReadonlySet<unknown> = new Set([
+/** Delays before a failed connection attempt is repeated. */
+const CONNECT_RETRY_DELAYS_MS = [100, 400];
+/** Error codes of Bun and the operating system for a connection that was not established. Such a request is safe to repeat. */
+const CONNECT_ERROR_CODES: ReadonlySet<unknown> = new Set([
   'ConnectionRefused',
   'FailedToOpenSocket',
   'ECONNREFUSED',
@@ -24,50 +27,51 @@ const NOT_REACHED: ReadonlySet<unknown> = new Set([
 export interface UpstreamServerOptions {
   readonly settings: { readonly baseUrl: string; readonly apiKey: Secret | undefined };
   readonly log: Logger;
-  /** Counts what becomes of its calls. */
+  /** Records the outcome of calls. */
   readonly meter?: UpstreamMeter | undefined;
-  /** Pause between two looks at a server that failed. */
+  /** Interval of the health checks of an unavailable server. Default 5000 ms. */
   readonly probeMs?: number | undefined;
   /**
-   * What a caller may know of an answer of this status, when it is more than that the server failed. The body is
-   * the beginning of what the server said, which must not be shown.
+   * Maps an error response to an error that the caller can act on; undefined for the default mapping. `body` is the
+   * start of the response body and must not be shown or logged.
    */
   readonly explain?: ((status: number, body: string) => ServiceError | undefined) | undefined;
 }
 
-/** A body that can be sent again. */
+/** A request body that can be sent repeatedly. */
 type Body = string | FormData;
 
-interface Asked {
+interface RequestOptions {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: Body;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How long a server may take. */
-export interface CallLimits {
+export interface CallTimeouts {
+  /** Maximum time until the first byte of a response. */
   readonly firstByteMs: number;
+  /** Maximum time between two chunks of a response. */
   readonly idleMs: number;
 }
 
-/** One conversation with a server. */
+/** Requests of one call, which share its timeouts and its abort signal. */
 export interface UpstreamCall {
   /**
-   * Posts to a path below the base URL. A connection that cannot be made is tried three times.
-   * @param tolerated statuses other than 2xx that the caller understands.
-   * @throws ServiceError for an answer of another status.
+   * Sends a POST request to a path below the base URL. Connecting is attempted three times.
+   * @param acceptedStatuses statuses other than 2xx that the caller handles.
+   * @throws ServiceError for a response with another status.
    */
   post(
     path: string,
     body: Body,
     headers?: Readonly<Record<string, string>>,
-    tolerated?: readonly number[],
+    acceptedStatuses?: readonly number[],
   ): Promise<Response>;
-  /** Asks without a body; the answer is of any status. A connection that cannot be made is tried three times. */
-  ask(method: 'GET' | 'DELETE', path: string): Promise<Response>;
-  /** Portions of a response's body, as they come. */
-  portionsOf(response: Response): AsyncGenerator<Uint8Array, void, undefined>;
+  /** Sends a request without a body and returns the response with any status. Connecting is attempted three times. */
+  request(method: 'GET' | 'DELETE', path: string): Promise<Response>;
+  /** Yields the chunks of a response body as they arrive. */
+  readChunks(response: Response): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
 export class UpstreamServer {
@@ -86,44 +90,44 @@ export class UpstreamServer {
     this.#meter = meter;
     this.#explain = explain;
     this.#probeMs = probeMs;
-    // Looks are a little apart by the clock of the circuit, so half of their pause is sure to be over.
+    // The circuit breaker measures time with its own clock. Half of the interval has certainly elapsed at the next check.
     this.#circuit = new UpstreamCircuit(probeMs / 2, (state) => {
       if (this.#closed.signal.aborted) return;
       this.#meter?.circuit(state);
-      this.#log.warn('upstream circuit', { state });
-      if (state === 'open') this.#lost();
+      this.#log.warn('upstream circuit breaker changed state', { state });
+      if (state === 'open') this.#startHealthChecks();
     });
   }
 
   /**
-   * Has a conversation and yields what comes of it. It ends with the consumer, the signal and {@link close}, and
-   * when the server takes too long.
-   * @param limits how long the server may take until its first byte, and between two portions.
-   * @throws ServiceError that a caller may read; the signal's reason after an abort.
+   * Runs a call and yields its items. The call is cancelled when the consumer stops, when the signal is aborted, by
+   * {@link close}, and when a timeout elapses.
+   * @param run sends the requests and reads the responses.
+   * @throws ServiceError with a message that is safe to show; the reason of the signal after an abort.
    */
   async *call<Item, Result>(
-    limits: CallLimits,
+    timeouts: CallTimeouts,
     signal: AbortSignal,
-    talk: (call: UpstreamCall) => AsyncGenerator<Item, Result, undefined>,
+    run: (call: UpstreamCall) => AsyncGenerator<Item, Result, undefined>,
   ): AsyncGenerator<Item, Result, undefined> {
-    const patience = new Patience(limits.firstByteMs);
+    const timer = new InactivityTimer(timeouts.firstByteMs);
     const stop = new AbortController();
-    const ended = AbortSignal.any([signal, patience.signal, stop.signal, this.#closed.signal]);
+    const cancelled = AbortSignal.any([signal, timer.signal, stop.signal, this.#closed.signal]);
     try {
-      const result = yield* talk({
-        post: (...asked) => this.#post(ended, patience, ...asked),
-        ask: (method, path) => this.#exchange(ended, patience, { method, path }),
-        portionsOf: (response) => portionsOf(response, patience, limits.idleMs),
+      const result = yield* run({
+        post: (...args) => this.#post(cancelled, timer, ...args),
+        request: (method, path) => this.#fetchThroughCircuit(cancelled, timer, { method, path }),
+        readChunks: (response) => readChunks(response, timer, timeouts.idleMs),
       });
-      this.#reached();
+      this.#markAvailable();
       this.#meter?.call('succeeded');
       return result;
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#failure(error, patience);
+      throw this.#recordFailure(error, timer);
     } finally {
-      patience.pause();
-      // Tells the server to stop when the consumer has gone before the end.
+      timer.pause();
+      // Closes the connection if the consumer stopped before the end of the response.
       stop.abort();
     }
   }
@@ -141,65 +145,71 @@ export class UpstreamServer {
 
   async #post(
     signal: AbortSignal,
-    patience: Patience,
+    timer: InactivityTimer,
     path: string,
     body: Body,
     headers: Readonly<Record<string, string>> = {},
-    tolerated: readonly number[] = [],
+    acceptedStatuses: readonly number[] = [],
   ): Promise<Response> {
-    const response = await this.#exchange(signal, patience, { method: 'POST', path, body, headers });
+    const response = await this.#fetchThroughCircuit(signal, timer, { method: 'POST', path, body, headers });
     const { status } = response;
-    if (response.ok || tolerated.includes(status)) return response;
-    const said = await textUpTo(response, ERROR_BODY_BYTES);
-    this.#log.warn('upstream refused', { status, error: upstreamErrorName(said) });
-    throw this.#explain?.(status, said) ?? upstreamRefusal(status, response.headers);
+    if (response.ok || acceptedStatuses.includes(status)) return response;
+    const errorBody = await readTextPrefix(response, ERROR_BODY_BYTES);
+    this.#log.warn('upstream rejected the request', { status, error: upstreamErrorName(errorBody) });
+    throw this.#explain?.(status, errorBody) ?? upstreamStatusError(status, response.headers);
   }
 
-  #exchange(signal: AbortSignal, patience: Patience, asked: Asked): Promise<Response> {
+  #fetchThroughCircuit(
+    signal: AbortSignal,
+    timer: InactivityTimer,
+    options: RequestOptions,
+  ): Promise<Response> {
     return this.#circuit.run(async () => {
       try {
-        return await this.#reach(asked, signal);
+        return await this.#fetchWithRetry(options, signal);
       } catch (error) {
-        // Whoever leaves says nothing of the server.
-        throw signal.aborted && !patience.signal.aborted ? error : new Unreached(error);
+        // An abort by the caller does not indicate that the server is unavailable.
+        throw signal.aborted && !timer.signal.aborted ? error : new UnreachableError(error);
       }
     });
   }
 
-  /** What a caller may know of a failed call; `patience` tells whether it took too long. */
-  #failure(error: unknown, patience: Patience): ServiceError {
-    const failure = this.#reason(error, patience);
+  /** Converts the error of a failed call to one that is safe to show, and starts health checks if the server is unavailable. */
+  #recordFailure(error: unknown, timer: InactivityTimer): ServiceError {
+    const failure = this.#toServiceError(error, timer);
     this.#meter?.call(failure.kind === 'upstream' ? 'failed' : 'rejected');
-    // A refusal of one request says nothing of the next; an upstream that is away does.
-    if (failure.kind === 'upstream' && failure.cause !== undefined) this.#lost();
+    // Only connection errors and timeouts have a cause. A rejected request does not affect the next one.
+    if (failure.kind === 'upstream' && failure.cause !== undefined) this.#startHealthChecks();
     return failure;
   }
 
-  /** A call went well. */
-  #reached(): void {
+  #markAvailable(): void {
     if (this.#probe === undefined) return;
     clearTimeout(this.#probe);
     this.#probe = undefined;
-    this.#log.info('upstream answers again');
+    this.#log.info('upstream recovered');
   }
 
-  async #reach({ method, path, body, headers = {} }: Asked, signal: AbortSignal): Promise<Response> {
+  async #fetchWithRetry(
+    { method, path, body, headers = {} }: RequestOptions,
+    signal: AbortSignal,
+  ): Promise<Response> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const send = (traced: Readonly<Record<string, string>>) =>
+        const send = (traceHeaders: Readonly<Record<string, string>>) =>
           fetch(`${this.#settings.baseUrl}${path}`, {
             method,
             // A redirect could carry the key to another host.
             redirect: 'error',
-            headers: { ...headers, ...traced, ...this.#authorization() },
+            headers: { ...headers, ...traceHeaders, ...this.#authorization() },
             ...(body !== undefined && { body }),
             signal,
           });
         return await (this.#meter?.request(method, send) ?? send({}));
       } catch (error) {
-        const waitMs = CONNECT_WAITS_MS[attempt];
-        if (waitMs === undefined || !isNotReached(error)) throw error;
-        await sleep(waitMs, undefined, { signal });
+        const delayMs = CONNECT_RETRY_DELAYS_MS[attempt];
+        if (delayMs === undefined || !isConnectError(error)) throw error;
+        await sleep(delayMs, undefined, { signal });
       }
     }
   }
@@ -209,29 +219,29 @@ export class UpstreamServer {
     return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` };
   }
 
-  #reason(error: unknown, patience: Patience): ServiceError {
+  #toServiceError(error: unknown, timer: InactivityTimer): ServiceError {
     if (this.#closed.signal.aborted) return this.#closed.signal.reason;
     if (error instanceof ServiceError) return error;
-    if (patience.signal.aborted) return upstreamFault('it took too long', error);
-    return upstreamFault('the connection to it could not be made, or broke', error);
+    if (timer.signal.aborted) return upstreamError('the request timed out', error);
+    return upstreamError('the connection failed', error);
   }
 
-  /** Looks from time to time whether the upstream is back; until then the service is not ready. */
-  #lost(): void {
+  /** Polls the server until it is available again. Until then, {@link ready} reports it as unavailable. */
+  #startHealthChecks(): void {
     if (this.#probe !== undefined || this.#closed.signal.aborted) return;
-    this.#log.warn('upstream does not answer');
-    const look = async () => {
-      const answers = await this.#circuit.run(() => this.#answers()).catch(() => false);
-      // A call may have gone well meanwhile.
+    this.#log.warn('upstream unavailable');
+    const check = async () => {
+      const isHealthy = await this.#circuit.run(() => this.#checkHealth()).catch(() => false);
+      // A call may have succeeded during the check.
       if (this.#probe === undefined || this.#closed.signal.aborted) return;
-      if (answers) this.#reached();
-      else this.#probe = setTimeout(look, this.#probeMs).unref();
+      if (isHealthy) this.#markAvailable();
+      else this.#probe = setTimeout(check, this.#probeMs).unref();
     };
-    this.#probe = setTimeout(look, this.#probeMs).unref();
+    this.#probe = setTimeout(check, this.#probeMs).unref();
   }
 
-  /** @throws Unreached */
-  async #answers(): Promise<true> {
+  /** Requests `/models`. @throws UnreachableError unless the status is below 500. */
+  async #checkHealth(): Promise<true> {
     try {
       const response = await fetch(`${this.#settings.baseUrl}/models`, {
         redirect: 'error',
@@ -241,32 +251,32 @@ export class UpstreamServer {
       await response.body?.cancel();
       if (response.status < 500) return true;
     } catch (error) {
-      throw new Unreached(error);
+      throw new UnreachableError(error);
     }
-    throw new Unreached('it answers with failures');
+    throw new UnreachableError('the server returns errors');
   }
 }
 
-/** The body; the consumer's time is not the server's. */
-async function* portionsOf(
+/** Yields the chunks of a body. The timer is paused while the consumer processes a chunk. */
+async function* readChunks(
   response: Response,
-  patience: Patience,
+  timer: InactivityTimer,
   idleMs: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const portion of response.body ?? []) {
-    patience.pause();
-    yield portion;
-    patience.start(idleMs);
+  for await (const chunk of response.body ?? []) {
+    timer.pause();
+    yield chunk;
+    timer.start(idleMs);
   }
 }
 
-/** A deadline that is moved on with each sign of life and stands still while the consumer is busy. */
-class Patience {
+/** Aborts its signal when no data arrives for a given time. Can be paused and restarted. */
+class InactivityTimer {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(firstMs: number) {
-    this.start(firstMs);
+  constructor(initialMs: number) {
+    this.start(initialMs);
   }
 
   get signal(): AbortSignal {
@@ -283,20 +293,21 @@ class Patience {
   }
 }
 
-function isNotReached(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && NOT_REACHED.has(error.code);
+function isConnectError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && CONNECT_ERROR_CODES.has(error.code);
 }
 
-async function textUpTo(response: Response, bytes: number): Promise<string> {
+/** The start of a body as text: stops after the first chunk that exceeds `maxLength` characters. */
+async function readTextPrefix(response: Response, maxLength: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   try {
-    for await (const portion of response.body ?? []) {
-      text += decoder.decode(portion, { stream: true });
-      if (text.length > bytes) break;
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > maxLength) break;
     }
   } catch {
-    // A body that breaks off still leaves its status.
+    // The status is sufficient if the body is incomplete.
   }
   return text;
 }

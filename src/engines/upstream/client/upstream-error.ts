@@ -1,48 +1,44 @@
-/** What an upstream says went wrong, as the service may tell it. */
+/** Converts failures of upstream servers to errors that are safe to show to callers. */
 
 import { ServiceError } from '../../../contract/core/error.ts';
 
 const MAX_RETRY_S = 60;
 
 /**
- * The refusal of an upstream. Its own words are neither shown nor logged: they may quote the input, the
- * upstream's name of the model or its key. Too many requests stays that, so that clients wait.
+ * The error for an HTTP status. The message of the upstream is neither shown nor logged, because it may quote the input,
+ * the upstream's model name or its key. 429 and 503 become `overloaded` with `Retry-After`, so that clients back off.
  */
-export function upstreamRefusal(status: number, headers: Headers): ServiceError {
+export function upstreamStatusError(status: number, headers: Headers): ServiceError {
   if (status === 429 || status === 503) {
     const afterS = Number(headers.get('retry-after') ?? 1);
-    return new ServiceError(
-      'overloaded',
-      'The server behind this model has more to do than it can take. Try again shortly.',
-      {
-        code: 'server_overloaded',
-        retryAfterS: afterS > 0 && afterS <= MAX_RETRY_S ? afterS : 1,
-      },
-    );
+    return new ServiceError('overloaded', 'The upstream server of this model is overloaded. Retry later.', {
+      code: 'server_overloaded',
+      retryAfterS: afterS > 0 && afterS <= MAX_RETRY_S ? afterS : 1,
+    });
   }
   if (status === 413) {
     const message =
-      'The request is larger than the server behind this model takes at once; send it in parts.';
+      'The request exceeds the size limit of the upstream server of this model. Split it into smaller requests.';
     return new ServiceError('payload_too_large', message, { code: 'payload_too_large' });
   }
-  return upstreamFault(`it answered with HTTP status ${status}`);
+  return upstreamError(`it returned HTTP status ${status}`);
 }
 
-/** Any other failure; `what` continues "The server behind this model failed: …". */
-export function upstreamFault(what: string, cause?: unknown): ServiceError {
-  return new ServiceError('upstream', `The server behind this model failed: ${what}.`, {
+/** Any other failure. `detail` is a clause without a period; it must not contain text of the upstream. */
+export function upstreamError(detail: string, cause?: unknown): ServiceError {
+  return new ServiceError('upstream', `The upstream server of this model failed: ${detail}.`, {
     code: 'upstream_error',
     cause,
   });
 }
 
-/** Names that are safe in a log: an identifier, not a sentence. */
+/** Names that are safe to log: identifiers, not sentences. */
 const IDENTIFIER = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * The kind of error that a body names, for the log: `error.type` or `error.code` of OpenAI's shape (vLLM,
- * llama.cpp, Ollama), `detail.error` or `detail.type` of FastAPI servers, a flat `type` or `code`.
- * Undefined when it is none of these or not an identifier.
+ * The error name in a response body, for the log: `error.type` or `error.code` in OpenAI's format (vLLM, llama.cpp,
+ * Ollama), `detail.error` or `detail.type` of FastAPI servers, or a top-level `type` or `code`.
+ * Undefined if there is none, or if it is not an identifier.
  */
 export function upstreamErrorName(body: string): string | undefined {
   let parsed: unknown;

@@ -13,7 +13,7 @@ type Input = string | readonly number[];
 const inputsOf = ({ input }: Record<string, unknown>) => input as readonly Input[];
 const base64 = (vector: Float32Array) => Buffer.from(vector.buffer).toString('base64');
 
-/** An answer as OpenAI gives it. */
+/** A response in OpenAI's format. */
 function answer(embeddings: readonly unknown[], usage: object = { prompt_tokens: 5 }): Response {
   return Response.json({
     object: 'list',
@@ -22,7 +22,7 @@ function answer(embeddings: readonly unknown[], usage: object = { prompt_tokens:
   });
 }
 
-/** Texts and their ids have the same vectors here. */
+/** A text and its token ids have the same vector. */
 function vectorsOf(body: Record<string, unknown>): Float32Array[] {
   const { dimensions } = body as { dimensions?: number };
   return inputsOf(body).map((input) => {
@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 afterEach(() => upstream.close());
 
-function open(fields: { apiKey?: Secret } = {}) {
+function createEngine(fields: { apiKey?: Secret } = {}) {
   const settings = { kind: 'upstream', baseUrl: upstream.baseUrl, apiKey: undefined, model: 'own' } as const;
   const engine = upstreamEmbedEngine({ settings: { ...settings, ...fields }, log });
   onTestFinished(() => engine.close());
@@ -65,8 +65,8 @@ embedEngineCases('an upstream', async () => {
   };
 });
 
-it('asks by its own name and key, for all inputs at once', async () => {
-  const engine = open({ apiKey: new Secret('key-of-upstream') });
+it('sends all inputs in one request, with the model name and key of the configuration', async () => {
+  const engine = createEngine({ apiKey: new Secret('key-of-upstream') });
   await engine.embed(embedRequest({ inputs: ['a', [1, 2]], dimensions: 2 }), never);
   expect(upstream.seen).toHaveLength(1);
   expect(upstream.seen[0]?.path).toBe('/v1/embeddings');
@@ -80,7 +80,7 @@ it('asks by its own name and key, for all inputs at once', async () => {
 });
 
 describe('vectors', () => {
-  it('may be lists, of any length, and in any order', async () => {
+  it('may be arrays of any length, in any order', async () => {
     upstream.answer(() =>
       Response.json({
         data: [
@@ -89,34 +89,34 @@ describe('vectors', () => {
         ],
       }),
     );
-    const { vectors } = await open().embed(embedRequest({ inputs: ['a', 'b'] }), never);
+    const { vectors } = await createEngine().embed(embedRequest({ inputs: ['a', 'b'] }), never);
     expect(vectors.map((vector) => Array.from(vector, (value) => Math.round(value * 10) / 10))).toEqual([
       [0.6, 0.8],
       [0, 1],
     ]);
   });
 
-  it('are shortened here when the upstream does not', async () => {
+  it('are truncated if the upstream does not support dimensions', async () => {
     upstream.answer(() => answer([[3, 4, 100]]));
-    const { vectors } = await open().embed(embedRequest({ dimensions: 2 }), never);
+    const { vectors } = await createEngine().embed(embedRequest({ dimensions: 2 }), never);
     expect(Array.from(vectors[0] ?? [])).toEqual([expect.closeTo(0.6, 5), expect.closeTo(0.8, 5)]);
   });
 
   it.each([
     ['too few', { data: [{ index: 0, embedding: [1] }] }],
-    ['one twice', { data: [0, 0].map((index) => ({ index, embedding: [1] })) }],
-    ['one elsewhere', { data: [0, 2 ** 31].map((index) => ({ index, embedding: [1] })) }],
-    ['none at all', {}],
-    ['empty ones', { data: [0, 1].map((index) => ({ index, embedding: [] })) }],
-    ['words', { data: [0, 1].map((index) => ({ index, embedding: ['a'] })) }],
-    ['half a number', { data: [0, 1].map((index) => ({ index, embedding: 'AAA=' })) }],
+    ['duplicate index', { data: [0, 0].map((index) => ({ index, embedding: [1] })) }],
+    ['index out of range', { data: [0, 2 ** 31].map((index) => ({ index, embedding: [1] })) }],
+    ['no data', {}],
+    ['empty vectors', { data: [0, 1].map((index) => ({ index, embedding: [] })) }],
+    ['strings', { data: [0, 1].map((index) => ({ index, embedding: ['a'] })) }],
+    ['incomplete number', { data: [0, 1].map((index) => ({ index, embedding: 'AAA=' })) }],
     [
-      'no numbers',
+      'not a number',
       { data: [0, 1].map((index) => ({ index, embedding: base64(Float32Array.of(Number.NaN)) })) },
     ],
-  ])('of another kind are a failure: %s', async (_, body) => {
+  ])('that are invalid fail the request: %s', async (_, body) => {
     upstream.answer(() => Response.json(body));
-    await expect(open().embed(embedRequest({ inputs: ['a', 'b'] }), never)).rejects.toMatchObject({
+    await expect(createEngine().embed(embedRequest({ inputs: ['a', 'b'] }), never)).rejects.toMatchObject({
       kind: 'upstream',
       code: 'upstream_error',
     });
@@ -127,10 +127,10 @@ it.each([
   [{ prompt_tokens: 17, total_tokens: 17 }, 17],
   [{ prompt_tokens: -3 }, 6],
   [{}, 6],
-])('tokens by %j are %d', async (usage, tokens) => {
+])('usage %j gives %d tokens', async (usage, tokens) => {
   upstream.answer((body) => answer(vectorsOf(body).map(base64), usage));
   const inputs = ['twelve chars', [1, 2, 3]];
-  expect((await open().embed(embedRequest({ inputs }), never)).tokens).toBe(tokens);
+  expect((await createEngine().embed(embedRequest({ inputs }), never)).tokens).toBe(tokens);
 });
 
 it.each([
@@ -139,19 +139,19 @@ it.each([
   [429, 'overloaded', 'slow down', 'server_overloaded'],
   [401, 'upstream', 'no key', 'upstream_error'],
   [500, 'upstream', 'crashed', 'upstream_error'],
-])('refusal %d is %s: %s', async (status, kind, message, code) => {
+])('rejection %d becomes %s: %s', async (status, kind, message, code) => {
   upstream.answer(() => Response.json({ error: { message } }, { status }));
-  const error = await open()
+  const error = await createEngine()
     .embed(embedRequest(), never)
     .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ kind, code });
   expect(String(error)).not.toContain('diary');
 });
 
-it('leaving closes the connection', async () => {
+it('cancellation closes the connection', async () => {
   upstream.answer(() => new Promise(() => undefined));
   const controller = new AbortController();
-  const outcome = expect(open().embed(embedRequest(), controller.signal)).rejects.toBe('left');
+  const outcome = expect(createEngine().embed(embedRequest(), controller.signal)).rejects.toBe('left');
   await expect.poll(() => upstream.seen.length).toBe(1);
   controller.abort('left');
   await outcome;

@@ -1,4 +1,4 @@
-/** Vectors from another server that speaks OpenAI's `/v1/embeddings`: vLLM, SGLang, llama.cpp, Ollama. */
+/** Embeddings of an upstream server with OpenAI's `/v1/embeddings`: vLLM, SGLang, llama.cpp, Ollama. */
 
 import { invalidRequest } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
@@ -7,58 +7,59 @@ import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../contract/en
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
 import { textTokens } from '../../../kit/text/token-estimate.ts';
-import { bodyText } from '../client/body.ts';
-import { upstreamFault } from '../client/errors.ts';
+import { explainRejection } from '../client/explain-rejection.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
-import { explainRefusal } from '../client/rejection.ts';
+import { readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import { upstreamError } from '../client/upstream-error.ts';
 import { type Fields, fieldsOf, listOf } from '../client/wire-values.ts';
 
-/** Longest answer, in bytes: 2048 vectors of 4096 numbers as JSON. */
-const ANSWER_BYTES = 192 * 1024 * 1024;
+/** Maximum size of a response: 2048 vectors of 4096 numbers as JSON. */
+const MAX_RESPONSE_BYTES = 192 * 1024 * 1024;
 
 export interface UpstreamEmbedOptions {
   readonly settings: UpstreamModelSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
-  /** How long the upstream may take until its first byte, and then between two portions. */
+  /** Maximum time until the first byte of a response, default 300,000 ms. */
   readonly firstByteMs?: number;
+  /** Maximum time between two chunks, default 60,000 ms. */
   readonly idleMs?: number;
-  /** Pause between two looks at an upstream that failed. */
+  /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
 }
 
-/** Makes the engine; nothing is sent before the first request. */
+/** Creates the engine. Nothing is sent before the first request. */
 export function upstreamEmbedEngine(options: UpstreamEmbedOptions): EmbedEngine {
   return new UpstreamEmbedEngine(options);
 }
 
 class UpstreamEmbedEngine implements EmbedEngine {
-  /** Only its server knows. */
+  /** Not known to this service. */
   readonly maxTokens = undefined;
   readonly #model: string;
   readonly #server: UpstreamServer;
-  readonly #limits: { readonly firstByteMs: number; readonly idleMs: number };
+  readonly #timeouts: { readonly firstByteMs: number; readonly idleMs: number };
 
   constructor(options: UpstreamEmbedOptions) {
     this.#model = options.settings.model;
-    this.#server = new UpstreamServer({ ...options, explain: explainRefusal });
-    this.#limits = { firstByteMs: options.firstByteMs ?? 300_000, idleMs: options.idleMs ?? 60_000 };
+    this.#server = new UpstreamServer({ ...options, explain: explainRejection });
+    this.#timeouts = { firstByteMs: options.firstByteMs ?? 300_000, idleMs: options.idleMs ?? 60_000 };
   }
 
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings> {
     signal.throwIfAborted();
     const { inputs, dimensions } = request;
     const body = { model: this.#model, input: inputs, encoding_format: 'base64', dimensions };
-    const talk = async function* ({ post, portionsOf }: UpstreamCall) {
+    const run = async function* ({ post, readChunks }: UpstreamCall) {
       const headers = { 'content-type': 'application/json' };
       const response = await post('/embeddings', JSON.stringify(body), headers);
-      yield await bodyText(portionsOf(response), ANSWER_BYTES);
+      yield await readBodyText(readChunks(response), MAX_RESPONSE_BYTES);
     };
-    const [text = ''] = await Array.fromAsync(this.#server.call(this.#limits, signal, talk));
-    const answer = parsed(text);
-    const vectors = vectorsOf(answer, inputs.length).map((vector) => sized(vector, dimensions));
-    return { vectors, tokens: tokensOf(answer) ?? estimatedTokens(inputs) };
+    const [text = ''] = await Array.fromAsync(this.#server.call(this.#timeouts, signal, run));
+    const response = parseFields(text);
+    const vectors = vectorsOf(response, inputs.length).map((vector) => resize(vector, dimensions));
+    return { vectors, tokens: tokensOf(response) ?? estimatedTokens(inputs) };
   }
 
   ready(): ReadyReport {
@@ -70,26 +71,26 @@ class UpstreamEmbedEngine implements EmbedEngine {
   }
 }
 
-function parsed(body: string): Fields {
+function parseFields(body: string): Fields {
   try {
     return fieldsOf(JSON.parse(body));
   } catch {
-    throw noEmbeddings();
+    throw invalidResponse();
   }
 }
 
-/** In the order of the inputs. */
-function vectorsOf(answer: Fields, count: number): Float32Array<ArrayBuffer>[] {
+/** The vectors in the order of the inputs. @throws ServiceError `upstream` unless there is one for each input. */
+function vectorsOf(response: Fields, count: number): Float32Array<ArrayBuffer>[] {
   const vectors = new Array<Float32Array<ArrayBuffer> | undefined>(count);
-  for (const [place, { index = place, embedding }] of listOf(answer.data).entries()) {
+  for (const [position, { index = position, embedding }] of listOf(response.data).entries()) {
     if (Number.isInteger(index)) vectors[index as number] = vectorOf(embedding);
   }
-  const given = vectors.slice(0, count).filter((vector) => vector !== undefined);
-  if (given.length !== count) throw noEmbeddings();
-  return given;
+  const received = vectors.slice(0, count).filter((vector) => vector !== undefined);
+  if (received.length !== count) throw invalidResponse();
+  return received;
 }
 
-/** Servers that know no base64 send a list. */
+/** Servers that do not support `encoding_format: base64` send an array of numbers. */
 function vectorOf(embedding: unknown): Float32Array<ArrayBuffer> | undefined {
   const vector = typeof embedding === 'string' ? fromBase64(embedding) : fromList(embedding);
   return vector !== undefined && vector.length > 0 && vector.every(Number.isFinite) ? vector : undefined;
@@ -104,16 +105,19 @@ function fromList(list: unknown): Float32Array<ArrayBuffer> | undefined {
   return Array.isArray(list) ? Float32Array.from(list, Number) : undefined;
 }
 
-/** Servers that ignore `dimensions` send more, of which the first are taken. */
-function sized(vector: Float32Array<ArrayBuffer>, dimensions = vector.length): Float32Array<ArrayBuffer> {
+/**
+ * The first `dimensions` values, normalized to length 1. Servers that do not support `dimensions` send more values.
+ * @throws ServiceError `invalid_request` when the vector has fewer values.
+ */
+function resize(vector: Float32Array<ArrayBuffer>, dimensions = vector.length): Float32Array<ArrayBuffer> {
   if (vector.length < dimensions) {
     throw invalidRequest(`'dimensions' must be at most ${vector.length} for this model.`, 'dimensions');
   }
   return unitVector(vector.slice(0, dimensions));
 }
 
-function tokensOf(answer: Fields): number | undefined {
-  const { prompt_tokens: tokens } = fieldsOf(answer.usage);
+function tokensOf(response: Fields): number | undefined {
+  const { prompt_tokens: tokens } = fieldsOf(response.usage);
   return Number.isSafeInteger(tokens) && (tokens as number) > 0 ? (tokens as number) : undefined;
 }
 
@@ -124,6 +128,6 @@ function estimatedTokens(inputs: EmbedRequest['inputs']): number {
   );
 }
 
-function noEmbeddings() {
-  return upstreamFault('it answered with something else than the embeddings that were asked for');
+function invalidResponse() {
+  return upstreamError('the response does not contain the requested embeddings');
 }

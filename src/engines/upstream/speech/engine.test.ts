@@ -28,9 +28,9 @@ beforeEach(() => {
 });
 afterEach(() => upstream.close());
 
-function open(
+function createEngine(
   fields: { baseUrl?: string; apiKey?: Secret; voice?: string; rateHz?: number } = {},
-  patience: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
+  timeouts: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
 ): TtsEngine {
   const engine = upstreamTtsEngine({
     settings: {
@@ -44,7 +44,7 @@ function open(
       ...fields,
     },
     log,
-    ...patience,
+    ...timeouts,
   });
   onTestFinished(() => engine.close());
   return engine;
@@ -61,8 +61,8 @@ async function collect(
 }
 
 describe('the request', () => {
-  it('asks for a raw stream, with the upstream’s own names and key', async () => {
-    const engine = open({ apiKey: new Secret('upstream-key'), voice: 'vivian' });
+  it('is for a raw stream, with the model name, voice and key of the configuration', async () => {
+    const engine = createEngine({ apiKey: new Secret('upstream-key'), voice: 'vivian' });
     await collect(engine);
     expect(upstream.seen).toHaveLength(1);
     expect(upstream.seen[0]).toMatchObject({
@@ -78,25 +78,25 @@ describe('the request', () => {
     });
   });
 
-  it('sends no key when there is none, and names the speed of the request', async () => {
-    await collect(open({ voice: 'vivian' }), { speed: 1.25 });
+  it('has no key if none is configured, and contains the speed', async () => {
+    await collect(createEngine({ voice: 'vivian' }), { speed: 1.25 });
     expect(upstream.seen[0]?.headers.authorization).toBeUndefined();
     expect(upstream.seen[0]?.body).toMatchObject({ speed: 1.25, voice: 'vivian' });
   });
 
-  it('does not carry its key to another host', async () => {
+  it('does not follow redirects, which could carry the key to another host', async () => {
     const other = startFakeUpstream();
     onTestFinished(() => other.close());
     upstream.answer(() => Response.redirect(`${other.baseUrl}/audio/speech`, 307));
-    await expect(collect(open({ apiKey: new Secret('upstream-key') }))).rejects.toMatchObject({
+    await expect(collect(createEngine({ apiKey: new Secret('upstream-key') }))).rejects.toMatchObject({
       kind: 'upstream',
     });
     expect(other.seen).toEqual([]);
   });
 });
 
-it('says to a caller that it is being closed', async () => {
-  const engine = open();
+it('fails running requests with an overload error when it is closed', async () => {
+  const engine = createEngine();
   const asked = Promise.withResolvers<void>();
   upstream.answer(() => {
     asked.resolve();
@@ -111,49 +111,51 @@ it('says to a caller that it is being closed', async () => {
   await outcome;
 });
 
-describe('slow speech', () => {
+describe('timeouts', () => {
   const slowUpstream = () =>
     upstream.answer(async () => {
       await Bun.sleep(300);
       return pcmAnswer([[1, 0]]);
     });
 
-  it('is more audio, so the upstream gets as much more time', async () => {
+  it('are longer for slow speech', async () => {
     slowUpstream();
-    expect(await collect(open({}, { firstByteMs: 200 }), { speed: 0.25 })).toEqual([1]);
+    expect(await collect(createEngine({}, { firstByteMs: 200 }), { speed: 0.25 })).toEqual([1]);
   });
 
-  it.each([1, 4])('and none is given at speed %d', async (speed) => {
+  it.each([1, 4])('are not extended at speed %d', async (speed) => {
     slowUpstream();
-    await expect(collect(open({}, { firstByteMs: 200 }), { speed })).rejects.toThrow('it took too long');
+    await expect(collect(createEngine({}, { firstByteMs: 200 }), { speed })).rejects.toThrow(
+      'the request timed out',
+    );
   });
 });
 
 describe('the audio', () => {
   it.each([
     [
-      'whole samples',
+      'complete samples',
       [
         [1, 0, 2, 0],
         [3, 0],
       ],
     ],
-    ['samples that are cut by portions', [[1], [0, 2], [0], [3, 0]]],
-    ['single bytes and empty portions', [[1], [], [0], [2], [0], [3], [0]]],
-  ])('is read from %s', async (_, portions) => {
-    upstream.answer(() => pcmAnswer(portions));
-    expect(await collect(open())).toEqual([1, 2, 3]);
+    ['samples that are split between chunks', [[1], [0, 2], [0], [3, 0]]],
+    ['single bytes and empty chunks', [[1], [], [0], [2], [0], [3], [0]]],
+  ])('is decoded from %s', async (_, chunks) => {
+    upstream.answer(() => pcmAnswer(chunks));
+    expect(await collect(createEngine())).toEqual([1, 2, 3]);
   });
 
   it.each(['audio/pcm', 'application/octet-stream', 'audio/pcm; rate=24000'])(
-    'may be called %s',
+    'may have the media type %s',
     async (type) => {
       upstream.answer(() => pcmAnswer([[255, 127, 0, 128]], type));
-      expect(await collect(open())).toEqual([32767, -32768]);
+      expect(await collect(createEngine())).toEqual([32767, -32768]);
     },
   );
 
-  it('comes while it is being made', async () => {
+  it('is streamed while it is generated', async () => {
     const gate = Promise.withResolvers<void>();
     upstream.answer(
       () =>
@@ -168,27 +170,30 @@ describe('the audio', () => {
           }),
         ),
     );
-    const runs = open().synthesize(REQUEST, never)[Symbol.asyncIterator]();
+    const runs = createEngine().synthesize(REQUEST, never)[Symbol.asyncIterator]();
     expect((await runs.next()).value).toHaveLength(1);
     gate.resolve();
     expect((await runs.next()).value).toHaveLength(1);
     expect((await runs.next()).done).toBe(true);
   });
 
-  it('has the rate that CONFIG names', () => {
-    expect(open({ rateHz: 16_000 }).rateHz).toBe(16_000);
+  it('has the sample rate of the configuration', () => {
+    expect(createEngine({ rateHz: 16_000 }).rateHz).toBe(16_000);
   });
 
   it.each(['audio/mpeg', 'audio/wav', 'text/event-stream', 'application/json', 'text/html'])(
-    'is refused when it is called %s',
+    'is rejected if its media type is %s',
     async (type) => {
       upstream.answer(() => pcmAnswer([[1, 0]], type));
-      await expect(collect(open())).rejects.toMatchObject({ kind: 'upstream', code: 'upstream_error' });
+      await expect(collect(createEngine())).rejects.toMatchObject({
+        kind: 'upstream',
+        code: 'upstream_error',
+      });
     },
   );
 });
 
-describe('refusals of the upstream', () => {
+describe('rejections of the upstream', () => {
   const MESSAGE = 'Model secret-upstream-model cannot say: My private diary.';
   it.each([
     [
@@ -212,14 +217,14 @@ describe('refusals of the upstream', () => {
     ],
     ['LTX-Desktop', 409, { code: 'NO_DOWNLOADED_MODEL', message: MESSAGE }, 'NO_DOWNLOADED_MODEL'],
     ['FastAPI validation', 422, { detail: [{ loc: ['body'], msg: MESSAGE }] }, undefined],
-    ['a flat text as type', 400, { error: { type: MESSAGE } }, undefined],
-  ])('of %s are one error without its words', async (_, status, body, name) => {
+    ['a server with a sentence as type', 400, { error: { type: MESSAGE } }, undefined],
+  ])('of %s become an error without the message of the server', async (_, status, body, name) => {
     upstream.answer(() => Response.json(body, { status }));
-    const error = await collect(open()).catch((thrown: unknown) => thrown);
+    const error = await collect(createEngine()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'upstream', status: 502, code: 'upstream_error' });
     expect(String(error)).not.toMatch(/secret-upstream-model|diary/);
     expect(log.lines).toEqual([
-      { level: 'warn', message: 'upstream refused', fields: { status, error: name } },
+      { level: 'warn', message: 'upstream rejected the request', fields: { status, error: name } },
     ]);
   });
 
@@ -227,12 +232,12 @@ describe('refusals of the upstream', () => {
     [429, '7', 7],
     [503, 'soon', 1],
     [503, '86400', 1],
-  ])('%d with retry-after %s asks the client to wait', async (status, after, retryAfterS) => {
+  ])('%d with retry-after %s are reported with a retry delay', async (status, after, retryAfterS) => {
     upstream.answer(() => new Response('busy', { status, headers: { 'retry-after': after } }));
-    await expect(collect(open())).rejects.toMatchObject({ kind: 'overloaded', retryAfterS });
+    await expect(collect(createEngine())).rejects.toMatchObject({ kind: 'overloaded', retryAfterS });
   });
 
-  it('reads only the beginning of an endless one', async () => {
+  it('with an endless body are read only up to a limit', async () => {
     upstream.answer(
       () =>
         new Response(
@@ -242,50 +247,50 @@ describe('refusals of the upstream', () => {
           { status: 500 },
         ),
     );
-    await expect(collect(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(collect(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
   });
 });
 
-describe('faults of the connection', () => {
+describe('connection errors', () => {
   it.each([
     [
-      'cut in a body of known length',
+      'body shorter than its content length',
       'HTTP/1.1 200 OK\r\ncontent-type: audio/pcm\r\ncontent-length: 100\r\n\r\nabcd',
     ],
     [
-      'cut in a chunked body',
+      'incomplete chunked body',
       'HTTP/1.1 200 OK\r\ncontent-type: audio/pcm\r\ntransfer-encoding: chunked\r\n\r\n4\r\nabcd\r\n',
     ],
     [
-      'half a sample at the end',
+      'partial sample at the end',
       'HTTP/1.1 200 OK\r\ncontent-type: audio/pcm\r\ncontent-length: 3\r\n\r\nabc',
     ],
-    ['no HTTP at all', 'hello\r\n\r\n'],
-    ['nothing', ''],
+    ['response is not HTTP', 'hello\r\n\r\n'],
+    ['empty response', ''],
   ])('%s', async (_, bytes) => {
     const server = startRawServer(bytes);
     onTestFinished(() => server.close());
-    await expect(collect(open({ baseUrl: server.baseUrl }))).rejects.toMatchObject({
+    await expect(collect(createEngine({ baseUrl: server.baseUrl }))).rejects.toMatchObject({
       kind: 'upstream',
       code: 'upstream_error',
     });
   });
 
   it.each([
-    ['to begin', () => new Promise<Response>(() => undefined)],
+    ['before the first byte', () => new Promise<Response>(() => undefined)],
     [
-      'to go on',
+      'between two chunks',
       () =>
         new Response(new ReadableStream({ start: (controller) => controller.enqueue(Uint8Array.of(1, 0)) })),
     ],
-  ])('an upstream that takes too long %s', async (_, answer) => {
+  ])('timeout %s', async (_, answer) => {
     upstream.answer(answer);
-    const engine = open({}, { firstByteMs: 100, idleMs: 100 });
-    await expect(collect(engine)).rejects.toMatchObject({ kind: 'upstream', message: /too long/ });
+    const engine = createEngine({}, { firstByteMs: 100, idleMs: 100 });
+    await expect(collect(engine)).rejects.toMatchObject({ kind: 'upstream', message: /timed out/ });
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 
-  it('an upstream that never stops', async () => {
+  it('an endless response is aborted', async () => {
     upstream.answer(
       () =>
         new Response(
@@ -293,13 +298,13 @@ describe('faults of the connection', () => {
         ),
     );
     const consume = async () => {
-      for await (const _ of open().synthesize(REQUEST, never));
+      for await (const _ of createEngine().synthesize(REQUEST, never));
     };
     await expect(consume()).rejects.toMatchObject({ message: /more than 600 s/ });
   });
 });
 
-describe('leaving', () => {
+describe('cancellation', () => {
   const endless = () =>
     new Response(
       new ReadableStream({
@@ -310,26 +315,26 @@ describe('leaving', () => {
       }),
     );
 
-  it('by abort tells the upstream to stop', async () => {
+  it('by the signal closes the connection', async () => {
     upstream.answer(endless);
     const controller = new AbortController();
     const reason = new Error('hung up');
     const consume = async () => {
-      for await (const _ of open().synthesize(REQUEST, controller.signal)) controller.abort(reason);
+      for await (const _ of createEngine().synthesize(REQUEST, controller.signal)) controller.abort(reason);
     };
     await expect(consume()).rejects.toBe(reason);
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 
-  it('by leaving the loop tells the upstream to stop', async () => {
+  it('by ending the iteration closes the connection', async () => {
     upstream.answer(endless);
-    for await (const _ of open().synthesize(REQUEST, never)) break;
+    for await (const _ of createEngine().synthesize(REQUEST, never)) break;
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 
-  it('by close ends what is running', async () => {
+  it('by closing the engine fails running requests', async () => {
     upstream.answer(endless);
-    const engine = open();
+    const engine = createEngine();
     const consume = async () => {
       for await (const _ of engine.synthesize(REQUEST, never)) void engine.close();
     };
@@ -338,13 +343,13 @@ describe('leaving', () => {
 });
 
 describe('readiness', () => {
-  it('is off while the upstream is away, and on again when it answers', async () => {
-    const dead = open({ baseUrl: await deadBaseUrl() }, { probeMs: 20 });
+  it('is false while the upstream is unavailable, and true after it recovered', async () => {
+    const dead = createEngine({ baseUrl: await deadBaseUrl() }, { probeMs: 20 });
     expect(dead.ready().ready).toBe(true);
     await expect(collect(dead)).rejects.toMatchObject({ kind: 'upstream' });
     expect(dead.ready().ready).toBe(false);
 
-    const flaky = open({}, { firstByteMs: 50, probeMs: 20 });
+    const flaky = createEngine({}, { firstByteMs: 50, probeMs: 20 });
     upstream.answer(() => new Promise(() => undefined));
     upstream.modelsStatus = 503;
     await expect(collect(flaky)).rejects.toMatchObject({ kind: 'upstream' });
@@ -357,9 +362,9 @@ describe('readiness', () => {
     await expect.poll(() => flaky.ready().ready).toBe(true);
   });
 
-  it('does not change with a refused request', async () => {
+  it('does not change when a request is rejected', async () => {
     upstream.answer(() => Response.json({}, { status: 400 }));
-    const engine = open();
+    const engine = createEngine();
     await expect(collect(engine)).rejects.toMatchObject({ kind: 'upstream' });
     expect(engine.ready().ready).toBe(true);
   });

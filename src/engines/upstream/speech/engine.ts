@@ -1,5 +1,5 @@
 /**
- * Speech from another server that speaks OpenAI's `/v1/audio/speech`: vLLM-Omni, Kokoro-FastAPI, speaches
+ * Speech synthesis by an upstream server with OpenAI's `/v1/audio/speech`: vLLM-Omni, Kokoro-FastAPI, speaches
  * (partner-and-upstreams B.1, B.7).
  */
 
@@ -11,17 +11,17 @@ import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../../contract/engines/spoken-voice.ts';
 import { storedVoicesUnsupported } from '../../../contract/voice-errors.ts';
-import { mediaTypeOf } from '../client/response-body.ts';
-import { upstreamError, upstreamStatusError } from '../client/upstream-error.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
+import { mediaTypeOf } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import { upstreamError, upstreamStatusError } from '../client/upstream-error.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { RegisteredVoices, waitForUpload } from './registered-voices.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
-/** A server only deletes a file, while somebody waits. */
-const FORGET_MS = 5_000;
-/** Far beyond what a text of 600 characters gives at the natural speed. */
+/** Short, because the server only deletes a file and the caller waits. */
+const DELETION_TIMEOUT_MS = 5_000;
+/** Limit of the audio of one request at natural speed: far more than a text of 600 characters needs. */
 const MAX_AUDIO_S = 600;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
 
@@ -30,25 +30,26 @@ export interface UpstreamTtsOptions {
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
   /**
-   * How long the upstream may take until its first byte of audio, and then between two chunks. Slow speech
-   * is more audio and gets as much more time.
+   * Maximum time until the first byte of audio, default 60,000 ms. At a speed below 1, it is divided by the speed, because
+   * the audio is longer.
    */
   readonly firstByteMs?: number;
+  /** Maximum time between two chunks, default 20,000 ms; scaled like `firstByteMs`. */
   readonly idleMs?: number;
-  /** How long a deletion waits for an upload of the same voice, and then for the upstream. */
-  readonly forgetMs?: number;
-  /** Pause between two looks at an upstream that failed. */
+  /** How long a deletion waits for an upload of the same voice, and then for the server. Default 5000 ms. */
+  readonly deletionTimeoutMs?: number;
+  /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
 }
 
-/** What servers say of a voice that they do not know; of other faults of a request, too. */
-const UNKNOWN_VOICE: readonly number[] = [400, 404];
-const NONE: readonly number[] = [];
+/** Statuses for an unknown voice. Servers also return them for other invalid requests. */
+const UNKNOWN_VOICE_STATUSES: readonly number[] = [400, 404];
+const NO_STATUSES: readonly number[] = [];
 
-/** Fields of a request that say whose voice it is. */
+/** Request fields that select the voice. */
 type VoiceFields = Readonly<Record<string, string>>;
 
-/** Makes the engine; nothing is sent before the first request. */
+/** Creates the engine. Nothing is sent before the first request. */
 export function upstreamTtsEngine(options: UpstreamTtsOptions): TtsEngine {
   return new UpstreamTtsEngine(options);
 }
@@ -59,10 +60,10 @@ class UpstreamTtsEngine implements TtsEngine {
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
   readonly #idleMs: number;
-  readonly #forgetMs: number;
+  readonly #deletionTimeoutMs: number;
   readonly #registeredVoices: RegisteredVoices;
-  /** Clips that requests carry, each read once for all sentences of its request. */
-  readonly #carried = new WeakMap<SpokenVoice, Promise<VoiceFields>>();
+  /** Voice fields with the clip, so that a clip is read once for all sentences of a request. */
+  readonly #inlineFields = new WeakMap<SpokenVoice, Promise<VoiceFields>>();
   readonly #closed = new AbortController();
 
   constructor(options: UpstreamTtsOptions) {
@@ -71,7 +72,7 @@ class UpstreamTtsEngine implements TtsEngine {
     this.#server = new UpstreamServer(options);
     this.#firstByteMs = options.firstByteMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 20_000;
-    this.#forgetMs = options.forgetMs ?? FORGET_MS;
+    this.#deletionTimeoutMs = options.deletionTimeoutMs ?? DELETION_TIMEOUT_MS;
     this.#registeredVoices = new RegisteredVoices((voice, signal) => this.#register(voice, signal));
   }
 
@@ -81,26 +82,29 @@ class UpstreamTtsEngine implements TtsEngine {
   ): AsyncGenerator<Float32Samples, void, undefined> {
     signal.throwIfAborted();
     const { voice } = request;
-    const { voices, voice: own } = this.#settings;
-    if (voice === undefined) yield* this.#speak(request, own === undefined ? {} : { voice: own }, signal);
+    const { voices, voice: defaultVoice } = this.#settings;
+    if (voice === undefined)
+      yield* this.#requestSpeech(request, defaultVoice === undefined ? {} : { voice: defaultVoice }, signal);
     else if (voices === 'none') throw storedVoicesUnsupported();
-    else if (voices === 'inline') yield* this.#speak(request, await this.#carrying(voice, signal), signal);
-    else yield* this.#speakAs(voice, request, signal);
+    else if (voices === 'inline')
+      yield* this.#requestSpeech(request, await this.#inlineVoice(voice, signal), signal);
+    else yield* this.#synthesizeRegistered(voice, request, signal);
   }
 
   async deleteVoice(voice: Id<'voice'>): Promise<void> {
     if (this.#settings.voices !== 'register') return;
-    // What arrives after the deletion would stay.
-    await this.#registeredVoices.forget(voice, AbortSignal.timeout(this.#forgetMs));
-    const timeouts = { firstByteMs: this.#forgetMs, idleMs: this.#forgetMs };
-    const talk = async function* ({ ask }: UpstreamCall) {
-      const response = await ask('DELETE', `/audio/voices/${voice}`);
+    // An upload that arrives after the deletion would leave the voice on the server.
+    await this.#registeredVoices.remove(voice, AbortSignal.timeout(this.#deletionTimeoutMs));
+    const timeouts = { firstByteMs: this.#deletionTimeoutMs, idleMs: this.#deletionTimeoutMs };
+    const run = async function* ({ request }: UpstreamCall) {
+      const response = await request('DELETE', `/audio/voices/${voice}`);
       await response.body?.cancel();
-      // It may never have had the voice, or have lost it.
-      if (!response.ok && response.status !== 404) throw upstreamStatusError(response.status, response.headers);
+      // The voice may never have been uploaded, or the server may have lost it.
+      if (!response.ok && response.status !== 404)
+        throw upstreamStatusError(response.status, response.headers);
       yield;
     };
-    await Array.fromAsync(this.#server.call(timeouts, this.#closed.signal, talk));
+    await Array.fromAsync(this.#server.call(timeouts, this.#closed.signal, run));
   }
 
   ready(): ReadyReport {
@@ -112,39 +116,44 @@ class UpstreamTtsEngine implements TtsEngine {
     await this.#server.close();
   }
 
-  /** A server that has lost a voice, in a restart or because it has room for so many only, is given it again, once. */
-  async *#speakAs(
+  /** Uploads the voice once more if the server has lost it, through a restart or because its storage is limited. */
+  async *#synthesizeRegistered(
     voice: SpokenVoice,
     request: SynthesisRequest,
     signal: AbortSignal,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     const fields = { voice: voice.id };
-    const registration = this.#registeredVoices.of(voice);
-    const mayBeLost = registration.isOver;
+    const registration = this.#registeredVoices.ensure(voice);
+    const mayBeLost = registration.isCompleted;
     await waitForUpload(registration, signal);
-    const isSpoken = yield* this.#speak(request, fields, signal, mayBeLost ? UNKNOWN_VOICE : NONE);
-    if (isSpoken) return;
-    this.#registeredVoices.lost(voice, registration);
-    await waitForUpload(this.#registeredVoices.of(voice), signal);
-    yield* this.#speak(request, fields, signal);
+    const isSynthesized = yield* this.#requestSpeech(
+      request,
+      fields,
+      signal,
+      mayBeLost ? UNKNOWN_VOICE_STATUSES : NO_STATUSES,
+    );
+    if (isSynthesized) return;
+    this.#registeredVoices.invalidate(voice, registration);
+    await waitForUpload(this.#registeredVoices.ensure(voice), signal);
+    yield* this.#requestSpeech(request, fields, signal);
   }
 
   /**
-   * @param tolerated statuses that are no failure, but an answer without speech.
-   * @returns whether the server spoke.
+   * @param acceptedStatuses error statuses for which it returns false instead of throwing.
+   * @returns whether the server returned audio.
    */
-  async *#speak(
+  async *#requestSpeech(
     request: SynthesisRequest,
     voice: VoiceFields,
     signal: AbortSignal,
-    tolerated = NONE,
+    acceptedStatuses = NO_STATUSES,
   ): AsyncGenerator<Float32Samples, boolean, undefined> {
     const stretch = Math.max(1, 1 / request.speed);
     const timeouts = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
     const body = JSON.stringify(this.#body(request, voice));
     const samplesOf = (chunks: AsyncIterable<Uint8Array>) => this.#samples(chunks, stretch);
     return yield* this.#server.call(timeouts, signal, async function* ({ post, readChunks }) {
-      const response = await post('/audio/speech', body, JSON_BODY, tolerated);
+      const response = await post('/audio/speech', body, JSON_BODY, acceptedStatuses);
       if (!response.ok) {
         await response.body?.cancel();
         return false;
@@ -155,34 +164,34 @@ class UpstreamTtsEngine implements TtsEngine {
     });
   }
 
-  /** Uploads the clip under the id of the voice, which is lower-case as the names of vLLM-Omni are. */
-  async #register(voice: SpokenVoice, forgotten: AbortSignal): Promise<void> {
+  /** Uploads the clip under the id of the voice. The id is in lower case, as vLLM-Omni requires. */
+  async #register(voice: SpokenVoice, deleted: AbortSignal): Promise<void> {
     const timeouts = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
-    const signal = AbortSignal.any([this.#closed.signal, forgotten]);
+    const signal = AbortSignal.any([this.#closed.signal, deleted]);
     const clip = await voice.clip(signal);
-    const talk = async function* ({ post }: UpstreamCall) {
+    const run = async function* ({ post }: UpstreamCall) {
       const form = new FormData();
       form.append('audio_sample', new File([clip], `${voice.id}.wav`, { type: 'audio/wav' }));
       form.append('name', voice.id);
-      // Where the consent of the speaker is kept: here, with the voice.
+      // A reference to the consent of the speaker, which this service stores with the voice.
       form.append('consent', voice.id);
       form.append('ref_text', voice.refText);
       const response = await post('/audio/voices', form);
       await response.body?.cancel();
       yield;
     };
-    await Array.fromAsync(this.#server.call(timeouts, signal, talk));
+    await Array.fromAsync(this.#server.call(timeouts, signal, run));
   }
 
-  #carrying(voice: SpokenVoice, signal: AbortSignal): Promise<VoiceFields> {
-    const known = this.#carried.get(voice);
-    if (known !== undefined) return known;
+  #inlineVoice(voice: SpokenVoice, signal: AbortSignal): Promise<VoiceFields> {
+    const cached = this.#inlineFields.get(voice);
+    if (cached !== undefined) return cached;
     const fields = voice.clip(signal).then((clip) => ({
       ref_audio: `data:audio/wav;base64,${clip.toBase64()}`,
       ref_text: voice.refText,
       task_type: 'Base',
     }));
-    this.#carried.set(voice, fields);
+    this.#inlineFields.set(voice, fields);
     return fields;
   }
 
@@ -192,9 +201,9 @@ class UpstreamTtsEngine implements TtsEngine {
       input: request.text,
       ...voice,
       response_format: 'pcm',
-      // vLLM-Omni streams raw bytes only when asked in this way; `stream: true` would give events.
+      // vLLM-Omni streams raw bytes only with this field. `stream: true` would return events.
       stream_format: 'audio',
-      // Some versions of vLLM-Omni refuse any speed in a stream, so the natural one is not named.
+      // Some versions of vLLM-Omni reject any speed for a stream, so the natural speed is omitted.
       ...(request.speed === 1 ? {} : { speed: request.speed }),
     };
   }
@@ -212,12 +221,12 @@ class UpstreamTtsEngine implements TtsEngine {
       if (audioS > maxS) throw upstreamError(`it sent more than ${maxS} s of audio`);
       if (samples.length > 0) yield samples;
     }
-    if (pcm.torn) throw upstreamError('its audio ended in the middle of a sample');
+    if (pcm.hasPartialSample) throw upstreamError('the audio ended in the middle of a sample');
   }
 }
 
 function requirePcm(response: Response): void {
   if (!PCM_TYPES.has(mediaTypeOf(response))) {
-    throw upstreamError('it answered with something else than raw PCM');
+    throw upstreamError('the response is not raw PCM');
   }
 }

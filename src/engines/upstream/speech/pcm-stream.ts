@@ -1,23 +1,23 @@
-/** Bytes of 16-bit PCM that arrive in any portions, as float samples. */
+/** Decodes streamed 16-bit PCM to float samples. */
 
 import { decodeToFloat32 } from '../../../audio/codec.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 
-/** Little-endian 16-bit PCM to samples; a sample that is split between two portions is put together. */
+/** Little-endian 16-bit PCM to samples; samples may be split between chunks. */
 export class PcmStream {
-  /** The first half of a sample, or nothing. */
+  /** The first byte of a split sample, or empty. */
   #carry = new Uint8Array(0);
 
-  /** Samples that the portion completes, maybe none. */
-  push(portion: Uint8Array): Float32Samples {
-    const bytes = this.#carry.length === 0 ? portion : Buffer.concat([this.#carry, portion]);
+  /** Returns the samples that are complete with this chunk. */
+  push(chunk: Uint8Array): Float32Samples {
+    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
     const wholeBytes = bytes.length - (bytes.length % 2);
     this.#carry = bytes.slice(wholeBytes);
     return decodeToFloat32(bytes.subarray(0, wholeBytes), 'pcm16');
   }
 
-  /** Whether half a sample is left, which a complete stream never has. */
-  get torn(): boolean {
+  /** Whether half a sample is pending. A complete stream never ends in this state. */
+  get hasPartialSample(): boolean {
     return this.#carry.length > 0;
   }
 }

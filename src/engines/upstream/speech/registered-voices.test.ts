@@ -31,10 +31,10 @@ beforeEach(() => {
   onTestFinished(() => upstream.close());
 });
 
-function open(
+function createEngine(
   voices: 'register' | 'inline' | 'none',
   baseUrl = upstream.baseUrl,
-  forgetMs?: number,
+  deletionTimeoutMs?: number,
 ): TtsEngine {
   const engine = upstreamTtsEngine({
     settings: {
@@ -42,13 +42,13 @@ function open(
       ...{ voice: 'vivian', voices },
     },
     log,
-    ...(forgetMs !== undefined && { forgetMs }),
+    ...(deletionTimeoutMs !== undefined && { deletionTimeoutMs }),
   });
   onTestFinished(() => engine.close());
   return engine;
 }
 
-/** A voice whose clip is 2 s of one value, by which its speech is known; with how often it was read. */
+/** A voice whose clip is 2 s of samples with one value, which identifies its speech. Counts reads of the clip. */
 function voiceOf(value: number): SpokenVoice & { readonly reads: () => number } {
   let reads = 0;
   const samples = new Int16Array(32_000).fill(value);
@@ -59,8 +59,8 @@ function voiceOf(value: number): SpokenVoice & { readonly reads: () => number } 
   return { ...spokenVoice({ clip }), reads: () => reads };
 }
 
-/** The value of all samples that a voice gives. */
-async function said(engine: TtsEngine, voice: SpokenVoice, signal = never): Promise<number[]> {
+/** The distinct sample values of a synthesis with a voice. */
+async function synthesizedValues(engine: TtsEngine, voice: SpokenVoice, signal = never): Promise<number[]> {
   const values = new Set<number>();
   for await (const run of engine.synthesize({ ...REQUEST, voice }, signal)) {
     for (const sample of run) values.add(sample * 32_768);
@@ -68,24 +68,24 @@ async function said(engine: TtsEngine, voice: SpokenVoice, signal = never): Prom
   return [...values];
 }
 
-/** An upload that goes on when the test says so. */
-function heldUpload() {
-  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+/** Blocks the next upload until `release` is called. */
+function blockUploads() {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: started, resolve: start } = Promise.withResolvers<void>();
   upstream.beforeUpload = () => {
-    begin();
-    return held;
+    start();
+    return released;
   };
-  return { begun, goOn };
+  return { started, release };
 }
 
-describe('a server that voices are registered with', () => {
-  it('gets the clip once, under the id of the voice, with its words', async () => {
-    const engine = open('register');
+describe("voices: 'register'", () => {
+  it('uploads the clip once, with the id and the transcript of the voice', async () => {
+    const engine = createEngine('register');
     const [anna, bert] = [voiceOf(5), voiceOf(7)];
-    expect(await said(engine, anna)).toEqual([5]);
-    expect(await said(engine, bert)).toEqual([7]);
-    expect(await said(engine, anna)).toEqual([5]);
+    expect(await synthesizedValues(engine, anna)).toEqual([5]);
+    expect(await synthesizedValues(engine, bert)).toEqual([7]);
+    expect(await synthesizedValues(engine, anna)).toEqual([5]);
     expect(upstream.uploads).toBe(2);
     expect([anna.reads(), bert.reads()]).toEqual([1, 1]);
     expect(upstream.voices.get(anna.id)).toMatchObject({ refText: anna.refText, consent: anna.id });
@@ -98,141 +98,152 @@ describe('a server that voices are registered with', () => {
     });
   });
 
-  it('gets it once for requests that come at the same time, whoever of them leaves', async () => {
-    const engine = open('register');
+  it('uploads once for concurrent requests, even if one of them is aborted', async () => {
+    const engine = createEngine('register');
     const anna = voiceOf(5);
-    const { begun, goOn } = heldUpload();
+    const { started, release } = blockUploads();
     const leaving = new AbortController();
-    const left = said(engine, anna, leaving.signal);
-    await begun;
-    const others = [said(engine, anna), said(engine, anna)];
+    const left = synthesizedValues(engine, anna, leaving.signal);
+    await started;
+    const others = [synthesizedValues(engine, anna), synthesizedValues(engine, anna)];
     leaving.abort(new Error('hung up'));
     await expect(left).rejects.toThrow('hung up');
-    goOn();
+    release();
     expect(await Promise.all(others)).toEqual([[5], [5]]);
     expect([upstream.uploads, anna.reads()]).toEqual([1, 1]);
   });
 
-  it('that has forgotten it gets it again, once for all who notice', async () => {
-    const engine = open('register');
+  it('uploads again, once, after the server has lost the voice', async () => {
+    const engine = createEngine('register');
     const anna = voiceOf(5);
-    await said(engine, anna);
+    await synthesizedValues(engine, anna);
     upstream.restart('restores');
-    await said(engine, anna);
+    await synthesizedValues(engine, anna);
     expect(upstream.uploads).toBe(1);
     upstream.restart('forgets');
-    const all = await Promise.all([said(engine, anna), said(engine, anna), said(engine, anna)]);
+    const all = await Promise.all([
+      synthesizedValues(engine, anna),
+      synthesizedValues(engine, anna),
+      synthesizedValues(engine, anna),
+    ]);
     expect(all).toEqual([[5], [5], [5]]);
     expect(upstream.uploads).toBe(2);
     expect(log.lines).toEqual([]);
   });
 
-  it('that refuses a text, and knows the voice, is not asked for ever', async () => {
-    const engine = open('register');
+  it('retries only once if the server rejects the text', async () => {
+    const engine = createEngine('register');
     const anna = voiceOf(5);
-    await said(engine, anna);
+    await synthesizedValues(engine, anna);
     const blank = Array.fromAsync(engine.synthesize({ ...REQUEST, text: ' ', voice: anna }, never));
     await expect(blank).rejects.toMatchObject({ kind: 'upstream', message: /HTTP status 400/ });
     expect([upstream.uploads, upstream.asked.length]).toEqual([2, 3]);
   });
 
-  it('that has no room for it fails the request, and is tried again by the next', async () => {
-    const engine = open('register');
+  it('fails the request if the upload fails, and the next request uploads again', async () => {
+    const engine = createEngine('register');
     upstream.maxVoices = 0;
     const anna = voiceOf(5);
-    await expect(said(engine, anna)).rejects.toMatchObject({ kind: 'upstream', code: 'upstream_error' });
+    await expect(synthesizedValues(engine, anna)).rejects.toMatchObject({
+      kind: 'upstream',
+      code: 'upstream_error',
+    });
     expect(upstream.asked).toEqual([]);
     upstream.maxVoices = 1;
-    expect(await said(engine, anna)).toEqual([5]);
+    expect(await synthesizedValues(engine, anna)).toEqual([5]);
   });
 
-  it('is sent nothing of a voice whose clip cannot be had', async () => {
+  it('sends nothing if the clip is not available', async () => {
     const gone = spokenVoice({
       clip: () => Promise.reject(new ServiceError('not_found', 'The stored voice was deleted.')),
     });
-    await expect(said(open('register'), gone)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(synthesizedValues(createEngine('register'), gone)).rejects.toMatchObject({
+      kind: 'not_found',
+    });
     expect([upstream.uploads, upstream.asked.length]).toEqual([0, 0]);
   });
 
-  it('and is away says so', async () => {
-    const engine = open('register', await deadBaseUrl());
-    await expect(said(engine, voiceOf(5))).rejects.toMatchObject({ kind: 'upstream' });
+  it('is not ready if the server is unavailable', async () => {
+    const engine = createEngine('register', await deadBaseUrl());
+    await expect(synthesizedValues(engine, voiceOf(5))).rejects.toMatchObject({ kind: 'upstream' });
     expect(engine.ready().ready).toBe(false);
   });
 
-  it('is left when the engine closes', async () => {
-    const engine = open('register');
-    const { begun } = heldUpload();
-    const speaking = said(engine, voiceOf(5));
-    await begun;
+  it('aborts an upload when the engine closes', async () => {
+    const engine = createEngine('register');
+    const { started } = blockUploads();
+    const speaking = synthesizedValues(engine, voiceOf(5));
+    await started;
     await engine.close();
     await expect(speaking).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  it('deletes it when it was deleted here, and whatever it does not know is deleted already', async () => {
-    const engine = open('register');
+  it('deletes a deleted voice from the server, and ignores voices that the server does not know', async () => {
+    const engine = createEngine('register');
     const [anna, bert] = [voiceOf(5), voiceOf(7)];
-    for (const voice of [anna, bert]) await said(engine, voice);
-    // Another process may have given it away.
-    await open('register').deleteVoice?.(anna.id);
+    for (const voice of [anna, bert]) await synthesizedValues(engine, voice);
+    // Another process may have uploaded it.
+    await createEngine('register').deleteVoice?.(anna.id);
     expect([...upstream.voices.keys()]).toEqual([bert.id]);
     for (const voice of [anna, spokenVoice(), bert]) await engine.deleteVoice?.(voice.id);
     expect(upstream.voices.size).toBe(0);
     expect(log.lines).toEqual([]);
   });
 
-  it('deletes it after an upload of it that is under way', async () => {
-    const engine = open('register');
+  it('deletes a voice after its running upload', async () => {
+    const engine = createEngine('register');
     const anna = voiceOf(5);
-    const { begun, goOn } = heldUpload();
-    const speaking = said(engine, anna).catch(() => undefined);
-    await begun;
-    const forgotten = engine.deleteVoice?.(anna.id);
-    goOn();
-    await Promise.all([forgotten, speaking]);
+    const { started, release } = blockUploads();
+    const speaking = synthesizedValues(engine, anna).catch(() => undefined);
+    await started;
+    const removed = engine.deleteVoice?.(anna.id);
+    release();
+    await Promise.all([removed, speaking]);
     expect([upstream.uploads, upstream.deletions]).toEqual([1, 1]);
     expect(upstream.voices.size).toBe(0);
   });
 
-  it('is not waited for by a deletion for long: the upload is broken off', async () => {
-    const engine = open('register', upstream.baseUrl, 50);
+  it('aborts a running upload when the deletion times out', async () => {
+    const engine = createEngine('register', upstream.baseUrl, 50);
     const anna = voiceOf(5);
-    const { begun, goOn } = heldUpload();
-    const speaking = expect(said(engine, anna)).rejects.toMatchObject({ code: 'voice_not_found' });
-    await begun;
+    const { started, release } = blockUploads();
+    const speaking = expect(synthesizedValues(engine, anna)).rejects.toMatchObject({
+      code: 'voice_not_found',
+    });
+    await started;
     await engine.deleteVoice?.(anna.id);
     await speaking;
     expect(upstream.deletions).toBe(1);
-    goOn();
+    release();
   });
 
-  it('and cannot delete it says so, and gets it again when somebody needs it', async () => {
-    const engine = open('register');
+  it('reports a failed deletion, and uploads the voice again for the next request', async () => {
+    const engine = createEngine('register');
     const anna = voiceOf(5);
-    await said(engine, anna);
+    await synthesizedValues(engine, anna);
     upstream.isStuck = true;
     await expect(engine.deleteVoice?.(anna.id)).rejects.toMatchObject({
       kind: 'upstream',
       message: /HTTP status 500/,
     });
-    expect(await said(engine, anna)).toEqual([5]);
+    expect(await synthesizedValues(engine, anna)).toEqual([5]);
     expect(upstream.uploads).toBe(2);
   });
 
-  it('speaks with its own voice when none is asked for', async () => {
-    const own = Array.fromAsync(open('register').synthesize(REQUEST, never));
+  it('uses the configured voice for requests without a voice', async () => {
+    const own = Array.fromAsync(createEngine('register').synthesize(REQUEST, never));
     await expect(own).rejects.toMatchObject({ kind: 'upstream' });
     expect(upstream.asked).toMatchObject([{ voice: 'vivian' }]);
     expect(upstream.uploads).toBe(0);
   });
 });
 
-describe('a server that is sent the clip with each request', () => {
-  it('clones from it; a request reads it once for all of its sentences', async () => {
-    const engine = open('inline');
+describe("voices: 'inline'", () => {
+  it('sends the clip with each request, and reads it once for all sentences', async () => {
+    const engine = createEngine('inline');
     const anna = voiceOf(5);
-    expect(await said(engine, anna)).toEqual([5]);
-    expect(await said(engine, anna)).toEqual([5]);
+    expect(await synthesizedValues(engine, anna)).toEqual([5]);
+    expect(await synthesizedValues(engine, anna)).toEqual([5]);
     expect(upstream.asked[0]).toEqual({
       model: 'base',
       input: REQUEST.text,
@@ -247,54 +258,59 @@ describe('a server that is sent the clip with each request', () => {
   });
 });
 
-it('a server that clones nothing is sent nothing of a stored voice', async () => {
+it("voices: 'none' rejects stored voices and sends nothing", async () => {
   const anna = voiceOf(5);
-  await expect(said(open('none'), anna)).rejects.toMatchObject({ kind: 'invalid_request', param: 'voice' });
+  await expect(synthesizedValues(createEngine('none'), anna)).rejects.toMatchObject({
+    kind: 'invalid_request',
+    param: 'voice',
+  });
   expect([upstream.uploads, upstream.asked.length, anna.reads()]).toEqual([0, 0, 0]);
 });
 
-describe('what is remembered of uploads', () => {
-  it('is bounded: whoever was not used for the longest time is uploaded again', async () => {
+describe('RegisteredVoices', () => {
+  it('evicts the least recently used voice', async () => {
     const uploaded: string[] = [];
     const registeredVoices = new RegisteredVoices(async ({ id }) => void uploaded.push(id), 2);
     const [a, b, c] = [spokenVoice(), spokenVoice(), spokenVoice()];
-    for (const voice of [a, b, a, c, a, b]) await registeredVoices.of(voice).uploaded;
+    for (const voice of [a, b, a, c, a, b]) await registeredVoices.ensure(voice).uploaded;
     expect(uploaded).toEqual([a.id, b.id, c.id, b.id]);
   });
 
-  it('is given up after an upload that is under way, which patience ends', async () => {
+  it('removes a voice after its running upload, which the timeout aborts', async () => {
     const steps: string[] = [];
-    const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const registeredVoices = new RegisteredVoices(async (_, signal) => {
-      await Promise.race([held, waitForAbort(signal)]);
-      steps.push(signal.aborted ? 'broken off' : 'uploaded');
+      await Promise.race([released, waitForAbort(signal)]);
+      steps.push(signal.aborted ? 'aborted' : 'uploaded');
       signal.throwIfAborted();
     });
     const [anna, bert] = [spokenVoice(), spokenVoice()];
-    const refused = expect(registeredVoices.of(bert).uploaded).rejects.toMatchObject({ code: 'voice_not_found' });
-    await registeredVoices.forget(bert.id, AbortSignal.abort());
-    await refused;
-    void registeredVoices.of(anna);
-    const forgotten = registeredVoices.forget(anna.id, never).then(() => steps.push('forgotten'));
+    const rejection = expect(registeredVoices.ensure(bert).uploaded).rejects.toMatchObject({
+      code: 'voice_not_found',
+    });
+    await registeredVoices.remove(bert.id, AbortSignal.abort());
+    await rejection;
+    void registeredVoices.ensure(anna);
+    const removed = registeredVoices.remove(anna.id, never).then(() => steps.push('forgotten'));
     await new Promise((resolve) => setImmediate(resolve));
     steps.push('go on');
-    goOn();
-    await forgotten;
-    expect(steps).toEqual(['broken off', 'go on', 'uploaded', 'forgotten']);
-    await registeredVoices.forget(spokenVoice().id, never);
+    release();
+    await removed;
+    expect(steps).toEqual(['aborted', 'go on', 'uploaded', 'forgotten']);
+    await registeredVoices.remove(spokenVoice().id, never);
   });
 
-  it('that was lost before stays when another one has replaced it since', () => {
+  it('does not invalidate a newer registration', () => {
     let uploads = 0;
     const registeredVoices = new RegisteredVoices(async () => {
       uploads += 1;
     });
     const voice = spokenVoice();
-    const first = registeredVoices.of(voice);
-    registeredVoices.lost(voice, first);
-    const second = registeredVoices.of(voice);
-    registeredVoices.lost(voice, first);
-    expect(registeredVoices.of(voice)).toBe(second);
+    const first = registeredVoices.ensure(voice);
+    registeredVoices.invalidate(voice, first);
+    const second = registeredVoices.ensure(voice);
+    registeredVoices.invalidate(voice, first);
+    expect(registeredVoices.ensure(voice)).toBe(second);
     expect(uploads).toBe(2);
   });
 });

@@ -1,21 +1,21 @@
-/** A request as servers take it at `/v1/chat/completions`: vLLM, SGLang, llama.cpp, Ollama (partner-and-upstreams B). */
+/** Builds the request body for `/v1/chat/completions` of vLLM, SGLang, llama.cpp and Ollama (partner-and-upstreams B). */
 
 import type { ChatMessage, OutputFormat, TextRequest, UserPart } from '../../../contract/engines/text.ts';
 
-/** What a server may not know, until it has said so. */
-interface ChatDialect {
-  /** Takes `stream_options`. */
+/** Optional features of a server. */
+interface ChatFeatures {
+  /** Supports `stream_options`. */
   readonly streamOptions: boolean;
 }
 
-/** The body; it asks for a stream with its usage. Nothing is named that has its default. */
-export function chatBody(model: string, request: TextRequest, dialect: ChatDialect): object {
+/** Builds the body of a streaming request with usage. Fields with default values are omitted. */
+export function chatRequestBody(model: string, request: TextRequest, features: ChatFeatures): object {
   const { sampling, stop, maxTokens, reasoningEffort } = request;
   return {
     model,
     messages: request.messages.map(wireMessage),
     stream: true,
-    ...(dialect.streamOptions ? { stream_options: { include_usage: true } } : {}),
+    ...(features.streamOptions ? { stream_options: { include_usage: true } } : {}),
     ...toolFields(request),
     ...outputFields(request.output),
     temperature: sampling.temperature,
@@ -24,13 +24,13 @@ export function chatBody(model: string, request: TextRequest, dialect: ChatDiale
     presence_penalty: sampling.presencePenalty,
     frequency_penalty: sampling.frequencyPenalty,
     stop: stop.length === 0 ? undefined : stop,
-    // The older name is the one that all of them know.
+    // The older name of `max_completion_tokens`, which all servers support.
     max_tokens: maxTokens,
     reasoning_effort: reasoningEffort,
   };
 }
 
-/** Some servers ignore a choice of none, so then there are no tools. */
+/** Some servers ignore `tool_choice: none`, so the tools are omitted in this case. */
 function toolFields({ tools, toolChoice, parallelToolCalls }: TextRequest): object {
   if (tools.length === 0 || toolChoice === 'none') return {};
   const choice =
@@ -82,7 +82,7 @@ function wireMessage(message: ChatMessage): object {
   }
 }
 
-/** Templates of some models take only a text, so one text is sent as that. */
+/** The chat templates of some models support only strings, so a single text part is sent as a string. */
 function wireContent(parts: readonly UserPart[]): string | object[] {
   const [first] = parts;
   return parts.length === 1 && first?.kind === 'text' ? first.text : parts.map(wirePart);

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { wholeAnswer } from '../../../../test/contract/text-engine.cases.ts';
 import { chatChunk, eventText, usageChunk } from '../../../../tools/harness/upstreams/fake-chat-upstream.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
-import { eventData } from '../client/event-stream.ts';
-import { ChatAnswer, MAX_ANSWER, MAX_CALLS } from './chat-response.ts';
+import { readEvents } from '../client/event-stream.ts';
+import { ChatResponseReader, MAX_CALLS, MAX_RESPONSE_LENGTH } from './chat-response.ts';
 
-/** The events of an answer of these chunks. */
+/** The events of a response with this data. */
 function eventsOf(...data: readonly string[]): TextEvent[] {
-  const answer = new ChatAnswer(() => 7);
-  return [...data.flatMap((each) => answer.read(each)), answer.end()];
+  const reader = new ChatResponseReader(() => 7);
+  return [...data.flatMap((each) => reader.readData(each)), reader.finish()];
 }
 
 const calls = (delta: object) => chatChunk({ tool_calls: [delta] });
@@ -21,7 +21,7 @@ const named = (name: string, fields: object = {}) => ({
 const args = (text: string, fields: object = {}) => ({ ...fields, function: { arguments: text } });
 
 describe('text', () => {
-  it('comes in the pieces of the server', () => {
+  it('is passed on in the chunks of the server', () => {
     const events = eventsOf(
       chatChunk({ role: 'assistant', content: '' }),
       chatChunk({ content: 'Hel' }),
@@ -37,13 +37,13 @@ describe('text', () => {
     ]);
   });
 
-  it('may come with the end in one chunk', () => {
+  it('may be in the same chunk as the finish reason', () => {
     const events = eventsOf(chatChunk({ content: 'Yes' }, 'length'));
     expect(events.map(({ kind }) => kind)).toEqual(['text', 'end']);
     expect(events.at(-1)).toMatchObject({ reason: 'length' });
   });
 
-  it.each(['reasoning_content', 'reasoning'])('of thoughts is told apart in %s', (field) => {
+  it.each(['reasoning_content', 'reasoning'])('in %s is reported as reasoning', (field) => {
     const events = eventsOf(
       chatChunk({ [field]: 'Hm.' }),
       chatChunk({ content: 'Yes', [field]: null }, 'stop'),
@@ -54,11 +54,11 @@ describe('text', () => {
     ]);
   });
 
-  it('of a refusal is told apart', () => {
+  it('in `refusal` is reported as a refusal', () => {
     expect(eventsOf(chatChunk({ refusal: 'No.' }, 'stop'))[0]).toEqual({ kind: 'refusal', text: 'No.' });
   });
 
-  it('of other choices is passed over', () => {
+  it('of other choices is ignored', () => {
     const other = JSON.stringify({
       choices: [{ index: 1, delta: { content: 'B' }, finish_reason: 'length' }],
     });
@@ -66,7 +66,7 @@ describe('text', () => {
   });
 });
 
-describe('the end', () => {
+describe('the finish reason', () => {
   it.each([
     ['stop', 'stop'],
     ['eos', 'stop'],
@@ -74,41 +74,41 @@ describe('the end', () => {
     ['content_filter', 'content_filter'],
     ['tool_calls', 'tool_calls'],
     ['function_call', 'tool_calls'],
-  ])('%s is %s', (word, reason) => {
+  ])('%s is mapped to %s', (word, reason) => {
     expect(eventsOf(chatChunk({ content: 'a' }, word)).at(-1)).toMatchObject({ reason });
   });
 
-  it('after a call is one of calls, whatever the server says', () => {
+  it('is `tool_calls` after a tool call, even if the server reports another one', () => {
     const events = eventsOf(calls(named('f', { index: 0, id: 'c' })), chatChunk({}, 'stop'));
     expect(events.at(-1)).toMatchObject({ reason: 'tool_calls' });
   });
 
-  it('may be missing before the mark of the end, after which nothing follows', () => {
+  it('may be missing if the stream ends with [DONE]', () => {
     expect(eventsOf(chatChunk({ content: 'a' }), '[DONE]').at(-1)).toMatchObject({ reason: 'stop' });
   });
 
   it.each([
-    ['nothing', []],
-    ['only the mark', ['[DONE]']],
-    ['half an answer', [chatChunk({ content: 'a' })]],
-    ['an error', [chatChunk({ content: 'a' }), '{"error":{"message":"My private diary."}}']],
-    ['an answer that was given up', [chatChunk({ content: 'a' }, 'abort')]],
-    ['no JSON', ['My private diary.']],
-    ['JSON of another kind', ['3', '[]', 'null', '"a"']],
-  ])('of %s is a failure', (_, data) => {
-    const read = () => eventsOf(...data);
-    expect(read).toThrow(/behind this model failed/);
-    expect(read).not.toThrow(/diary/);
+    ['an empty stream', []],
+    ['only [DONE]', ['[DONE]']],
+    ['an incomplete response', [chatChunk({ content: 'a' })]],
+    ['an error event', [chatChunk({ content: 'a' }), '{"error":{"message":"My private diary."}}']],
+    ['an aborted response', [chatChunk({ content: 'a' }, 'abort')]],
+    ['invalid JSON', ['My private diary.']],
+    ['JSON that is not an object', ['3', '[]', 'null', '"a"']],
+  ])('of %s is an upstream error', (_, data) => {
+    const readAll = () => eventsOf(...data);
+    expect(readAll).toThrow(/server of this model failed/);
+    expect(readAll).not.toThrow(/diary/);
   });
 });
 
-it('a refusal in a stream is one of the caller, without its words', () => {
-  const refusal = (code: unknown) => () =>
+it('a rejection in a stream is an error of the caller, without the message of the server', () => {
+  const rejection = (code: unknown) => () =>
     eventsOf(JSON.stringify({ error: { message: 'My diary.', code } }));
-  expect(refusal(400)).toThrow(expect.objectContaining({ kind: 'invalid_request' }));
-  expect(refusal(400)).not.toThrow(/diary/);
-  expect(refusal(500)).toThrow(expect.objectContaining({ kind: 'upstream' }));
-  expect(refusal('400')).toThrow(expect.objectContaining({ kind: 'upstream' }));
+  expect(rejection(400)).toThrow(expect.objectContaining({ kind: 'invalid_request' }));
+  expect(rejection(400)).not.toThrow(/diary/);
+  expect(rejection(500)).toThrow(expect.objectContaining({ kind: 'upstream' }));
+  expect(rejection('400')).toThrow(expect.objectContaining({ kind: 'upstream' }));
 });
 
 describe('usage', () => {
@@ -117,7 +117,7 @@ describe('usage', () => {
     return end?.kind === 'end' ? end.tokens : undefined;
   };
 
-  it('may come before the end, with every chunk, and with its details', () => {
+  it('may be sent before the end, with every chunk and with details', () => {
     const usage = {
       prompt_tokens: 9,
       completion_tokens: 4,
@@ -128,7 +128,7 @@ describe('usage', () => {
     expect(tokens(chunk, chatChunk({}, 'stop'))).toEqual({ input: 9, output: 4, cached: 8, reasoning: 2 });
   });
 
-  it('is estimated when the server does not count', () => {
+  it('is estimated when the server does not report it', () => {
     expect(tokens(chatChunk({ content: 'abcdefgh' }, 'stop'))).toEqual({
       input: 7,
       output: 2,
@@ -137,7 +137,7 @@ describe('usage', () => {
     });
   });
 
-  it.each([-1, 1.5, '3', 1e300, null])('of %j is not believed', (count) => {
+  it.each([-1, 1.5, '3', 1e300, null])('of %j is ignored', (count) => {
     const usage = {
       prompt_tokens: count,
       completion_tokens: count,
@@ -153,71 +153,71 @@ describe('usage', () => {
   });
 });
 
-describe('calls', () => {
-  const answerOf = (...data: string[]) => wholeAnswer(eventsOf(...data, chatChunk({}, 'tool_calls')));
+describe('tool calls', () => {
+  const responseOf = (...data: string[]) => wholeAnswer(eventsOf(...data, chatChunk({}, 'tool_calls')));
 
-  it('come in pieces, by their index', () => {
-    const { calls: told } = answerOf(
+  it('are assembled by their index', () => {
+    const { calls: received } = responseOf(
       calls(named('f', { index: 0, id: 'a' })),
       calls(args('{"x"', { index: 0 })),
       calls(args(':1}', { index: 0 })),
       calls(named('g', { index: 1, id: 'b' })),
       calls(args('{}', { index: 1 })),
     );
-    expect(told).toEqual([
+    expect(received).toEqual([
       { id: 'a', name: 'f', arguments: '{"x":1}' },
       { id: 'b', name: 'g', arguments: '{}' },
     ]);
   });
 
-  it('may repeat their id and name with every piece', () => {
+  it('may repeat their id and name in every chunk', () => {
     const piece = (text: string) =>
       calls({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: text } });
-    expect(answerOf(piece('{'), piece('}')).calls).toEqual([{ id: 'a', name: 'f', arguments: '{}' }]);
+    expect(responseOf(piece('{'), piece('}')).calls).toEqual([{ id: 'a', name: 'f', arguments: '{}' }]);
   });
 
-  it('may be whole, all of them at index 0', () => {
+  it('may be complete and all have index 0', () => {
     const whole = (id: string) => calls({ index: 0, id, function: { name: 'f', arguments: `{"${id}":1}` } });
-    expect(answerOf(whole('a'), whole('b')).calls.map((call) => call.arguments)).toEqual([
+    expect(responseOf(whole('a'), whole('b')).calls.map((call) => call.arguments)).toEqual([
       '{"a":1}',
       '{"b":1}',
     ]);
   });
 
-  it('may have no index, and their arguments as an object', () => {
+  it('may have no index and arguments as an object', () => {
     const whole = (id: string, x: number) => calls({ id, function: { name: 'f', arguments: { x } } });
-    expect(answerOf(whole('a', 1), whole('b', 2)).calls.map((call) => call.arguments)).toEqual([
+    expect(responseOf(whole('a', 1), whole('b', 2)).calls.map((call) => call.arguments)).toEqual([
       '{"x":1}',
       '{"x":2}',
     ]);
   });
 
-  it('get an id when they have none', () => {
-    const { calls: told } = answerOf(
+  it('get an id if they have none', () => {
+    const { calls: received } = responseOf(
       calls(named('f', { index: 0 })),
       calls(named('g', { index: 1, id: '' })),
     );
-    expect(told.map(({ id }) => /^call_/.test(id))).toEqual([true, true]);
+    expect(received.map(({ id }) => /^call_/.test(id))).toEqual([true, true]);
   });
 
-  it('get an id when theirs is taken', () => {
-    const { calls: told } = answerOf(
+  it('get a new id if theirs is not unique', () => {
+    const { calls: received } = responseOf(
       calls(named('f', { index: 0, id: 'same' })),
       calls(named('g', { index: 1, id: 'same' })),
     );
-    expect(new Set(told.map(({ id }) => id)).size).toBe(2);
+    expect(new Set(received.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('may have their name late', () => {
-    const { calls: told } = answerOf(
+  it('may have arguments before the name', () => {
+    const { calls: received } = responseOf(
       calls({ index: 0, id: 'a', function: { arguments: '{' } }),
       calls({ index: 0, function: { name: 'f', arguments: '}' } }),
     );
-    expect(told).toEqual([{ id: 'a', name: 'f', arguments: '{}' }]);
+    expect(received).toEqual([{ id: 'a', name: 'f', arguments: '{}' }]);
   });
 });
 
-it('a whole answer gives the same events as its stream', () => {
+it('a complete response gives the same events as a stream', () => {
   const message = {
     content: 'Ok.',
     tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
@@ -233,26 +233,26 @@ it('a whole answer gives the same events as its stream', () => {
   });
 });
 
-describe('an answer without an end', () => {
+describe('an endless response', () => {
   it.each([
-    ['text', { content: 'x'.repeat(MAX_ANSWER / 4) }],
-    ['thoughts', { reasoning: 'x'.repeat(MAX_ANSWER / 4) }],
-    ['a refusal', { refusal: 'x'.repeat(MAX_ANSWER / 4) }],
-    ['arguments', { tool_calls: [args('x'.repeat(MAX_ANSWER / 4), { index: 0 })] }],
-  ])('of %s is given up when it is too long', (_, delta) => {
-    const answer = new ChatAnswer(() => 0);
-    for (let at = 0; at < 4; at += 1) answer.read(chatChunk(delta));
-    expect(() => answer.read(calls(named('f', { index: 0 })))).toThrow('its answer is too long');
+    ['text', { content: 'x'.repeat(MAX_RESPONSE_LENGTH / 4) }],
+    ['reasoning', { reasoning: 'x'.repeat(MAX_RESPONSE_LENGTH / 4) }],
+    ['a refusal', { refusal: 'x'.repeat(MAX_RESPONSE_LENGTH / 4) }],
+    ['arguments', { tool_calls: [args('x'.repeat(MAX_RESPONSE_LENGTH / 4), { index: 0 })] }],
+  ])('of %s is aborted at the length limit', (_, delta) => {
+    const reader = new ChatResponseReader(() => 0);
+    for (let index = 0; index < 4; index += 1) reader.readData(chatChunk(delta));
+    expect(() => reader.readData(calls(named('f', { index: 0 })))).toThrow('the response is too long');
   });
 
-  it('of calls is given up when they are too many', () => {
-    const answer = new ChatAnswer(() => 0);
-    for (let index = 0; index < MAX_CALLS; index += 1) answer.read(calls(args('', { index })));
-    expect(() => answer.read(calls(args('', { index: MAX_CALLS })))).toThrow('too many calls');
+  it('of tool calls is aborted at the limit of calls', () => {
+    const reader = new ChatResponseReader(() => 0);
+    for (let index = 0; index < MAX_CALLS; index += 1) reader.readData(calls(args('', { index })));
+    expect(() => reader.readData(calls(args('', { index: MAX_CALLS })))).toThrow('too many tool calls');
   });
 });
 
-it('wherever its bytes are cut, an answer is the same', async () => {
+it('a response is independent of the boundaries of its chunks', async () => {
   const stream = eventText(
     chatChunk({ role: 'assistant', content: '' }),
     chatChunk({ content: 'Grüße 😀\n' }),
@@ -262,23 +262,23 @@ it('wherever its bytes are cut, an answer is the same', async () => {
     chatChunk({}, 'tool_calls'),
     usageChunk(3, 4),
   );
-  // Keep-alives, as servers and proxies send them.
+  // Servers and proxies send keep-alive comments.
   const bytes = Buffer.from(`: keep-alive\n\n${stream.replaceAll('\n\n', '\n\n: ping\n\n')}`);
-  const whole = await read([bytes]);
+  const whole = await eventsOfChunks([bytes]);
   expect(whole.map(({ kind }) => kind)).toEqual(['text', 'text', 'tool_call', 'tool_arguments', 'end']);
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 12 }), async (cuts) => {
-      const ends = [...cuts.sort((a, b) => a - b), bytes.length];
-      const portions = ends.map((end, at) => bytes.subarray(ends[at - 1] ?? 0, end));
-      expect(await read(portions)).toEqual(whole);
+      const offsets = [...cuts.sort((a, b) => a - b), bytes.length];
+      const chunks = offsets.map((end, index) => bytes.subarray(offsets[index - 1] ?? 0, end));
+      expect(await eventsOfChunks(chunks)).toEqual(whole);
     }),
     { numRuns: 200 },
   );
 
-  async function read(portions: readonly Uint8Array[]): Promise<TextEvent[]> {
+  async function eventsOfChunks(chunks: readonly Uint8Array[]): Promise<TextEvent[]> {
     async function* body() {
-      yield* portions;
+      yield* chunks;
     }
-    return eventsOf(...(await Array.fromAsync(eventData(body()))));
+    return eventsOf(...(await Array.fromAsync(readEvents(body()))));
   }
 });

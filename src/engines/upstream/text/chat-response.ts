@@ -1,6 +1,6 @@
 /**
- * What servers answer at `/v1/chat/completions`, whole or in chunks: OpenAI's form, and what vLLM, SGLang,
- * llama.cpp and Ollama make of it (partner-and-upstreams B).
+ * Reads responses of `/v1/chat/completions`, complete or streamed: OpenAI's format and the variants of vLLM, SGLang,
+ * llama.cpp and Ollama (partner-and-upstreams B).
  */
 
 import type { ServiceError } from '../../../contract/core/error.ts';
@@ -8,103 +8,105 @@ import { newId } from '../../../contract/core/id.ts';
 import type { FinishReason, TextEvent, TokenUsage } from '../../../contract/engines/text.ts';
 import { characterTokens } from '../../../kit/text/token-estimate.ts';
 import { codePoints } from '../../../kit/validation/code-points.ts';
-import { upstreamError } from '../client/upstream-error.ts';
 import { explainRejection } from '../client/explain-rejection.ts';
+import { upstreamError } from '../client/upstream-error.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../client/wire-values.ts';
 
-const ENDS: Readonly<Record<string, FinishReason>> = {
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   max_tokens: 'length',
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
 };
-/** Most characters of one answer with all its thoughts and calls: who made it keeps it, until it is sent or stored. */
+/** Maximum length of a response in characters, including reasoning and tool calls. It is buffered by the caller. */
 export const MAX_RESPONSE_LENGTH = 4 * 1024 * 1024;
+/** Maximum number of tool calls in a response. */
 export const MAX_CALLS = 1000;
-/** Words for an answer that was given up. */
-const FAULTS: ReadonlySet<string> = new Set(['abort', 'error']);
+/** Finish reasons of an aborted response. */
+const ABORT_REASONS: ReadonlySet<string> = new Set(['abort', 'error']);
 
-/** A call of the answer. */
-interface OpenCall {
-  /** Where the server keeps it; undefined when it does not say. */
-  readonly place: number | undefined;
-  /** The server's id, or nothing. */
+/** A tool call that is being streamed. */
+interface PendingCall {
+  /** Index from the server; undefined if it sends none. */
+  readonly serverIndex: number | undefined;
+  /** Id from the server; may be empty. */
   readonly id: string;
-  /** Its place among the calls of the answer. */
+  /** Position among the calls of the response. */
   readonly index: number;
-  /** Whether its name was told. */
-  named: boolean;
-  /** Arguments that came before its name. */
-  held: string;
+  /** Whether the name has been received. */
+  hasName: boolean;
+  /** Arguments that were received before the name. */
+  bufferedArguments: string;
 }
 
-/** Puts one answer together. */
+/** Converts one response to events. */
 export class ChatResponseReader {
   readonly #estimatedInput: () => number;
-  readonly #calls: OpenCall[] = [];
+  readonly #calls: PendingCall[] = [];
   readonly #ids = new Set<string>();
   #usage: Fields | undefined;
   #reason: FinishReason | undefined;
-  #done = false;
+  #isDone = false;
   #length = 0;
-  /** Code points, for servers that do not count tokens. */
-  readonly #characters = { text: 0, thoughts: 0, calls: 0 };
+  /** Code points, for servers that do not report usage. */
+  readonly #characters = { text: 0, reasoning: 0, calls: 0 };
 
-  /** @param estimatedInput tokens of the question, for servers that do not count. */
+  /** @param estimatedInput estimates the input tokens, for servers that do not report usage. */
   constructor(estimatedInput: () => number) {
     this.#estimatedInput = estimatedInput;
   }
 
-  /** Whether the server said that nothing follows. */
-  get done(): boolean {
-    return this.#done;
+  /** Whether the server has sent `[DONE]`. */
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   /**
-   * What one event of a stream says, or a whole answer.
-   * @throws ServiceError `upstream` for what tells of a failure or is no answer, and beyond {@link MAX_RESPONSE_LENGTH}
-   *   and {@link MAX_CALLS}.
+   * Reads the data of one event of a stream, or a complete response.
+   * @throws ServiceError `upstream` for an error event or invalid data, and when the response exceeds
+   *   {@link MAX_RESPONSE_LENGTH} or {@link MAX_CALLS}.
    */
-  read(data: string): TextEvent[] {
+  readData(data: string): TextEvent[] {
     if (data.trim() === '[DONE]') {
-      this.#done = true;
+      this.#isDone = true;
       return [];
     }
-    const chunk = parsed(data);
-    if (chunk.error) throw failureOf(chunk.error, data);
+    const chunk = parseFields(data);
+    if (chunk.error) throw streamError(chunk.error, data);
     if (chunk.usage) this.#usage = fieldsOf(chunk.usage);
     const choice = listOf(chunk.choices).find(({ index }) => index === undefined || index === 0);
     if (choice === undefined) return [];
-    const events = this.#said(fieldsOf(choice.delta ?? choice.message));
-    if (typeof choice.finish_reason === 'string') this.#finish(choice.finish_reason);
+    const events = this.#deltaEvents(fieldsOf(choice.delta ?? choice.message));
+    if (typeof choice.finish_reason === 'string') this.#setFinishReason(choice.finish_reason);
     return events;
   }
 
   /**
-   * The last event.
-   * @throws ServiceError `upstream` when the answer broke off, or there was none.
+   * Returns the last event, with finish reason and usage.
+   * @throws ServiceError `upstream` when the response is incomplete or empty.
    */
-  end(): TextEvent {
-    const said = this.#calls.length > 0 || this.#length > 0;
-    if (this.#reason === undefined && !(this.#done && said)) throw upstreamError('its answer broke off');
+  finish(): TextEvent {
+    const hasContent = this.#calls.length > 0 || this.#length > 0;
+    if (this.#reason === undefined && !(this.#isDone && hasContent))
+      throw upstreamError('the response ended prematurely');
     const reason = this.#reason ?? 'stop';
-    // A call that the server forced ends with `stop` at some, and so does every call at others.
-    const called = this.#calls.length > 0 && reason === 'stop';
-    return { kind: 'end', reason: called ? 'tool_calls' : reason, tokens: this.#tokens() };
+    // Some servers report `stop` after a forced call, others after every call.
+    const endsWithCall = this.#calls.length > 0 && reason === 'stop';
+    return { kind: 'end', reason: endsWithCall ? 'tool_calls' : reason, tokens: this.#tokens() };
   }
 
-  #finish(word: string): void {
-    if (FAULTS.has(word)) throw upstreamError('it gave its answer up');
-    this.#reason = ENDS[word] ?? 'stop';
+  #setFinishReason(reason: string): void {
+    if (ABORT_REASONS.has(reason)) throw upstreamError('it aborted the response');
+    this.#reason = FINISH_REASONS[reason] ?? 'stop';
   }
 
-  #said(delta: Fields): TextEvent[] {
+  #deltaEvents(delta: Fields): TextEvent[] {
     const events: TextEvent[] = [];
-    const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning);
-    if (thought !== '') {
-      this.#count('thoughts', thought);
-      events.push({ kind: 'reasoning', text: thought });
+    const reasoning = textOf(delta.reasoning_content) || textOf(delta.reasoning);
+    if (reasoning !== '') {
+      this.#count('reasoning', reasoning);
+      events.push({ kind: 'reasoning', text: reasoning });
     }
     const text = textOf(delta.content);
     if (text !== '') {
@@ -116,97 +118,99 @@ export class ChatResponseReader {
       this.#count('text', refusal);
       events.push({ kind: 'refusal', text: refusal });
     }
-    for (const call of listOf(delta.tool_calls)) events.push(...this.#called(call));
+    for (const call of listOf(delta.tool_calls)) events.push(...this.#toolCallEvents(call));
     return events;
   }
 
-  #called(delta: Fields): TextEvent[] {
-    const told = fieldsOf(delta.function);
+  #toolCallEvents(delta: Fields): TextEvent[] {
+    const fields = fieldsOf(delta.function);
     const call = this.#callOf(delta);
-    const name = textOf(told.name);
+    const name = textOf(fields.name);
     const args =
-      typeof told.arguments === 'object' && told.arguments !== null
-        ? JSON.stringify(told.arguments)
-        : textOf(told.arguments);
+      typeof fields.arguments === 'object' && fields.arguments !== null
+        ? JSON.stringify(fields.arguments)
+        : textOf(fields.arguments);
     this.#count('calls', args);
-    if (!call.named && name === '') {
-      call.held += args;
+    if (!call.hasName && name === '') {
+      call.bufferedArguments += args;
       return [];
     }
     const events: TextEvent[] = [];
-    if (!call.named) {
-      call.named = true;
+    if (!call.hasName) {
+      call.hasName = true;
       this.#count('calls', name);
       events.push({ kind: 'tool_call', index: call.index, id: this.#idOf(call), name });
     }
-    const text = call.held + args;
-    call.held = '';
+    const text = call.bufferedArguments + args;
+    call.bufferedArguments = '';
     if (text !== '') events.push({ kind: 'tool_arguments', index: call.index, text });
     return events;
   }
 
   /**
-   * The call that a delta goes on with, or a new one. Servers tell calls apart by `index`, by `id`, or by both;
-   * some give every call the index 0, and some repeat the id.
+   * The call that a delta continues, or a new one. Servers identify calls by `index`, by `id` or by both. Some send
+   * index 0 for all calls, and some reuse ids.
    */
-  #callOf(delta: Fields): OpenCall {
+  #callOf(delta: Fields): PendingCall {
     const id = textOf(delta.id);
-    const place = typeof delta.index === 'number' ? delta.index : undefined;
-    const known = this.#calls.findLast(
+    const serverIndex = typeof delta.index === 'number' ? delta.index : undefined;
+    const existing = this.#calls.findLast(
       (call) =>
-        (place === undefined || call.place === place) && (id === '' || call.id === '' || call.id === id),
+        (serverIndex === undefined || call.serverIndex === serverIndex) &&
+        (id === '' || call.id === '' || call.id === id),
     );
-    if (known !== undefined) return known;
-    if (this.#calls.length === MAX_CALLS) throw upstreamError('its answer has too many calls');
-    const call = { place, id, index: this.#calls.length, named: false, held: '' };
+    if (existing !== undefined) return existing;
+    if (this.#calls.length === MAX_CALLS) throw upstreamError('the response contains too many tool calls');
+    const call = { serverIndex, id, index: this.#calls.length, hasName: false, bufferedArguments: '' };
     this.#calls.push(call);
     return call;
   }
 
-  /** The server's id where it gives one that is not taken. */
-  #idOf({ id }: OpenCall): string {
-    const own = id === '' || this.#ids.has(id) ? newId('toolCall') : id;
-    this.#ids.add(own);
-    return own;
+  /** The id of the server if it is unique, otherwise a new one. */
+  #idOf({ id }: PendingCall): string {
+    const uniqueId = id === '' || this.#ids.has(id) ? newId('toolCall') : id;
+    this.#ids.add(uniqueId);
+    return uniqueId;
   }
 
-  #count(kind: 'text' | 'thoughts' | 'calls', text: string): void {
+  #count(kind: 'text' | 'reasoning' | 'calls', text: string): void {
     this.#length += text.length;
-    if (this.#length > MAX_RESPONSE_LENGTH) throw upstreamError('its answer is too long');
+    if (this.#length > MAX_RESPONSE_LENGTH) throw upstreamError('the response is too long');
     this.#characters[kind] += codePoints(text);
   }
 
   #tokens(): TokenUsage {
     const usage = this.#usage ?? {};
     const input = countOf(usage.prompt_tokens) ?? this.#estimatedInput();
-    const { text, thoughts, calls } = this.#characters;
-    const thought = characterTokens(thoughts);
+    const { text, reasoning, calls } = this.#characters;
+    const reasoningEstimate = characterTokens(reasoning);
     const output =
-      countOf(usage.completion_tokens) ?? characterTokens(text) + characterTokens(calls) + thought;
+      countOf(usage.completion_tokens) ?? characterTokens(text) + characterTokens(calls) + reasoningEstimate;
     const cached = countOf(fieldsOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
-    const reasoning = countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens) ?? thought;
-    return { input, output, cached: Math.min(cached, input), reasoning: Math.min(reasoning, output) };
+    const reasoningTokens =
+      countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens) ?? reasoningEstimate;
+    return { input, output, cached: Math.min(cached, input), reasoning: Math.min(reasoningTokens, output) };
   }
 }
 
-/** Servers that have sent their status tell a refusal in the stream, with the status that it would have had. */
-function failureOf(error: unknown, data: string): ServiceError {
+/** The error of a stream. After the headers, servers report a rejection as an event with the status as its code. */
+function streamError(error: unknown, data: string): ServiceError {
   const { code } = fieldsOf(error);
-  const refusal = typeof code === 'number' ? explainRejection(code, data) : undefined;
-  return refusal ?? upstreamError('it failed in the middle of its answer');
+  const rejection = typeof code === 'number' ? explainRejection(code, data) : undefined;
+  return rejection ?? upstreamError('it reported an error during the response');
 }
 
-function parsed(data: string): Fields {
+function parseFields(data: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(data);
   } catch {
-    throw upstreamError('it answered with something else than a chat completion');
+    throw upstreamError('the response is not a chat completion');
   }
   return fieldsOf(value);
 }
 
-/** A count that can be believed. */
+/** A token count, if the value is a plausible one. */
 function countOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
-  answerOf,
+  collectResponse,
   textEngineCases,
   textRequest,
   wholeAnswer,
@@ -38,13 +38,13 @@ afterEach(() => upstream.close());
 const meter: UpstreamMeter = {
   call: (outcome) => counted.push(outcome),
   circuit: (state) => counted.push(state),
-  close: () => counted.push('nobody'),
+  close: () => counted.push('meter closed'),
   request: (_method, send) => send({}),
 };
 
-function open(
+function createEngine(
   fields: { baseUrl?: string; apiKey?: Secret; contextTokens?: number } = {},
-  patience: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
+  timeouts: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
 ): TextEngine {
   const engine = upstreamTextEngine({
     settings: {
@@ -56,7 +56,7 @@ function open(
     },
     log,
     meter,
-    ...patience,
+    ...timeouts,
   });
   onTestFinished(() => engine.close());
   return engine;
@@ -79,13 +79,13 @@ textEngineCases('an upstream', async () => {
 });
 
 async function bodyOf(fields: Partial<TextRequest>) {
-  await answerOf(open(), fields);
+  await collectResponse(createEngine(), fields);
   return upstream.seen.at(-1)?.body ?? {};
 }
 
-describe('what the upstream is asked', () => {
-  it('is a stream with its usage, by its own name and key', async () => {
-    await answerOf(open({ apiKey: new Secret('key-of-upstream') }));
+describe('the upstream request', () => {
+  it('is a stream with usage, with the model name and key of the configuration', async () => {
+    await collectResponse(createEngine({ apiKey: new Secret('key-of-upstream') }));
     const [asked] = upstream.seen;
     expect(asked?.path).toBe('/v1/chat/completions');
     expect(asked?.headers.authorization).toBe('Bearer key-of-upstream');
@@ -100,7 +100,7 @@ describe('what the upstream is asked', () => {
     });
   });
 
-  it('has every kind of message', async () => {
+  it('contains every kind of message', async () => {
     const { messages } = await bodyOf({
       messages: [
         { role: 'system', text: 'Be short.' },
@@ -139,7 +139,7 @@ describe('what the upstream is asked', () => {
     ]);
   });
 
-  it('has tools, their choice and the form of the answer', async () => {
+  it('contains tools, tool choice and response format', async () => {
     const tools = [{ name: 'set_color', parameters: { type: 'object' }, strict: true }];
     const body = await bodyOf({
       tools,
@@ -167,15 +167,15 @@ describe('what the upstream is asked', () => {
     });
   });
 
-  it('has no tools when none may be called', async () => {
+  it("contains no tools if the choice is 'none'", async () => {
     const body = await bodyOf({ tools: [{ name: 'f', strict: false }], toolChoice: 'none' });
     expect(body).not.toHaveProperty('tools');
     expect(body).not.toHaveProperty('tool_choice');
   });
 });
 
-describe('the answer', () => {
-  it('comes while it is being made', async () => {
+describe('the response', () => {
+  it('is streamed while it is generated', async () => {
     const gate = Promise.withResolvers<void>();
     upstream.answer(
       () =>
@@ -191,7 +191,7 @@ describe('the answer', () => {
           { headers: { 'content-type': 'text/event-stream' } },
         ),
     );
-    const events = open().generate(textRequest(), never)[Symbol.asyncIterator]();
+    const events = createEngine().generate(textRequest(), never)[Symbol.asyncIterator]();
     expect((await events.next()).value).toEqual({ kind: 'text', text: 'One' });
     gate.resolve();
     expect((await events.next()).value).toEqual({ kind: 'text', text: ' two' });
@@ -201,40 +201,40 @@ describe('the answer', () => {
 
   it.each([
     [
-      'several events at once',
+      'several events in one chunk',
       [eventText(chatChunk({ content: 'Yes' }), chatChunk({}, 'stop'), usageChunk(3, 1))],
     ],
-    ['no mark of the end', [`data: ${chatChunk({ content: 'Yes' }, 'stop')}\n\n`]],
+    ['a stream without [DONE]', [`data: ${chatChunk({ content: 'Yes' }, 'stop')}\n\n`]],
     ['single characters', [...`: ping\n\n${eventText(chatChunk({ content: 'Yes' }, 'stop'))}`]],
-    ['other line ends', [eventText(chatChunk({ content: 'Yes' }, 'stop')).replaceAll('\n', '\r\n')]],
-  ])('may come as %s', async (_, portions) => {
-    upstream.answer(() => portionAnswer(portions));
-    expect((await answerOf(open())).text).toBe('Yes');
+    ['CRLF line ends', [eventText(chatChunk({ content: 'Yes' }, 'stop')).replaceAll('\n', '\r\n')]],
+  ])('may consist of %s', async (_, chunks) => {
+    upstream.answer(() => portionAnswer(chunks));
+    expect((await collectResponse(createEngine())).text).toBe('Yes');
   });
 
-  it('may be whole, although a stream was asked for', async () => {
+  it('may be complete JSON instead of a stream', async () => {
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes' }, finish_reason: 'stop' }];
     upstream.answer(() => Response.json({ choices, usage: { prompt_tokens: 4, completion_tokens: 1 } }));
-    const { text, end } = await answerOf(open());
+    const { text, end } = await collectResponse(createEngine());
     expect(text).toBe('Yes');
     expect(end.tokens).toMatchObject({ input: 4, output: 1 });
   });
 
-  it('has estimated tokens when the upstream does not count', async () => {
+  it('has estimated tokens if the upstream reports no usage', async () => {
     upstream.answer(() => portionAnswer([eventText(chatChunk({ content: 'Hello you' }, 'stop'))]));
     const messages = [{ role: 'user', parts: [{ kind: 'text', text: 'Say something.' }] }] as const;
-    const { end } = await answerOf(open(), { messages });
+    const { end } = await collectResponse(createEngine(), { messages });
     expect(end.tokens).toEqual({ input: 4, output: 3, cached: 0, reasoning: 0 });
   });
 
-  it('leaves its connection to the next one', async () => {
-    const engine = open();
-    for (let turn = 0; turn < 3; turn += 1) await answerOf(engine);
+  it('leaves its connection open for the next request', async () => {
+    const engine = createEngine();
+    for (let turn = 0; turn < 3; turn += 1) await collectResponse(engine);
     expect(upstream.cancelled).toBe(0);
     expect(counted).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 
-  it('ends at its mark, even when the upstream goes on', async () => {
+  it('ends at [DONE], even if the upstream keeps the stream open', async () => {
     upstream.answer(
       () =>
         new Response(
@@ -245,93 +245,108 @@ describe('the answer', () => {
           { headers: { 'content-type': 'text/event-stream' } },
         ),
     );
-    expect((await answerOf(open())).text).toBe('Yes');
+    expect((await collectResponse(createEngine())).text).toBe('Yes');
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 });
 
-it('stream options are not asked for again where they are refused', async () => {
+it('stream options are omitted after the upstream rejected them', async () => {
   upstream.answer((body) =>
     'stream_options' in body
       ? Response.json({ detail: 'extra_forbidden: stream_options' }, { status: 422 })
       : portionAnswer([eventText(chatChunk({ content: 'Yes' }, 'stop'))]),
   );
-  const engine = open();
-  await answerOf(engine);
-  await answerOf(engine);
+  const engine = createEngine();
+  await collectResponse(engine);
+  await collectResponse(engine);
   expect(upstream.seen.map(({ body }) => 'stream_options' in (body ?? {}))).toEqual([true, false, false]);
 });
 
-describe('refusals of the upstream', () => {
+describe('rejections of the upstream', () => {
   const MESSAGE = 'secret-upstream-model cannot read: My private diary.';
   const error = (fields: object) => ({ error: { message: MESSAGE, ...fields } });
 
   it.each([
     ['vLLM', 400, error({ type: 'BadRequestError', code: 400 }), 'invalid_request', undefined],
     [
-      'vLLM, of a long one',
+      'vLLM, context exceeded',
       400,
       error({ message: "This model's maximum context length is 2048 tokens. My private diary." }),
       'invalid_request',
       'context_length_exceeded',
     ],
     [
-      'llama.cpp, of a long one',
+      'llama.cpp, context exceeded',
       400,
       error({ type: 'exceed_context_size_error' }),
       'invalid_request',
       'context_length_exceeded',
     ],
-    ['llama.cpp, of a part', 501, error({ type: 'not_supported_error' }), 'invalid_request', undefined],
+    [
+      'llama.cpp, unsupported content',
+      501,
+      error({ type: 'not_supported_error' }),
+      'invalid_request',
+      undefined,
+    ],
     ['FastAPI', 422, { detail: [{ msg: MESSAGE }] }, 'invalid_request', undefined],
-    ['a key', 401, error({}), 'upstream', 'upstream_error'],
-    ['access', 403, error({}), 'upstream', 'upstream_error'],
-    ['a model', 404, error({ type: 'not_found_error' }), 'upstream', 'upstream_error'],
-    ['a failure', 500, error({ type: 'api_error' }), 'upstream', 'upstream_error'],
-  ])('%s, without its words', async (_, status, body, kind, code) => {
+    ['invalid key', 401, error({}), 'upstream', 'upstream_error'],
+    ['access denied', 403, error({}), 'upstream', 'upstream_error'],
+    ['unknown model', 404, error({ type: 'not_found_error' }), 'upstream', 'upstream_error'],
+    ['server error', 500, error({ type: 'api_error' }), 'upstream', 'upstream_error'],
+  ])('%s: the error does not contain the message of the upstream', async (_, status, body, kind, code) => {
     upstream.answer(() => Response.json(body, { status }));
-    const thrown = await answerOf(open()).catch((each: unknown) => each);
+    const thrown = await collectResponse(createEngine()).catch((each: unknown) => each);
     expect(thrown).toMatchObject({ kind, code });
     expect(String(thrown)).not.toMatch(/secret-upstream-model|diary/);
     expect(JSON.stringify(log.lines)).not.toMatch(/diary/);
   });
 
-  it.each([429, 503])('%d asks to wait', async (status) => {
+  it.each([429, 503])('%d is reported with a retry delay', async (status) => {
     upstream.answer(() => new Response('busy', { status, headers: { 'retry-after': '7' } }));
-    await expect(answerOf(open())).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 7 });
+    await expect(collectResponse(createEngine())).rejects.toMatchObject({
+      kind: 'overloaded',
+      retryAfterS: 7,
+    });
   });
 
-  it('do not open its circuit', async () => {
+  it('do not open the circuit', async () => {
     upstream.answer(() => Response.json({}, { status: 500 }));
-    const engine = open();
-    for (let turn = 0; turn < 8; turn += 1) await answerOf(engine).catch(() => undefined);
+    const engine = createEngine();
+    for (let turn = 0; turn < 8; turn += 1) await collectResponse(engine).catch(() => undefined);
     expect(counted).toEqual(new Array(8).fill('failed'));
     expect(engine.ready().ready).toBe(true);
   });
 });
 
-describe('faults of the connection', () => {
+describe('connection errors', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n';
   it.each([
-    ['cut', `${head}content-length: 1000\r\n\r\ndata: ${chatChunk({ content: 'a' })}\n\n`],
-    ['ended before its end', `${head}connection: close\r\n\r\ndata: ${chatChunk({ content: 'a' })}\n\n`],
-    ['no HTTP at all', 'hello\r\n\r\n'],
+    [
+      'body shorter than its content length',
+      `${head}content-length: 1000\r\n\r\ndata: ${chatChunk({ content: 'a' })}\n\n`,
+    ],
+    [
+      'connection closed before [DONE]',
+      `${head}connection: close\r\n\r\ndata: ${chatChunk({ content: 'a' })}\n\n`,
+    ],
+    ['response is not HTTP', 'hello\r\n\r\n'],
   ])('%s', async (_, bytes) => {
     const server = startRawServer(bytes);
     onTestFinished(() => server.close());
-    await expect(answerOf(open({ baseUrl: server.baseUrl }))).rejects.toMatchObject({
+    await expect(collectResponse(createEngine({ baseUrl: server.baseUrl }))).rejects.toMatchObject({
       kind: 'upstream',
       code: 'upstream_error',
     });
   });
 
-  it('a request that was heard is not sent again', async () => {
+  it('a request is not repeated after the response started', async () => {
     upstream.answer(() => portionAnswer(['data: {"cho']));
-    await expect(answerOf(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(collectResponse(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     expect(upstream.seen).toHaveLength(1);
   });
 
-  it('an event without an end', async () => {
+  it('an endless event is aborted', async () => {
     upstream.answer(
       () =>
         new Response(
@@ -339,16 +354,16 @@ describe('faults of the connection', () => {
           { headers: { 'content-type': 'text/event-stream' } },
         ),
     );
-    await expect(answerOf(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(collectResponse(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
   });
 });
 
-describe('an upstream that is away', () => {
-  it('is left alone after some calls, tried again, and then let through', async () => {
+describe('an unavailable upstream', () => {
+  it('opens the circuit, and the circuit closes after a successful health check', async () => {
     const baseUrl = await deadBaseUrl();
-    const engine = open({ baseUrl }, { probeMs: 40 });
-    await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'upstream' });
-    // Looks at the server count as well.
+    const engine = createEngine({ baseUrl }, { probeMs: 40 });
+    await expect(collectResponse(engine)).rejects.toMatchObject({ kind: 'upstream' });
+    // Failed health checks count as well.
     await expect.poll(() => counted).toContain('open');
     expect(engine.ready().ready).toBe(false);
     const server = Bun.serve({
@@ -362,30 +377,30 @@ describe('an upstream that is away', () => {
     onTestFinished(() => server.stop(true));
     await expect.poll(() => engine.ready().ready).toBe(true);
     expect(counted.slice(-2)).toEqual(['half-open', 'closed']);
-    expect((await answerOf(engine)).text).toBe('Back');
+    expect((await collectResponse(engine)).text).toBe('Back');
   }, 15_000);
 
-  it('refuses at once while it is left alone', async () => {
+  it('fails calls immediately while the circuit is open', async () => {
     upstream.modelsStatus = 503;
     upstream.answer(() => new Response(null, { status: 502 }));
-    const engine = open({}, { probeMs: 60_000 });
+    const engine = createEngine({}, { probeMs: 60_000 });
     for (let turn = 0; turn < 5; turn += 1) {
-      await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'upstream' });
+      await expect(collectResponse(engine)).rejects.toMatchObject({ kind: 'upstream' });
     }
-    await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 30 });
+    await expect(collectResponse(engine)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 30 });
     expect(upstream.seen).toHaveLength(5);
     expect(counted).toEqual([...new Array(4).fill('failed'), 'open', 'failed', 'rejected']);
     expect(engine.ready().ready).toBe(false);
     await engine.close();
-    expect(counted.at(-1)).toBe('nobody');
+    expect(counted.at(-1)).toBe('meter closed');
   });
 
-  it('is not so because callers left', async () => {
+  it('is not detected from calls that their callers aborted', async () => {
     upstream.answer(() => new Promise<Response>(() => undefined));
-    const engine = open();
+    const engine = createEngine();
     for (let turn = 0; turn < 6; turn += 1) {
       const controller = new AbortController();
-      const left = answerOf(engine, {}, controller.signal).catch(() => undefined);
+      const left = collectResponse(engine, {}, controller.signal).catch(() => undefined);
       await expect.poll(() => upstream.seen.length).toBe(turn + 1);
       controller.abort();
       await left;
@@ -395,7 +410,7 @@ describe('an upstream that is away', () => {
   });
 });
 
-describe('leaving', () => {
+describe('cancellation', () => {
   const endless = () =>
     new Response(
       new ReadableStream({
@@ -407,27 +422,28 @@ describe('leaving', () => {
       { headers: { 'content-type': 'text/event-stream' } },
     );
 
-  it('by abort closes the connection', async () => {
+  it('by the signal closes the connection', async () => {
     upstream.answer(endless);
     const controller = new AbortController();
     const reason = new Error('hung up');
     const consume = async () => {
-      for await (const _ of open().generate(textRequest(), controller.signal)) controller.abort(reason);
+      for await (const _ of createEngine().generate(textRequest(), controller.signal))
+        controller.abort(reason);
     };
     await expect(consume()).rejects.toBe(reason);
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 
-  it('by leaving the loop closes the connection', async () => {
+  it('by ending the iteration closes the connection', async () => {
     upstream.answer(endless);
-    for await (const _ of open().generate(textRequest(), never)) break;
+    for await (const _ of createEngine().generate(textRequest(), never)) break;
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 
   it('before the first byte closes the connection', async () => {
     upstream.answer(() => new Promise<Response>(() => undefined));
     const controller = new AbortController();
-    const consumed = Array.fromAsync<TextEvent>(open().generate(textRequest(), controller.signal));
+    const consumed = Array.fromAsync<TextEvent>(createEngine().generate(textRequest(), controller.signal));
     const outcome = expect(consumed).rejects.toBe('left');
     await expect.poll(() => upstream.seen.length).toBe(1);
     controller.abort('left');
@@ -436,13 +452,13 @@ describe('leaving', () => {
   });
 });
 
-it('many answers at once do not mix', async () => {
+it('concurrent responses are independent', async () => {
   upstream.answer((body) => {
-    const said = JSON.stringify(body.messages);
-    const letters = [...said].map((content) => `data: ${chatChunk({ content })}\n\n`);
+    const request = JSON.stringify(body.messages);
+    const letters = [...request].map((content) => `data: ${chatChunk({ content })}\n\n`);
     return portionAnswer([...letters, eventText(chatChunk({}, 'stop'))]);
   });
-  const engine = open();
+  const engine = createEngine();
   await Promise.all(
     Array.from({ length: 20 }, async (_, at) => {
       const messages = [{ role: 'system', text: `number ${at}` }] as const;
@@ -453,23 +469,26 @@ it('many answers at once do not mix', async () => {
 });
 
 it.each([
-  ['answer', eventText(chatChunk({ content: 'x'.repeat(256 * 1024) })).replace('data: [DONE]\n\n', '')],
+  [
+    'text response',
+    eventText(chatChunk({ content: 'x'.repeat(256 * 1024) })).replace('data: [DONE]\n\n', ''),
+  ],
   ['event', `data: ${'x'.repeat(256 * 1024)}`],
   ['event of empty lines', 'data:\n'.repeat(64 * 1024)],
   ['line', 'x'.repeat(256 * 1024)],
-])('an %s that never ends is given up, and says so', async (_, portion) => {
-  const bytes = new TextEncoder().encode(portion);
+])('an endless %s is aborted with an error about its length', async (_, chunk) => {
+  const bytes = new TextEncoder().encode(chunk);
   const headers = { 'content-type': 'text/event-stream' };
   upstream.answer(() => {
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(bytes) });
     return new Response(body, { headers });
   });
-  const engine = open();
-  await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'upstream', message: /is too long/ });
+  const engine = createEngine();
+  await expect(collectResponse(engine)).rejects.toMatchObject({ kind: 'upstream', message: /is too long/ });
   expect(engine.ready().ready).toBe(true);
 });
 
-it('knows how much fits its model when it is told', () => {
-  expect(open().contextTokens).toBeUndefined();
-  expect(open({ contextTokens: 8192 }).contextTokens).toBe(8192);
+it('has the context length of the configuration, if there is one', () => {
+  expect(createEngine().contextTokens).toBeUndefined();
+  expect(createEngine({ contextTokens: 8192 }).contextTokens).toBe(8192);
 });

@@ -1,6 +1,6 @@
 /**
- * A language model behind another server that speaks OpenAI's `/v1/chat/completions`: vLLM, SGLang, llama.cpp,
- * Ollama (partner-and-upstreams B). Each event leaves in the tick in which its bytes came.
+ * Text generation by an upstream server with OpenAI's `/v1/chat/completions`: vLLM, SGLang, llama.cpp, Ollama
+ * (partner-and-upstreams B). Each event is yielded in the event-loop tick in which its bytes arrive.
  */
 
 import type { Logger } from '../../../contract/core/logger.ts';
@@ -8,29 +8,30 @@ import type { UpstreamTextSettings } from '../../../contract/core/settings.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { textTokens } from '../../../kit/text/token-estimate.ts';
-import { bodyText, mediaTypeOf } from '../client/body.ts';
-import { eventData } from '../client/event-stream.ts';
+import { readEvents } from '../client/event-stream.ts';
+import { explainRejection, StreamOptionsError } from '../client/explain-rejection.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
-import { explainRefusal, StreamOptionsRefused } from '../client/rejection.ts';
+import { mediaTypeOf, readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
-import { chatBody } from './chat-request.ts';
-import { ChatAnswer } from './chat-response.ts';
+import { chatRequestBody } from './chat-request.ts';
+import { ChatResponseReader } from './chat-response.ts';
 
-/** How long the body may go on after its last event, in ms: read to its end, its connection can be used again. */
-const LAST_BYTES_MS = 100;
+/** Maximum wait for the end of the body after the last event. A connection can be reused only after the end. */
+const BODY_END_TIMEOUT_MS = 100;
 
 export interface UpstreamTextOptions {
   readonly settings: UpstreamTextSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
-  /** How long the upstream may take until its first byte, and then between two portions. */
+  /** Maximum time until the first byte of a response, default 300,000 ms. */
   readonly firstByteMs?: number;
+  /** Maximum time between two chunks, default 60,000 ms. */
   readonly idleMs?: number;
-  /** Pause between two looks at an upstream that failed. */
+  /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
 }
 
-/** Makes the engine; nothing is sent before the first request. */
+/** Creates the engine. Nothing is sent before the first request. */
 export function upstreamTextEngine(options: UpstreamTextOptions): TextEngine {
   return new UpstreamTextEngine(options);
 }
@@ -41,39 +42,39 @@ class UpstreamTextEngine implements TextEngine {
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
   readonly #idleMs: number;
-  /** Until the server refuses them. */
-  #streamOptions = true;
+  /** Set to false when the server rejects `stream_options`. */
+  #supportsStreamOptions = true;
 
   constructor(options: UpstreamTextOptions) {
     this.contextTokens = options.settings.contextTokens;
     this.#model = options.settings.model;
-    this.#server = new UpstreamServer({ ...options, explain: explainRefusal });
-    // A long prompt in a long queue has its first token late.
+    this.#server = new UpstreamServer({ ...options, explain: explainRejection });
+    // The first token of a long prompt may be late, in particular if the server has a queue.
     this.#firstByteMs = options.firstByteMs ?? 300_000;
     this.#idleMs = options.idleMs ?? 60_000;
   }
 
   async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
-    const limits = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
+    const timeouts = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
     const send = (call: UpstreamCall) => this.#send(call, request);
-    yield* this.#server.call(limits, signal, async function* (call) {
+    yield* this.#server.call(timeouts, signal, async function* (call) {
       const response = await send(call);
-      const answer = new ChatAnswer(() => estimatedTokens(request.messages));
-      const portions = call.portionsOf(response);
+      const reader = new ChatResponseReader(() => estimatedTokens(request.messages));
+      const chunks = call.readChunks(response);
       if (mediaTypeOf(response) === 'application/json') {
-        yield* answer.read(await bodyText(portions));
-        yield answer.end();
+        yield* reader.readData(await readBodyText(chunks));
+        yield reader.finish();
         return;
       }
-      const events = eventData(portions);
-      while (!answer.done) {
+      const events = readEvents(chunks);
+      while (!reader.isDone) {
         const { value, done } = await events.next();
         if (done) break;
-        yield* answer.read(value);
+        yield* reader.readData(value);
       }
-      yield answer.end();
-      await Promise.race([events.next().catch(() => undefined), Bun.sleep(LAST_BYTES_MS)]);
+      yield reader.finish();
+      await Promise.race([events.next().catch(() => undefined), Bun.sleep(BODY_END_TIMEOUT_MS)]);
     });
   }
 
@@ -85,26 +86,30 @@ class UpstreamTextEngine implements TextEngine {
     return this.#server.close();
   }
 
-  /** Servers that refuse to count tokens in a stream are not asked to again. */
+  /** Repeats the request without `stream_options` if the server rejects them. */
   async #send(call: UpstreamCall, request: TextRequest): Promise<Response> {
-    const ask = (streamOptions: boolean) =>
-      call.post('/chat/completions', JSON.stringify(chatBody(this.#model, request, { streamOptions })), {
-        'content-type': 'application/json',
-        accept: 'text/event-stream',
-      });
+    const send = (streamOptions: boolean) =>
+      call.post(
+        '/chat/completions',
+        JSON.stringify(chatRequestBody(this.#model, request, { streamOptions })),
+        {
+          'content-type': 'application/json',
+          accept: 'text/event-stream',
+        },
+      );
     try {
-      return await ask(this.#streamOptions);
+      return await send(this.#supportsStreamOptions);
     } catch (error) {
-      if (!(error instanceof StreamOptionsRefused) || !this.#streamOptions) throw error;
-      const response = await ask(false);
-      // Only now is it known to have been about them, and not about what the caller wrote.
-      this.#streamOptions = false;
+      if (!(error instanceof StreamOptionsError) || !this.#supportsStreamOptions) throw error;
+      const response = await send(false);
+      // The success confirms that `stream_options` was the cause of the rejection.
+      this.#supportsStreamOptions = false;
       return response;
     }
   }
 }
 
-/** For servers that do not count. */
+/** Token estimate for servers that do not report usage. */
 function estimatedTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + textTokens(textOf(message)), 0);
 }

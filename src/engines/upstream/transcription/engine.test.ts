@@ -49,7 +49,7 @@ beforeEach(() => {
 });
 afterEach(() => upstream.close());
 
-function open({ baseUrl = upstream.baseUrl, apiKey, ...options }: OpenOptions = {}): SttEngine {
+function createEngine({ baseUrl = upstream.baseUrl, apiKey, ...options }: OpenOptions = {}): SttEngine {
   const engine = upstreamSttEngine({ settings: settings(baseUrl, apiKey), log, ...options });
   onTestFinished(() => engine.close());
   return engine;
@@ -87,8 +87,8 @@ const deltas = (events: readonly TranscriptionEvent[]) =>
   events.flatMap((event) => (event.kind === 'delta' ? [event.text] : []));
 
 describe('the request', () => {
-  it('is a form with a WAV file, the upstream’s own names and key', async () => {
-    await collect(open({ apiKey: new Secret('upstream-key') }));
+  it('is a form with a WAV file, with the model name and key of the configuration', async () => {
+    await collect(createEngine({ apiKey: new Secret('upstream-key') }));
     const [seen] = upstream.seen;
     expect(seen?.path).toBe('/v1/audio/transcriptions');
     expect(seen?.headers.authorization).toBe('Bearer upstream-key');
@@ -102,8 +102,8 @@ describe('the request', () => {
     expect([0, 2, 4, 6].map((at) => wav.readInt16LE(44 + at))).toEqual([0, 16_384, -32_768, 32_767]);
   });
 
-  it('names what was asked for, and no more', async () => {
-    const engine = open();
+  it('contains only the requested options', async () => {
+    const engine = createEngine();
     const fields = { language: 'de', prompt: 'Ahrensburg', temperature: 0.5 };
     await collect(engine, { ...fields, timestamps: 'word' });
     await collect(engine, { ...fields, task: 'translate', timestamps: 'segment' });
@@ -132,18 +132,22 @@ describe('the request', () => {
     ]);
   });
 
-  it('does not carry its key to another host', async () => {
+  it('does not follow redirects, which could carry the key to another host', async () => {
     const other = startFakeSttUpstream();
     onTestFinished(() => other.close());
     upstream.answer(() => Response.redirect(`${other.baseUrl}/audio/transcriptions`, 307));
-    await expect(collect(open({ apiKey: new Secret('key') }))).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(collect(createEngine({ apiKey: new Secret('key') }))).rejects.toMatchObject({
+      kind: 'upstream',
+    });
     expect(other.seen).toEqual([]);
   });
 
-  it('has a longest audio', async () => {
-    const engine = open({ maxS: 0.25 });
+  it('has a maximum duration of the audio', async () => {
+    const engine = createEngine({ maxS: 0.25 });
     await collect(engine);
-    await expect(collect(open({ maxS: 0.2499 }))).rejects.toMatchObject({ kind: 'payload_too_large' });
+    await expect(collect(createEngine({ maxS: 0.2499 }))).rejects.toMatchObject({
+      kind: 'payload_too_large',
+    });
     expect(upstream.seen).toHaveLength(1);
   });
 });
@@ -170,25 +174,25 @@ describe('streams', () => {
       ],
     ],
     ['speaches', [{ text: 'Ask' }, { text: 'not' }]],
-  ])('of %s become deltas of whole words', async (_, events) => {
+  ])('of %s become deltas of complete words', async (_, events) => {
     upstream.answer(() => eventAnswer(events));
-    const all = await collect(open());
+    const all = await collect(createEngine());
     expect(deltas(all)).toEqual(['Ask', ' not']);
     expect(all.at(-1)).toMatchObject({ kind: 'final', transcript: { text: 'Ask not', durationS: 0.25 } });
   });
 
-  it('of a script without spaces need not wait for one', async () => {
+  it('in a script without spaces are not delayed', async () => {
     const events = ['你', '好世', '界。'].map((delta) => ({ type: 'transcript.text.delta', delta }));
     upstream.answer(() => eventAnswer([...events, { type: 'transcript.text.done', text: '你好世界。' }]));
-    expect(deltas(await collect(open()))).toEqual(['你', '好世', '界', '。']);
+    expect(deltas(await collect(createEngine()))).toEqual(['你', '好世', '界', '。']);
   });
 
-  it('that say everything at the end say it', async () => {
+  it('with text only in the final event are supported', async () => {
     upstream.answer(() => eventAnswer([{ type: 'transcript.text.done', text: ' Ask not ' }]));
-    expect((await transcript(open())).text).toBe('Ask not');
+    expect((await transcript(createEngine())).text).toBe('Ask not');
   });
 
-  it('are read across portions, line ends and comments', async () => {
+  it('are parsed across chunk boundaries, line ends and comments', async () => {
     const text =
       ': hello\r\nevent: x\r\ndata: {"type":"transcript.text.delta",\r\ndata: "delta":"Grüße"}\r\n\r\nid: 1\ndata:{"type":"transcript.text.done","text":"Grüße"}\n\n';
     const bytes = new TextEncoder().encode(text);
@@ -207,10 +211,10 @@ describe('streams', () => {
           { headers: { 'content-type': 'text/event-stream; charset=utf-8' } },
         ),
     );
-    expect((await transcript(open())).text).toBe('Grüße');
+    expect((await transcript(createEngine())).text).toBe('Grüße');
   });
 
-  it('come while they are made', async () => {
+  it('are passed on while they are generated', async () => {
     const gate = Promise.withResolvers<void>();
     const send = (controller: ReadableStreamDefaultController, event: object) =>
       controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
@@ -228,41 +232,40 @@ describe('streams', () => {
           { headers: { 'content-type': 'text/event-stream' } },
         ),
     );
-    const events = open().transcribe(audio(), REQUEST, never)[Symbol.asyncIterator]();
+    const events = createEngine().transcribe(audio(), REQUEST, never)[Symbol.asyncIterator]();
     expect((await events.next()).value).toEqual({ kind: 'delta', text: 'Ask' });
     gate.resolve();
     expect((await events.next()).value).toEqual({ kind: 'delta', text: ' not' });
     expect((await events.next()).value).toMatchObject({ kind: 'final' });
   });
 
-  it.each([400, 422, 501])(
-    'are not asked for again of an upstream that refuses them with %i',
-    async (status) => {
-      upstream.answer(({ fields }) =>
-        fields.stream ? new Response('{}', { status }) : Response.json({ text: 'Ask not' }),
-      );
-      const engine = open();
-      for (let request = 0; request < 2; request += 1)
-        expect((await transcript(engine)).text).toBe('Ask not');
-      expect(upstream.seen.map(({ fields }) => fields.stream)).toEqual(['true', undefined, undefined]);
-    },
-  );
+  it.each([400, 422, 501])('are not requested again after a rejection with %i', async (status) => {
+    upstream.answer(({ fields }) =>
+      fields.stream ? new Response('{}', { status }) : Response.json({ text: 'Ask not' }),
+    );
+    const engine = createEngine();
+    for (let request = 0; request < 2; request += 1) expect((await transcript(engine)).text).toBe('Ask not');
+    expect(upstream.seen.map(({ fields }) => fields.stream)).toEqual(['true', undefined, undefined]);
+  });
 
   it.each([
-    ['breaks off', [{ type: 'transcript.text.delta', delta: 'Ask' }]],
-    ['fails', [{ type: 'transcript.text.delta', delta: 'Ask' }, { error: { message: 'my diary' } }]],
-    ['is no JSON', ['hello']],
-    ['has an event without end', [`{"text":"${'x'.repeat(5 * 1024 * 1024)}`]],
-  ])('one that %s is an error without its words', async (_, events) => {
+    ['ends prematurely', [{ type: 'transcript.text.delta', delta: 'Ask' }]],
+    [
+      'contains an error',
+      [{ type: 'transcript.text.delta', delta: 'Ask' }, { error: { message: 'my diary' } }],
+    ],
+    ['contains invalid JSON', ['hello']],
+    ['contains an event that is too long', [`{"text":"${'x'.repeat(5 * 1024 * 1024)}`]],
+  ])('one that %s fails without the message of the upstream', async (_, events) => {
     upstream.answer(() => eventAnswer(events));
-    const error = await collect(open()).catch((thrown: unknown) => thrown);
+    const error = await collect(createEngine()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
     expect(String(error)).not.toContain('diary');
   });
 });
 
-describe('verbose answers', () => {
-  it('have times in order and inside the audio, whatever the upstream says', async () => {
+describe('verbose responses', () => {
+  it('have ascending times within the audio, even if the upstream sends others', async () => {
     upstream.answer(() =>
       Response.json({
         text: ' Ask not. ',
@@ -285,7 +288,7 @@ describe('verbose answers', () => {
         ],
       }),
     );
-    const { text, language, segments, words } = await transcript(open(), { timestamps: 'word' });
+    const { text, language, segments, words } = await transcript(createEngine(), { timestamps: 'word' });
     expect([text, language]).toEqual(['Ask not.', 'de']);
     expect(segments).toEqual([
       {
@@ -315,53 +318,60 @@ describe('verbose answers', () => {
     ]);
   });
 
-  it('without segments have one of everything', async () => {
+  it('without segments get one segment for the whole audio', async () => {
     upstream.answer(() => Response.json({ text: 'Ask not.' }));
-    const { segments, words } = await transcript(open(), { timestamps: 'word' });
+    const { segments, words } = await transcript(createEngine(), { timestamps: 'word' });
     expect(segments).toMatchObject([{ startS: 0, endS: 0.25, text: 'Ask not.' }]);
     expect(words).toEqual([]);
   });
 
   it.each([
     ['an error page', '<html>'],
-    ['a list', '[]'],
+    ['an array', '[]'],
     ['another object', '{"texts":1}'],
-    ['nothing', ''],
+    ['an empty body', ''],
     ['null', 'null'],
-  ])('%s is no transcript', async (_, body) => {
+  ])('%s is not a transcript', async (_, body) => {
     upstream.answer(() => new Response(body));
-    await expect(collect(open())).rejects.toMatchObject({ kind: 'upstream', message: /something else/ });
+    await expect(collect(createEngine())).rejects.toMatchObject({
+      kind: 'upstream',
+      message: /is not a transcript/,
+    });
   });
 
-  it('that never end are cut off', async () => {
+  it('without an end are aborted', async () => {
     upstream.answer(
       () =>
         new Response(
           new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024)) }),
         ),
     );
-    await expect(collect(open())).rejects.toMatchObject({ kind: 'upstream', message: /too long/ });
+    await expect(collect(createEngine())).rejects.toMatchObject({ kind: 'upstream', message: /too long/ });
   });
 });
 
 describe('tokens', () => {
-  it('are counted here, the same for every upstream', async () => {
+  it('are estimated here, independently of the upstream', async () => {
     upstream.answer(() => Response.json({ text: 'Ask not.', usage: { type: 'tokens', input_tokens: 999 } }));
-    const { inputTokens, outputTokens } = await transcript(open(), { prompt: 'Nine char' });
+    const { inputTokens, outputTokens } = await transcript(createEngine(), { prompt: 'Nine char' });
     expect([inputTokens, outputTokens]).toEqual([{ audio: 3, text: 3 }, 2]);
   });
 });
 
 describe('failures', () => {
-  it('of the upstream are one error without its words, and not sent twice', async () => {
+  it('of the upstream become an error without its message, and the request is not repeated', async () => {
     const message = 'Model secret-upstream-model cannot hear: my diary.';
     upstream.answer(() => Response.json({ error: { message, type: 'server_error' } }, { status: 500 }));
-    const error = await collect(open()).catch((thrown: unknown) => thrown);
+    const error = await collect(createEngine()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'upstream', status: 502, code: 'upstream_error' });
     expect(String(error)).not.toMatch(/secret|diary/);
     expect(upstream.seen).toHaveLength(1);
     expect(log.lines).toEqual([
-      { level: 'warn', message: 'upstream refused', fields: { status: 500, error: 'server_error' } },
+      {
+        level: 'warn',
+        message: 'upstream rejected the request',
+        fields: { status: 500, error: 'server_error' },
+      },
     ]);
   });
 
@@ -369,37 +379,39 @@ describe('failures', () => {
     [429, { kind: 'overloaded', retryAfterS: 7 }],
     [503, { kind: 'overloaded', retryAfterS: 7 }],
     [413, { kind: 'payload_too_large' }],
-  ])('%i stays what it is', async (status, expected) => {
+  ])('with status %i keep their meaning', async (status, expected) => {
     upstream.answer(() => new Response('no', { status, headers: { 'retry-after': '7' } }));
-    await expect(collect(open())).rejects.toMatchObject(expected);
+    await expect(collect(createEngine())).rejects.toMatchObject(expected);
   });
 
-  it('of a connection that breaks are not sent twice', async () => {
+  it('after the start of the response are not retried', async () => {
     const server = startRawServer('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"te');
     onTestFinished(() => server.close());
-    await expect(collect(open({ baseUrl: server.baseUrl }))).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(collect(createEngine({ baseUrl: server.baseUrl }))).rejects.toMatchObject({
+      kind: 'upstream',
+    });
   });
 
-  it('to connect are tried again, and make the engine not ready', async () => {
-    const dead = open({ baseUrl: await deadBaseUrl() });
+  it('to connect are retried, and make the engine not ready', async () => {
+    const dead = createEngine({ baseUrl: await deadBaseUrl() });
     await expect(collect(dead)).rejects.toMatchObject({ kind: 'upstream' });
     expect(dead.ready().ready).toBe(false);
 
     const port = Number(new URL(await deadBaseUrl()).port);
-    const answer = transcript(open({ baseUrl: `http://127.0.0.1:${port}/v1` }));
+    const answer = transcript(createEngine({ baseUrl: `http://127.0.0.1:${port}/v1` }));
     const late = Bun.serve({ hostname: '127.0.0.1', port, fetch: () => Response.json({ text: 'Ask not' }) });
     onTestFinished(() => late.stop(true));
     expect((await answer).text).toBe('Ask not');
   });
 
-  it('to answer in time end the request', async () => {
+  it('to respond in time end the request', async () => {
     upstream.answer(() => new Promise(() => undefined));
-    await expect(collect(open({ firstByteMs: 50 }))).rejects.toMatchObject({ message: /too long/ });
+    await expect(collect(createEngine({ firstByteMs: 50 }))).rejects.toMatchObject({ message: /timed out/ });
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 });
 
-describe('leaving', () => {
+describe('cancellation', () => {
   const silent = () =>
     new Response(
       new ReadableStream({
@@ -411,22 +423,23 @@ describe('leaving', () => {
       { headers: { 'content-type': 'text/event-stream' } },
     );
 
-  it('by abort or by leaving the loop tells the upstream to stop', async () => {
+  it('by the signal or by ending the iteration closes the connection', async () => {
     upstream.answer(silent);
     const controller = new AbortController();
     const reason = new Error('hung up');
     const consume = async () => {
-      for await (const _ of open().transcribe(audio(), REQUEST, controller.signal)) controller.abort(reason);
+      for await (const _ of createEngine().transcribe(audio(), REQUEST, controller.signal))
+        controller.abort(reason);
     };
     await expect(consume()).rejects.toBe(reason);
     await expect.poll(() => upstream.cancelled).toBe(1);
-    for await (const _ of open().transcribe(audio(), REQUEST, never)) break;
+    for await (const _ of createEngine().transcribe(audio(), REQUEST, never)) break;
     await expect.poll(() => upstream.cancelled).toBe(2);
   });
 
-  it('by close ends what is running, and says so', async () => {
+  it('by closing the engine fails running requests', async () => {
     upstream.answer(silent);
-    const engine = open();
+    const engine = createEngine();
     const consume = async () => {
       for await (const _ of engine.transcribe(audio(), REQUEST, never)) void engine.close();
     };

@@ -1,5 +1,5 @@
 /**
- * Transcripts from another server that speaks OpenAI's `/v1/audio/transcriptions` and `/v1/audio/translations`:
+ * Transcription by an upstream server with OpenAI's `/v1/audio/transcriptions` and `/v1/audio/translations`:
  * vLLM, SGLang, speaches, Ollama (partner-and-upstreams B.3 to B.7).
  */
 
@@ -15,45 +15,46 @@ import type {
 } from '../../../contract/engines/engine.ts';
 import { untilAborted } from '../../../kit/async/until-aborted.ts';
 import { audioTokens, textTokens } from '../../../kit/text/token-estimate.ts';
-import { bodyText, mediaTypeOf } from '../client/body.ts';
-import { upstreamFault } from '../client/errors.ts';
-import { eventData } from '../client/event-stream.ts';
+import { readEvents } from '../client/event-stream.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
+import { mediaTypeOf, readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import { upstreamError } from '../client/upstream-error.ts';
 import { Recording } from './recording.ts';
 import { readEvent, readTranscript, type UpstreamTranscript } from './response.ts';
-import { WholeWords } from './whole-words.ts';
+import { WordBuffer } from './word-buffer.ts';
 
-/** What servers answer to a field that they do not know. */
-const NO_STREAM = [400, 422, 501];
+/** Statuses with which servers reject an unsupported `stream` field. */
+const STREAM_REJECTION_STATUSES = [400, 422, 501];
 
 export interface UpstreamSttOptions {
   readonly settings: UpstreamSttSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
-  /** How long the upstream may take until its first byte, beside the length of the audio, and between two portions. */
+  /** Maximum time until the first byte of a response, in addition to the duration of the audio. Default 60,000 ms. */
   readonly firstByteMs?: number;
+  /** Maximum time between two chunks, default 60,000 ms. */
   readonly idleMs?: number;
-  /** Pause between two looks at an upstream that failed. */
+  /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
-  /** Longest audio, in seconds; it is held in memory at 32 kB a second. */
+  /** Maximum duration of the audio in seconds. It is buffered in memory with 32 kB per second. */
   readonly maxS?: number;
 }
 
-/** Makes the engine; nothing is sent before the first request. */
+/** Creates the engine. Nothing is sent before the first request. */
 export function upstreamSttEngine(options: UpstreamSttOptions): SttEngine {
   return new UpstreamSttEngine(options);
 }
 
 class UpstreamSttEngine implements SttEngine {
-  /** Only its server knows. */
+  /** Not known to this service. */
   readonly languages = undefined;
   readonly #options: UpstreamSttOptions;
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
   readonly #idleMs: number;
-  /** Until the upstream refuses to. */
-  #streams = true;
+  /** Set to false when the server rejects `stream`. */
+  #supportsStreaming = true;
 
   constructor(options: UpstreamSttOptions) {
     this.#options = options;
@@ -71,10 +72,10 @@ class UpstreamSttEngine implements SttEngine {
     const recording = new Recording(this.#options.maxS);
     for await (const piece of untilAborted(audio, signal)) if (piece !== 'pause') recording.push(piece);
     const { durationS } = recording;
-    const words = new WholeWords();
-    const told = yield* this.#ask(recording, request, words, signal);
-    yield* delta(words.end());
-    yield { kind: 'final', transcript: transcriptOf(request, words.text, durationS, told) };
+    const words = new WordBuffer();
+    const response = yield* this.#requestTranscript(recording, request, words, signal);
+    yield* delta(words.flush());
+    yield { kind: 'final', transcript: toTranscript(request, words.emittedText, durationS, response) };
   }
 
   ready(): ReadyReport {
@@ -85,42 +86,42 @@ class UpstreamSttEngine implements SttEngine {
     return this.#server.close();
   }
 
-  /** Yields what is certain of the text; `words` holds the rest. Silence of no length is not sent. */
-  async *#ask(
+  /** Sends the recording and yields complete words; the last one stays in `words`. Empty audio is not sent. */
+  async *#requestTranscript(
     recording: Recording,
     request: TranscriptionRequest,
-    words: WholeWords,
+    words: WordBuffer,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, UpstreamTranscript | undefined, undefined> {
     const { durationS } = recording;
     if (durationS === 0) return undefined;
-    const limits = { firstByteMs: this.#firstByteMs + durationS * 1000, idleMs: this.#idleMs };
+    const timeouts = { firstByteMs: this.#firstByteMs + durationS * 1000, idleMs: this.#idleMs };
     const send = (call: UpstreamCall) => this.#send(call, recording.file(), request);
-    return yield* this.#server.call(limits, signal, async function* (call) {
+    return yield* this.#server.call(timeouts, signal, async function* (call) {
       const response = await send(call);
-      const portions = call.portionsOf(response);
+      const chunks = call.readChunks(response);
       if (mediaTypeOf(response) === 'text/event-stream') {
-        yield* spoken(portions, words);
+        yield* streamedDeltas(chunks, words);
         return undefined;
       }
-      const told = readTranscript(await bodyText(portions), durationS);
-      yield* delta(words.push(told.text));
-      return told;
+      const transcript = readTranscript(await readBodyText(chunks), durationS);
+      yield* delta(words.push(transcript.text));
+      return transcript;
     });
   }
 
-  /** Servers that do not know `stream` leave it out of their answer, or refuse it: then they are asked again. */
+  /** Servers without streaming ignore `stream` or reject it. After a rejection, the request is repeated without it. */
   async #send(call: UpstreamCall, file: File, request: TranscriptionRequest): Promise<Response> {
     const path = request.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
-    const streams = this.#streams && request.timestamps === 'none';
-    if (streams) {
-      const response = await call.post(path, this.#form(file, request, true), {}, NO_STREAM);
+    const stream = this.#supportsStreaming && request.timestamps === 'none';
+    if (stream) {
+      const response = await call.post(path, this.#form(file, request, true), {}, STREAM_REJECTION_STATUSES);
       if (response.ok) return response;
       await response.body?.cancel();
     }
     const response = await call.post(path, this.#form(file, request, false));
-    // It takes the same without a stream: that was the fault.
-    if (streams) this.#streams = false;
+    // The success without `stream` confirms that it was the cause of the rejection.
+    if (stream) this.#supportsStreaming = false;
     return response;
   }
 
@@ -140,46 +141,46 @@ class UpstreamSttEngine implements SttEngine {
   }
 }
 
-/** The text of a stream in whole words. @throws ServiceError `upstream` when it breaks off. */
-async function* spoken(
-  portions: AsyncIterable<Uint8Array>,
-  words: WholeWords,
+/** Yields the text of a stream in complete words. @throws ServiceError `upstream` when it ends prematurely. */
+async function* streamedDeltas(
+  chunks: AsyncIterable<Uint8Array>,
+  words: WordBuffer,
 ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-  let ended = false;
-  for await (const data of eventData(portions)) {
+  let isComplete = false;
+  for await (const data of readEvents(chunks)) {
     const event = readEvent(data);
     if (event.kind === 'text') yield* delta(words.push(event.text));
     else if (event.kind === 'segment') {
-      // Nothing marks the last of them.
-      ended = true;
+      // Servers with segment events do not mark the last one.
+      isComplete = true;
       yield* delta(words.push(` ${event.text.trim()}`));
     } else if (event.kind === 'end') {
-      ended = true;
-      // Some servers say everything at the end only.
-      if (!words.begun && event.text) yield* delta(words.push(event.text));
+      isComplete = true;
+      // Some servers send the complete text only in the final event.
+      if (!words.hasText && event.text) yield* delta(words.push(event.text));
     }
   }
-  if (!ended) throw upstreamFault('its answer broke off');
+  if (!isComplete) throw upstreamError('the response ended prematurely');
 }
 
 function* delta(text: string): Generator<TranscriptionEvent, void, undefined> {
   if (text !== '') yield { kind: 'delta', text };
 }
 
-/** Tokens are counted here, so that they do not depend on the server. */
-function transcriptOf(
+/** Tokens are estimated here, so that they do not depend on the server. */
+function toTranscript(
   { task, language, prompt = '', timestamps }: TranscriptionRequest,
   text: string,
   durationS: number,
-  told: UpstreamTranscript | undefined,
+  response: UpstreamTranscript | undefined,
 ): Transcript {
   return {
     text,
-    language: language ?? (task === 'transcribe' ? told?.language : undefined),
+    language: language ?? (task === 'transcribe' ? response?.language : undefined),
     durationS,
     inputTokens: { audio: audioTokens(durationS), text: textTokens(prompt) },
     outputTokens: textTokens(text),
-    segments: timestamps === 'none' ? [] : (told?.segments ?? []),
-    words: timestamps === 'word' ? (told?.words ?? []) : [],
+    segments: timestamps === 'none' ? [] : (response?.segments ?? []),
+    words: timestamps === 'word' ? (response?.words ?? []) : [],
   };
 }

@@ -1,11 +1,11 @@
-/** What other servers answer to a transcription: OpenAI, vLLM, SGLang, speaches, Ollama (partner-and-upstreams B). */
+/** Reads transcription responses of OpenAI, vLLM, SGLang, speaches and Ollama (partner-and-upstreams B). */
 
 import type { TranscriptSegment, TranscriptWord } from '../../../contract/engines/engine.ts';
 import { languageCode } from '../../../kit/validation/languages.ts';
-import { upstreamFault } from '../client/errors.ts';
+import { upstreamError } from '../client/upstream-error.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../client/wire-values.ts';
 
-/** A whole transcript as its server tells it. */
+/** A complete transcript of a server. */
 export interface UpstreamTranscript {
   readonly text: string;
   readonly language: string | undefined;
@@ -13,24 +13,24 @@ export interface UpstreamTranscript {
   readonly words: readonly TranscriptWord[];
 }
 
-/** What one event of a stream says. */
+/** One event of a stream. */
 export type UpstreamEvent =
   | { readonly kind: 'text'; readonly text: string }
-  /** A whole sentence or so, which needs a space to the next one. */
+  /** A segment of the text, which is separated from the next one by a space. */
   | { readonly kind: 'segment'; readonly text: string }
-  /** Nothing more follows; `text` is all of it, when the server says so. */
+  /** End of the stream. `text` is the complete text, if the server sends it. */
   | { readonly kind: 'end'; readonly text?: string | undefined }
   | { readonly kind: 'other' };
 
 /**
- * Reads the data of one event: `transcript.text.delta` and `.done` of OpenAI, chunks in the style of chat of
- * vLLM, `{text}` for each segment of speaches.
- * @throws ServiceError `upstream` for an event that tells of a failure.
+ * Reads the data of one event: OpenAI's `transcript.text.delta` and `.done`, vLLM's chat-style chunks, or `{text}` of
+ * speaches for each segment.
+ * @throws ServiceError `upstream` for an error event.
  */
 export function readEvent(data: string): UpstreamEvent {
   if (data.trim() === '[DONE]') return { kind: 'end' };
-  const event = parsed(data);
-  if (event.error || event.type === 'error') throw upstreamFault('it failed in the middle of its answer');
+  const event = parseFields(data);
+  if (event.error || event.type === 'error') throw upstreamError('it reported an error during the response');
   if (event.type === 'transcript.text.delta') return { kind: 'text', text: textOf(event.delta) };
   if (event.type === 'transcript.text.done') return { kind: 'end', text: textOf(event.text) };
   if (Array.isArray(event.choices)) return chunkOf(event.choices);
@@ -40,24 +40,23 @@ export function readEvent(data: string): UpstreamEvent {
 }
 
 /**
- * Reads a JSON body, plain or verbose. Times are put in order and inside the audio; a server that gives no
- * segments has one that spans everything.
- * @throws ServiceError `upstream` when it is no transcript.
+ * Reads a `json` or `verbose_json` body. Times are clamped to the duration and made non-decreasing. Without segments in
+ * the response, one segment spans the whole audio.
+ * @throws ServiceError `upstream` when the body is not a transcript.
  */
 export function readTranscript(body: string, durationS: number): UpstreamTranscript {
-  const fields = parsed(body);
-  if (typeof fields.text !== 'string')
-    throw upstreamFault('it answered with something else than a transcript');
+  const fields = parseFields(body);
+  if (typeof fields.text !== 'string') throw upstreamError('the response is not a transcript');
   const text = fields.text.trim();
-  const clock = new RisingTimes(durationS);
-  const segments = listOf(fields.segments).map((segment) => segmentOf(segment, clock));
-  if (segments.length === 0 && text !== '') segments.push(segmentOf({ end: durationS, text }, clock));
-  const wordClock = new RisingTimes(durationS);
+  const times = new TimeRangeReader(durationS);
+  const segments = listOf(fields.segments).map((segment) => segmentOf(segment, times));
+  if (segments.length === 0 && text !== '') segments.push(segmentOf({ end: durationS, text }, times));
+  const wordTimes = new TimeRangeReader(durationS);
   return {
     text,
     language: typeof fields.language === 'string' ? languageCode(fields.language) : undefined,
     segments,
-    words: listOf(fields.words).map((word) => wordOf(word, wordClock)),
+    words: listOf(fields.words).map((word) => wordOf(word, wordTimes)),
   };
 }
 
@@ -68,8 +67,8 @@ function chunkOf(choices: readonly unknown[]): UpstreamEvent {
   return typeof choice.finish_reason === 'string' ? { kind: 'end' } : { kind: 'other' };
 }
 
-function segmentOf(segment: Fields, clock: RisingTimes): TranscriptSegment {
-  const { startS, endS } = clock.next(segment.start, segment.end);
+function segmentOf(segment: Fields, times: TimeRangeReader): TranscriptSegment {
+  const { startS, endS } = times.read(segment.start, segment.end);
   return {
     startS,
     endS,
@@ -82,12 +81,12 @@ function segmentOf(segment: Fields, clock: RisingTimes): TranscriptSegment {
   };
 }
 
-function wordOf(word: Fields, clock: RisingTimes): TranscriptWord {
-  return { word: textOf(word.word).trim(), ...clock.next(word.start, word.end) };
+function wordOf(word: Fields, times: TimeRangeReader): TranscriptWord {
+  return { word: textOf(word.word).trim(), ...times.read(word.start, word.end) };
 }
 
-/** Spans that neither go back nor leave the audio, whatever a server says. */
-class RisingTimes {
+/** Reads consecutive time ranges. The results are non-decreasing and within the duration, even for invalid values. */
+class TimeRangeReader {
   readonly #durationS: number;
   #lastS = 0;
 
@@ -95,22 +94,22 @@ class RisingTimes {
     this.#durationS = durationS;
   }
 
-  next(start: unknown, end: unknown): { startS: number; endS: number } {
-    const startS = this.#inside(numberOf(start, this.#lastS));
-    this.#lastS = Math.max(startS, this.#inside(numberOf(end, startS)));
+  read(start: unknown, end: unknown): { startS: number; endS: number } {
+    const startS = this.#clamp(numberOf(start, this.#lastS));
+    this.#lastS = Math.max(startS, this.#clamp(numberOf(end, startS)));
     return { startS, endS: this.#lastS };
   }
 
-  #inside(seconds: number): number {
+  #clamp(seconds: number): number {
     return Math.min(this.#durationS, Math.max(this.#lastS, seconds));
   }
 }
 
-function parsed(text: string): Fields {
+function parseFields(text: string): Fields {
   try {
     return fieldsOf(JSON.parse(text));
   } catch {
-    throw upstreamFault('it answered with something else than a transcript');
+    throw upstreamError('the response is not a transcript');
   }
 }
 

@@ -1,39 +1,39 @@
-/** Text in any pieces as runs of whole words, with no spaces at either end of the whole. */
+/** Regroups streamed text into complete words and trims the whole text. */
 
-/** After a letter of a script that puts no spaces between words, a word may end. */
+/** In scripts without spaces between words, a word may end after every letter. */
 const AFTER_LETTER_WITHOUT_SPACES =
   /(?<=[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}])[^\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]*$/u;
 const LAST_SPACES = /\s+\S*$/;
 
-export class WholeWords {
-  /** All that was given out. */
-  text = '';
-  #held = '';
+export class WordBuffer {
+  /** All text that was returned so far. */
+  emittedText = '';
+  #buffered = '';
 
-  /** Whether there was any text. */
-  get begun(): boolean {
-    return this.text !== '' || this.#held !== '';
+  /** Whether any text was pushed. */
+  get hasText(): boolean {
+    return this.emittedText !== '' || this.#buffered !== '';
   }
 
-  /** Words that the piece completes, maybe none: a word ends where the next one begins. */
+  /** Returns the words that are complete with this piece; may be empty. A word is complete when the next one starts. */
   push(piece: string): string {
-    this.#held += piece;
-    if (this.text === '') this.#held = this.#held.trimStart();
-    const tail = this.#held.trimEnd();
-    const end = Math.max(this.#held.search(LAST_SPACES), tail.search(AFTER_LETTER_WITHOUT_SPACES));
-    return this.#give(Math.max(0, end));
+    this.#buffered += piece;
+    if (this.emittedText === '') this.#buffered = this.#buffered.trimStart();
+    const tail = this.#buffered.trimEnd();
+    const end = Math.max(this.#buffered.search(LAST_SPACES), tail.search(AFTER_LETTER_WITHOUT_SPACES));
+    return this.#emit(Math.max(0, end));
   }
 
-  /** The last word. */
-  end(): string {
-    this.#held = this.#held.trimEnd();
-    return this.#give(this.#held.length);
+  /** Returns the last word. */
+  flush(): string {
+    this.#buffered = this.#buffered.trimEnd();
+    return this.#emit(this.#buffered.length);
   }
 
-  #give(characters: number): string {
-    const given = this.#held.slice(0, characters);
-    this.#held = this.#held.slice(characters);
-    this.text += given;
-    return given;
+  #emit(characters: number): string {
+    const emitted = this.#buffered.slice(0, characters);
+    this.#buffered = this.#buffered.slice(characters);
+    this.emittedText += emitted;
+    return emitted;
   }
 }

@@ -19,19 +19,19 @@ import { upstreamVideoEngine } from './engine.ts';
 
 const never = new AbortController().signal;
 const SHAPE = { scene: 'pan', videoCodec: 'avc', width: 320, height: 320, fps: 24 } as const;
-/** The clip, and what a model makes of it: two seconds with five frames of the clip before. */
+/** The clip, and the response of the model: two seconds, preceded by five frames of the clip. */
 const CLIP: ClipRecipe = { ...SHAPE, name: 'clip.mp4', audioCodec: 'aac', seconds: 3 };
-const MADE: ClipRecipe = { ...SHAPE, name: 'made.mp4', audioCodec: 'aac', seconds: 53 / 24 };
+const GENERATED: ClipRecipe = { ...SHAPE, name: 'made.mp4', audioCodec: 'aac', seconds: 53 / 24 };
 
 const tools = { clips: clipReader({ environment: {} }), cutter: clipCutter({ environment: {} }) };
 let folder: string;
 let facts: ClipFacts;
-let made: Uint8Array<ArrayBuffer>;
+let generated: Uint8Array<ArrayBuffer>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'voice-service-'));
-  const [clip = '', segment = ''] = await makeClips(folder, [CLIP, MADE]);
+  const [clip = '', segment = ''] = await makeClips(folder, [CLIP, GENERATED]);
   facts = await tools.clips.measure(clip, 'video', never);
-  made = new Uint8Array(await readFile(segment));
+  generated = new Uint8Array(await readFile(segment));
   return async () => {
     await Promise.all([tools.clips.close(), tools.cutter.close()]);
     await rm(folder, { recursive: true });
@@ -40,18 +40,18 @@ beforeAll(async () => {
 
 let upstream: FakeVideoUpstream;
 let log: RecordingLogger;
-/** Where the engine writes. */
-let place: string;
+/** Folder of the input and output files. */
+let dir: string;
 beforeEach(async () => {
   upstream = startFakeVideoUpstream();
-  upstream.content = made;
+  upstream.content = generated;
   log = new RecordingLogger();
-  place = await tempDir();
-  await copyFile(join(folder, CLIP.name), join(place, 'input'));
+  dir = await tempDir();
+  await copyFile(join(folder, CLIP.name), join(dir, 'input'));
   return () => upstream.close();
 });
 
-function open({
+function createEngine({
   timeLimitMs,
   cutter = tools.cutter,
   ...fields
@@ -83,24 +83,24 @@ function open({
   return engine;
 }
 
-/** Extends the clip by two seconds. `kept` gets what is to be remembered. */
+/** Extends the clip by two seconds. Saved states are appended to `savedStates`. */
 function extend(
   engine: VideoEngine,
   {
     savedState,
-    kept = [],
+    savedStates = [],
     signal = never,
-    remember = async (state) => void kept.push(state),
+    remember = async (state) => void savedStates.push(state),
   }: {
     savedState?: string;
-    kept?: string[];
+    savedStates?: string[];
     signal?: AbortSignal;
     remember?: (state: string) => Promise<void>;
   } = {},
 ) {
   const request: ExtensionRequest = {
     video: 'video_1' as ExtensionRequest['video'],
-    clip: join(place, 'input'),
+    clip: join(dir, 'input'),
     facts,
     prompt: 'on and on',
     seconds: 2,
@@ -109,131 +109,131 @@ function extend(
     audio: true,
     savedState,
   };
-  return engine.extend(request, { to: join(place, 'segment'), saveState: remember }, signal);
+  return engine.extend(request, { to: join(dir, 'segment'), saveState: remember }, signal);
 }
 
-const asked = (method: string) => upstream.seen.filter((seen) => seen.method === method);
+const requestsWith = (method: string) => upstream.seen.filter((seen) => seen.method === method);
 
 describe('a segment', () => {
-  it('is made of what the model made, without the frames of the clip', { timeout: 60_000 }, async () => {
-    const kept: string[] = [];
-    const segment = await extend(open({ apiKey: new Secret('key-of-upstream') }), { kept });
+  it('consists of the generated frames without those of the clip', { timeout: 60_000 }, async () => {
+    const savedStates: string[] = [];
+    const segment = await extend(createEngine({ apiKey: new Secret('key-of-upstream') }), { savedStates });
     expect(segment).toEqual({ width: 320, height: 320, seconds: 2, audio: true });
-    const measured = await tools.clips.measure(join(place, 'segment'), 'video', never);
+    const measured = await tools.clips.measure(join(dir, 'segment'), 'video', never);
     expect(measured).toMatchObject({ frames: 48, width: 320, height: 320, videoCodec: 'avc' });
-    expect(kept).toEqual(['video_gen_1']);
-    const [post] = asked('POST');
+    expect(savedStates).toEqual(['video_gen_1']);
+    const [post] = requestsWith('POST');
     expect(post?.headers.authorization).toBe('Bearer key-of-upstream');
     expect(post?.fields).toEqual({
       ...{ model: 'own', prompt: 'on and on', size: '320x320', fps: '24', num_frames: '53' },
       ...{ generate_sound: 'true', seed: '7' },
     });
     expect(upstream.jobs.get('video_gen_1')).toMatchObject({ looks: 3, deleted: false });
-    expect((await readdir(place)).toSorted()).toEqual(['input', 'segment']);
+    expect((await readdir(dir)).toSorted()).toEqual(['input', 'segment']);
   });
 
-  it('is shorter where the model made less', { timeout: 60_000 }, async () => {
-    const [short = ''] = await makeClips(place, [{ ...SHAPE, name: 'short.mp4', seconds: 40 / 24 }]);
+  it('is shorter if the model generated fewer frames', { timeout: 60_000 }, async () => {
+    const [short = ''] = await makeClips(dir, [{ ...SHAPE, name: 'short.mp4', seconds: 40 / 24 }]);
     upstream.content = new Uint8Array(await readFile(short));
-    const segment = await extend(open());
+    const segment = await extend(createEngine());
     expect(segment.seconds).toBeCloseTo(35 / 24, 9);
     expect(segment.audio).toBe(false);
   });
 
-  it('is asked for with the end of the clip', { timeout: 60_000 }, async () => {
-    await extend(open());
-    const [post] = asked('POST');
+  it('is requested with the end of the clip', { timeout: 60_000 }, async () => {
+    await extend(createEngine());
+    const [post] = requestsWith('POST');
     expect(post?.reference).toMatchObject({ name: 'clip.mp4', type: 'video/mp4' });
-    await writeFile(join(place, 'reference'), post?.reference?.bytes ?? '');
-    const sent = await tools.clips.measure(join(place, 'reference'), 'video', never);
+    await writeFile(join(dir, 'reference'), post?.reference?.bytes ?? '');
+    const sent = await tools.clips.measure(join(dir, 'reference'), 'video', never);
     expect(sent).toMatchObject({ frames: 24, width: 320, height: 320 });
   });
 
-  it('is asked for with the last frame where a model takes pictures', { timeout: 60_000 }, async () => {
-    await extend(open({ tailSeconds: 0 }));
-    const [post] = asked('POST');
+  it('is requested with the last frame if the model expects an image', { timeout: 60_000 }, async () => {
+    await extend(createEngine({ tailSeconds: 0 }));
+    const [post] = requestsWith('POST');
     expect(post?.reference).toMatchObject({ name: 'frame.webp', type: 'image/webp' });
     expect(post?.reference?.bytes.subarray(0, 4).toString()).toBe('RIFF');
-    expect((await readdir(place)).toSorted()).toEqual(['input', 'segment']);
+    expect((await readdir(dir)).toSorted()).toEqual(['input', 'segment']);
   });
 });
 
-describe('a job that was remembered', () => {
-  it('goes on, and nothing is asked for again', { timeout: 60_000 }, async () => {
+describe('a saved job', () => {
+  it('is resumed without a new request', { timeout: 60_000 }, async () => {
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
-    const kept: string[] = [];
-    await extend(open(), { savedState: 'video_gen_9', kept });
-    expect(asked('POST')).toEqual([]);
-    expect(kept).toEqual([]);
+    const savedStates: string[] = [];
+    await extend(createEngine(), { savedState: 'video_gen_9', savedStates });
+    expect(requestsWith('POST')).toEqual([]);
+    expect(savedStates).toEqual([]);
   });
 
-  it('is asked for again by a server that has lost it', { timeout: 60_000 }, async () => {
-    const kept: string[] = [];
-    await extend(open(), { savedState: 'video_gen_9', kept });
-    expect(kept).toEqual(['video_gen_1']);
+  it('is submitted again if the server has lost it', { timeout: 60_000 }, async () => {
+    const savedStates: string[] = [];
+    await extend(createEngine(), { savedState: 'video_gen_9', savedStates });
+    expect(savedStates).toEqual(['video_gen_1']);
   });
 
-  it('goes on at the server when its caller leaves', { timeout: 60_000 }, async () => {
+  it('continues on the server when the caller aborts', { timeout: 60_000 }, async () => {
     const leave = new AbortController();
     upstream.look(({ id }) => {
       leave.abort(new Error('left'));
       return Response.json(videoRecord(id, 'in_progress'));
     });
-    await expect(extend(open(), { signal: leave.signal })).rejects.toThrow('left');
-    expect(asked('DELETE')).toEqual([]);
+    await expect(extend(createEngine(), { signal: leave.signal })).rejects.toThrow('left');
+    expect(requestsWith('DELETE')).toEqual([]);
   });
 
-  it('is ended when it is forgotten, by a cancel where it cannot be deleted', async () => {
+  it('is deleted on the server, or cancelled if it cannot be deleted', async () => {
     for (const id of ['video_gen_1', 'video_gen_2']) upstream.jobs.set(id, { id, looks: 0, deleted: false });
-    const engine = open();
+    const engine = createEngine();
     await engine.deleteRemoteJob('video_gen_1');
     expect(upstream.jobs.get('video_gen_1')?.deleted).toBe(true);
     upstream.deleteStatus = 409;
     await engine.deleteRemoteJob('video_gen_2');
     expect(upstream.jobs.get('video_gen_2')?.deleted).toBe(true);
-    expect(asked('POST').map(({ path }) => path)).toEqual(['/v1/videos/video_gen_2/cancel']);
+    expect(requestsWith('POST').map(({ path }) => path)).toEqual(['/v1/videos/video_gen_2/cancel']);
   });
 
   it.each(['overloaded', 'rate_limited'] as const)(
-    'stays at the server when this one has no room to go on: %s',
+    'continues on the server when this process has no capacity: %s',
     { timeout: 60_000 },
     async (kind) => {
       const busy = { ...tools.cutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
       upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
       const remembered = { savedState: 'video_gen_9' };
-      await expect(extend(open({ cutter: busy }), remembered)).rejects.toMatchObject({ kind });
-      expect(asked('DELETE')).toEqual([]);
-      expect(await extend(open(), remembered)).toMatchObject({ seconds: 2 });
-      expect(asked('POST')).toEqual([]);
+      await expect(extend(createEngine({ cutter: busy }), remembered)).rejects.toMatchObject({ kind });
+      expect(requestsWith('DELETE')).toEqual([]);
+      expect(await extend(createEngine(), remembered)).toMatchObject({ seconds: 2 });
+      expect(requestsWith('POST')).toEqual([]);
     },
   );
 
-  it('stays at a server that is away', { timeout: 60_000 }, async () => {
+  it('is not deleted when the server is unavailable', { timeout: 60_000 }, async () => {
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
     upstream.content = () => new Response(null, { status: 502 });
-    const gone = extend(open(), { savedState: 'video_gen_9' });
+    const gone = extend(createEngine(), { savedState: 'video_gen_9' });
     await expect(gone).rejects.toMatchObject({ kind: 'overloaded' });
     expect(upstream.jobs.get('video_gen_9')?.deleted).toBe(false);
   });
 
-  it('stays at the server when the disk is full', { timeout: 60_000 }, async () => {
-    // A device that has room for nothing.
-    await symlink('/dev/full', join(place, 'segment.made'));
+  it('is not deleted when the local disk is full', { timeout: 60_000 }, async () => {
+    // A device without space.
+    await symlink('/dev/full', join(dir, 'segment.generated'));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
-    const full = extend(open(), { savedState: 'video_gen_9' });
+    const full = extend(createEngine(), { savedState: 'video_gen_9' });
     await expect(full).rejects.toMatchObject({
       kind: 'overloaded',
       message: expect.stringContaining('no room'),
     });
-    expect(asked('DELETE')).toEqual([]);
-    expect(await extend(open(), { savedState: 'video_gen_9' })).toMatchObject({ seconds: 2 });
+    expect(requestsWith('DELETE')).toEqual([]);
+    expect(await extend(createEngine(), { savedState: 'video_gen_9' })).toMatchObject({ seconds: 2 });
   });
 
-  it('that nobody knows is forgotten without a word', async () => {
-    await open().deleteRemoteJob('../models');
+  it('that the server does not know is deleted without an error', async () => {
+    await createEngine().deleteRemoteJob('../models');
     expect(upstream.seen[0]?.path).toBe('/v1/videos/..%2Fmodels');
     await upstream.close();
-    await open().deleteRemoteJob('video_gen_1');
+    await createEngine().deleteRemoteJob('video_gen_1');
   });
 });
 
@@ -242,92 +242,92 @@ describe('a failure', () => {
     upstream.look(({ id }) => Response.json(videoRecord(id, 'failed', error), { status }));
 
   it.each([200, 422, 500])(
-    'of a job is told, whatever status it has: %i',
+    'of a job is reported with any HTTP status: %i',
     { timeout: 60_000 },
     async (status) => {
       failed(status, { code: 'oom', message: 'CUDA out of memory at secret-host' });
-      const error = await extend(open()).catch((it) => it);
+      const error = await extend(createEngine()).catch((it) => it);
       expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
       expect(error.message).not.toContain('secret-host');
-      expect(await readdir(place)).toEqual(['input']);
+      expect(await readdir(dir)).toEqual(['input']);
     },
   );
 
-  it('by the policy of the server is the prompt’s', { timeout: 60_000 }, async () => {
+  it('by the content policy of the server is an error of the prompt', { timeout: 60_000 }, async () => {
     failed(400, { code: 'guardrail_blocked', message: 'no' });
     const policy = { kind: 'invalid_request', code: 'content_policy_violation', param: 'prompt' };
-    await expect(extend(open())).rejects.toMatchObject(policy);
+    await expect(extend(createEngine())).rejects.toMatchObject(policy);
     upstream.take(() => Response.json({ error: { code: 'content_policy_violation' } }, { status: 400 }));
-    await expect(extend(open())).rejects.toMatchObject(policy);
+    await expect(extend(createEngine())).rejects.toMatchObject(policy);
     const echo = { error: { code: 'bad_size', message: 'no' }, input: { prompt: 'a safety briefing' } };
     upstream.take(() => Response.json(echo, { status: 422 }));
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
   });
 
-  it('of the request is what its status says', { timeout: 60_000 }, async () => {
+  it('of the submission is mapped by its status', { timeout: 60_000 }, async () => {
     upstream.take(() => Response.json({ detail: 'queue full' }, { status: 503 }));
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'overloaded' });
     upstream.take(() => Response.json({ detail: 'no' }, { status: 400 }));
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     upstream.take(() => Response.json({ id: '../x' }));
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
   });
 
-  it('of a look is waited out, as the server works on', { timeout: 60_000 }, async () => {
+  it('of a status request is retried', { timeout: 60_000 }, async () => {
     upstream.look(({ looks, id }) => {
       if (looks < 3) return new Response('Bad gateway', { status: 500 });
       return looks < 5 ? Response.json(videoRecord(id, 'in_progress')) : undefined;
     });
-    expect(await extend(open())).toMatchObject({ seconds: 2 });
+    expect(await extend(createEngine())).toMatchObject({ seconds: 2 });
   });
 
-  it('of a download is waited out', { timeout: 60_000 }, async () => {
+  it('of a download is retried', { timeout: 60_000 }, async () => {
     let answers = 0;
     upstream.content = () => {
       answers += 1;
-      return answers < 3 ? new Response(null, { status: 502 }) : new Response(made);
+      return answers < 3 ? new Response(null, { status: 502 }) : new Response(generated);
     };
-    expect(await extend(open())).toMatchObject({ seconds: 2 });
-    expect(asked('POST')).toHaveLength(1);
+    expect(await extend(createEngine())).toMatchObject({ seconds: 2 });
+    expect(requestsWith('POST')).toHaveLength(1);
   });
 
-  it('of every look ends it', { timeout: 60_000 }, async () => {
+  it('of every status request fails the job', { timeout: 60_000 }, async () => {
     upstream.look(() => new Response('{}', { status: 500 }));
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     expect(upstream.jobs.get('video_gen_1')).toMatchObject({ looks: 9 });
   });
 
-  it('of a server that forgets what it has just taken ends it', { timeout: 60_000 }, async () => {
+  it('occurs if the server loses a job that it has just accepted', { timeout: 60_000 }, async () => {
     upstream.look(() => Response.json({ detail: 'Video not found' }, { status: 404 }));
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
-    expect(asked('POST')).toHaveLength(1);
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
+    expect(requestsWith('POST')).toHaveLength(1);
   });
 
-  it('is what is no video', { timeout: 60_000 }, async () => {
+  it('occurs if the response is not a video', { timeout: 60_000 }, async () => {
     upstream.content = new TextEncoder().encode('<html>');
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     upstream.content = () => new Response('{}', { status: 422 });
-    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
-    expect(await readdir(place)).toEqual(['input']);
+    await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
+    expect(await readdir(dir)).toEqual(['input']);
   });
 
-  it('is a job that takes too long', { timeout: 60_000 }, async () => {
+  it('occurs if the job exceeds the time limit', { timeout: 60_000 }, async () => {
     upstream.look(({ id }) => Response.json(videoRecord(id, 'in_progress')));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
-    const slow = extend(open({ timeLimitMs: 100 }), { savedState: 'video_gen_9' });
+    const slow = extend(createEngine({ timeLimitMs: 100 }), { savedState: 'video_gen_9' });
     await expect(slow).rejects.toMatchObject({ kind: 'timeout' });
   });
 
-  it('to be remembered ends the job at the server', { timeout: 60_000 }, async () => {
+  it('to save the state deletes the job on the server', { timeout: 60_000 }, async () => {
     const remember = () => Promise.reject(new Error('another runner has it'));
-    await expect(extend(open(), { remember })).rejects.toThrow('another runner has it');
+    await expect(extend(createEngine(), { remember })).rejects.toThrow('another runner has it');
     expect(upstream.jobs.get('video_gen_1')?.deleted).toBe(true);
   });
 });
 
-it('tells nobody what it was asked, and logs no prompt', { timeout: 60_000 }, async () => {
+it('neither errors nor logs contain the prompt', { timeout: 60_000 }, async () => {
   upstream.take(() => Response.json({ error: { message: 'on and on is refused' } }, { status: 500 }));
-  const error = await extend(open()).catch((it) => it);
+  const error = await extend(createEngine()).catch((it) => it);
   expect(error.message).not.toContain('on and on');
   expect(JSON.stringify(log.lines)).not.toContain('on and on');
 });

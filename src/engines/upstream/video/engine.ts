@@ -1,6 +1,6 @@
 /**
- * Segments from another server that has `/v1/videos`: vLLM-Omni, SGLang (partner-and-upstreams B.2, B.8). It is sent
- * the clip's end, and of its answer what repeats the clip is cut off.
+ * Video generation by an upstream server with `/v1/videos`: vLLM-Omni, SGLang (partner-and-upstreams B.2, B.8). The
+ * engine sends the end of the clip and removes the frames of the response that repeat the clip.
  */
 
 import { open, rm } from 'node:fs/promises';
@@ -18,55 +18,55 @@ import type {
 } from '../../../contract/engines/video.ts';
 import { toDiskError } from '../../../kit/storage/disk-errors.ts';
 import type { ClipCutter } from '../../../media/clips/clip-cutter.ts';
-import { readBodyText } from '../client/response-body.ts';
-import { upstreamError } from '../client/upstream-error.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
+import { readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import { upstreamError } from '../client/upstream-error.ts';
 import { explainVideoRejection, jobIdOf, readVideoJob } from './job-status.ts';
 
-/** Longest segment that is fetched: 30 s at 130 Mbit/s. */
-const SEGMENT_BYTES = 512 * 1024 * 1024;
+/** Maximum size of a generated segment: 30 s at 130 Mbit/s. */
+const MAX_SEGMENT_BYTES = 512 * 1024 * 1024;
 const FIRST_POLL_MS = 1000;
 const MAX_POLL_MS = 15_000;
 const POLL_GROWTH = 1.5;
-/** Answers in a row that may fail. */
+/** Consecutive requests for a job that may fail. */
 const MAX_FAILED_REQUESTS = 8;
 const TIME_LIMIT_MS = 3_600_000;
-/** Whoever ends a job on the server does not wait longer for it. */
-const FORGET_MS = 10_000;
-/** Cuts are made within a frame that is meant to be the first, so that no rounding takes the one before it. */
-const WITHIN_FRAME = 0.25;
-/** The frames of models of this kind are a multiple of it, and one more. */
-const FRAMES_STEP = 4;
+/** Maximum wait for the deletion of a job on the server. */
+const DELETION_TIMEOUT_MS = 10_000;
+/** Offset of a cut into its first frame, as a fraction of a frame, so that rounding does not include the previous frame. */
+const CUT_OFFSET_FRAMES = 0.25;
+/** Video models generate `n * FRAME_COUNT_STEP + 1` frames. */
+const FRAME_COUNT_STEP = 4;
 
 export interface UpstreamVideoOptions {
   readonly settings: UpstreamVideoSettings;
   readonly log: Logger;
-  /** Cuts the clip's end, and what comes back. */
+  /** Cuts the end of the clip and the generated segment. */
   readonly cutter: ClipCutter;
-  /** Measures what comes back. */
+  /** Measures the generated segment. */
   readonly clips: ClipReader;
   readonly meter?: UpstreamMeter;
-  /** Wait before the first look at a job; later ones are longer. */
+  /** Delay before the first status request of a job, default 1000 ms; later delays are longer. */
   readonly pollMs?: number;
-  /** How long a job may take, from the request on. */
+  /** Maximum duration of a job, default one hour. */
   readonly timeLimitMs?: number;
-  /** How long the server may take until the first byte of an answer, and between two chunks. */
+  /** Maximum time until the first byte of a response, and between two chunks. Default 60,000 ms. */
   readonly responseTimeoutMs?: number;
-  /** Pause between two looks at a server that failed. */
+  /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
 }
 
-/** Makes the engine; nothing is sent before the first request. */
+/** Creates the engine. Nothing is sent before the first request. */
 export function upstreamVideoEngine(options: UpstreamVideoOptions): VideoEngine {
   return new UpstreamVideoEngine(options);
 }
 
-/** Beside the segment while it is made: what is sent, and what comes back. */
+/** Temporary files next to the segment: the end of the clip, its last frame, and the generated video. */
 interface WorkFiles {
   readonly tail: string;
-  readonly picture: string;
-  readonly made: string;
+  readonly frame: string;
+  readonly generated: string;
 }
 
 class UpstreamVideoEngine implements VideoEngine {
@@ -86,27 +86,30 @@ class UpstreamVideoEngine implements VideoEngine {
   }
 
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(tookTooLong()), this.#options.timeLimitMs ?? TIME_LIMIT_MS);
-    const ended = AbortSignal.any([signal, this.#closed.signal, late.signal]);
-    const job = { id: request.savedState, remembered: request.savedState !== undefined };
-    const files = { tail: `${work.to}.tail`, picture: `${work.to}.picture`, made: `${work.to}.made` };
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(timeoutError()), this.#options.timeLimitMs ?? TIME_LIMIT_MS);
+    const cancelled = AbortSignal.any([signal, this.#closed.signal, timeout.signal]);
+    const job = { id: request.savedState, isSaved: request.savedState !== undefined };
+    const files = { tail: `${work.to}.tail`, frame: `${work.to}.frame`, generated: `${work.to}.generated` };
     try {
-      ended.throwIfAborted();
-      if (job.id === undefined || !(await this.#finished(job.id, ended))) {
-        job.remembered = false;
-        job.id = await this.#submit(request, files, ended);
+      cancelled.throwIfAborted();
+      if (job.id === undefined || !(await this.#waitForJob(job.id, cancelled))) {
+        job.isSaved = false;
+        job.id = await this.#submit(request, files, cancelled);
         await work.saveState(job.id);
-        job.remembered = true;
-        if (!(await this.#finished(job.id, ended))) throw upstreamError('it has lost the job');
+        job.isSaved = true;
+        if (!(await this.#waitForJob(job.id, cancelled))) throw upstreamError('it lost the job');
       }
       const { id } = job;
-      const isWhole = await this.#patiently(() => this.#fetch(id, files.made, ended), ended);
-      if (!isWhole) throw upstreamError('its answer is too long');
-      return await this.#trim(files.made, request, work.to, ended);
+      const isComplete = await this.#withRetry(
+        () => this.#downloadSegment(id, files.generated, cancelled),
+        cancelled,
+      );
+      if (!isComplete) throw upstreamError('the generated video is too large');
+      return await this.#trim(files.generated, request, work.to, cancelled);
     } catch (error) {
-      if (job.id !== undefined && !job.remembered) await this.deleteRemoteJob(job.id);
-      ended.throwIfAborted();
+      if (job.id !== undefined && !job.isSaved) await this.deleteRemoteJob(job.id);
+      cancelled.throwIfAborted();
       throw toDiskError(error);
     } finally {
       clearTimeout(timer);
@@ -118,15 +121,15 @@ class UpstreamVideoEngine implements VideoEngine {
     return this.#server.ready();
   }
 
-  async deleteRemoteJob(remembered: string): Promise<void> {
-    const signal = AbortSignal.timeout(FORGET_MS);
-    const path = `/videos/${encodeURIComponent(remembered)}`;
+  async deleteRemoteJob(id: string): Promise<void> {
+    const signal = AbortSignal.timeout(DELETION_TIMEOUT_MS);
+    const path = `/videos/${encodeURIComponent(id)}`;
     try {
-      const deleted = await this.#answer(({ ask }) => ask('DELETE', path), signal);
-      // What has no output yet cannot be deleted everywhere, but cancelled.
-      if (deleted.status === 409) await this.#answer(({ post }) => post(`${path}/cancel`, '{}'), signal);
+      const deleted = await this.#send(({ request }) => request('DELETE', path), signal);
+      // Some servers do not delete a running job, but they can cancel it.
+      if (deleted.status === 409) await this.#send(({ post }) => post(`${path}/cancel`, '{}'), signal);
     } catch {
-      this.#options.log.warn('a job of an upstream may go on');
+      this.#options.log.warn('upstream job may still be running');
     }
   }
 
@@ -135,27 +138,27 @@ class UpstreamVideoEngine implements VideoEngine {
     await this.#server.close();
   }
 
-  /** Sends the clip's end. @returns the server's id of the job. */
+  /** Sends the end of the clip. @returns the id of the job on the server. */
   async #submit(request: ExtensionRequest, files: WorkFiles, signal: AbortSignal): Promise<string> {
     const { settings, cutter, clips } = this.#options;
     const { clip, facts, width, height } = request;
     const form = this.#form(request);
-    const fromS = WITHIN_FRAME / facts.fps - Math.max(settings.tailSeconds, 1 / facts.fps);
+    const fromS = CUT_OFFSET_FRAMES / facts.fps - Math.max(settings.tailSeconds, 1 / facts.fps);
     await cutter.cut(clip, files.tail, { fromS, width, height }, signal);
     if (settings.tailSeconds > 0) {
       form.append('input_reference', Bun.file(files.tail, { type: 'video/mp4' }), 'clip.mp4');
     } else {
-      await clips.thumbnail(files.tail, files.picture, signal);
-      form.append('input_reference', Bun.file(files.picture, { type: 'image/webp' }), 'frame.webp');
+      await clips.thumbnail(files.tail, files.frame, signal);
+      form.append('input_reference', Bun.file(files.frame, { type: 'image/webp' }), 'frame.webp');
     }
-    const { body } = await this.#answer(({ post }) => post('/videos', form), signal);
+    const { body } = await this.#send(({ post }) => post('/videos', form), signal);
     return jobIdOf(body);
   }
 
   #form({ prompt, facts, seconds, width, height }: ExtensionRequest): FormData {
     const { model, contextFrames, audio, fields } = this.#options.settings;
     const fps = Math.round(facts.fps);
-    const frames = Math.ceil((seconds * fps + contextFrames - 1) / FRAMES_STEP) * FRAMES_STEP + 1;
+    const frames = Math.ceil((seconds * fps + contextFrames - 1) / FRAME_COUNT_STEP) * FRAME_COUNT_STEP + 1;
     const form = new FormData();
     form.append('model', model);
     form.append('prompt', prompt);
@@ -168,62 +171,66 @@ class UpstreamVideoEngine implements VideoEngine {
   }
 
   /**
-   * Waits until a job has ended well.
-   * @returns false when the server does not know it.
-   * @throws ServiceError why it failed.
+   * Waits until a job is completed.
+   * @returns false when the server does not know the job.
+   * @throws ServiceError when the job failed.
    */
-  async #finished(id: string, signal: AbortSignal): Promise<boolean> {
-    for (let look = 0; ; look += 1) {
-      const job = await this.#patiently(() => this.#look(id, signal), signal);
+  async #waitForJob(id: string, signal: AbortSignal): Promise<boolean> {
+    for (let attempt = 0; ; attempt += 1) {
+      const job = await this.#withRetry(() => this.#readJob(id, signal), signal);
       if (job.kind === 'completed') return true;
       if (job.kind === 'lost') return false;
       if (job.kind === 'failed') throw job.error;
-      await this.#pause(look, signal);
+      await this.#backOff(attempt, signal);
     }
   }
 
-  /** Asks again where the server failed to answer: it works on meanwhile. */
-  async #patiently<Answer>(ask: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  /** Repeats a failed request, because the job continues on the server. */
+  async #withRetry<Result>(send: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await ask();
+        return await send();
       } catch (error) {
         signal.throwIfAborted();
-        const mayPass = error instanceof ServiceError && !isHindrance(error);
-        if (!mayPass || failures >= MAX_FAILED_REQUESTS) throw error;
+        const isRetryable = error instanceof ServiceError && !isTransientLimit(error);
+        if (!isRetryable || failures >= MAX_FAILED_REQUESTS) throw error;
       }
-      await this.#pause(failures, signal);
+      await this.#backOff(failures, signal);
     }
   }
 
-  /** Longer after each turn. @throws the signal's reason. */
-  async #pause(turn: number, signal: AbortSignal): Promise<void> {
-    const waitMs = Math.min(MAX_POLL_MS, (this.#options.pollMs ?? FIRST_POLL_MS) * POLL_GROWTH ** turn);
-    await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  /** Waits with exponential backoff. @throws the reason of the signal. */
+  async #backOff(attempt: number, signal: AbortSignal): Promise<void> {
+    const delayMs = Math.min(MAX_POLL_MS, (this.#options.pollMs ?? FIRST_POLL_MS) * POLL_GROWTH ** attempt);
+    await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
-  async #look(id: string, signal: AbortSignal) {
-    const { status, body } = await this.#answer(
-      ({ ask }) => ask('GET', `/videos/${encodeURIComponent(id)}`),
+  async #readJob(id: string, signal: AbortSignal) {
+    const { status, body } = await this.#send(
+      ({ request }) => request('GET', `/videos/${encodeURIComponent(id)}`),
       signal,
     );
     return readVideoJob(status, body);
   }
 
-  /** Writes what was made into a file. @returns false when it is too long, which no other try would change. */
-  async #fetch(id: string, path: string, signal: AbortSignal): Promise<boolean> {
+  /** Downloads the generated video to a file. @returns false when it exceeds {@link MAX_SEGMENT_BYTES}; a retry is useless. */
+  async #downloadSegment(id: string, path: string, signal: AbortSignal): Promise<boolean> {
     const file = await open(path, 'w');
     try {
-      const chunks = this.#server.call(this.#timeouts, signal, async function* ({ ask, readChunks }) {
-        const response = await ask('GET', `/videos/${encodeURIComponent(id)}/content`);
-        if (!response.ok) throw upstreamError(`it answered with HTTP status ${response.status}`);
-        yield* readChunks(response);
-      });
+      const chunks = this.#server.call(
+        this.#timeouts,
+        signal,
+        async function* ({ request: send, readChunks }) {
+          const response = await send('GET', `/videos/${encodeURIComponent(id)}/content`);
+          if (!response.ok) throw upstreamError(`it returned HTTP status ${response.status}`);
+          yield* readChunks(response);
+        },
+      );
       let lengthBytes = 0;
       for await (const chunk of chunks) {
         lengthBytes += chunk.length;
-        if (lengthBytes > SEGMENT_BYTES) return false;
-        // All of it, which one `write` need not be.
+        if (lengthBytes > MAX_SEGMENT_BYTES) return false;
+        // `write` may write only a part of the chunk.
         await file.writeFile(chunk);
       }
       return true;
@@ -232,48 +239,52 @@ class UpstreamVideoEngine implements VideoEngine {
     }
   }
 
-  /** Cuts off what repeats the clip, and what is more than was asked for. */
+  /** Removes the frames that repeat the clip, and those beyond the requested duration. */
   async #trim(
-    made: string,
+    generated: string,
     { seconds, width, height }: ExtensionRequest,
     to: string,
     signal: AbortSignal,
   ): Promise<VideoSegment> {
     const { cutter, clips, settings } = this.#options;
     try {
-      const { fps } = await clips.measure(made, 'video', signal);
-      const fromS = (settings.contextFrames + WITHIN_FRAME) / fps;
-      const cut = await cutter.cut(made, to, { fromS, toS: fromS + seconds, width, height }, signal);
+      const { fps } = await clips.measure(generated, 'video', signal);
+      const fromS = (settings.contextFrames + CUT_OFFSET_FRAMES) / fps;
+      const cut = await cutter.cut(generated, to, { fromS, toS: fromS + seconds, width, height }, signal);
       return { width: cut.width, height: cut.height, seconds: cut.seconds, audio: cut.audio };
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ServiceError && error.kind !== 'invalid_request') throw error;
-      throw upstreamError('what it made is no video that can be used', error);
+      throw upstreamError('the generated video is not usable', error);
     }
   }
 
-  /** One call and its whole answer. */
-  async #answer(
-    asked: (call: UpstreamCall) => Promise<Response>,
+  /** Sends one request and reads the complete response. */
+  async #send(
+    send: (call: UpstreamCall) => Promise<Response>,
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly body: string }> {
-    const answers = this.#server.call(this.#timeouts, signal, async function* (call) {
-      const response = await asked(call);
+    const responses = this.#server.call(this.#timeouts, signal, async function* (call) {
+      const response = await send(call);
       yield { status: response.status, body: await readBodyText(call.readChunks(response)) };
     });
-    const [answer] = await Array.fromAsync(answers);
-    if (answer === undefined) throw upstreamError('its answer broke off');
-    return answer;
+    const [response] = await Array.fromAsync(responses);
+    if (response === undefined) throw upstreamError('the response ended prematurely');
+    return response;
   }
 }
 
-/** It may go well later, and says nothing of the job. */
-function isHindrance(error: unknown): boolean {
+/** Errors that do not concern the job. The caller repeats the whole request later. */
+function isTransientLimit(error: unknown): boolean {
   return error instanceof ServiceError && (error.kind === 'overloaded' || error.kind === 'rate_limited');
 }
 
-function tookTooLong(): ServiceError {
-  return new ServiceError('timeout', 'The server behind this model took too long to make the segment.', {
-    code: 'upstream_error',
-  });
+function timeoutError(): ServiceError {
+  return new ServiceError(
+    'timeout',
+    'The upstream server of this model exceeded the time limit for the segment.',
+    {
+      code: 'upstream_error',
+    },
+  );
 }
