@@ -1,4 +1,4 @@
-/** What the build makes of imports that are no TypeScript (scripts/build-console.ts). */
+/** Types of imports that the bundler handles and TypeScript does not (scripts/build-console.ts). */
 
 declare module '*.module.css' {
   const classes: Readonly<Record<string, string>>;
@@ -7,7 +7,7 @@ declare module '*.module.css' {
 
 declare module '*.css';
 
-/** A script of its own, for worklets and workers: the absolute address of the built file. */
+/** A separate script for a worklet or worker; the import is the absolute URL of the built file. */
 declare module '*?url' {
   const address: string;
   export default address;

@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { styleNonce } from './client/style-nonce.ts';
 import { ConsoleApp } from './shell/console-app.tsx';
 
-// Dialogs add a style element while they keep the page from scrolling (react-remove-scroll); it asks here for the nonce.
+// react-remove-scroll, used by dialogs, adds a style element and reads its nonce from this variable.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 
 const root = document.getElementById('root');

@@ -65,7 +65,7 @@ const results = (text: string) =>
 describe('a batch from a file', () => {
   test('is uploaded, run, and its results are downloaded', async () => {
     const { page, faults } = await opened();
-    await expect.poll(() => page.getByText('There is no batch yet').isVisible(), PATIENCE).toBe(true);
+    await expect.poll(() => page.getByText('No batches yet').isVisible(), PATIENCE).toBe(true);
     await expectAccessible(page);
     await page.getByRole('button', { name: 'New batch' }).click();
     const lines = ['a', 'b', 'c'].map((id) => line(id));
@@ -73,13 +73,13 @@ describe('a batch from a file', () => {
     await page.getByLabel('Input file').setInputFiles(jsonl(...lines, unknown));
     await page.getByText('"custom_id":"a"').waitFor();
     await page.getByRole('button', { name: 'Add metadata' }).click();
-    await page.getByLabel('Name 1', { exact: true }).fill('set');
+    await page.getByLabel('Key 1', { exact: true }).fill('set');
     await page.getByLabel('Value 1').fill('first');
     await expectAccessible(page);
     await screenshot(page, 'batches-new');
-    await page.getByRole('button', { name: 'Start the batch' }).click();
+    await page.getByRole('button', { name: 'Start batch' }).click();
 
-    await page.getByText('The result files are there.').waitFor(PATIENCE);
+    await page.getByText('The result files are available.').waitFor(PATIENCE);
     await page.getByRole('progressbar', { name: '3 of 4 lines completed' }).waitFor();
     await page.getByText('model_not_found').waitFor();
     await expectAccessible(page);
@@ -97,9 +97,9 @@ describe('a batch from a file', () => {
 
     // Its address leads to it, and back.
     await page.reload();
-    await page.getByText('The result files are there.').waitFor(PATIENCE);
+    await page.getByText('The result files are available.').waitFor(PATIENCE);
     await page.goBack();
-    await page.getByRole('button', { name: 'Start the batch' }).waitFor();
+    await page.getByRole('button', { name: 'Start batch' }).waitFor();
     await page.getByRole('button', { name: 'All batches' }).click();
     const row = page.getByRole('row').filter({ hasText: 'set: first' });
     await row.waitFor();
@@ -118,11 +118,11 @@ describe('a batch from a file', () => {
     await page.getByRole('button', { name: 'New batch' }).click();
     const other = line('b', { url: '/v1/responses' });
     await page.getByLabel('Input file').setInputFiles(jsonl(line('a'), line('a'), '{"custom_id":', other));
-    await page.getByText('Line 2: A line above has the same "custom_id".').waitFor();
-    await page.getByText('Line 3: This is no JSON object.').waitFor();
-    await page.getByRole('button', { name: 'Start the batch' }).click();
+    await page.getByText('Line 2: "custom_id" is not unique').waitFor();
+    await page.getByText('Line 3: Not a JSON object.').waitFor();
+    await page.getByRole('button', { name: 'Start batch' }).click();
 
-    await page.getByText('The input has faults, so nothing was run.').waitFor(PATIENCE);
+    await page.getByText('The input is invalid; no line was run.').waitFor(PATIENCE);
     const cells = await page.getByRole('cell').allTextContents();
     expect([0, 4, 8].map((row) => cells.slice(row, row + 3))).toEqual([
       ['2', 'duplicate_custom_id', 'custom_id'],
@@ -143,7 +143,7 @@ test('a result that is too long to be shown is there to be downloaded', async ()
   );
   const { id } = await createBatch(service, input, '/v1/embeddings');
   const { page } = await opened({ path: `/batches/${id}` });
-  await page.getByText('Its first line is too long to be shown here').waitFor(PATIENCE);
+  await page.getByText('The first line is too long for the preview').waitFor(PATIENCE);
   const [result] = results(await downloaded(page, 'Download results'));
   expect(result?.response?.body).toMatchObject({ data: expect.objectContaining({ length: 20 }) });
 });
@@ -151,21 +151,21 @@ test('a result that is too long to be shown is there to be downloaded', async ()
 test('a batch from texts that are typed runs until it is cancelled', async () => {
   const { page, faults } = await opened();
   await page.getByRole('button', { name: 'New batch' }).click();
-  await page.getByRole('tab', { name: 'Write lines here' }).click();
+  await page.getByRole('tab', { name: 'Enter texts' }).click();
   await page.getByLabel('Texts').fill('One.\nTwo.');
   await page.getByRole('combobox', { name: 'Endpoint' }).click();
   await page.getByRole('option', { name: '/v1/chat/completions' }).click();
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'smollm2-135m-instruct' }).click();
   await page.getByText('"content":"Two."').waitFor();
-  await page.getByRole('button', { name: 'Start the batch' }).click();
+  await page.getByRole('button', { name: 'Start batch' }).click();
 
   // Its model is away, so its lines wait.
-  await page.getByText('Lines run, beside everything that is live.').waitFor(PATIENCE);
+  await page.getByText('Lines are processed at lower priority than live requests.').waitFor(PATIENCE);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Cancel the batch' }).click();
-  await page.getByText('What had ended is in the results').waitFor(PATIENCE);
+  await page.getByRole('button', { name: 'Cancel batch' }).click();
+  await page.getByText('Completed lines are in the results').waitFor(PATIENCE);
   await page.getByText('batch_cancelled').first().waitFor();
   expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
   expect(faults).toEqual([]);

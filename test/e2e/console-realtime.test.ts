@@ -124,7 +124,7 @@ function colorsOf(sound: Locator): Promise<number> {
 
 /** The trace that can be downloaded, which the command for that finds to be right. */
 async function trace(): Promise<readonly Entry[]> {
-  const [download] = await Promise.all([page.waitForEvent('download'), button('Download the trace').click()]);
+  const [download] = await Promise.all([page.waitForEvent('download'), button('Download trace').click()]);
   expect(download.suggestedFilename()).toBe('realtime-trace.jsonl');
   const file = await download.path();
   const script = resolve(import.meta.dirname, '../../scripts/trace-check.ts');
@@ -171,7 +171,7 @@ describe('what is said', () => {
     const partial = await page.evaluate<string[]>('[...partial]');
     const whole = await wordsOf(turn);
     expect(partial.some((text) => text !== '' && whole.startsWith(text) && text !== whole)).toBe(true);
-    const level = page.getByRole('img', { name: /Loudness of what was sent/ });
+    const level = page.getByRole('img', { name: /Loudness of the audio sent/ });
     await expect.poll(() => colorsOf(level), PATIENCE).toBeGreaterThanOrEqual(2);
     await screenshot(page, 'realtime');
     await expectAccessible(page);
@@ -193,13 +193,13 @@ describe('what is said', () => {
   });
 
   test('lasts as long as the space bar is held, for who ends turns by hand', async () => {
-    await choose('A turn ends', 'When I let go');
+    await choose('Turn detection', 'Push to talk');
     await connect();
     const hold = button('Hold to talk');
     await expect.poll(() => hold.isEnabled(), PATIENCE).toBe(true);
     await page.getByRole('heading', { name: 'Realtime' }).click();
     await page.keyboard.down('Space');
-    await page.getByRole('status').getByText('hearing you').waitFor();
+    await page.getByRole('status').getByText('receiving speech').waitFor();
     expect(await hold.getAttribute('aria-pressed')).toBe('true');
     // Longer than the file once around, so that everything is in it.
     await page.getByText(/× ([6-9]\d|1\d\d)$/).waitFor(PATIENCE);
@@ -216,7 +216,7 @@ describe('what is said', () => {
   });
 
   test('is said back, for who wants that', async () => {
-    await choose('Spoken after each turn', 'The same words');
+    await choose('Response mode', 'Repeat transcript');
     await connect();
     await turns('spoken', 'done').first().waitFor(PATIENCE);
     const heard = await wordsOf(turns('heard', 'done').first());
@@ -228,7 +228,7 @@ describe('what is said', () => {
 
 test('is answered by a language model, for who wants that', async () => {
   await open();
-  await choose('Spoken after each turn', 'What a language model answers');
+  await choose('Response mode', 'Language model reply');
   await page.getByRole('combobox', { name: 'Language model' }).waitFor();
   await connect();
   await turns('heard', 'done').first().waitFor(PATIENCE);
@@ -293,14 +293,14 @@ describe('a text', () => {
 test('fields reach the session, before it begins and while it lasts', async () => {
   await open();
   await page.getByLabel('Language').fill('en');
-  await choose('What you say', 'Write down in English');
+  await choose('Task', 'Translate to English');
   await connect();
-  for (const name of ['Threshold of speech', 'Length of a pause']) {
+  for (const name of ['Speech threshold', 'Silence duration']) {
     await page.getByRole('slider', { name }).focus();
     await page.keyboard.press('ArrowRight');
   }
   await page.getByLabel('Language').fill('');
-  await choose('What you say', 'Write down');
+  await choose('Task', 'Transcribe');
   const wanted = [
     ['translation', 'en', 0.5, 500],
     ['translation', 'en', 0.55, 500],
@@ -354,7 +354,7 @@ test('events can be filtered by direction and type, and opened', async () => {
   expect(await rows.getByRole('img', { name: 'received' }).count()).toBe(0);
   expect(await rows.getByRole('img', { name: 'sent' }).count()).toBeGreaterThan(1);
   await page.getByText('Received', { exact: true }).click();
-  await page.getByLabel('Type of event').fill('session.created');
+  await page.getByLabel('Event type').fill('session.created');
   expect(await rows.count()).toBe(1);
   await rows.getByText('session.created', { exact: true }).click();
   await rows.getByText('"realtime.session"').waitFor();
@@ -367,7 +367,7 @@ describe('what goes wrong is told in words', () => {
       navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
     `);
     await connect();
-    await page.getByRole('alert').getByText('There is no microphone.').waitFor();
+    await page.getByRole('alert').getByText('No microphone found.').waitFor();
     await button('Speak').click();
     await turns('spoken', 'done').waitFor(PATIENCE);
   });
@@ -379,14 +379,14 @@ describe('what goes wrong is told in words', () => {
       navigator.mediaDevices.getUserMedia = async (wishes) => (globalThis.stream = await ask(wishes));
       undefined;
     `);
-    await choose('A turn ends', 'When I let go');
+    await choose('Turn detection', 'Push to talk');
     await connect();
     await expect.poll(() => button('Hold to talk').isEnabled(), PATIENCE).toBe(true);
     await page.getByRole('heading', { name: 'Realtime' }).click();
     await page.keyboard.down('Space');
     await page.getByText(/× [2-9]\d$/).waitFor(PATIENCE);
     await page.evaluate(`stream.getTracks()[0].dispatchEvent(new Event('ended')); undefined`);
-    await page.getByRole('alert').getByText('The microphone was taken away.').waitFor();
+    await page.getByRole('alert').getByText('The microphone was disconnected.').waitFor();
     await page.getByRole('status').getByText('connected', { exact: true }).waitFor();
     await turns('heard', 'done').waitFor(PATIENCE);
   });
@@ -408,23 +408,23 @@ describe('what goes wrong is told in words', () => {
       .waitFor();
     await first.close();
     // The service hears a little later that the first one is gone.
-    const again = button('Connect again');
+    const again = button('Reconnect');
     const connected = async () => {
       if (await again.isVisible()) await again.click();
       return button('Speak').isEnabled();
     };
     await expect.poll(connected, PATIENCE).toBe(true);
     expect(await other.stop()).toBe(0);
-    await page.getByRole('alert').getByText('The service is stopping.').waitFor(PATIENCE);
-    await page.getByText('a new connection begins a new conversation').waitFor();
-    expect(await button('Connect again').isEnabled()).toBe(true);
+    await page.getByRole('alert').getByText('The service is shutting down.').waitFor(PATIENCE);
+    await page.getByText('A new connection starts a new conversation').waitFor();
+    expect(await button('Reconnect').isEnabled()).toBe(true);
   });
 
   test('a key that no browser can send over a WebSocket', async () => {
     await open({ key: UNSENT_KEY });
     await page.evaluate(COUNT_CONTEXTS);
     await button('Connect').click();
-    await page.getByRole('alert').getByText('characters that a browser cannot send').waitFor();
+    await page.getByRole('alert').getByText('characters that cannot be sent').waitFor();
     expect(await button('Connect').isEnabled()).toBe(true);
     // Nothing was opened that nobody would close.
     expect(await page.evaluate('contexts')).toBe(0);

@@ -113,14 +113,14 @@ describe('a conversation', () => {
     const { page, faults } = await opened();
     await expectAccessible(page);
     await page.getByLabel('Instructions').fill('Be brief.');
-    await page.getByLabel('Most tokens').fill('24');
+    await page.getByLabel('Max output tokens').fill('24');
     await ask(page, 'Name three birds.');
     const first = turn(page, 1);
     await first
       .getByRole('status')
       .filter({ hasText: /^(completed|incomplete)$/i })
       .waitFor(PATIENCE);
-    const said = await saidBy(first, 'Answer');
+    const said = await saidBy(first, 'Response');
     expect(said.length).toBeGreaterThan(3);
     await first.getByRole('tab', { name: 'Events' }).click();
     const events = await first.getByRole('listitem').locator('summary').allTextContents();
@@ -130,7 +130,7 @@ describe('a conversation', () => {
     expect(events.filter((event) => event.includes('output_text.delta')).length).toBeGreaterThan(3);
     await expectAccessible(page);
     await screenshot(page, 'responses-events');
-    await first.getByRole('tab', { name: 'Answer' }).click();
+    await first.getByRole('tab', { name: 'Response' }).click();
 
     const firstId = await idOf(first);
     await page.getByText(`Continues ${firstId}.`).waitFor();
@@ -150,21 +150,21 @@ describe('a conversation', () => {
     await expectAccessible(page);
     await screenshot(page, 'responses-conversation');
 
-    await second.getByRole('button', { name: 'Cut here' }).click();
+    await second.getByRole('button', { name: 'Remove from here' }).click();
     await second.waitFor({ state: 'detached' });
     await page.getByText(`Continues ${firstId}.`).waitFor();
 
-    await page.getByRole('button', { name: 'Open a stored response' }).click();
-    await page.getByLabel('Id of the response').waitFor();
+    await page.getByRole('button', { name: 'Open stored response' }).click();
+    await page.getByLabel('Response ID').waitFor();
     await expectAccessible(page);
-    await page.getByLabel('Id of the response').fill(secondId);
+    await page.getByLabel('Response ID').fill(secondId);
     await page.getByRole('button', { name: 'Open', exact: true }).click();
     await turn(page, 2).getByText('And three fishes.').waitFor(PATIENCE);
     await turn(page, 1).getByText(said.slice(0, 20)).first().waitFor();
 
     await turn(page, 1).getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete it' }).click();
-    await page.getByText('This begins anew').waitFor();
+    await page.getByRole('button', { name: 'Delete response' }).click();
+    await page.getByText('This starts a new conversation').waitFor();
     expect((await service.fetch(`/v1/responses/${firstId}`)).status).toBe(404);
     expect(faults).toEqual([]);
   });
@@ -195,11 +195,11 @@ describe('a conversation', () => {
 
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page.getByLabel('Stream').uncheck({ force: true });
-    await page.getByLabel('Most tokens').fill('5');
+    await page.getByLabel('Max output tokens').fill('5');
     await ask(page, 'Say hello.');
     await ended(turn(page, 1), 'incomplete');
     expect(await turn(page, 1).getByRole('tab', { name: 'Events' }).count()).toBe(0);
-    await page.getByText('It ended early: max_output_tokens.').waitFor();
+    await page.getByText('Incomplete: max_output_tokens.').waitFor();
     expect(faults).toEqual([]);
   });
 });
@@ -207,9 +207,9 @@ describe('a conversation', () => {
 test('a function is called, answered by hand, and the answer goes on', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
   await page.getByRole('region', { name: 'Tools' }).getByRole('button', { name: 'Example' }).click();
-  await page.getByRole('combobox', { name: 'Call' }).click();
+  await page.getByRole('combobox', { name: 'Tool choice' }).click();
   await page.getByRole('option', { name: 'get_weather' }).click();
-  await page.getByLabel('Most tokens').fill('60');
+  await page.getByLabel('Max output tokens').fill('60');
   await ask(page, 'What is the weather in Oslo?');
   await ended(turn(page, 1));
   // A small model may call it more than once.
@@ -218,9 +218,9 @@ test('a function is called, answered by hand, and the answer goes on', { timeout
     expect(JSON.parse(call.slice('Calls get_weather'.length))).toEqual({ city: expect.any(String) });
   }
 
-  await page.getByRole('combobox', { name: 'Call' }).click();
-  await page.getByRole('option', { name: 'no tool' }).click();
-  await page.getByLabel('Most tokens').fill('12');
+  await page.getByRole('combobox', { name: 'Tool choice' }).click();
+  await page.getByRole('option', { name: 'none', exact: true }).click();
+  await page.getByLabel('Max output tokens').fill('12');
   const results = await page.getByLabel(/^Result .*get_weather$/).all();
   expect(results).toHaveLength(calls.length);
   for (const field of results) await field.fill(RAIN);
@@ -248,11 +248,13 @@ test('tools of the service show what they were asked and what came of it', { tim
   await ask(page, 'What is six times seven, and what is tea?');
   await ended(turn(page, 1));
   const tool = (name: string) => turn(page, 1).getByRole('group', { name });
-  expect(await tool('Code interpreter').textContent()).toBe('Code interpretercompletedprint(6 * 7)gave42\n');
+  expect(await tool('Code interpreter').textContent()).toBe(
+    'Code interpretercompletedprint(6 * 7)Output42\n',
+  );
   expect(await tool('Web search').textContent()).toBe('Web searchcompletedwhat is teahttps://tea.example/');
   const link = turn(page, 1).getByRole('link', { name: 'Tea', exact: true });
   expect(await link.getAttribute('href')).toBe('https://tea.example/');
-  expect(await saidBy(turn(page, 1), 'Answer')).toMatch(/^Tea is hot: https:\/\/tea\.example\//);
+  expect(await saidBy(turn(page, 1), 'Response')).toMatch(/^Tea is hot: https:\/\/tea\.example\//);
   await expectAccessible(page);
   await screenshot(page, 'responses-tools');
   expect(faults).toEqual([]);
@@ -265,7 +267,7 @@ test('an answer whose stream ends in its middle says so', { timeout: 120_000 }, 
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'writer' }).click();
   await ask(page, 'What is tea?');
-  await turn(page, 1).getByText('The answer broke off').waitFor(PATIENCE);
+  await turn(page, 1).getByText('The response was interrupted').waitFor(PATIENCE);
   await ended(turn(page, 1), 'broken off');
 });
 
@@ -283,21 +285,24 @@ async function cutShort(request: Request): Promise<Response> {
 test('an answer keeps to a schema, and its code for curl does the same', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
   await page.getByRole('combobox', { name: 'Format' }).click();
-  await page.getByRole('option', { name: 'JSON of a schema' }).click();
+  await page.getByRole('option', { name: 'JSON schema' }).click();
   await page.getByLabel('Schema', { exact: true }).fill('{"type": "object"');
   await ask(page, 'Describe a sparrow.');
-  await page.getByText('This is not JSON').waitFor();
+  await page.getByText('Invalid JSON').waitFor();
   await page.getByLabel('Schema', { exact: true }).fill('');
-  await page.getByRole('region', { name: 'Answer' }).getByRole('button', { name: 'Example' }).click();
+  await page
+    .getByRole('region', { name: 'Response format' })
+    .getByRole('button', { name: 'Example' })
+    .click();
   const schema = JSON.parse(await page.getByLabel('Schema', { exact: true }).inputValue());
   await page.getByRole('button', { name: 'Send' }).click();
   await ended(turn(page, 1));
-  const answer = await saidBy(turn(page, 1), 'Answer');
+  const answer = await saidBy(turn(page, 1), 'Response');
   const valid = new Ajv2020({ strict: false }).compile(schema);
   expect(valid(JSON.parse(answer)), answer).toBe(true);
   await screenshot(page, 'responses-schema');
 
-  await turn(page, 1).getByRole('tab', { name: 'As code' }).click();
+  await turn(page, 1).getByRole('tab', { name: 'Code' }).click();
   const code = await turn(page, 1).getByRole('region', { name: 'curl code' }).textContent();
   await expectAccessible(page);
   const shell = Bun.spawn(['bash', '-c', code ?? ''], {

@@ -18,7 +18,7 @@ import {
 /** The console's shell, and its pages about the organization, in a real browser. */
 
 const PAGES = [
-  'Speak and hear',
+  'Speech',
   'Voices',
   'Realtime',
   'Responses',
@@ -29,7 +29,7 @@ const PAGES = [
   'Plugins',
 ];
 /** Those whose parts stand here, not in a test of their own. */
-const OWN = { usage: 'Usage', keys: 'API keys', plugins: 'Plugins', 'no-such-page': 'No such page' };
+const OWN = { usage: 'Usage', keys: 'API keys', plugins: 'Plugins', 'no-such-page': 'Page not found' };
 
 let service: LaunchedService;
 const open = consoleTests('/', async () => {
@@ -46,7 +46,7 @@ describe('signing in', () => {
     await screenshot(page, 'sign-in');
     await page.getByLabel('API key', { exact: true }).fill('sk-wrong');
     await page.keyboard.press('Enter');
-    await page.getByText('The service does not know this key.').waitFor();
+    await page.getByText('Invalid API key.').waitFor();
     await page.getByLabel('API key', { exact: true }).fill(SERVICE_KEY);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
@@ -57,11 +57,11 @@ describe('signing in', () => {
     const field = page.getByLabel('API key', { exact: true });
     await field.fill('sk-abc…');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').filter({ hasText: 'letters, digits and signs of ASCII' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'letters, digits and ASCII punctuation' }).waitFor();
     await context.setOffline(true);
     await field.fill(SERVICE_KEY);
     await page.keyboard.press('Enter');
-    await page.getByText('The service cannot be reached.').waitFor();
+    await page.getByText('The service is unreachable.').waitFor();
     for (const fault of faults.splice(0)) expect(fault).toContain('ERR_INTERNET_DISCONNECTED');
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -96,7 +96,7 @@ describe('signing in', () => {
       200,
     );
     await page.getByRole('link', { name: 'Usage' }).click();
-    await page.getByText('The service does not take this key any more.').waitFor();
+    await page.getByText('This key is no longer valid.').waitFor();
   });
 });
 
@@ -127,9 +127,9 @@ describe('the shell', () => {
 
   test('opens with the first page, and says when there is no such page', async () => {
     const { page } = await open();
-    await heading(page).filter({ hasText: 'Speak and hear' }).waitFor();
+    await heading(page).filter({ hasText: 'Speech' }).waitFor();
     await page.goto(`${service.baseUrl}/#/nothing`);
-    await page.getByText('The console has no page /nothing.').waitFor();
+    await page.getByText('No page at /nothing.').waitFor();
   });
 
   test('is light or dark as the system is, until somebody chooses', async () => {
@@ -167,13 +167,13 @@ describe('the shell', () => {
     }
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     expect(await links.count()).toBe(0);
-    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await page.getByRole('button', { name: 'Open navigation' }).click();
     await expect.poll(() => links.count()).toBe(PAGES.length + 2);
     await expectAccessible(page);
     await screenshot(page, 'navigation-phone');
     await page.getByRole('link', { name: 'Usage' }).click();
     await heading(page).filter({ hasText: 'Usage' }).waitFor();
-    await page.getByRole('button', { name: 'Open the navigation' }).waitFor();
+    await page.getByRole('button', { name: 'Open navigation' }).waitFor();
   });
 
   test('says what is chosen where the system has the colours', async () => {
@@ -219,7 +219,7 @@ describe('keys', () => {
     await page.getByLabel('Name').fill('Reception');
     await expectAccessible(page);
     await screenshot(page, 'new-key');
-    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const shown = page.getByRole('dialog').getByLabel('Reception');
     const key = await shown.inputValue();
     await expectAccessible(page);
@@ -235,19 +235,19 @@ describe('keys', () => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('New key');
     expect(await page.content()).not.toContain(key);
 
-    await page.getByRole('button', { name: 'End the key Reception' }).click();
+    await page.getByRole('button', { name: 'Revoke key Reception' }).click();
     await expectAccessible(page);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectAccessible(page);
     await screenshot(page, 'end-key-dark');
-    await page.getByRole('button', { name: 'Keep' }).click();
+    await page.getByRole('button', { name: 'Go back' }).click();
     await expect
       .poll(() => page.evaluate(`document.activeElement.getAttribute('aria-label')`))
-      .toBe('End the key Reception');
+      .toBe('Revoke key Reception');
     expect((await models()).status).toBe(200);
-    await page.getByRole('button', { name: 'End the key Reception' }).click();
-    await page.getByRole('button', { name: 'End key' }).click();
-    await page.getByRole('row').filter({ hasText: 'Reception' }).getByText('ended').waitFor();
+    await page.getByRole('button', { name: 'Revoke key Reception' }).click();
+    await page.getByRole('button', { name: 'Revoke key', exact: true }).click();
+    await page.getByRole('row').filter({ hasText: 'Reception' }).getByText('revoked').waitFor();
     expect((await models()).status).toBe(401);
     expect(faults).toEqual([]);
   });
@@ -270,7 +270,7 @@ describe('keys', () => {
     await page.addInitScript('delete Navigator.prototype.clipboard');
     await page.reload();
     await page.getByRole('button', { name: 'New key' }).click();
-    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const shown = page.getByRole('dialog').getByLabel('Key', { exact: true });
     await shown.waitFor();
     await expect.poll(() => page.evaluate('getSelection().toString()')).toBe(await shown.inputValue());
@@ -280,9 +280,9 @@ describe('keys', () => {
   test("a member's key sees keys, and makes and ends none", async () => {
     const { key } = await makeKey('member');
     const { page } = await open({ key, path: '/keys' });
-    await page.getByText('this one').waitFor();
+    await page.getByText('current key').waitFor();
     expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0);
-    expect(await page.getByRole('button', { name: /^End the key/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^Revoke key/ }).count()).toBe(0);
   });
 });
 
@@ -301,9 +301,9 @@ describe('usage', () => {
     const totals = page.getByRole('region', { name: 'By endpoint and model' });
     await totals.getByRole('row').filter({ hasText: '/v1/audio/speech' }).getByText('svc-tts').waitFor();
     await page.getByRole('img', { name: 'Requests by day and endpoint' }).waitFor();
-    const requests = page.getByRole('region', { name: 'Last requests' });
+    const requests = page.getByRole('region', { name: 'Recent requests' });
     await requests.getByText('failed').first().waitFor();
-    await page.getByText('none needed').waitFor();
+    await page.getByText('not required').waitFor();
     const endpoint = requests.getByPlaceholder('All endpoints');
     await endpoint.click();
     expect(await page.getByRole('option').allTextContents()).toEqual(['/v1/audio/speech']);
@@ -328,13 +328,13 @@ describe('plugins', () => {
     const card = page.getByRole('region', { name: 'video', exact: true });
     await card.getByRole('switch').click({ force: true });
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByRole('button', { name: 'Disable' }).click();
     await card.getByText('off', { exact: true }).waitFor();
     const link = page.getByRole('link', { name: /^Video/ });
     await link.getByText('off').waitFor();
     await screenshot(page, 'plugins-video-off');
     await link.click();
-    await page.getByText("The plugin 'video' is off").waitFor();
+    await page.getByText("The plugin 'video' is disabled").waitFor();
     await page.goto(`${service.baseUrl}/#/plugins`);
     await card.getByRole('switch').click({ force: true });
     await card.getByText('on', { exact: true }).waitFor();

@@ -57,7 +57,7 @@ async function transcriptOf(wav: Uint8Array<ArrayBuffer>): Promise<string> {
 
 /** Has a text spoken to its end and gives the file that can be downloaded. */
 async function spoken(text: string): Promise<Buffer> {
-  await page.getByLabel('Text to speak').fill(text);
+  await page.getByLabel('Input text').fill(text);
   await page.getByRole('button', { name: 'Speak' }).click();
   const button = page.getByRole('button', { name: 'Download WAV' });
   await expect.poll(() => button.isEnabled(), { timeout: 60_000 }).toBe(true);
@@ -80,8 +80,8 @@ describe('speaking', () => {
     expect(lengthS).toBeGreaterThan(2);
     expect(lengthS).toBeLessThan(6);
     expect(transcriptWords(await transcriptOf(new Uint8Array(wav)))).toEqual(transcriptWords(ANSWER));
-    expect(await figure('First audio after')).toMatch(/^(< )?\d\.\d\d s$/);
-    expect(Number.parseFloat(await figure('Audio'))).toBeCloseTo(lengthS, 1);
+    expect(await figure('Time to first audio')).toMatch(/^(< )?\d\.\d\d s$/);
+    expect(Number.parseFloat(await figure('Audio duration'))).toBeCloseTo(lengthS, 1);
     // Until it has been heard.
     await expect.poll(() => page.getByRole('button', { name: 'Stop' }).isDisabled(), PATIENCE).toBe(true);
     const { loudS, loudnessDb } = await playedBy(page);
@@ -92,14 +92,14 @@ describe('speaking', () => {
     expect(loudnessDb).toBeLessThan(-8);
     await expect.poll(() => page.getByText(/^Usage: 53 characters/).count(), PATIENCE).toBe(1);
     // The picture of it, and what plays it again.
-    const length = () => durationOf(page.getByLabel('The speech'));
+    const length = () => durationOf(page.getByLabel('Synthesized speech'));
     await expect.poll(length, PATIENCE).toBeCloseTo(lengthS, 1);
     await screenshot(page, 'speak');
   });
 
   test('speaks faster, and gives all of it at once, as it was asked to', async () => {
     const slow = secondsOf(await spoken(ANSWER));
-    await page.getByText('At the end').click();
+    await page.getByText('Complete file').click();
     const speed = page.getByRole('slider', { name: 'Speed' });
     await speed.focus();
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowRight');
@@ -109,9 +109,9 @@ describe('speaking', () => {
   });
 
   test('stops at once, and keeps what came', async () => {
-    await page.getByLabel('Text to speak').fill('And so on, without an end. '.repeat(60));
+    await page.getByLabel('Input text').fill('And so on, without an end. '.repeat(60));
     await page.getByRole('button', { name: 'Speak' }).click();
-    await expect.poll(() => figure('First audio after'), PATIENCE).not.toBe('–');
+    await expect.poll(() => figure('Time to first audio'), PATIENCE).not.toBe('–');
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped').waitFor();
     expect(await page.getByRole('button', { name: 'Download WAV' }).isEnabled()).toBe(true);
@@ -119,13 +119,13 @@ describe('speaking', () => {
   });
 
   test('says at the field what the service refuses', async () => {
-    await page.getByLabel('Text to speak').fill('…');
+    await page.getByLabel('Input text').fill('…');
     await page.getByRole('button', { name: 'Speak' }).click();
     await expect
-      .poll(() => page.getByLabel('Text to speak').getAttribute('aria-invalid'), PATIENCE)
+      .poll(() => page.getByLabel('Input text').getAttribute('aria-invalid'), PATIENCE)
       .toBe('true');
     await page.getByText("'input'").waitFor();
-    await page.getByLabel('Text to speak').fill('a'.repeat(5001));
+    await page.getByLabel('Input text').fill('a'.repeat(5001));
     await page.getByText('5,001 of 5,000 characters').waitFor();
     expect(await page.getByRole('button', { name: 'Speak' }).isDisabled()).toBe(true);
   });
@@ -145,25 +145,25 @@ describe('hearing', () => {
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'order.wav', mimeType: 'audio/wav', buffer });
-    await page.getByRole('button', { name: 'Listen' }).click();
+    await page.getByRole('button', { name: 'Transcribe' }).click();
     await expect.poll(() => page.getByRole('button', { name: 'Stop' }).isDisabled(), PATIENCE).toBe(true);
-    return (await page.getByLabel('What was heard').textContent()) ?? '';
+    return (await page.getByLabel('Transcript text').textContent()) ?? '';
   }
 
   beforeEach(async () => {
     await open();
-    await page.getByRole('tab', { name: 'Hear' }).click();
+    await page.getByRole('tab', { name: 'Transcription' }).click();
   });
 
   test('writes a recording down while it is heard', async () => {
     expect(transcriptWords(await heard(recording))).toEqual(transcriptWords(SAID));
-    expect(await figure('First words after')).toMatch(/^(< )?\d\.\d\d s$/);
-    expect(await figure('Tokens in, out')).toMatch(/^\d+, \d+$/);
+    expect(await figure('Time to first text')).toMatch(/^(< )?\d\.\d\d s$/);
+    expect(await figure('Input, output tokens')).toMatch(/^\d+, \d+$/);
     await screenshot(page, 'hear');
   });
 
   test('gives captions as a file', async () => {
-    await page.getByRole('combobox', { name: 'Result' }).click();
+    await page.getByRole('combobox', { name: 'Response format' }).click();
     await page.getByRole('option', { name: 'Captions (WebVTT)' }).click();
     await heard(recording);
     const button = page.getByRole('button', { name: 'Download' }).and(page.locator(':visible'));
@@ -183,7 +183,7 @@ describe('hearing', () => {
 test.each(['light', 'dark'] as const)('can be used by everybody in the %s scheme', async (scheme) => {
   await open({ scheme });
   await expectAccessible(page);
-  await page.getByRole('tab', { name: 'Hear' }).click();
+  await page.getByRole('tab', { name: 'Transcription' }).click();
   await expectAccessible(page);
 });
 
@@ -191,7 +191,7 @@ test('fits a phone', async () => {
   await open({ width: PHONE_WIDTH });
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'speak-phone');
-  await page.getByRole('tab', { name: 'Hear' }).click();
+  await page.getByRole('tab', { name: 'Transcription' }).click();
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'hear-phone');
 });

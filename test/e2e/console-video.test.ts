@@ -27,7 +27,7 @@ const opened = consoleTests('/video', async () => {
 });
 
 async function chooseClip(page: Page, name = 'small.mp4', bytes = clip): Promise<void> {
-  await page.getByRole('button', { name: 'Continue a clip' }).click();
+  await page.getByRole('button', { name: 'Extend a clip' }).click();
   await page
     .getByLabel('Clip', { exact: true })
     .setInputFiles({ name, mimeType: 'video/mp4', buffer: Buffer.from(bytes) });
@@ -41,17 +41,17 @@ const timeOf = (page: Page, name: string) =>
 
 test('a clip becomes a segment, which plays beside it and after it', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
-  await page.getByText('There is no video yet').waitFor(PATIENCE);
+  await page.getByText('No videos yet').waitFor(PATIENCE);
   await expectAccessible(page);
   await chooseClip(page);
   await page.getByText('400x300, 2.0 s').waitFor();
   // As GET /v1/models tells.
   await page.getByText('Continues clips of 2 to 15 s.').waitFor();
-  await page.getByText('The new segment alone: 4 to 15 s.').waitFor();
+  await page.getByText('Duration of the new segment: 4 to 15 s.').waitFor();
   await page.getByLabel('Prompt').fill(PROMPT);
   await expectAccessible(page);
   await screenshot(page, 'video-new');
-  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.getByRole('button', { name: 'Create segment' }).click();
 
   await page.getByText(PROMPT).waitFor(PATIENCE);
   await page.getByText('How this model works').waitFor();
@@ -63,7 +63,7 @@ test('a clip becomes a segment, which plays beside it and after it', { timeout: 
   await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.5);
   await screenshot(page, 'video-beside');
 
-  await page.getByText('Play through').click();
+  await page.getByText('Continuous').click();
   await page.getByRole('button', { name: 'Play', exact: true }).click();
   await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.2);
   expect(await timeOf(page, 'Segment')).toBe(0);
@@ -85,13 +85,13 @@ test('a clip becomes a segment, which plays beside it and after it', { timeout: 
 test('a video of ours is continued, found in the list, and deleted', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
   await page.getByRole('link', { name: PROMPT }).click();
-  await page.getByText('it was not sent from this tab').waitFor(PATIENCE);
+  await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
   // Its address leads to it.
   await page.reload();
-  await page.getByText('it was not sent from this tab').waitFor(PATIENCE);
-  await page.getByRole('button', { name: 'Continue it' }).click();
+  await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
+  await page.getByRole('button', { name: 'Extend', exact: true }).click();
   await page.getByLabel('Prompt').fill('And on.');
-  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.getByRole('button', { name: 'Create segment' }).click();
   await page.locator('video[aria-label="Segment"]').waitFor(PATIENCE);
   // What it continues is a video that the service has.
   await page.locator('video[aria-label="Clip"]').waitFor(PATIENCE);
@@ -101,7 +101,7 @@ test('a video of ours is continued, found in the list, and deleted', { timeout: 
   await screenshot(page, 'video-list');
   await page.getByRole('link', { name: 'And on.' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByRole('button', { name: 'Delete video' }).click();
   await expect.poll(() => page.getByRole('article').count(), PATIENCE).toBe(1);
   expect(faults).toEqual([]);
 });
@@ -109,18 +109,18 @@ test('a video of ours is continued, found in the list, and deleted', { timeout: 
 test('what cannot be continued is told at its field', { timeout: 120_000 }, async () => {
   const { page } = await opened();
   await chooseClip(page, 'text.mp4', new TextEncoder().encode('no clip'));
-  await page.getByText('This browser cannot show it.').waitFor();
-  await page.getByRole('button', { name: 'Make the segment' }).click();
-  await page.getByText('Say what happens next.').waitFor();
+  await page.getByText('Preview not supported by this browser').waitFor();
+  await page.getByRole('button', { name: 'Create segment' }).click();
+  await page.getByText('Enter a prompt.').waitFor();
   await page.getByLabel('Prompt').fill('On.');
-  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.getByRole('button', { name: 'Create segment' }).click();
   await page.getByRole('alert').filter({ hasText: "'video'" }).waitFor(PATIENCE);
 
-  await page.getByText('An address').click();
-  await page.getByLabel('Address', { exact: true }).fill('https://127.0.0.1/clip.mp4');
-  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.getByText('URL', { exact: true }).click();
+  await page.getByLabel('Clip URL', { exact: true }).fill('https://127.0.0.1/clip.mp4');
+  await page.getByRole('button', { name: 'Create segment' }).click();
   await expect
-    .poll(() => page.getByLabel('Address', { exact: true }).getAttribute('aria-invalid'), PATIENCE)
+    .poll(() => page.getByLabel('Clip URL', { exact: true }).getAttribute('aria-invalid'), PATIENCE)
     .toBe('true');
 });
 

@@ -67,13 +67,13 @@ async function choose(buffer: Buffer): Promise<void> {
   await page
     .getByLabel('Clip', { exact: true })
     .setInputFiles({ name: 'a.wav', mimeType: 'audio/wav', buffer });
-  await page.getByLabel('What is said in it, word for word').fill(READING_TEXTS[0] ?? '');
+  await page.getByLabel('Transcript of the clip').fill(READING_TEXTS[0] ?? '');
 }
 
 async function store(name: string): Promise<void> {
   await page.getByLabel('Name').fill(name);
   await page.getByRole('checkbox', { name: /I have the consent/ }).check();
-  await page.getByRole('button', { name: 'Store the voice' }).click();
+  await page.getByRole('button', { name: 'Create voice' }).click();
 }
 
 test('a voice is recorded, heard before it is sent, stored, used and deleted', async () => {
@@ -82,39 +82,39 @@ test('a voice is recorded, heard before it is sent, stored, used and deleted', a
   await page.getByRole('button', { name: 'New voice' }).click();
   await page.getByText(READING_TEXTS[0] ?? '').waitFor();
   await page.getByRole('button', { name: 'Record' }).click();
-  const clock = page.getByRole('timer', { name: 'Length of the recording' });
+  const clock = page.getByRole('timer', { name: 'Recording time' });
   await expect
     .poll(async () => Number.parseFloat((await clock.textContent()) ?? ''), PATIENCE)
     .toBeGreaterThan(0.5);
-  await page.getByText('At least 5 s').waitFor();
-  const meter = page.getByRole('meter', { name: 'Level of the microphone' });
+  await page.getByText('Minimum 5 s').waitFor();
+  const meter = page.getByRole('meter', { name: 'Microphone level' });
   await expect
     .poll(async () => Number(await meter.getAttribute('aria-valuenow')), PATIENCE)
     .toBeGreaterThan(40);
   await screenshot(page, 'voices-recording');
-  await page.getByText('Long enough').waitFor();
+  await page.getByText('Minimum length reached').waitFor();
   await expect
     .poll(async () => Number.parseFloat((await clock.textContent()) ?? ''), PATIENCE)
     .toBeGreaterThan(7);
   await page.getByRole('button', { name: 'Stop' }).click();
-  const clipLength = () => durationOf(page.getByLabel('The clip', { exact: true }));
+  const clipLength = () => durationOf(page.getByLabel('Clip preview', { exact: true }));
   await expect.poll(clipLength, PATIENCE).toBeGreaterThan(7);
   await expectAccessible(page);
   await store('Reader');
-  await page.getByText('Reader is stored').waitFor(PATIENCE);
+  await page.getByText('Voice Reader created').waitFor(PATIENCE);
 
   const voice = page.getByRole('listitem', { name: 'Reader' });
   await voice.getByText(/^(improving|ready)$/).waitFor(PATIENCE);
-  await voice.getByRole('button', { name: 'Listen' }).click();
-  const keptLength = () => durationOf(page.getByLabel('The clip of Reader'));
+  await voice.getByRole('button', { name: 'Play clip' }).click();
+  const keptLength = () => durationOf(page.getByLabel('Clip of Reader'));
   await expect.poll(keptLength, PATIENCE).toBeGreaterThan(7);
 
-  await voice.getByRole('button', { name: 'Say something' }).click();
+  await voice.getByRole('button', { name: 'Try it' }).click();
   // What was opened in the list stays when the note above is closed.
   await page.getByRole('status').getByRole('button', { name: 'Close' }).click();
   await voice.getByLabel('Text for Reader').fill('Good evening, and thank you for listening.');
   await voice.getByRole('button', { name: 'Speak' }).click();
-  await page.getByLabel('What Reader said').waitFor(PATIENCE);
+  await page.getByLabel('Speech of Reader').waitFor(PATIENCE);
   await expect.poll(async () => (await playedBy(page)).loudS, PATIENCE).toBeGreaterThan(1);
   await screenshot(page, 'voices');
   await expectAccessible(page);
@@ -144,7 +144,7 @@ test('a clip that is too short is refused at the clip, and one with noise is sto
     .getByLabel('Clip', { exact: true })
     .setInputFiles({ name: 'b.wav', mimeType: 'audio/wav', buffer });
   await store('Noisy');
-  await page.getByText('Noisy is stored').waitFor(PATIENCE);
+  await page.getByText('Voice Noisy created').waitFor(PATIENCE);
   await page.getByText(/louder than the noise around it/).waitFor();
   await screenshot(page, 'voices-warning');
 });
@@ -153,7 +153,7 @@ test('a recording is of one text: another one ends it', async () => {
   await open();
   await page.getByRole('button', { name: 'New voice' }).click();
   await page.getByRole('button', { name: 'Record' }).click();
-  await page.getByText('At least 5 s').waitFor();
+  await page.getByText('Minimum 5 s').waitFor();
   await page.getByRole('button', { name: 'Another text' }).click();
   await page.getByText(READING_TEXTS[1] ?? '').waitFor();
   await page.getByRole('button', { name: 'Record', exact: true }).waitFor();
@@ -163,8 +163,8 @@ test('a recording is of one text: another one ends it', async () => {
 test('a file that is too large is not read to be drawn', async () => {
   await open();
   await choose(Buffer.alloc(MAX_CLIP_BYTES + 1));
-  await page.getByRole('alert').getByText('This is larger than').waitFor();
-  expect(await page.getByLabel('The clip', { exact: true }).count()).toBe(0);
+  await page.getByRole('alert').getByText('The clip is larger than').waitFor();
+  expect(await page.getByLabel('Clip preview', { exact: true }).count()).toBe(0);
 });
 
 test('a microphone that is asked for in vain is given up', async () => {
@@ -184,9 +184,9 @@ test('without a microphone a clip can be uploaded still', async () => {
   `);
   await page.getByRole('button', { name: 'New voice' }).click();
   await page.getByRole('button', { name: 'Record' }).click();
-  await page.getByRole('alert').getByText('There is no microphone.').waitFor();
+  await page.getByRole('alert').getByText('No microphone found.').waitFor();
   expect(await page.getByRole('button', { name: 'Record' }).isEnabled()).toBe(true);
-  expect(await page.getByRole('button', { name: 'Store the voice' }).isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Create voice' }).isDisabled()).toBe(true);
 });
 
 test('can be used by everybody in the dark scheme', async () => {

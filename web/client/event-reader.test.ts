@@ -20,7 +20,7 @@ const EVENTS = [
   { event: 'message', data: '[DONE]' },
 ];
 
-test('a text is cut into events, however it arrives', () => {
+test('EventCutter parses the same events wherever the input is split', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(TEXT.length), { maxLength: 12 }), (places) => {
       const cuts = [0, ...places.sort((a, b) => a - b), TEXT.length];
@@ -31,12 +31,12 @@ test('a text is cut into events, however it arrives', () => {
   );
 });
 
-test('events of an answer come as its bytes do; who stops early cancels it', async () => {
+test('readEvents yields events as bytes arrive and cancels the response when the consumer stops early', async () => {
   let cancelled = false;
   const bytes = new TextEncoder().encode('data: ä\n\ndata: 2\n\n');
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      // In the middle of a letter.
+      // Splits a multi-byte character.
       controller.enqueue(bytes.slice(0, 7));
       controller.enqueue(bytes.slice(7));
     },

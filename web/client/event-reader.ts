@@ -1,18 +1,18 @@
 /** One server-sent event. */
 export interface ServerEvent {
-  /** The `event:` line, else `message`. */
+  /** Value of the `event:` line; `message` if absent. */
   readonly event: string;
   /** The `data:` lines, joined by line feeds. */
   readonly data: string;
 }
 
-/** Cuts a text that arrives in pieces into events (WHATWG HTML, server-sent events); comments are left out. */
+/** Incremental parser for server-sent events (WHATWG HTML, section 9.2). Comments are dropped. */
 export class EventCutter {
   #rest = '';
   #event = '';
   #data: string[] = [];
 
-  /** The events that this piece completes. */
+  /** Returns the events that this chunk completes. */
   read(piece: string): ServerEvent[] {
     const events: ServerEvent[] = [];
     const lines = (this.#rest + piece).split(/\r\n|\n|\r(?!$)/);
@@ -41,7 +41,7 @@ export class EventCutter {
   }
 }
 
-/** The events of an answer, as they arrive. Whoever stops early cancels the answer. */
+/** Yields the events of a response as they arrive. Cancels the response when the consumer stops early. */
 export async function* readEvents(response: Response): AsyncGenerator<ServerEvent, void, undefined> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

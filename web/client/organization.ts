@@ -1,10 +1,10 @@
-/** `GET /v1/organization`: whose key this is, and what it may do. */
+/** Response of `GET /v1/organization`: the organization and permissions of the current key. */
 export interface Organization {
   readonly object: 'organization';
   readonly id: string;
   readonly role: 'admin' | 'member';
-  /** Whether it may switch plugins of the whole service. */
+  /** Whether the key may enable and disable plugins for the whole service. */
   readonly operator: boolean;
-  /** Of a stored key; absent of one of API_KEYS. */
+  /** Set for stored keys; absent for keys of API_KEYS. */
   readonly key_id?: string;
 }

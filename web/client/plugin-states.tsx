@@ -4,19 +4,19 @@ import { type Loaded, useLoad } from './use-load.ts';
 
 export type PluginState = 'on' | 'starting' | 'stopping' | 'off' | 'failed';
 
-/** One of `GET /v1/plugins`. */
+/** An item of `GET /v1/plugins`. */
 export interface PluginInfo {
   readonly object: 'plugin';
   readonly name: string;
-  /** What is wanted; `state` follows it. */
+  /** Desired state; `state` follows it. */
   readonly enabled: boolean;
   readonly state: PluginState;
-  /** In words, why it is so. */
+  /** Human-readable reason for the state. */
   readonly detail?: string;
   readonly routes: readonly string[];
-  /** False when the service was started without it. */
+  /** False if the plugin is excluded by the PLUGINS setting. */
   readonly switchable: boolean;
-  /** Names of plugins without which it cannot be on, and of those that cannot without it. */
+  /** Plugins that this one depends on, and plugins that depend on this one. */
   readonly needs: readonly string[];
   readonly needed_by: readonly string[];
 }
@@ -26,7 +26,7 @@ const Plugins = createContext<Loaded<readonly PluginInfo[]> | undefined>(undefin
 const EVERY_MS = 5000;
 const WHILE_CHANGING_MS = 500;
 
-/** Asks the service what its plugins do, again and again while the console is seen. */
+/** Polls the plugin states while the console is visible. */
 export function PluginStates({ children }: { readonly children: ReactNode }) {
   const { client } = useSession();
   const plugins = useLoad(
@@ -41,14 +41,14 @@ function isChanging({ state }: PluginInfo): boolean {
   return state === 'starting' || state === 'stopping';
 }
 
-/** All plugins; `value` is undefined until the service has told of them. */
+/** All plugins; `value` is undefined until the first response. */
 export function usePlugins(): Loaded<readonly PluginInfo[]> {
   const plugins = useContext(Plugins);
   if (plugins === undefined) throw new Error('usePlugins() outside of PluginStates');
   return plugins;
 }
 
-/** One plugin; undefined while nothing is known of it. */
+/** One plugin; undefined until the states are loaded, or if there is none with this name. */
 export function usePlugin(name: string | undefined): PluginInfo | undefined {
   return usePlugins().value?.find((plugin) => plugin.name === name);
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceClient } from './service-client.ts';
 import type { ServiceFault } from './service-fault.ts';
 
-/** A server that answers with what it was asked, under a prefix as a proxy may put it. */
+/** A server that echoes the request, below a path prefix such as a reverse proxy adds. */
 let server: Bun.Server<undefined>;
 beforeAll(() => {
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer });
@@ -36,7 +36,7 @@ const faultOf = (promise: Promise<unknown>) =>
   );
 
 describe('a request', () => {
-  test('goes to the prefix of the page, with the key in a header', async () => {
+  test('is resolved against the URL of the page and carries the key in a header', async () => {
     const query = { limit: 5, after: undefined, endpoint: 'POST /v1/x' };
     expect(await client().get('v1/usage', { query })).toEqual({
       ...{ method: 'GET', path: '/voice/v1/usage?limit=5&endpoint=POST+%2Fv1%2Fx', body: '' },
@@ -53,33 +53,33 @@ describe('a request', () => {
     expect(await client().delete('v1/keys/1')).toMatchObject({ method: 'DELETE' });
   });
 
-  test('that opens a WebSocket carries the key in a subprotocol, not in the address', () => {
+  test('for a WebSocket carries the key in a subprotocol, not in the URL', () => {
     const { address, protocols } = client().socket('v1/realtime', { model: 'svc-stt' });
     expect(address).toBe(`${server.url.origin.replace('http', 'ws')}/voice/v1/realtime?model=svc-stt`);
     expect(protocols).toEqual(['realtime', 'ext-insecure-api-key.sk-1']);
   });
 
-  test('gives events as they come', async () => {
+  test('yields events as they arrive', async () => {
     const events = await Array.fromAsync(client().events('v1/events', {}));
     expect(events.map(({ data }) => data)).toEqual(['1', '2']);
   });
 });
 
 describe('a fault', () => {
-  test('has the words of the service', async () => {
+  test('has the message and code of the response body', async () => {
     expect(await faultOf(client().get('v1/refused'))).toMatchObject({
       ...{ name: 'ServiceFault', message: "'limit' must be smaller.", status: 400 },
       ...{ code: 'invalid_value', param: 'limit', requestId: 'req_1' },
     });
   });
 
-  test('of an answer that is none of the service names the status', async () => {
+  test('names the status if the response is not from the service', async () => {
     expect(await faultOf(client().get('v1/broken'))).toMatchObject({ status: 502, code: null });
     expect((await faultOf(client().get('v1/broken')))?.message).toContain('502');
     expect((await faultOf(client().get('v1/text')))?.message).toContain('JSON');
   });
 
-  test('of a key is told to who holds it', async () => {
+  test('with status 401 calls onKeyRejected', async () => {
     let refused = 0;
     const count = () => {
       refused += 1;
@@ -89,12 +89,12 @@ describe('a fault', () => {
     expect(refused).toBe(1);
   });
 
-  test('of a service that is away says so', async () => {
+  test('with status 0 is thrown if the service is unreachable', async () => {
     const away = new ServiceClient('k', 'http://127.0.0.1:9/');
     expect(await faultOf(away.get('v1/models'))).toMatchObject({ name: 'ServiceFault', status: 0 });
   });
 
-  test('is none when somebody cancelled', async () => {
+  test('is an AbortError if the request was cancelled', async () => {
     const abort = new AbortController();
     const asking = faultOf(client().get('v1/never', { signal: abort.signal }));
     abort.abort();

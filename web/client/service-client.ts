@@ -1,7 +1,7 @@
 import { readEvents, type ServerEvent } from './event-reader.ts';
 import { faultOf, ServiceFault, toFault } from './service-fault.ts';
 
-/** A page of a list, as every list of the service comes. */
+/** A page of a list endpoint. */
 export interface ListPage<Item> {
   readonly object: 'list';
   readonly data: readonly Item[];
@@ -10,7 +10,7 @@ export interface ListPage<Item> {
   readonly has_more?: boolean;
 }
 
-/** Values that are left out of a query when undefined. */
+/** Query parameters; undefined values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions {
@@ -20,13 +20,14 @@ export interface RequestOptions {
 }
 
 export interface UploadOptions extends RequestOptions {
-  /** Is told from 0 to 1 how much of the body was sent. */
+  /** Called with the fraction of the body that was sent, from 0 to 1. */
   readonly onProgress?: ((share: number) => void) | undefined;
 }
 
 /**
- * The service with one key. Paths are relative (`v1/models`), so that the console works under a prefix too. All
- * methods throw {@link ServiceFault} for a refusal or when there is no answer, and the `AbortError` of their signal.
+ * HTTP client of the service for one API key. Paths are relative (`v1/models`), so that the console works
+ * below a path prefix. All methods throw {@link ServiceFault} for an error response or a failed connection,
+ * and the `AbortError` of their signal.
  */
 export class ServiceClient {
   readonly #key: string;
@@ -34,8 +35,9 @@ export class ServiceClient {
   readonly #onKeyRefused: () => void;
 
   /**
-   * @param base absolute address that paths are relative to.
-   * @param onKeyRefused is told when the service does not know the key (any more).
+   *
+   * @param base absolute URL that paths are resolved against.
+   * @param onKeyRefused called when the service rejects the key, for example after it was revoked.
    */
   constructor(key: string, base: string, onKeyRefused: () => void = () => undefined) {
     this.#key = key;
@@ -43,7 +45,7 @@ export class ServiceClient {
     this.#onKeyRefused = onKeyRefused;
   }
 
-  /** The absolute address of a path. */
+  /** Returns the absolute URL of a path. */
   address(path: string, query: Query = {}): string {
     const url = new URL(path, this.#base);
     for (const [name, value] of Object.entries(query)) {
@@ -52,7 +54,7 @@ export class ServiceClient {
     return url.href;
   }
 
-  /** How a WebSocket is opened: its address, and the subprotocols of which one carries the key. */
+  /** Returns the URL and the subprotocols for a WebSocket. One subprotocol carries the key. */
   socket(path: string, query: Query = {}): { readonly address: string; readonly protocols: string[] } {
     const address = this.address(path, query).replace(/^http/, 'ws');
     return { address, protocols: ['realtime', `ext-insecure-api-key.${this.#key}`] };
@@ -62,7 +64,7 @@ export class ServiceClient {
     return this.#json('GET', path, undefined, options);
   }
 
-  /** @param body a form, or what becomes JSON. */
+  /** @param body a form, or a value that is sent as JSON. */
   post<Answer>(path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
     return this.#json('POST', path, body, options);
   }
@@ -71,17 +73,17 @@ export class ServiceClient {
     return this.#json('DELETE', path, undefined, options);
   }
 
-  /** A page of a list; `query` as the service documents it (`limit`, `after` …). */
+  /** Fetches a page of a list; `query` as documented for the endpoint (`limit`, `after` …). */
   list<Item>(path: string, options: RequestOptions = {}): Promise<ListPage<Item>> {
     return this.get<ListPage<Item>>(path, options);
   }
 
-  /** The answer's bytes, with the type that the service gave. */
+  /** Fetches the response body with its content type. */
   async blob(path: string, options: RequestOptions = {}): Promise<Blob> {
     return this.#read(await this.send('GET', path, undefined, options), (answer) => answer.blob());
   }
 
-  /** The events of an answer that is a stream of them. */
+  /** Yields the server-sent events of the response. */
   async *events(path: string, body: unknown, options: RequestOptions = {}): AsyncGenerator<ServerEvent> {
     const response = await this.send('POST', path, body, options);
     try {
@@ -91,7 +93,7 @@ export class ServiceClient {
     }
   }
 
-  /** The answer as it comes, headers first, for audio and other streams. */
+  /** Returns the response as soon as its headers arrived, for audio and other streams. */
   async send(
     method: string,
     path: string,
@@ -111,7 +113,7 @@ export class ServiceClient {
     throw this.#refused(faultOf(answer, response.status, response.headers.get('x-request-id')));
   }
 
-  /** A POST that tells how much of its body was sent, which fetch cannot. */
+  /** POST with upload progress, which fetch does not provide. */
   upload<Answer>(path: string, form: FormData, options: UploadOptions = {}): Promise<Answer> {
     const { signal, query, headers = {}, onProgress } = options;
     return new Promise<Answer>((resolve, reject) => {
@@ -124,7 +126,7 @@ export class ServiceClient {
       };
       request.upload.onprogress = ({ loaded, total }) => onProgress?.(total > 0 ? loaded / total : 0);
       request.onabort = () => end(() => reject(signal?.reason));
-      request.onerror = () => end(() => reject(toFault(new TypeError('no answer'))));
+      request.onerror = () => end(() => reject(toFault(new TypeError('no response'))));
       request.onload = () =>
         end(() => {
           const body = parsed(request.responseText);
@@ -149,7 +151,7 @@ export class ServiceClient {
       return await read(response);
     } catch (error) {
       throw error instanceof SyntaxError
-        ? new ServiceFault('The service answered with something else than JSON.', { status: response.status })
+        ? new ServiceFault('The response is not JSON.', { status: response.status })
         : error instanceof TypeError
           ? toFault(error)
           : error;

@@ -1,13 +1,13 @@
-/** What the service refused, or that it did not answer: the one error that pages show. */
+/** An error response of the service, or a failed connection. The only error type that pages display. */
 export class ServiceFault extends Error {
   override readonly name = 'ServiceFault';
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
-  /** `error.code` on the wire, such as `invalid_value`. */
+  /** `error.code` of the response, such as `invalid_value`. */
   readonly code: string | null;
-  /** The field at fault, in wire names and dotted; null when none is. */
+  /** Dotted path of the invalid field; null if the error is not about a field. */
   readonly param: string | null;
-  /** For whoever looks into the service's log. */
+  /** Identifies the request in the service's log. */
   readonly requestId: string | null;
 
   constructor(
@@ -22,7 +22,7 @@ export class ServiceFault extends Error {
   }
 }
 
-/** The wire's error body, as far as it is one. */
+/** The error object of a response body; every field is unchecked. */
 interface WireError {
   readonly message?: unknown;
   readonly code?: unknown;
@@ -30,13 +30,13 @@ interface WireError {
 }
 
 /**
- * The fault that a body tells of: `{"error": {message, type, param, code}}`, of an answer or of an event.
- * @param body as parsed; whatever is no such body becomes a fault that names the status.
+ * Converts an error body, `{"error": {message, type, param, code}}`, of a response or an event.
+ * @param body the parsed JSON; any other shape becomes an error that names the status.
  */
 export function faultOf(body: unknown, status: number, requestId: string | null = null): ServiceFault {
   const error = ((body as { error?: WireError } | null | undefined)?.error ?? {}) as WireError;
   const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return new ServiceFault(text(error.message) ?? `The service answered with status ${status}.`, {
+  return new ServiceFault(text(error.message) ?? `The service returned status ${status}.`, {
     status,
     code: text(error.code),
     param: text(error.param),
@@ -44,18 +44,21 @@ export function faultOf(body: unknown, status: number, requestId: string | null 
   });
 }
 
-/** Whatever was thrown, as a fault; what the browser says of a lost connection is put in words. */
+/** Converts a thrown value. Connection failures, whose messages depend on the browser, get one message. */
 export function toFault(thrown: unknown): ServiceFault {
   if (thrown instanceof ServiceFault) return thrown;
   if (thrown instanceof TypeError) {
-    return new ServiceFault('The service cannot be reached. Is it running, and this machine online?', {
-      status: 0,
-    });
+    return new ServiceFault(
+      'The service is unreachable. Check that it is running and that this device is online.',
+      {
+        status: 0,
+      },
+    );
   }
   return new ServiceFault(thrown instanceof Error ? thrown.message : String(thrown), { status: 0 });
 }
 
-/** Whether it is only that somebody cancelled. */
+/** Whether the value is the error of a cancelled request. */
 export function isAbort(thrown: unknown): boolean {
   return thrown instanceof DOMException && thrown.name === 'AbortError';
 }

@@ -3,28 +3,31 @@ import type { Organization } from './organization.ts';
 import { ServiceClient } from './service-client.ts';
 import { type ServiceFault, toFault } from './service-fault.ts';
 
-/** Who is signed in; see {@link useSession}. */
+/** The signed-in session; see {@link useSession}. */
 export interface Session {
   readonly client: ServiceClient;
   readonly organization: Organization;
   signOut(): void;
 }
 
-/** What the sign-in page needs. */
+/** Props of the sign-in page. */
 export interface Entrance {
-  /** Whether a key is being tried. */
+  /** Whether a key is being verified. */
   readonly isTrying: boolean;
-  /** Why the last key was not taken, or why this one was given up. */
+  /** Why the last key was rejected, or why the session ended. */
   readonly fault: ServiceFault | string | undefined;
   signIn(key: string): void;
-  /** Tries the last key again, which may be good: the service could not say. */
+  /**
+   * Verifies the last key again. Set if the service could not verify it, for example while it was
+   * unreachable.
+   */
   readonly retry: (() => void) | undefined;
 }
 
-/** In this tab only, and gone with it: a key is never written where it outlives the tab. */
+/** In sessionStorage: the key must not outlive the tab. */
 const KEY_NAME = 'console.key';
 
-/** What a header takes: visible characters of ASCII. */
+/** Characters allowed in the header: visible ASCII. */
 const CAN_BE_KEY = /^[\x21-\x7e]+$/;
 
 type State =
@@ -34,9 +37,7 @@ type State =
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
-/**
- * Holds the key of this tab. Without one that the service takes it shows `entrance`, else its children.
- */
+/** Stores the API key of this tab. Renders `entrance` until a key is accepted, then its children. */
 export function SessionProvider(props: {
   readonly entrance: (entrance: Entrance) => ReactNode;
   readonly children: ReactNode;
@@ -55,7 +56,7 @@ export function SessionProvider(props: {
   useEffect(() => {
     if (tried === undefined) return;
     const abort = new AbortController();
-    const refused = () => leave('The service does not take this key any more. Sign in with another one.');
+    const refused = () => leave('This key is no longer valid. Sign in with another key.');
     const probe = new ServiceClient(tried, document.baseURI);
     probe.get<Organization>('v1/organization', { signal: abort.signal }).then(
       (organization) => {
@@ -66,7 +67,7 @@ export function SessionProvider(props: {
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const fault = toFault(error);
-        if (fault.status === 401) leave('The service does not know this key.');
+        if (fault.status === 401) leave('Invalid API key.');
         else setState({ phase: 'out', fault, unjudged: tried });
       },
     );
@@ -82,7 +83,8 @@ export function SessionProvider(props: {
     const { fault, unjudged } = state.phase === 'out' ? state : {};
     const signIn = (key: string) => {
       if (CAN_BE_KEY.test(key)) setState({ phase: 'trying', key });
-      else leave('A key has only letters, digits and signs of ASCII; this one has something else.');
+      else
+        leave('The key contains invalid characters: only letters, digits and ASCII punctuation are allowed.');
     };
     return props.entrance({
       ...{ isTrying: state.phase === 'trying', fault, signIn },
@@ -92,9 +94,9 @@ export function SessionProvider(props: {
   return <SessionContext value={session}>{props.children}</SessionContext>;
 }
 
-/** The session of the page: `client` asks the service, `organization` says whose key it is. */
+/** The current session: the client for requests, and the organization of the key. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (session === undefined) throw new Error('useSession() outside of the session');
+  if (session === undefined) throw new Error('useSession() outside of SessionProvider');
   return session;
 }

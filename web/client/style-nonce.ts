@@ -1,6 +1,6 @@
 /**
- * The nonce that the page's Content-Security-Policy allows style elements with. For libraries that write such
- * elements; the server puts a new one into every page (src/http/routes/console.ts).
+ * Returns the nonce that the Content-Security-Policy of the page allows for style elements, for libraries
+ * that create such elements. The server generates one per response (src/http/routes/console.ts).
  */
 export function styleNonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';

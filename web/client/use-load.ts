@@ -2,9 +2,9 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { isAbort, type ServiceFault, toFault } from './service-fault.ts';
 
 export interface Loaded<Value> {
-  /** The last value that came; stays while a newer one is loaded. */
+  /** The last loaded value; retained while a newer one loads. */
   readonly value: Value | undefined;
-  /** Why the last load failed; gone with the next that works. */
+  /** Why the last load failed; undefined after the next successful load. */
   readonly fault: ServiceFault | undefined;
   readonly isLoading: boolean;
   /** Loads again. */
@@ -12,15 +12,15 @@ export interface Loaded<Value> {
 }
 
 export interface LoadOptions<Value> {
-  /** Milliseconds after which it is loaded again, while the page is seen. */
+  /** Polling interval in ms, while the page is visible. */
   readonly everyMs?: number | undefined;
-  /** The same for what was loaded last; undefined leaves it at `everyMs`. */
+  /** Polling interval in ms that depends on the last value; undefined selects `everyMs`. */
   readonly whileMs?: ((value: Value | undefined) => number | undefined) | undefined;
 }
 
 /**
- * Loads something when the page opens, when one of `dependencies` changes, and again and again as `options` say.
- * A load that is no longer wanted is cancelled.
+ * Loads a value when the component mounts, when one of `dependencies` changes, and at the interval of
+ * `options`. Outdated loads are cancelled.
  */
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -36,7 +36,7 @@ export function useLoad<Value>(
   const latest = useRef(load);
   latest.current = load;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller names them, and `round` is the wish to load again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller lists them, and `round` triggers a reload
   useEffect(() => {
     const abort = new AbortController();
     setState((before) => ({ ...before, isLoading: true }));

@@ -3,19 +3,19 @@ import type { ListPage, Query } from './service-client.ts';
 import { useSession } from './session.tsx';
 import { type Loaded, type LoadOptions, useLoad } from './use-load.ts';
 
-/** A list that the service gives page by page, newest first, and where somebody is in it. */
+/** A paginated list, newest first, and the current page. */
 export interface Pages<Item> extends Pick<Loaded<unknown>, 'fault' | 'reload'> {
-  /** The page that is shown; undefined until the first has come. */
+  /** The current page; undefined until it is loaded for the first time. */
   readonly page: ListPage<Item> | undefined;
   readonly isFirst: boolean;
-  /** Undefined where there is none, and while it comes. */
+  /** Undefined if there is no such page, or while it loads. */
   readonly older: (() => void) | undefined;
   readonly newer: (() => void) | undefined;
-  /** To the first page: the list is another one now, or has something new. */
+  /** Returns to the first page, for example after the filter changed or an item was created. */
   newest(): void;
 }
 
-/** @param query without `after`, which tells the page. */
+/** @param query without `after`, which selects the page. */
 export function usePages<Item>(
   path: string,
   query: Query,
@@ -34,7 +34,7 @@ export function usePages<Item>(
     options,
   );
   const lastId = page?.has_more ? page.last_id : null;
-  // The page before is still shown while the next comes: a second click is not for one more.
+  // The previous page stays visible while the next one loads; a second click must not skip a page.
   const hasOlder = lastId != null && lastId !== after;
   return {
     ...{ page, fault, reload, isFirst: after === undefined },

@@ -3,21 +3,21 @@ import type { IconName } from '../parts/icon.tsx';
 
 /** A page of the console. */
 export interface ConsolePage {
-  /** Behind the `#` of the address. */
+  /** Path in the fragment of the URL. */
   readonly path: string;
   readonly title: string;
   readonly icon: IconName;
-  /** The plugin without which the page can do nothing; undefined for pages of the core. */
+  /** The plugin that the page depends on; undefined for pages of the core. */
   readonly plugin?: string;
-  /** Whether what it shows has addresses too, below its own: `/batches/batch_1`. */
+  /** Whether the page has subpaths: `/batches/batch_1`. */
   readonly hasPlaces?: true;
-  /** Loaded when it is first opened. */
+  /** Lazily loaded. */
   readonly component: ComponentType;
 }
 
 const speak: ConsolePage = {
   path: '/speak',
-  title: 'Speak and hear',
+  title: 'Speech',
   icon: 'speak',
   plugin: 'speech',
   component: lazy(() => import('./speak/speak-page.tsx')),
@@ -86,12 +86,12 @@ const plugins: ConsolePage = {
   component: lazy(() => import('./plugins/plugins-page.tsx')),
 };
 
-/** As the navigation shows them. */
+/** Groups of the navigation. */
 export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: readonly ConsolePage[] }[] = [
   { title: 'Voice', pages: [speak, voices, realtime] },
   { title: 'Text and video', pages: [responses, batches, video] },
   { title: 'Organization', pages: [usage, keys, plugins] },
 ];
 
-/** All of them; the first is what the console opens with. */
+/** All pages; the first one is the start page. */
 export const PAGES = [speak, voices, realtime, responses, batches, video, usage, keys, plugins] as const;

@@ -1,14 +1,14 @@
 import { ActionIcon, Box, Code, CopyButton } from '@mantine/core';
 import { Icon } from './icon.tsx';
 
-/** Browsers let a page copy where nobody on the way can change it: over https, and on the machine itself. */
+/** The Clipboard API is available in secure contexts only: https and localhost. */
 export const CAN_COPY = 'clipboard' in navigator;
 
-/** Code or JSON as it is, with a button that copies it. */
+/** Code or JSON with a copy button. */
 export function CodeBlock(props: { readonly text: string; readonly label: string }) {
   return (
     <Box pos="relative">
-      {/* Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1). */}
+      {/* A scrollable region must be focusable (WCAG 2.1.1). */}
       <Code
         block
         tabIndex={0}
@@ -26,7 +26,7 @@ export function CodeBlock(props: { readonly text: string; readonly label: string
   );
 }
 
-/** A small button that copies a text and says that it did; nothing where the browser does not let it. */
+/** A small copy button with feedback; renders nothing if the Clipboard API is unavailable. */
 export function CopyAction(props: { readonly text: string; readonly label: string }) {
   if (!CAN_COPY) return null;
   return (

@@ -1,7 +1,7 @@
 import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A measured or counted value under its name. Several stand in a `Group` or `SimpleGrid`. */
+/** A labelled value. Used in a `Group` or `SimpleGrid`. */
 export function Figure(props: { readonly name: string; readonly children: ReactNode }) {
   return (
     <Box className="figures">

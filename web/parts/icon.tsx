@@ -1,4 +1,4 @@
-/** Drawings of 24 by 24, in the colour of the text beside them. They say nothing that no text says. */
+/** Decorative 24 by 24 icons in the text colour. Each one is accompanied by a text or an accessible name. */
 const PATHS = {
   speak: 'M4 10v4h3l5 4V6L7 10H4zM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11',
   voices: 'M12 4a3 3 0 0 0-3 3v4a3 3 0 0 0 6 0V7a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v3M9 20h6',

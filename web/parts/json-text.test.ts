@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { isJsonObject, laidOut, readJson } from './json-text.ts';
 
-test('JSON is read, and what is none is told why', () => {
+test('readJson returns the value or an error message', () => {
   expect(readJson('{"a":[1]}')).toEqual({ value: { a: [1] } });
-  expect(readJson('{"a":')).toEqual({ fault: expect.stringMatching(/^This is not JSON: .+\.$/) });
+  expect(readJson('{"a":')).toEqual({ fault: expect.stringMatching(/^Invalid JSON: .+\.$/) });
 });
 
-test('JSON is laid out, other texts stay', () => {
+test('laidOut formats JSON and leaves other texts unchanged', () => {
   expect(laidOut('{"a":[1]}')).toBe('{\n  "a": [\n    1\n  ]\n}');
   expect(laidOut('{"a":')).toBe('{"a":');
 });
 
-test('lists and null are no objects', () => {
+test('isJsonObject rejects lists and null', () => {
   expect([{}, [], null, 'a'].map(isJsonObject)).toEqual([true, false, false, false]);
 });

@@ -1,15 +1,15 @@
-/** JSON that somebody wrote, or that was written for somebody to read. */
+/** Parsing and formatting of JSON for display. */
 
-/** JSON, or why it is none, in words. */
+/** Parses JSON; returns an error message for invalid input. */
 export function readJson(text: string): { readonly value: unknown } | { readonly fault: string } {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { fault: error instanceof Error ? `This is not JSON: ${error.message}.` : 'This is not JSON.' };
+    return { fault: error instanceof Error ? `Invalid JSON: ${error.message}.` : 'Invalid JSON.' };
   }
 }
 
-/** JSON laid out to be read; a text that is none as it is. */
+/** Formats JSON with indentation; returns other texts unchanged. */
 export function laidOut(text: string): string {
   const read = readJson(text);
   return 'fault' in read ? text : JSON.stringify(read.value, null, 2);

@@ -1,11 +1,11 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 
-/** A page of the console: its title, what it is for in a sentence, what can be done, and the rest. */
+/** Layout of a page: title, one-sentence description, actions and content. */
 export function Page(props: {
   readonly title: string;
   readonly text?: ReactNode;
-  /** Buttons beside the title. */
+  /** Buttons next to the title. */
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }) {

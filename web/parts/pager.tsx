@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import type { Pages } from '../client/use-pages.ts';
 
-/** The way to older and newer pages; nothing where all fits one. */
+/** Buttons for older and newer pages; renders nothing if there is only one page. */
 export function Pager({ pages }: { readonly pages: Pages<unknown> }) {
   const { newer, older, page } = pages;
   if (newer === undefined && !page?.has_more) return null;

@@ -1,7 +1,7 @@
 import { Group, Paper, Stack, Title } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
 
-/** A part of a page within a line, with a heading that names it. */
+/** A bordered section with a heading that names it. */
 export function Panel(props: {
   readonly title?: string;
   readonly actions?: ReactNode;

@@ -1,7 +1,7 @@
-/** Browsers may begin to read the bytes a while after the click. */
+/** Lifetime of the object URL in ms: browsers may start reading some time after the click. */
 const KEPT_MS = 40_000;
 
-/** Lets the browser keep bytes as a file, as a click on a download link would. */
+/** Downloads bytes as a file, like a click on a download link. */
 export function saveFile(bytes: Blob, name: string): void {
   const address = URL.createObjectURL(bytes);
   const link = document.createElement('a');

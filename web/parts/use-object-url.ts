@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** An address for bytes of this page, for pictures and players; ends with the part that uses it. */
+/** Object URL of a blob for images and media elements; revoked when the component unmounts. */
 export function useObjectUrl(bytes: Blob | undefined): string | undefined {
   const [address, setAddress] = useState<string>();
   useEffect(() => {

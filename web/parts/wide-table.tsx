@@ -1,11 +1,11 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A table that scrolls sideways where there is less room than it needs; it takes the keyboard to do so (WCAG 2.1.1). */
+/** A table that scrolls horizontally if it is too wide. Focusable for keyboard scrolling (WCAG 2.1.1). */
 export function WideTable(props: {
-  /** Names it, for who moves from part to part. */
+  /** Accessible name of the region. */
   readonly label: string;
-  /** In pixels. */
+  /** Width in px below which it scrolls. */
   readonly minWidth: number;
   readonly maxHeight?: string;
   readonly children: ReactNode;

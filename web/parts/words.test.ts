@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bytesWords, countWords, creditWords, secondsWords } from './words.ts';
 
-describe('values in words', () => {
+describe('formatted values', () => {
   test.each([
     [0, '0 s'],
     [0.004, '< 0.01 s'],
@@ -9,7 +9,7 @@ describe('values in words', () => {
     [12.34, '12.3 s'],
     [61, '1 min'],
     [3900, '1 h 5 min'],
-  ])('%d seconds are %s', (seconds, words) => {
+  ])('%d seconds are formatted as %s', (seconds, words) => {
     expect(secondsWords(seconds)).toBe(words);
   });
 
@@ -20,11 +20,11 @@ describe('values in words', () => {
     [1_234_567, '1.2 MB'],
     [999_999, '1.0 MB'],
     [250_000_000, '250 MB'],
-  ])('%d bytes are %s', (bytes, words) => {
+  ])('%d bytes are formatted as %s', (bytes, words) => {
     expect(bytesWords(bytes)).toBe(words);
   });
 
-  test('counts have separators, credits their millionths', () => {
+  test('counts have thousands separators, and credits up to six decimals', () => {
     expect(countWords(1234567)).toBe('1,234,567');
     expect(creditWords(12.500001)).toBe('12.500001');
   });

@@ -1,4 +1,4 @@
-/** How values are written in the console. */
+/** Formatting of values in the console. */
 
 const COUNT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const CREDITS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
@@ -12,12 +12,12 @@ export function creditWords(credits: number): string {
   return CREDITS.format(credits);
 }
 
-/** @param unixSeconds shown in the time zone of who looks. */
+/** @param unixSeconds shown in the time zone of the browser. */
 export function timeWords(unixSeconds: number): string {
   return TIME.format(unixSeconds * 1000);
 }
 
-/** A time that passed, from `< 0.01 s` over `2.35 s` to `1 h 4 min`. */
+/** Formats a duration, from `< 0.01 s` over `2.35 s` to `1 h 4 min`. */
 export function secondsWords(seconds: number): string {
   if (seconds < 0.01) return seconds === 0 ? '0 s' : '< 0.01 s';
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
@@ -26,7 +26,7 @@ export function secondsWords(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Bytes in decimal units: `980 B`, `1.2 MB`. */
+/** Formats bytes in decimal units: `980 B`, `1.2 MB`. */
 export function bytesWords(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;

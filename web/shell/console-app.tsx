@@ -12,7 +12,7 @@ import { cssVariables, theme } from './theme.ts';
 
 const colorScheme = localStorageColorSchemeManager({ key: 'console.color-scheme' });
 
-/** The whole console. */
+/** Root component of the console. */
 export function ConsoleApp() {
   return (
     <MantineProvider

@@ -6,8 +6,8 @@ interface State {
 }
 
 /**
- * What is shown when drawing fails: mostly a part of the console that the service no longer has, since it was
- * updated while this page was open.
+ * Shown when rendering fails. The usual cause is a lazily loaded page whose file no longer exists because the
+ * service was updated while the console was open.
  */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: undefined };
@@ -21,16 +21,16 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, S
     if (error === undefined) return this.props.children;
     return (
       <Center p="xl">
-        <Alert color="red" title="This page could not be shown" role="alert" maw="34rem">
+        <Alert color="red" title="This page could not be displayed" role="alert" maw="34rem">
           <Stack align="flex-start" gap="sm">
             <Text size="sm">
-              The service may have been updated since the console was opened. Loading it again helps then.
+              The service may have been updated since the console was opened. Try to reload the page.
             </Text>
             <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
               {error instanceof Error ? error.message : String(error)}
             </Text>
             <Button size="compact-md" onClick={() => location.reload()}>
-              Load again
+              Reload
             </Button>
           </Stack>
         </Alert>

@@ -22,11 +22,11 @@ import { Icon } from '../parts/icon.tsx';
 import classes from './frame.module.css';
 import { SCHEMES } from './theme.ts';
 
-/** Header, navigation, and the page between them. */
+/** Header, navigation and page content. */
 export function Frame({ children }: { readonly children: ReactNode }) {
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const [path] = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, a new page closes the navigation
+  // biome-ignore lint/correctness/useExhaustiveDependencies: closes the mobile navigation when the page changes
   useEffect(close, [path]);
   return (
     <AppShell
@@ -36,7 +36,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
       padding={{ base: 'md', sm: 'xl' }}
     >
       <button type="button" className={classes.skip} onClick={focusContent}>
-        To the content
+        Skip to content
       </button>
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
@@ -45,7 +45,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
               opened={isOpen}
               onClick={toggle}
               size="sm"
-              aria-label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+              aria-label={isOpen ? 'Close navigation' : 'Open navigation'}
             />
             <Text fw={600}>Voice service</Text>
           </Group>
@@ -56,7 +56,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
       <AppShell.Navbar aria-label="Pages" p="xs" className={isOpen ? undefined : classes.closed}>
         <Group h={40} px="xs" justify="space-between" wrap="nowrap">
           <Text fw={600}>Voice service</Text>
-          <Burger opened onClick={close} size="sm" hiddenFrom="sm" aria-label="Close the navigation" />
+          <Burger opened onClick={close} size="sm" hiddenFrom="sm" aria-label="Close navigation" />
         </Group>
         <AppShell.Section grow component={ScrollArea}>
           {PAGE_GROUPS.map(({ title, pages }) => (
@@ -88,7 +88,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Past the navigation. No link: the address names the page, so it cannot name a place in it. */
+/** Moves the focus to the content. Not a link, because the URL fragment selects the page. */
 function focusContent(): void {
   document.getElementById('content')?.focus();
 }
@@ -118,7 +118,7 @@ function PageLink({ page, isCurrent }: { readonly page: ConsolePage; readonly is
   );
 }
 
-/** Whose key this is, how it looks, and the way out. */
+/** Organization of the key, appearance menu and sign-out. */
 function Account() {
   const { organization, signOut } = useSession();
   const { colorScheme, setColorScheme } = useMantineColorScheme();

@@ -7,11 +7,11 @@ import { Empty } from '../parts/feedback/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 
-/** The page that the address names. */
+/** Renders the page of the current path. */
 export function PageSwitch() {
   const [path] = useLocation();
   return (
-    // A page that cannot be shown does not keep another one from it.
+    // Keyed by page: an error on one page must not affect the others.
     <ErrorBoundary key={path.split('/', 2).join('/')}>
       <Suspense fallback={<Loading />}>
         <Switch>
@@ -24,8 +24,8 @@ export function PageSwitch() {
             </Route>
           ))}
           <Route>
-            <Page title="No such page">
-              <Empty text={`The console has no page ${path}.`}>
+            <Page title="Page not found">
+              <Empty text={`No page at ${path}.`}>
                 <Anchor component={Link} href={PAGES[0].path}>
                   {PAGES[0].title}
                 </Anchor>
@@ -47,13 +47,13 @@ function Loading() {
 }
 
 const WHY: Readonly<Record<Exclude<PluginState, 'on'>, string>> = {
-  off: 'is off, so this page can do nothing.',
-  starting: 'is starting. This page comes by itself when it is ready.',
-  stopping: 'is stopping: running work ends, and nothing new begins.',
-  failed: 'could not start, so this page can do nothing.',
+  off: 'is disabled. This page is not available.',
+  starting: 'is starting. This page loads when the plugin is ready.',
+  stopping: 'is stopping: running requests finish, and new requests are rejected.',
+  failed: 'failed to start. This page is not available.',
 };
 
-/** The page, or why its plugin does not serve it. */
+/** The page, or a notice that its plugin is not running. */
 function PluginPage({ page }: { readonly page: ConsolePage }) {
   const plugin = usePlugin(page.plugin);
   const Shown: ComponentType = page.component;

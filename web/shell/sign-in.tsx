@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import type { Entrance } from '../client/session.tsx';
 import { FaultNote } from '../parts/feedback/fault-note.tsx';
 
-/** Asks for a key. */
+/** Sign-in form for an API key. */
 export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
   const [key, setKey] = useState('');
   const submit = (event: FormEvent) => {
@@ -19,7 +19,7 @@ export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
               Voice service
             </Title>
             <Text c="dimmed" size="sm">
-              Sign in with an API key of your organization. It stays in this tab.
+              Sign in with an API key of your organization. The key is stored only in this tab.
             </Text>
           </div>
           <PasswordInput
@@ -34,15 +34,15 @@ export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
             autoFocus
             required
             withAsterisk={false}
-            visibilityToggleButtonProps={{ 'aria-label': 'Show the key', tabIndex: 0 }}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show key', tabIndex: 0 }}
           />
           {typeof fault === 'object' && <FaultNote fault={fault} onRetry={retry} />}
           <Button type="submit" loading={isTrying}>
             Sign in
           </Button>
           <Text c="dimmed" size="xs">
-            The first start prints a key. More are made with <Code>bun run keys create --org NAME</Code>, or
-            here by an admin.
+            The first start prints a key. Create more with <Code>bun run keys create --org NAME</Code>, or as
+            an admin on the API keys page.
           </Text>
         </Stack>
       </Paper>

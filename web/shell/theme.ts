@@ -6,10 +6,10 @@ import {
   SegmentedControl,
 } from '@mantine/core';
 
-/** Calm and dense: small controls, one accent, no shadows where a line does. */
+/** Compact theme: small controls, one accent colour, borders instead of shadows. */
 export const theme = createTheme({
   primaryColor: 'indigo',
-  // Light enough text on these in both schemes (WCAG 2.2, 1.4.3).
+  // Sufficient contrast with white text in both colour schemes (WCAG 2.2, 1.4.3).
   primaryShade: { light: 8, dark: 8 },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
@@ -18,13 +18,13 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // States are words of the service, written as it writes them.
+    // Status values are shown as the API spells them.
     Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
     SegmentedControl: SegmentedControl.extend({ styles: { label: { paddingInline: 6 } } }),
   },
 });
 
-/** Names of colours that texts and badges of the console use. */
+/** Mantine colours that the console uses for texts and badges. */
 const COLORS = [
   'indigo',
   'gray',
@@ -38,7 +38,7 @@ const COLORS = [
   'cyan',
 ] as const;
 
-/** Texts in colour as dark, or in the dark scheme as light, as WCAG 2.2 (1.4.3) asks for. */
+/** Adjusts text colours to the contrast that WCAG 2.2 (1.4.3) requires in both colour schemes. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -65,7 +65,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
 });
 
 export const SCHEMES: readonly { readonly value: MantineColorScheme; readonly label: string }[] = [
-  { value: 'auto', label: 'As the system' },
+  { value: 'auto', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];

@@ -6,10 +6,10 @@ import classes from './waveform.module.css';
 
 const HEIGHT_PX = 72;
 
-/** Loaded when it is needed: see {@link Waveform}. */
+/** Lazily loaded: see {@link Waveform}. */
 export default function DrawnWaveform(props: {
   readonly sound: Blob;
-  /** Names the controls. */
+  /** Accessible name of the controls. */
   readonly label: string;
 }) {
   const { sound, label } = props;
@@ -20,7 +20,7 @@ export default function DrawnWaveform(props: {
   useEffect(() => {
     const [container, parent] = [picture.current, place.current];
     if (container === null || parent === null) return;
-    // One for each sound: what draws would load again what an element had before.
+    // A new element per sound: wavesurfer.js would load the previous source of a reused one.
     const media = document.createElement('audio');
     media.controls = true;
     media.setAttribute('aria-label', label);
@@ -40,7 +40,7 @@ export default function DrawnWaveform(props: {
     });
     setBroken(false);
     drawn.on('error', () => setBroken(true));
-    // Its failure is told by the event.
+    // Failures are reported by the `error` event.
     drawn.loadBlob(sound).catch(() => undefined);
     return () => {
       drawn.destroy();

@@ -2,18 +2,18 @@ import { useCallback, useSyncExternalStore } from 'react';
 import classes from './level-meter.module.css';
 import { heightOf, type LoudnessTrack } from './loudness-track.ts';
 
-/** From here on a recording is cut off where it is loud. */
+/** Peak level above which the recording probably clips. */
 const TOO_LOUD = 0.98;
-/** A voice that is quieter than this is hard to hear. */
+/** Peak level below which a voice is too quiet. */
 const LOUD_ENOUGH = 0.03;
 
-/** How loud a sound is at this moment, as a share of a line, in another colour where it is too much. */
+/** Current level of a sound as a bar that changes its colour when the level is too high. */
 export function LevelMeter({ track, label }: { readonly track: LoudnessTrack; readonly label: string }) {
   const subscribe = useCallback((listener: () => void) => track.subscribe(listener), [track]);
   const level = useSyncExternalStore(subscribe, () => track.level);
   const percent = Math.round(heightOf(level) * 100);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: the browser's own element cannot be drawn in the console's colours
+    // biome-ignore lint/a11y/useSemanticElements: `meter` cannot be styled with the colours of the console
     <div
       className={classes.meter}
       role="meter"

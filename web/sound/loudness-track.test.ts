@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { BAR_MS, heightOf, LoudnessTrack } from './loudness-track.ts';
 
 const RATE_HZ = 24_000;
-/** Samples of one bar. */
+/** Samples per bar. */
 const BAR = (RATE_HZ * BAR_MS) / 1000;
 const flat = (length: number, sample: number) => new Int16Array(length).fill(sample);
 
 describe('LoudnessTrack', () => {
-  it('has the loudest sample of each bar', () => {
+  it('has the peak of each bar', () => {
     const track = new LoudnessTrack();
     track.add(flat(BAR, 0x4000), RATE_HZ);
     track.add(flat(BAR, -0x2000), RATE_HZ);
@@ -16,7 +16,7 @@ describe('LoudnessTrack', () => {
     expect(track.lengthMs).toBe(2 * BAR_MS);
   });
 
-  it('does not care how the sound is cut', () => {
+  it('is independent of the chunk sizes', () => {
     const samples = Int16Array.from({ length: BAR * 3 }, (_, at) => (at * 37) % 32768);
     const [whole, cut] = [new LoudnessTrack(), new LoudnessTrack()];
     whole.add(samples, RATE_HZ);
@@ -25,7 +25,7 @@ describe('LoudnessTrack', () => {
     expect(cut.bars).toHaveLength(3);
   });
 
-  it('keeps the newest bars, and marks that reach into them', () => {
+  it('retains the newest bars and the marks that overlap them', () => {
     const track = new LoudnessTrack();
     track.begin(0);
     track.end(2 * BAR_MS);
@@ -37,7 +37,7 @@ describe('LoudnessTrack', () => {
     expect(track.marks).toEqual([{ startMs: 4 * BAR_MS, endMs: Number.POSITIVE_INFINITY }]);
   });
 
-  it('ends the mark that is open, and no other', () => {
+  it('ends only the open mark', () => {
     const track = new LoudnessTrack();
     track.begin(100);
     track.begin(300);
@@ -49,7 +49,7 @@ describe('LoudnessTrack', () => {
     ]);
   });
 
-  it('tells of changes until one does not listen any more', () => {
+  it('notifies subscribers until they unsubscribe', () => {
     const track = new LoudnessTrack();
     let told = 0;
     const end = track.subscribe(() => {
@@ -68,7 +68,7 @@ describe('LoudnessTrack', () => {
 });
 
 describe('heightOf', () => {
-  it('goes from nothing at -60 dB to all at full scale', () => {
+  it('is 0 at -60 dB and 1 at full scale', () => {
     expect(heightOf(1)).toBe(1);
     expect(heightOf(0.0316)).toBeCloseTo(0.5, 2);
     expect(heightOf(0.001)).toBeCloseTo(0, 6);

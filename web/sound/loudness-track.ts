@@ -1,35 +1,35 @@
 import type { Samples } from './pcm.ts';
 
-/** A stretch of the sound that somebody marked, in ms from its beginning; one that goes on ends at Infinity. */
+/** A marked range in ms from the start of the sound; the end of an open mark is Infinity. */
 export interface Mark {
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** The length of a bar. */
+/** Duration of a bar in ms. */
 export const BAR_MS = 40;
-/** Bars that are kept: more than any screen has room for. */
+/** Maximum number of retained bars: more than a screen is wide. */
 const MAX_BARS = 2000;
 
 /**
- * How loud a sound is as it comes, in bars of {@link BAR_MS}, of which the newest are kept, and what of it is marked.
- * Tells whoever listens of every change.
+ * Loudness history of a sound in bars of {@link BAR_MS}, limited to the newest, with marked ranges. Notifies
+ * subscribers of every change.
  */
 export class LoudnessTrack {
   #bars: number[] = [];
   #before = 0;
   #marks: Mark[] = [];
-  /** The bar that is not full: its loudest sample, and the samples it has. */
+  /** The incomplete bar: its peak and its number of samples. */
   #peak = 0;
   #filled = 0;
   #listeners = new Set<() => void>();
 
-  /** The loudest sample of each bar, from 0 to 1, the newest last. */
+  /** Peak of each bar, from 0 to 1, newest last. */
   get bars(): readonly number[] {
     return this.#bars;
   }
 
-  /** Bars that came before those that are kept. */
+  /** Number of bars that were dropped. */
   get before(): number {
     return this.#before;
   }
@@ -38,12 +38,12 @@ export class LoudnessTrack {
     return this.#marks;
   }
 
-  /** Sound that was taken, in ms, without a last part that fills no bar. */
+  /** Duration of the sound in ms, rounded down to whole bars. */
   get lengthMs(): number {
     return (this.#before + this.#bars.length) * BAR_MS;
   }
 
-  /** The newest bar, or silence. */
+  /** Peak of the newest bar; 0 if there is none. */
   get level(): number {
     return this.#bars.at(-1) ?? 0;
   }
@@ -67,7 +67,7 @@ export class LoudnessTrack {
     this.#tell();
   }
 
-  /** A mark that goes on until {@link end}. One that is open ends there. */
+  /** Starts a mark that lasts until {@link end}. An open mark ends at its start. */
   begin(startMs: number): void {
     this.end(startMs);
     this.#marks.push({ startMs, endMs: Number.POSITIVE_INFINITY });
@@ -90,7 +90,7 @@ export class LoudnessTrack {
     this.#tell();
   }
 
-  /** @returns what ends it. */
+  /** @returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -101,10 +101,10 @@ export class LoudnessTrack {
   }
 }
 
-/** The quietest sound that is shown. */
+/** Level that is displayed as zero height. */
 const FLOOR_DB = -60;
 
-/** Height of a loudness from 0 to 1 in a picture, from 0 to 1: the ear hears ratios, so 60 dB share it. */
+/** Display height, from 0 to 1, of a peak from 0 to 1: linear in decibels over 60 dB. */
 export function heightOf(loudness: number): number {
   return Math.max(0, 1 - (20 * Math.log10(Math.max(loudness, 1e-9))) / FLOOR_DB);
 }

@@ -4,17 +4,17 @@ import classes from './loudness-view.module.css';
 import { type SoundColors, useSoundColors } from './sound-colors.ts';
 
 const BAR_PX = 3;
-/** Times stand under the bars, so far apart. */
+/** Distance of the time labels in seconds. */
 const TICK_S = 5;
 const TICKS_PX = 14;
 
 /**
- * The newest of a sound, the latest at the right; what is marked of it stands out, with a line where a mark begins and one where
- * it ends.
+ * Scrolling loudness graph, newest at the right. Marked ranges are highlighted, with lines at their start and
+ * end.
  */
 export function LoudnessView(props: {
   readonly track: LoudnessTrack;
-  /** What the picture is, for who does not see it. */
+  /** Accessible name of the graph. */
   readonly label: string;
   readonly heightPx?: number;
 }) {
@@ -25,7 +25,7 @@ export function LoudnessView(props: {
     const drawn = canvas.current;
     if (drawn === null) return;
     let frame = 0;
-    // However often the sound changes, it is drawn once a frame.
+    // At most one draw per animation frame.
     const ask = () => {
       if (frame === 0) frame = requestAnimationFrame(draw);
     };
@@ -62,7 +62,7 @@ function paint(canvas: HTMLCanvasElement, track: LoudnessTrack, colors: SoundCol
   brush.scale(devicePixelRatio, devicePixelRatio);
   const { bars, before, marks, lengthMs } = track;
   const bottom = height - TICKS_PX;
-  /** Where a moment of the sound stands. */
+  /** Horizontal position of a moment. */
   const xOf = (ms: number) => width - ((lengthMs - ms) / BAR_MS) * BAR_PX;
 
   brush.fillStyle = colors.words;

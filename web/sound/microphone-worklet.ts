@@ -1,6 +1,6 @@
-/** A script of its own, off the page's thread: what the microphone gives becomes blocks of 16-bit mono samples. */
+/** Audio worklet, off the main thread: converts microphone input to blocks of 16-bit mono samples. */
 
-/** What the browser has in such a script and the DOM's types lack. */
+/** Globals of AudioWorkletGlobalScope, which lib.dom does not declare. */
 declare const sampleRate: number;
 declare class AudioWorkletProcessor {
   readonly port: MessagePort;

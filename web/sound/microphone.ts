@@ -1,28 +1,32 @@
 import workletAddress from './microphone-worklet.ts?url';
 import type { Samples } from './pcm.ts';
 
-/** What the microphone is for: talk is cleaned of echo and noise, a pattern of a voice is left as it is. */
+/**
+ * `talk` enables echo cancellation and noise suppression; `pattern`, for voice clips, records unprocessed
+ * audio.
+ */
 export type MicrophoneUse = 'talk' | 'pattern';
 
 export interface MicrophoneListener {
-  /** Takes each block of 80 ms. */
+  /** Called with each block of 80 ms. */
   onBlock(samples: Samples): void;
-  /** Told once if the device goes away, with a sentence for the person. */
+  /** Called once if the device is disconnected, with a user-facing message. */
   onEnd(words: string): void;
 }
 
-/** Talk is recorded at the rate of the service's own speech. */
+/** Sample rate for talk in Hz, the same as that of synthesized speech. */
 const TALK_RATE_HZ = 24_000;
 
-/** The microphone as blocks of 16-bit samples. Whoever opened it closes it. */
+/** Captures the microphone in blocks of 16-bit samples. The caller closes it. */
 export class Microphone {
   readonly #stream: MediaStream;
   readonly #context: AudioContext;
   readonly #worklet: AudioWorkletNode;
 
   /**
-   * Asks the person for the microphone.
-   * @throws Error with a sentence for the person when there is none to be had; the reason of `signal` when it was aborted.
+   * Requests microphone access.
+   * @throws Error with a user-facing message if the microphone is unavailable; the reason of `signal` if it
+   * was aborted.
    */
   static async open(
     use: MicrophoneUse,
@@ -30,9 +34,7 @@ export class Microphone {
     signal: AbortSignal,
   ): Promise<Microphone> {
     if (navigator.mediaDevices === undefined) {
-      throw new Error(
-        'Browsers give the microphone only to pages that come over https or from this machine.',
-      );
+      throw new Error('Browsers allow microphone access only over https or on localhost.');
     }
     const cleaned = use === 'talk';
     const wishes = { echoCancellation: cleaned, noiseSuppression: cleaned, autoGainControl: cleaned };
@@ -63,12 +65,12 @@ export class Microphone {
     });
     this.#worklet.port.onmessage = ({ data }) => listener.onBlock(data as Samples);
     for (const track of stream.getTracks()) {
-      track.onended = () => listener.onEnd('The microphone was taken away.');
+      track.onended = () => listener.onEnd('The microphone was disconnected.');
     }
     source.connect(this.#worklet);
   }
 
-  /** Of the blocks. */
+  /** Sample rate of the blocks in Hz. */
   get rateHz(): number {
     return this.#context.sampleRate;
   }
@@ -84,7 +86,7 @@ interface Captured {
   readonly source: MediaStreamAudioSourceNode;
 }
 
-/** Firefox captures at the rate of the device only. */
+/** Firefox captures only at the sample rate of the device. */
 function capture(stream: MediaStream, use: MicrophoneUse): Captured {
   if (use === 'talk') {
     const context = new AudioContext({ sampleRate: TALK_RATE_HZ });
@@ -108,8 +110,9 @@ function release(stream: MediaStream | undefined, context: AudioContext | undefi
 
 function reasonOf(error: unknown): string {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  if (name === 'NotAllowedError') return 'The microphone was refused. Allow it for this page in the browser.';
-  if (name === 'NotFoundError') return 'There is no microphone.';
-  if (name === 'NotReadableError') return 'Another program holds the microphone.';
-  return `The microphone does not work: ${message}`;
+  if (name === 'NotAllowedError')
+    return 'Microphone access was denied. Allow it for this page in the browser settings.';
+  if (name === 'NotFoundError') return 'No microphone found.';
+  if (name === 'NotReadableError') return 'Another application is using the microphone.';
+  return `Microphone error: ${message}`;
 }

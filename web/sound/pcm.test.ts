@@ -9,12 +9,12 @@ describe('PcmReader', () => {
     expect([...new PcmReader().read(bytes)]).toEqual(samples);
   });
 
-  it.each([1, 3, 5, 7])('takes a cut behind byte %i', (cut) => {
+  it.each([1, 3, 5, 7])('accepts a split after byte %i', (cut) => {
     const reader = new PcmReader();
     expect([...reader.read(bytes.subarray(0, cut)), ...reader.read(bytes.subarray(cut))]).toEqual(samples);
   });
 
-  it('takes one byte at a time, and pieces of nothing', () => {
+  it('accepts single bytes and empty chunks', () => {
     const reader = new PcmReader();
     const read = [...bytes].flatMap((byte) => [
       ...reader.read(new Uint8Array([byte])),
@@ -25,19 +25,19 @@ describe('PcmReader', () => {
 });
 
 describe('base64', () => {
-  it('has the bytes of samples in the order of the wire', () => {
+  it('encodes samples in little-endian order', () => {
     expect(base64Of(Int16Array.of(1, -32768))).toBe(Buffer.from([1, 0, 0, 0x80]).toString('base64'));
     expect(base64Of(new Int16Array(0))).toBe('');
   });
 
-  it('gives back what went in, however much it is', () => {
+  it('round-trips input of any size', () => {
     const samples = Int16Array.from({ length: 100_000 }, (_, at) => (at * 7919) % 65536);
     expect(new PcmReader().read(bytesOf(base64Of(samples)))).toEqual(samples);
   });
 });
 
 describe('floatsOf', () => {
-  it('keeps within -1 and 1', () => {
+  it('stays within -1 and 1', () => {
     expect([...floatsOf(Int16Array.of(-32768, 0, 16384))]).toEqual([-1, 0, 0.5]);
   });
 });

@@ -1,13 +1,13 @@
-/** Sound as 16-bit mono samples: out of the bytes of a stream, into the text of an event, into what a browser plays. */
+/** Conversion of 16-bit mono samples from stream bytes, to and from base64, and to Web Audio floats. */
 
 export type Samples = Int16Array<ArrayBuffer>;
 
-/** Reads little-endian samples from pieces that may end in the middle of one. */
+/** Reads little-endian samples from chunks that may split a sample. */
 export class PcmReader {
-  /** The first byte of a sample whose second one is still to come. */
+  /** First byte of a sample whose second byte has not arrived. */
   #half: Uint8Array = new Uint8Array(0);
 
-  /** The samples that are whole now; their bytes are a copy. */
+  /** Returns the complete samples as a copy. */
   read(bytes: Uint8Array): Samples {
     const all = new Uint8Array(this.#half.length + bytes.length);
     all.set(this.#half);
@@ -19,10 +19,10 @@ export class PcmReader {
   }
 }
 
-/** Bytes that one call of `fromCharCode` takes as arguments in every browser. */
+/** Maximum number of arguments of one `fromCharCode` call that all browsers support. */
 const MAX_ARGUMENTS = 8192;
 
-/** Samples as the text that an append carries: base64 of their little-endian bytes. */
+/** Encodes samples as base64 of their little-endian bytes, as `input_audio_buffer.append` requires. */
 export function base64Of(samples: Samples): string {
   const bytes = new Uint8Array(samples.length * 2);
   const view = new DataView(bytes.buffer);
@@ -36,12 +36,12 @@ export function base64Of(samples: Samples): string {
   return btoa(text);
 }
 
-/** The bytes of a base64 text. @throws DOMException when it is none. */
+/** Decodes base64. @throws DOMException for invalid input. */
 export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** Samples as the browser plays them, from -1 to 1. */
+/** Converts samples to floats from -1 to 1. */
 export function floatsOf(samples: Samples): Float32Array<ArrayBuffer> {
   return Float32Array.from(samples, (sample) => sample / 0x8000);
 }

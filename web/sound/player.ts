@@ -1,12 +1,16 @@
 import { floatsOf, type Samples } from './pcm.ts';
 
-/** Scheduled before the first piece is heard, against a late second piece. */
+/** Lead in seconds before the first chunk, so that a late second chunk causes no gap. */
 const LEAD_S = 0.08;
-/** What is scheduled; more waits as it came, which takes half the memory. */
+/**
+ * Seconds of audio that are scheduled ahead; the rest stays queued as 16-bit samples, half the size of
+ * floats.
+ */
 const AHEAD_S = 10;
 
 /**
- * When a piece is to begin, in seconds of the clock that plays it: where the one before ends, or, when that is over, soon.
+ * Start time of a chunk in seconds of the audio clock: the end of the previous chunk, or, if that has passed,
+ * now plus a lead.
  */
 export function startOf(endS: number, nowS: number): number {
   return endS > nowS ? endS : nowS + LEAD_S;
@@ -17,7 +21,7 @@ interface Piece {
   readonly rateHz: number;
 }
 
-/** Plays pieces of mono sound one after the other, without a gap. Whoever opened it closes it. */
+/** Plays chunks of mono audio without gaps. The caller closes it. */
 export class Player {
   readonly #context: AudioContext;
   readonly #onSilent: () => void;
@@ -26,9 +30,10 @@ export class Player {
   #endS = 0;
 
   /**
-   * To be made while the browser deals with a click or a key: some are silent otherwise.
-   * @param rateHz of most pieces: browsers resample each other one for itself, which can be heard where two meet.
-   * @param onSilent told whenever all that was given has been heard, or was stopped.
+   * Must be created in the handler of a user gesture: browsers block audio otherwise.
+   * @param rateHz sample rate of most chunks; browsers resample chunks of other rates separately, with
+   * audible boundaries.
+   * @param onSilent called whenever all queued audio was played or stopped.
    */
   constructor(rateHz: number, onSilent: () => void) {
     this.#context = new AudioContext({ sampleRate: rateHz });
@@ -69,7 +74,7 @@ export class Player {
     return this.#playing.size > 0 || this.#waiting.length > 0;
   }
 
-  /** Silence at once; what is given later is played again. */
+  /** Stops playback and clears the queue; later chunks are played again. */
   stop(): void {
     this.#waiting = [];
     for (const source of this.#playing) source.stop();

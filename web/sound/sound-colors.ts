@@ -1,10 +1,10 @@
 import { useComputedColorScheme, useMantineTheme } from '@mantine/core';
 import { useMemo } from 'react';
 
-/** Colours for what is drawn without the help of style sheets. */
+/** Colours for canvas drawings, which style sheets do not reach. */
 export interface SoundColors {
   readonly wave: string;
-  /** What stands out: heard already, or marked. */
+  /** Highlight: played or marked. */
   readonly marked: string;
   readonly words: string;
 }

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => server.stop(true));
 
-/** What was heard of an answer. */
+/** Collects the output of a request. */
 async function heard(ask: SpeechAsk, signal = new AbortController().signal, maxSeconds?: number) {
   const pieces: [Samples, number][] = [];
   let requestId: string | null = null;
@@ -33,7 +33,7 @@ async function heard(ask: SpeechAsk, signal = new AbortController().signal, maxS
 }
 
 describe('speak', () => {
-  it('asks for what was chosen, and leaves the rest to the service', async () => {
+  it('sends the chosen options and omits the others', async () => {
     const asked: unknown[] = [];
     answer = async (request) => {
       asked.push([new URL(request.url).pathname, request.headers.get('authorization'), await request.json()]);
@@ -48,7 +48,7 @@ describe('speak', () => {
     ]);
   });
 
-  it('hands pcm on as it comes, however it was cut', async () => {
+  it('emits PCM as it arrives, with any chunk boundaries', async () => {
     answer = () => {
       const pieces = [[1], [0, 2, 0, 3], [0]].map((bytes) => new Uint8Array(bytes));
       const body = new ReadableStream({
@@ -63,20 +63,20 @@ describe('speak', () => {
     expect(await heard(ASK)).toMatchObject({ samples: [1, 2, 3], requestId: 'req_7' });
   });
 
-  it('takes a wav file at its own rate', async () => {
+  it('reads a WAV file with its sample rate', async () => {
     answer = () => new Response(wavFile([Int16Array.of(4, 5)], 22_050));
     expect(await heard({ ...ASK, format: 'wav' })).toMatchObject({ samples: [4, 5], rates: [22_050] });
   });
 
-  it('tells what the service refused', async () => {
+  it('throws the error of the service', async () => {
     answer = () =>
       Response.json({ error: { message: 'Too long.', param: 'input', code: 'x' } }, { status: 400 });
     await expect(heard(ASK)).rejects.toMatchObject({ message: 'Too long.', param: 'input', status: 400 });
   });
 
-  it('gives up on more sound than the page can hold', async () => {
+  it('throws if the audio exceeds the maximum duration', async () => {
     answer = () => new Response(new Uint8Array(48_000 * 3));
-    await expect(heard(ASK, undefined, 2)).rejects.toThrow('all that this page can hold');
+    await expect(heard(ASK, undefined, 2)).rejects.toThrow('maximum of this page');
   });
 
   it('ends with its signal', async () => {

@@ -3,33 +3,34 @@ import { ServiceFault, toFault } from '../client/service-fault.ts';
 import { PcmReader, type Samples } from './pcm.ts';
 import { readWav } from './wav.ts';
 
-/** What is to be spoken, and how. */
+/** Parameters of a speech request. */
 export interface SpeechAsk {
   readonly model: string | undefined;
   readonly input: string;
-  /** Id of a stored voice; undefined for the model's own. */
+  /** Id of a stored voice; undefined for the default of the model. */
   readonly voice: string | undefined;
-  /** 0.25 to 4. */
+  /** Speed factor, 0.25 to 4. */
   readonly speed: number;
-  /** `pcm` comes while it is made, `wav` when all of it is. */
+  /** `pcm` is streamed; `wav` arrives when it is complete. */
   readonly format: 'pcm' | 'wav';
 }
 
-/** Rate of the service's speech. */
+/** Sample rate of synthesized PCM in Hz. */
 export const SPEECH_RATE_HZ = 24_000;
-/** Sound that is taken: what a page can hold. */
+/** Maximum duration in seconds, limited by the memory of the page. */
 const MAX_SECONDS = 3600;
 
 export interface SpeechListener {
-  /** Told when the answer begins, with the request's id. */
+  /** Called when the response headers arrive, with the request id. */
   onAnswer(requestId: string | null): void;
-  /** Takes each piece; all have one rate. */
+  /** Called with each chunk; all chunks have the same sample rate. */
   onSamples(samples: Samples, rateHz: number): void;
 }
 
 /**
- * Has a text spoken and hands the sound on as it comes.
- * @throws ServiceFault for a refusal, an answer that breaks off or one that is too long; the reason of `signal`.
+ * Synthesizes a text and passes the audio on as it arrives.
+ * @throws ServiceFault for an error response, an interrupted response, or too much audio; the reason of
+ * `signal`.
  */
 export async function speak(
   client: ServiceClient,
@@ -75,11 +76,11 @@ async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
 }
 
 function tooLong(maxSeconds: number): ServiceFault {
-  const message = `The speech has more than ${Math.round(maxSeconds / 60)} minutes, which is all that this page can hold.`;
+  const message = `The speech is longer than ${Math.round(maxSeconds / 60)} minutes, the maximum of this page.`;
   return new ServiceFault(message, { status: 0 });
 }
 
-/** Unicode code points of a text: what the service counts as its characters. */
+/** Number of Unicode code points, which is how the service counts characters. */
 export function charactersOf(text: string): number {
   return [...text].length;
 }

@@ -6,7 +6,7 @@ const RATE_HZ = 1000;
 const flat = (length: number, sample: number) => new Int16Array(length).fill(sample);
 
 describe('Tape', () => {
-  it('has what it was given, as a file', async () => {
+  it('contains the recorded samples as a file', async () => {
     const tape = new Tape(RATE_HZ, 10);
     tape.add(Int16Array.of(1, 2));
     tape.add(Int16Array.of(3));
@@ -15,7 +15,7 @@ describe('Tape', () => {
     expect(readWav(await file.arrayBuffer())).toEqual({ samples: Int16Array.of(1, 2, 3), rateHz: RATE_HZ });
   });
 
-  it('is full at its length, and takes no more', async () => {
+  it('stops at its maximum length', async () => {
     const tape = new Tape(RATE_HZ, 2);
     tape.add(flat(1500, 5));
     expect([tape.seconds, tape.isFull]).toEqual([1.5, false]);
@@ -28,9 +28,9 @@ describe('Tape', () => {
 
   it.each([
     ['quiet', 200, 0, 'very quiet'],
-    ['cut off', 3000, 40, 'cut off'],
+    ['clipped', 3000, 40, 'clipped'],
     ['right', 3000, 0, undefined],
-  ])('says of a recording that is %s', (_name, sample, cut, advice) => {
+  ])('has advice for a recording that is %s', (_name, sample, cut, advice) => {
     const tape = new Tape(RATE_HZ, 10);
     tape.add(flat(9000, sample));
     tape.add(flat(cut, -32768));

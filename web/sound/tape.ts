@@ -1,7 +1,7 @@
 import type { Samples } from './pcm.ts';
 import { wavFile } from './wav.ts';
 
-/** What a microphone gave, up to a length. */
+/** Records microphone samples up to a maximum length. */
 export class Tape {
   readonly rateHz: number;
   readonly #maxSamples: number;
@@ -21,19 +21,19 @@ export class Tape {
     return this.#samples === this.#maxSamples;
   }
 
-  /** Takes as much as there is room for. */
+  /** Appends samples up to the maximum length. */
   add(samples: Samples): void {
     const taken = samples.slice(0, this.#maxSamples - this.#samples);
     this.#pieces.push(taken);
     this.#samples += taken.length;
   }
 
-  /** As a WAV file. */
+  /** The recording as a WAV file. */
   file(name: string): File {
     return new File([wavFile(this.#pieces, this.rateHz)], name, { type: 'audio/wav' });
   }
 
-  /** What is wrong with the recording, for the person; undefined when nothing is. */
+  /** User-facing advice about the level; undefined if it is good. */
   advice(): string | undefined {
     let [peak, cut] = [0, 0];
     for (const piece of this.#pieces) {
@@ -43,15 +43,16 @@ export class Tape {
         if (loudness >= FULL_SCALE) cut += 1;
       }
     }
-    if (peak < QUIET) return 'This is very quiet. Go nearer to the microphone, or turn it up.';
+    if (peak < QUIET)
+      return 'The recording is very quiet. Move closer to the microphone or increase its level.';
     if (cut > this.#samples * CUT_SHARE) {
-      return 'This is cut off where it is loud. Go further from the microphone, or turn it down.';
+      return 'The recording is clipped. Move away from the microphone or lower its level.';
     }
     return undefined;
   }
 }
 
 const FULL_SCALE = 0x8000 * 0.985;
-/** -40 dB at the loudest. */
+/** Peak of -40 dBFS. */
 const QUIET = 0x8000 * 0.01;
 const CUT_SHARE = 0.0005;

@@ -7,16 +7,16 @@ import { Tape } from './tape.ts';
 export interface Recorded {
   readonly file: File;
   readonly seconds: number;
-  /** What is wrong with it, for the person. */
+  /** User-facing advice about the level. */
   readonly advice: string | undefined;
 }
 
 export interface Recorder {
   readonly phase: 'idle' | 'opening' | 'recording';
   readonly seconds: number;
-  /** Why there is no microphone. */
+  /** Why the microphone is unavailable. */
   readonly fault: string | undefined;
-  /** The sound so far. */
+  /** Loudness of the recording. */
   readonly track: LoudnessTrack;
   start(): void;
   stop(): void;
@@ -25,8 +25,8 @@ export interface Recorder {
 const IDLE = { phase: 'idle', seconds: 0, fault: undefined } as const;
 
 /**
- * Records the microphone as it is, uncleaned. Ends by itself at `maxSeconds`, and with the page.
- * @param onRecorded takes what was recorded.
+ * Records unprocessed microphone audio. Stops at `maxSeconds` and when the component unmounts.
+ * @param onRecorded called with the finished recording.
  */
 export function useRecorder(maxSeconds: number, onRecorded: (recorded: Recorded) => void): Recorder {
   const [state, setState] = useState<Pick<Recorder, 'phase' | 'seconds' | 'fault'>>(IDLE);
@@ -62,7 +62,7 @@ interface TakeListener {
   onFault(words: string): void;
 }
 
-/** One recording, from the wish for it to its end. */
+/** One recording, from the request for the microphone to its end. */
 class Take {
   readonly #abort = new AbortController();
   readonly #maxSeconds: number;
@@ -104,14 +104,14 @@ class Take {
     this.#listener.onFault(words);
   }
 
-  /** Ends the recording, which is then complete; one that waits for the microphone is given up. */
+  /** Finishes the recording; cancels it if the microphone is not open yet. */
   stop(): void {
     const tape = this.#tape ?? new Tape(1, 0);
     this.close();
     this.#listener.onEnd(tape);
   }
 
-  /** Ends it without a word. */
+  /** Discards the recording without a notification. */
   close(): void {
     this.#abort.abort();
     this.#microphone?.close();

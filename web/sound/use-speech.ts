@@ -8,15 +8,15 @@ import { SPEECH_RATE_HZ, type SpeechAsk, speak } from './speech-request.ts';
 import { wavFile } from './wav.ts';
 
 export interface Speech {
-  /** `heard`: all of it came, and is still being played. */
+  /** `heard`: all audio was received and is still playing. */
   readonly phase: 'idle' | 'asked' | 'coming' | 'heard' | 'over';
   readonly fault: ServiceFault | undefined;
   readonly isStopped: boolean;
-  /** From the request to the first sound, and to the last. */
+  /** Seconds from the request to the first and to the last audio. */
   readonly firstS: number | undefined;
   readonly totalS: number | undefined;
   readonly lengthS: number;
-  /** All that came, as soon as no more comes. */
+  /** The complete audio, once the request is finished. */
   readonly file: Blob | undefined;
   readonly requestId: string | null;
 }
@@ -32,7 +32,7 @@ const NOTHING: Speech = {
   requestId: null,
 };
 
-/** One text at a time, spoken and played while it comes. Ends with the page. */
+/** Synthesizes and plays one text at a time. Cancelled when the component unmounts. */
 export function useSpeech(client: ServiceClient) {
   const [speech, setSpeech] = useState(NOTHING);
   const [track] = useState(() => new LoudnessTrack());
@@ -52,7 +52,7 @@ export function useSpeech(client: ServiceClient) {
   return { speech, track, start, stop };
 }
 
-/** One request and the playing of its answer. */
+/** One request and its playback. */
 class SpeechRun {
   readonly #abort = new AbortController();
   readonly #track: LoudnessTrack;
@@ -100,7 +100,7 @@ class SpeechRun {
     this.#tell({ lengthS: this.#samples / rateHz });
   }
 
-  /** No more comes. */
+  /** All audio was received. */
   #complete(change: Partial<Speech>): void {
     this.#hasAll = true;
     const file = this.#samples === 0 ? undefined : wavFile(this.#pieces, this.#rateHz);
@@ -115,7 +115,7 @@ class SpeechRun {
     return (performance.now() - this.#startMs) / 1000;
   }
 
-  /** Ends request and sound; what came until then stays. */
+  /** Stops the request and the playback; received audio is retained. */
   stop(): void {
     this.#abort.abort();
     this.#player.stop();

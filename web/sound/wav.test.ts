@@ -3,7 +3,7 @@ import { wavHeader } from '../../src/audio/wav.ts';
 import { readWav, wavFile } from './wav.ts';
 
 describe('wavFile', () => {
-  it('is what the service writes', async () => {
+  it('matches the header that the service writes', async () => {
     const file = new Uint8Array(
       await wavFile([Int16Array.of(1, -2), Int16Array.of(3)], 24_000).arrayBuffer(),
     );
@@ -19,14 +19,14 @@ describe('readWav', () => {
     expect(readWav(file)).toEqual({ samples, rateHz: 44_100 });
   });
 
-  it('passes chunks that it does not know, of odd lengths too', async () => {
+  it('skips unknown chunks, including those of odd length', async () => {
     const header = wavHeader(4, 8_000);
     const list = new Uint8Array([0x4c, 0x49, 0x53, 0x54, 3, 0, 0, 0, 1, 2, 3, 0]);
     const file = new Blob([header.slice(0, 36), list, header.slice(36), new Uint8Array([5, 0, 6, 0])]);
     expect([...readWav(await file.arrayBuffer()).samples]).toEqual([5, 6]);
   });
 
-  it('takes a file that was cut off as far as it goes', async () => {
+  it('reads a truncated file up to its end', async () => {
     const file = await wavFile([Int16Array.of(1, 2, 3)], 8_000)
       .slice(0, 49)
       .arrayBuffer();
@@ -37,13 +37,13 @@ describe('readWav', () => {
     ['stereo', 22, 2],
     ['of 8 bits', 34, 8],
     ['of floats', 20, 3],
-  ])('refuses sound that is %s', async (_name, at, value) => {
+  ])('rejects audio that is %s', async (_name, at, value) => {
     const file = await wavFile([Int16Array.of(1)], 8_000).arrayBuffer();
     new DataView(file).setUint16(at, value, true);
     expect(() => readWav(file)).toThrow('16-bit mono');
   });
 
-  it('refuses what is no WAV', () => {
+  it('rejects a file that is not WAV', () => {
     expect(() => readWav(new ArrayBuffer(5))).toThrow('WAV');
     expect(() => readWav(new ArrayBuffer(500))).toThrow('WAV');
   });

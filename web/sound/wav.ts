@@ -1,10 +1,10 @@
-/** WAV files of one kind: 16-bit mono, as the service sends them and takes them. */
+/** Reads and writes WAV files with 16-bit mono PCM. */
 
 import type { Samples } from './pcm.ts';
 
 const HEADER_BYTES = 44;
 
-/** A WAV file of pieces that follow each other. */
+/** Creates a WAV file from consecutive chunks. */
 export function wavFile(pieces: readonly Samples[], rateHz: number): Blob {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const view = new DataView(new ArrayBuffer(HEADER_BYTES + length * 2));
@@ -18,9 +18,9 @@ export function wavFile(pieces: readonly Samples[], rateHz: number): Blob {
   view.setUint16(20, 1, true); // PCM
   view.setUint16(22, 1, true); // channels
   view.setUint32(24, rateHz, true);
-  view.setUint32(28, rateHz * 2, true); // bytes of a second
-  view.setUint16(32, 2, true); // bytes of a sample
-  view.setUint16(34, 16, true); // bits of a sample
+  view.setUint32(28, rateHz * 2, true); // bytes per second
+  view.setUint16(32, 2, true); // bytes per sample
+  view.setUint16(34, 16, true); // bits per sample
   ascii('data', 36);
   view.setUint32(40, length * 2, true);
   let at = HEADER_BYTES;
@@ -39,8 +39,8 @@ export interface WavContent {
 }
 
 /**
- * The samples of a 16-bit mono WAV file, whatever chunks stand beside them.
- * @throws Error when it is something else.
+ * Reads a 16-bit mono WAV file; other chunks are skipped.
+ * @throws Error for any other format.
  */
 export function readWav(file: ArrayBuffer): WavContent {
   const view = new DataView(file);
@@ -60,9 +60,9 @@ export function readWav(file: ArrayBuffer): WavContent {
     }
     at += 8 + size + (size % 2);
   }
-  throw new Error('This is no WAV file of 16-bit mono sound.');
+  throw new Error('Not a WAV file with 16-bit mono PCM.');
 }
 
-/** Names of chunks as they lie in the file. */
+/** Chunk ids in little-endian byte order. */
 const FMT = 0x666d_7420;
 const DATA = 0x6461_7461;

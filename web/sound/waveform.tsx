@@ -3,7 +3,7 @@ import { type ComponentProps, lazy, Suspense } from 'react';
 
 const Drawn = lazy(() => import('./drawn-waveform.tsx'));
 
-/** A sound as a picture, with the browser's own controls. What draws it is loaded when there is one. */
+/** Waveform with the browser's audio controls. The drawing library is loaded on first use. */
 export function Waveform(props: ComponentProps<typeof Drawn>) {
   return (
     <Suspense fallback={<Skeleton height={126} />}>

@@ -17,7 +17,7 @@ import { StatusBadge } from './status-badge.tsx';
 
 const WHILE_RUNNING_MS = 1000;
 
-/** One batch, followed until it has ended. */
+/** One batch, polled until it is finished. */
 export function BatchDetail({ id }: { readonly id: string }) {
   const { client } = useSession();
   const [isCancelling, setCancelling] = useState(false);
@@ -51,7 +51,7 @@ export function BatchDetail({ id }: { readonly id: string }) {
           <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
             {batch.id}
           </Text>
-          <CopyAction text={batch.id} label="Copy the id" />
+          <CopyAction text={batch.id} label="Copy ID" />
         </Group>
         <Group gap="sm" role="status">
           <StatusBadge status={batch.status} />
@@ -74,8 +74,8 @@ export function BatchDetail({ id }: { readonly id: string }) {
       {isCancelling && (
         <Confirm
           title="Cancel this batch?"
-          text="Lines that have a result keep it. The others are not run any more; they are among the errors then."
-          action="Cancel the batch"
+          text="Completed lines keep their results. The remaining lines are not run and are listed as errors."
+          action="Cancel batch"
           onConfirm={cancel}
           onClose={() => setCancelling(false)}
         />
@@ -91,8 +91,8 @@ function Figures({ batch }: { readonly batch: Batch }) {
       <Figure name="Lines">{countWords(total)}</Figure>
       <Figure name="Completed">{countWords(completed)}</Figure>
       <Figure name="Failed">{countWords(failed)}</Figure>
-      <Figure name="Tokens in">{countWords(batch.usage?.input_tokens ?? 0)}</Figure>
-      <Figure name="Tokens out">{countWords(batch.usage?.output_tokens ?? 0)}</Figure>
+      <Figure name="Input tokens">{countWords(batch.usage?.input_tokens ?? 0)}</Figure>
+      <Figure name="Output tokens">{countWords(batch.usage?.output_tokens ?? 0)}</Figure>
       <div>
         <Text size="xs" c="dimmed">
           Endpoint
@@ -120,7 +120,7 @@ function Moments({ batch }: { readonly batch: Batch }) {
   );
 }
 
-/** Whole seconds in words. */
+/** Formats a duration given in whole seconds. */
 function passed(seconds: number): string {
   return seconds < 60 ? `${seconds} s` : secondsWords(seconds);
 }
@@ -140,18 +140,18 @@ function Metadata({ metadata }: { readonly metadata: Readonly<Record<string, str
   );
 }
 
-/** What is wrong with the input, line by line. */
+/** Validation errors of the input, one row per line. */
 function Faults({ faults }: { readonly faults: readonly BatchFault[] }) {
   return (
-    <Panel title="What is wrong with the input">
-      <WideTable label="Faults" minWidth={480}>
+    <Panel title="Validation errors">
+      <WideTable label="Validation errors" minWidth={480}>
         <Table verticalSpacing={6}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th w={70}>Line</Table.Th>
               <Table.Th>Code</Table.Th>
               <Table.Th>Field</Table.Th>
-              <Table.Th>What is wrong</Table.Th>
+              <Table.Th>Message</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

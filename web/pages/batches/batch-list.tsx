@@ -29,14 +29,14 @@ export function BatchList() {
     <Panel>
       <FaultNote fault={fault} onRetry={reload} />
       {page?.data.length === 0 && (
-        <Empty text="There is no batch yet. A batch is a file with one request in each line: upload one, or write a few lines here to try it." />
+        <Empty text="No batches yet. A batch is a file with one request per line: upload a file, or enter a few texts to try it." />
       )}
       {page !== undefined && page.data.length > 0 && (
         <Table verticalSpacing="xs">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Batch</Table.Th>
-              <Table.Th>State</Table.Th>
+              <Table.Th>Status</Table.Th>
               <Table.Th visibleFrom="sm">Endpoint</Table.Th>
               <Table.Th>Lines</Table.Th>
               <Table.Th visibleFrom="md">Created</Table.Th>
@@ -95,7 +95,7 @@ function Row({ batch }: { readonly batch: Batch }) {
   );
 }
 
-/** Enough of an id to tell it from others. */
+/** Shortens an id for display. */
 function shortened(id: string): string {
   return `${id.slice(0, 12)}…`;
 }

@@ -11,30 +11,30 @@ const BATCH: Batch = {
   ...{ request_counts: { total: 8, completed: 2, failed: 1 }, usage: null, metadata: null },
 };
 
-test('every state of the service has words', () => {
+test('every batch status has a label and a description', () => {
   for (const status of BATCH_STATUSES) expect(statusWords(status).meaning).toMatch(/^[A-Z].*\.$/);
 });
 
-test('it ends in four states, and is cancelled before it finishes', () => {
+test('four statuses are final, and only unfinished batches can be cancelled', () => {
   const those = (holds: (batch: { status: Batch['status'] }) => boolean) =>
     BATCH_STATUSES.filter((status) => holds({ status }));
   expect(those(hasEnded).toSorted()).toEqual(['cancelled', 'completed', 'expired', 'failed']);
   expect(those(canCancel).toSorted()).toEqual(['in_progress', 'validating']);
 });
 
-test('how far it is, in percent of its lines', () => {
+test('linesDone returns percentages of all lines', () => {
   expect(linesDone(BATCH)).toEqual({ completed: 25, failed: 12.5 });
   const request_counts = { total: 0, completed: 0, failed: 0 };
   expect(linesDone({ request_counts })).toEqual({ completed: 0, failed: 0 });
 });
 
-test('when it came where, in order', () => {
+test('timeline lists the status changes in chronological order', () => {
   const cancelled = { ...BATCH, cancelling_at: 110, finalizing_at: 112, cancelled_at: 113 };
   expect(timeline(cancelled)).toEqual([
     { label: 'created', at: 100 },
-    { label: 'began to run', at: 101 },
-    { label: 'cancel asked for', at: 110 },
-    { label: 'began to finish', at: 112 },
+    { label: 'started', at: 101 },
+    { label: 'cancellation requested', at: 110 },
+    { label: 'finalizing started', at: 112 },
     { label: 'cancelled', at: 113 },
   ]);
 });

@@ -1,39 +1,43 @@
-/** What a batch looks like: its state in words, how far it is, when it came where. Pure. */
+/** Presentation of a batch: status label, progress and timeline. Pure functions. */
 
 import type { Batch, BatchStatus } from './batch-wire.ts';
 
 interface StatusWords {
   readonly label: string;
-  /** A colour of Mantine. */
+  /** A Mantine colour name. */
   readonly color: string;
-  /** What happens meanwhile, or what this end means. */
+  /** One sentence that describes the status. */
   readonly meaning: string;
 }
 
 const WORDS: Readonly<Record<BatchStatus, StatusWords>> = {
-  validating: { label: 'checking', color: 'blue', meaning: 'The input is being read and checked.' },
-  in_progress: { label: 'running', color: 'blue', meaning: 'Lines run, beside everything that is live.' },
-  finalizing: {
-    label: 'finishing',
+  validating: { label: 'validating', color: 'blue', meaning: 'The input file is being validated.' },
+  in_progress: {
+    label: 'running',
     color: 'blue',
-    meaning: 'Every line has a result; the files are put together.',
+    meaning: 'Lines are processed at lower priority than live requests.',
   },
-  completed: { label: 'completed', color: 'green', meaning: 'The result files are there.' },
-  failed: { label: 'failed', color: 'red', meaning: 'The input has faults, so nothing was run.' },
+  finalizing: {
+    label: 'finalizing',
+    color: 'blue',
+    meaning: 'All lines are processed; the result files are being written.',
+  },
+  completed: { label: 'completed', color: 'green', meaning: 'The result files are available.' },
+  failed: { label: 'failed', color: 'red', meaning: 'The input is invalid; no line was run.' },
   cancelling: {
     label: 'cancelling',
     color: 'orange',
-    meaning: 'Lines that run are ended; others are not begun.',
+    meaning: 'Running lines are being stopped; no further lines are started.',
   },
   cancelled: {
     label: 'cancelled',
     color: 'gray',
-    meaning: 'What had ended is in the results, the rest among the errors.',
+    meaning: 'Completed lines are in the results, the others in the errors.',
   },
   expired: {
     label: 'expired',
     color: 'orange',
-    meaning: 'A day was over: what had ended is in the results, the rest among the errors.',
+    meaning: 'The completion window is over. Completed lines are in the results, the others in the errors.',
   },
 };
 
@@ -43,29 +47,29 @@ export function statusWords(status: BatchStatus): StatusWords {
 
 const ENDS: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'cancelled', 'expired']);
 
-/** Whether it changes no more. */
+/** Whether the status is final. */
 export function hasEnded({ status }: Pick<Batch, 'status'>): boolean {
   return ENDS.has(status);
 }
 
-/** Whether the service would still cancel it. */
+/** Whether the service still accepts a cancellation. */
 export function canCancel({ status }: Pick<Batch, 'status'>): boolean {
   return status === 'validating' || status === 'in_progress';
 }
 
-/** Shares of all lines, in percent; zeros while nobody knows how many there are. */
+/** Percentages of all lines; zeros until the total is known. */
 export function linesDone({ request_counts: { total, completed, failed } }: Pick<Batch, 'request_counts'>) {
   const percent = (count: number) => (total === 0 ? 0 : (100 * count) / total);
   return { completed: percent(completed), failed: percent(failed) };
 }
 
-/** When it came where, in the order in which it did; Unix seconds. */
+/** Status changes in chronological order; `at` in Unix seconds. */
 export function timeline(batch: Batch): readonly { readonly label: string; readonly at: number }[] {
   const moments: readonly (readonly [string, number | null])[] = [
     ['created', batch.created_at],
-    ['began to run', batch.in_progress_at],
-    ['cancel asked for', batch.cancelling_at],
-    ['began to finish', batch.finalizing_at],
+    ['started', batch.in_progress_at],
+    ['cancellation requested', batch.cancelling_at],
+    ['finalizing started', batch.finalizing_at],
     ['completed', batch.completed_at],
     ['failed', batch.failed_at],
     ['cancelled', batch.cancelled_at],

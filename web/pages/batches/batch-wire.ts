@@ -1,4 +1,4 @@
-/** Batches and files as this page reads them. */
+/** Batches and files as returned by the API, with the fields that this page uses. */
 
 export const ENDPOINTS = ['/v1/embeddings', '/v1/chat/completions', '/v1/responses'] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
@@ -17,7 +17,7 @@ export interface BatchFault {
   readonly code: string;
   readonly message: string;
   readonly param: string | null;
-  /** From 1; null for a fault of the whole file. */
+  /** Line number, starting at 1; null for an error of the whole file. */
   readonly line: number | null;
 }
 
@@ -30,7 +30,7 @@ export interface Batch {
   readonly input_file_id: string;
   readonly output_file_id: string | null;
   readonly error_file_id: string | null;
-  /** Unix seconds, as all times. */
+  /** Unix seconds, like all timestamps. */
   readonly created_at: number;
   readonly in_progress_at: number | null;
   readonly finalizing_at: number | null;

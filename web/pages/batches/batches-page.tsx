@@ -6,7 +6,7 @@ import { BatchDetail } from './batch-detail.tsx';
 import { BatchList } from './batch-list.tsx';
 import { NewBatch } from './new-batch.tsx';
 
-/** The list, at `/batches/new` what makes one, below `/batches/` a batch by its id. */
+/** Lists batches. `/batches/new` is the form for a new batch, `/batches/<id>` shows one batch. */
 export default function BatchesPage() {
   const [, navigate] = useLocation();
   const [, params] = useRoute('/batches/:place?');
@@ -29,7 +29,7 @@ export default function BatchesPage() {
   return (
     <Page
       title="Batches"
-      text="Many requests in one file, done within a day beside everything that is live."
+      text="Many requests in one file, processed within 24 hours at lower priority than live requests."
       actions={action}
     >
       {place === undefined && <BatchList />}

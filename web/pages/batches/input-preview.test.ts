@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { INPUT_FILE_BYTES } from '../../../src/contract/stores/file-store.ts';
+import { MAX_INPUT_FILE_BYTES } from '../../../src/contract/stores/file-store.ts';
 import { beginningOf, beginningOfText, PREVIEW_BYTES, PREVIEW_LINES, previewOf } from './input-preview.ts';
 
 const line = (id: string, more: object = {}) =>
@@ -7,7 +7,7 @@ const line = (id: string, more: object = {}) =>
 const whole = (text: string) => previewOf({ text, size: text.length, isWhole: true });
 const hints = (...lines: readonly string[]) => whole(lines.join('\n')).lines.map(({ hint }) => hint);
 
-test('the first lines, by their numbers in the file', () => {
+test('the preview has the first lines with their line numbers', () => {
   const lines = Array.from({ length: 9 }, (_, index) => line(`${index}`));
   const { lines: shown, hint } = whole(['', ...lines].join('\r\n'));
   expect(shown).toHaveLength(PREVIEW_LINES);
@@ -15,27 +15,27 @@ test('the first lines, by their numbers in the file', () => {
   expect(hint).toBeUndefined();
 });
 
-test('what the service would refuse is hinted at', () => {
+test('lines that the service would reject have a hint', () => {
   expect(hints('{', '[]', '{"body":{}}', '{"custom_id":"a"}', '{"custom_id":"b","body":{}}')).toEqual([
-    'This is no JSON object.',
-    'This is no JSON object.',
-    'It needs a "custom_id".',
-    'It needs a "body": the request.',
-    'Its body needs a "model".',
+    'Not a JSON object.',
+    'Not a JSON object.',
+    '"custom_id" is missing.',
+    '"body" is missing: the request as an object.',
+    '"body.model" is missing.',
   ]);
   expect(hints(line('a'), line('a'), line('b'))).toEqual([
     undefined,
-    'A line above has the same "custom_id".',
+    '"custom_id" is not unique: an earlier line uses it.',
     undefined,
   ]);
 });
 
-test('a byte order mark and long lines are no fault, but shown short', () => {
+test('a byte order mark is ignored and long lines are truncated', () => {
   const { lines } = whole(`\uFEFF${line('a', { note: 'x'.repeat(1000) })}`);
   expect(lines).toMatchObject([{ hint: undefined, text: expect.stringMatching(/^\{.{399} …$/) }]);
 });
 
-describe('the endpoint is taken from the lines', () => {
+describe('the endpoint is read from the lines', () => {
   test.each([
     [[line('a', { url: '/v1/responses' })], '/v1/responses'],
     [[line('a'), line('b', { url: '/v1/embeddings' })], '/v1/embeddings'],
@@ -46,13 +46,15 @@ describe('the endpoint is taken from the lines', () => {
   });
 });
 
-test('files that are empty or too large are hinted at', () => {
-  expect(whole('\n\n').hint).toMatch(/no line/);
-  expect(previewOf({ text: line('a'), size: INPUT_FILE_BYTES, isWhole: false }).hint).toBeUndefined();
-  expect(previewOf({ text: line('a'), size: INPUT_FILE_BYTES + 1, isWhole: false }).hint).toMatch(/at most/);
+test('empty files and files that are too large have a hint', () => {
+  expect(whole('\n\n').hint).toMatch(/no requests/);
+  expect(previewOf({ text: line('a'), size: MAX_INPUT_FILE_BYTES, isWhole: false }).hint).toBeUndefined();
+  expect(previewOf({ text: line('a'), size: MAX_INPUT_FILE_BYTES + 1, isWhole: false }).hint).toMatch(
+    /at most/,
+  );
 });
 
-test('only the beginning of a file is read, and a line that was cut is no fault', async () => {
+test('only the beginning of a file is read, and a truncated last line is ignored', async () => {
   const long = new Blob([`${line('a')}\n`.repeat(10_000)]);
   const beginning = await beginningOf(long);
   expect(beginning).toMatchObject({ size: long.size, isWhole: false });

@@ -1,46 +1,48 @@
-/** The first lines of an input file, and what strikes the eye there. The service alone decides. Pure. */
+/**
+ * Preview of a batch input file, with hints about obvious errors. The service does the real validation. Pure.
+ */
 
 import { isJsonObject, readJson } from '../../parts/json-text.ts';
 import { ENDPOINTS, type Endpoint } from './batch-wire.ts';
 
-/** What is read of a file for its preview, in bytes, and how many of its lines are shown. */
+/** Bytes of a file that are read for its preview, and number of lines that are shown. */
 export const PREVIEW_BYTES = 256 * 1024;
 export const PREVIEW_LINES = 5;
-/** Most characters of a line that are shown. */
-const SHOWN_CHARACTERS = 400;
-/** Largest input file (plugins/batch/README.md). */
+/** Maximum number of characters shown of a line. */
+const MAX_SHOWN_CHARACTERS = 400;
+/** Maximum size of an input file in bytes (plugins/batch/README.md). */
 const MAX_BYTES = 209_715_200;
 
 export interface PreviewLine {
-  /** Counted from 1, empty lines too. */
+  /** Line number starting at 1; empty lines count. */
   readonly number: number;
   readonly text: string;
-  /** What the service would not take, as far as one line shows. */
+  /** Why the service would reject the line, if this line alone shows it. */
   readonly hint: string | undefined;
 }
 
 export interface Preview {
   readonly lines: readonly PreviewLine[];
-  /** What the first lines that name an address name. */
+  /** Endpoint of the first line that has a valid `url`. */
   readonly endpoint: Endpoint | undefined;
-  /** Of the file as a whole. */
+  /** Problem of the file as a whole. */
   readonly hint: string | undefined;
 }
 
 export interface BeginningOfFile {
   readonly text: string;
-  /** Of the whole file, in bytes. */
+  /** Size of the whole file in bytes. */
   readonly size: number;
-  /** Whether the text is all of it. */
+  /** Whether the text is the whole file. */
   readonly isWhole: boolean;
 }
 
-/** The beginning of a text that is to be a file of so many bytes. */
+/** The beginning of a text that becomes a file of `size` bytes. */
 export function beginningOfText(text: string, size: number): BeginningOfFile {
   return { text: text.slice(0, PREVIEW_BYTES), size, isWhole: text.length <= PREVIEW_BYTES };
 }
 
-/** Reads the beginning of a file. */
+/** Reads the first {@link PREVIEW_BYTES} of a file. */
 export async function beginningOf(file: Blob): Promise<BeginningOfFile> {
   const text = await file.slice(0, PREVIEW_BYTES).text();
   return { text, size: file.size, isWhole: file.size <= PREVIEW_BYTES };
@@ -48,7 +50,7 @@ export async function beginningOf(file: Blob): Promise<BeginningOfFile> {
 
 export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
   const all = text.replace(/^\uFEFF/, '').split('\n');
-  // The last one may go on behind what was read, unless it is the only one to look at.
+  // The last line may be truncated; it is kept only if it is the only one.
   const read = isWhole || all.length === 1 ? all : all.slice(0, -1);
   const filled = read
     .map((line, index) => ({ number: index + 1, line: line.trim() }))
@@ -58,7 +60,7 @@ export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
     const isCut = !isWhole && all.length === 1;
     return {
       number,
-      text: line.length > SHOWN_CHARACTERS ? `${line.slice(0, SHOWN_CHARACTERS)} …` : line,
+      text: line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line,
       hint: isCut ? undefined : hintOf(line, ids),
     };
   });
@@ -70,24 +72,24 @@ export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
 }
 
 function fileHint(size: number, filled: number): string | undefined {
-  if (size > MAX_BYTES) return `The file has ${size} bytes; the service takes at most ${MAX_BYTES}.`;
-  return filled === 0 ? 'There is no line with a request in this file.' : undefined;
+  if (size > MAX_BYTES) return `The file has ${size} bytes; the maximum is ${MAX_BYTES}.`;
+  return filled === 0 ? 'The file contains no requests.' : undefined;
 }
 
-/** @param ids of the lines before; this line's is added. */
+/** @param ids ids of the preceding lines; the id of this line is added. */
 function hintOf(line: string, ids: Set<string>): string | undefined {
   const fields = objectOf(line);
-  if (fields === undefined) return 'This is no JSON object.';
+  if (fields === undefined) return 'Not a JSON object.';
   const { custom_id: id, body } = fields;
-  if (typeof id !== 'string' || id === '') return 'It needs a "custom_id".';
-  if (ids.has(id)) return 'A line above has the same "custom_id".';
+  if (typeof id !== 'string' || id === '') return '"custom_id" is missing.';
+  if (ids.has(id)) return '"custom_id" is not unique: an earlier line uses it.';
   ids.add(id);
-  if (!isJsonObject(body)) return 'It needs a "body": the request.';
-  if (typeof body.model !== 'string') return 'Its body needs a "model".';
+  if (!isJsonObject(body)) return '"body" is missing: the request as an object.';
+  if (typeof body.model !== 'string') return '"body.model" is missing.';
   return undefined;
 }
 
-/** What the first line with an address names. */
+/** Endpoint of the first line that has a valid `url`. */
 function endpointOf(lines: readonly { readonly line: string }[]): Endpoint | undefined {
   for (const { line } of lines) {
     const url = objectOf(line)?.url;

@@ -4,33 +4,30 @@ import { ENDPOINTS } from './batch-wire.ts';
 import { previewOf } from './input-preview.ts';
 import { linesOf } from './line-maker.ts';
 
-test('the endpoints are those of the service', () => {
+test('the endpoints match those of the batch plugin', () => {
   expect(ENDPOINTS.toSorted()).toEqual(OPERATION_URLS.toSorted());
 });
 
-test.each(ENDPOINTS)(
-  'each text becomes a line for %s that the preview finds nothing wrong with',
-  (endpoint) => {
-    const text = linesOf('A cat sat.\n\n  Say "hi"  \n', endpoint, 'm');
-    const lines = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines.map(({ custom_id: id, url, body }) => [id, url, body.model])).toEqual([
-      ['line-1', endpoint, 'm'],
-      ['line-2', endpoint, 'm'],
-    ]);
-    const asked = lines.map(({ body }) => body.input ?? body.messages[0].content);
-    expect(asked).toEqual(['A cat sat.', 'Say "hi"']);
-    const preview = previewOf({ text, size: text.length, isWhole: true });
-    expect(preview).toMatchObject({
-      endpoint,
-      hint: undefined,
-      lines: [{ hint: undefined }, { hint: undefined }],
-    });
-  },
-);
+test.each(ENDPOINTS)('each text becomes a valid line for %s', (endpoint) => {
+  const text = linesOf('A cat sat.\n\n  Say "hi"  \n', endpoint, 'm');
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ custom_id: id, url, body }) => [id, url, body.model])).toEqual([
+    ['line-1', endpoint, 'm'],
+    ['line-2', endpoint, 'm'],
+  ]);
+  const asked = lines.map(({ body }) => body.input ?? body.messages[0].content);
+  expect(asked).toEqual(['A cat sat.', 'Say "hi"']);
+  const preview = previewOf({ text, size: text.length, isWhole: true });
+  expect(preview).toMatchObject({
+    endpoint,
+    hint: undefined,
+    lines: [{ hint: undefined }, { hint: undefined }],
+  });
+});
 
-test('no text, no line', () => {
+test('empty input has no lines', () => {
   expect(linesOf(' \n\n', '/v1/embeddings', 'm')).toBe('');
 });

@@ -1,8 +1,8 @@
-/** Lines of a batch from texts that somebody typed, so that a first batch needs no program. Pure. */
+/** Builds a batch input file from typed texts. Pure. */
 
 import type { Endpoint } from './batch-wire.ts';
 
-/** One request for each text that is not empty; JSONL. */
+/** Returns JSONL with one request for each non-empty line of `texts`. */
 export function linesOf(texts: string, endpoint: Endpoint, model: string): string {
   return texts
     .split('\n')

@@ -3,7 +3,7 @@ import { countWords } from '../../parts/words.ts';
 import { linesDone } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 
-/** How many of its lines have a result: those that worked in green, those that failed in red. */
+/** Progress of a batch: completed lines in green, failed lines in red. */
 export function LinesProgress(props: { readonly batch: Batch; readonly size: 'sm' | 'lg' }) {
   const { batch, size } = props;
   const { total, completed, failed } = batch.request_counts;

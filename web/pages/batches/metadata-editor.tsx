@@ -7,10 +7,10 @@ export interface Pair {
   readonly value: string;
 }
 
-/** Most pairs that the service takes. */
+/** Maximum number of pairs that the API accepts. */
 const MAX_PAIRS = 16;
 
-/** Names and values that come back with the batch. */
+/** Editor for the key-value pairs that are stored with the batch. */
 export function MetadataEditor(props: {
   readonly pairs: readonly Pair[];
   readonly onChange: (pairs: readonly Pair[]) => void;
@@ -25,7 +25,7 @@ export function MetadataEditor(props: {
       {pairs.map(({ key, name, value }, index) => (
         <Group key={key} gap="xs" wrap="nowrap">
           <TextInput
-            aria-label={`Name ${index + 1}`}
+            aria-label={`Key ${index + 1}`}
             placeholder="name"
             maxLength={64}
             value={name}
@@ -44,7 +44,7 @@ export function MetadataEditor(props: {
           />
           <ActionIcon
             variant="default"
-            aria-label={`Remove name ${index + 1}`}
+            aria-label={`Remove key ${index + 1}`}
             onClick={() => onChange(pairs.filter((pair) => pair.key !== key))}
           >
             <Icon name="trash" size={16} />

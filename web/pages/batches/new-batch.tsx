@@ -21,7 +21,7 @@ interface Input {
   readonly preview: Preview;
 }
 
-/** What was typed, as a file. */
+/** The typed texts as an input file. */
 function writtenInput(texts: string, endpoint: Endpoint, model: string | undefined): Input | undefined {
   if (model === undefined) return undefined;
   const text = linesOf(texts, endpoint, model);
@@ -29,7 +29,7 @@ function writtenInput(texts: string, endpoint: Endpoint, model: string | undefin
   return { file, preview: previewOf(beginningOfText(text, file.size)) };
 }
 
-/** From a file, or from texts that are typed here, to a batch. */
+/** Form that creates a batch from a file or from typed texts. */
 export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) {
   const { client } = useSession();
   const [way, setWay] = useState<Way>('file');
@@ -43,7 +43,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
 
-  // Texts may be many, and this page is drawn with every step of the upload.
+  // The preview of a long text is expensive, and this page renders on each progress event of the upload.
   const written = useMemo(() => writtenInput(texts, endpoint, model), [texts, endpoint, model]);
   const input = way === 'file' ? chosen : written;
   const choose = async (file: File) => {
@@ -57,7 +57,8 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
     try {
       return await client.post<Batch>('v1/batches', body, { signal });
     } catch (error) {
-      // Nobody would find it again. If there is a batch nevertheless, the service keeps its file.
+      // Without a batch the file would be orphaned. If the batch was created nevertheless, the service
+      // rejects this.
       await client.delete(`v1/files/${encodeURIComponent(file)}`).catch(() => undefined);
       throw error;
     }
@@ -87,12 +88,12 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
       <Tabs value={way} onChange={(value) => setWay(value as Way)} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="file">Upload a file</Tabs.Tab>
-          <Tabs.Tab value="lines">Write lines here</Tabs.Tab>
+          <Tabs.Tab value="lines">Enter texts</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="file" pt="md">
           <FileDrop
             label="Input file"
-            text="or drop a .jsonl here: one request in each line, at most 200 MB and 50,000 lines."
+            text="or drop a .jsonl file here: one request per line, at most 200 MB and 50,000 lines."
             accept=".jsonl,application/jsonl"
             file={chosen?.file}
             onFile={choose}
@@ -102,7 +103,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
         <Tabs.Panel value="lines" pt="md">
           <Textarea
             label="Texts"
-            description="Each line becomes a request."
+            description="Each line becomes one request."
             value={texts}
             onChange={({ currentTarget }) => setTexts(currentTarget.value)}
             autosize
@@ -136,7 +137,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
       <FaultNote fault={fault} />
       <Group gap="sm">
         <Button onClick={start} loading={isRunning} disabled={input === undefined || input.file.size === 0}>
-          Start the batch
+          Start batch
         </Button>
         {isRunning && (
           <Button variant="default" onClick={() => running.current?.abort()}>

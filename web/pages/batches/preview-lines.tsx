@@ -1,7 +1,7 @@
 import { Alert, Code, Stack, Text } from '@mantine/core';
 import type { Preview } from './input-preview.ts';
 
-/** The first lines of an input, with what the service may not take. */
+/** The first lines of an input file, with hints about errors. */
 export function PreviewLines({ preview }: { readonly preview: Preview }) {
   return (
     <Stack gap="xs">

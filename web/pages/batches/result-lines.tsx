@@ -11,7 +11,7 @@ import { saveFile } from '../../parts/save-file.ts';
 import { WideTable } from '../../parts/wide-table.tsx';
 import { RESULT_BYTES, resultsOf } from './result-preview.ts';
 
-/** A result file: its first lines, and a button to have all of it. */
+/** Preview of a result file with a download button. */
 export function ResultLines(props: { readonly title: string; readonly file: string; readonly name: string }) {
   const { title, file, name } = props;
   const { client } = useSession();
@@ -35,14 +35,16 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
       actions={<Download path={path} name={name} label={`Download ${title.toLowerCase()}`} />}
     >
       <FaultNote fault={fault} onRetry={reload} />
-      {lines?.length === 0 && <Empty text="Its first line is too long to be shown here; the file has it." />}
+      {lines?.length === 0 && (
+        <Empty text="The first line is too long for the preview. Download the file to read it." />
+      )}
       {lines !== undefined && lines.length > 0 && (
         <WideTable label={`${title}: first lines`} minWidth={420} maxHeight="22rem">
           <Table verticalSpacing={6} layout="fixed">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th w="30%">custom_id</Table.Th>
-                <Table.Th>What it gave</Table.Th>
+                <Table.Th>Result</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -71,7 +73,7 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
   );
 }
 
-/** Whether a range is less than the file: `bytes 0-65535/70000`. */
+/** Whether a `Content-Range` such as `bytes 0-65535/70000` covers only a part of the file. */
 function isCut(answer: Response): boolean {
   const [, last, total] = /-(\d+)\/(\d+)$/.exec(answer.headers.get('content-range') ?? '') ?? [];
   return last !== undefined && Number(last) + 1 < Number(total);

@@ -6,14 +6,14 @@ const answered = (id: string) =>
 const failed = (id: string) =>
   JSON.stringify({ custom_id: id, response: null, error: { code: 'model_not_found', message: 'No.' } });
 
-test('what lines were answered, and why others failed', () => {
+test('lines have their response or their error', () => {
   expect(resultsOf(`${answered('a')}\n${failed('b')}\n`, true)).toEqual([
     { id: 'a', answer: '{"data":[1]}' },
     { id: 'b', fault: { code: 'model_not_found', message: 'No.' } },
   ]);
 });
 
-test('a line that was cut is left out, and many are some', () => {
+test('a truncated line is omitted, and the number of lines is limited', () => {
   expect(resultsOf(`${answered('a')}\n${failed('b').slice(0, 20)}`, false)).toHaveLength(1);
   expect(resultsOf(answered('a'), true)).toHaveLength(1);
   expect(resultsOf(`${failed('b')}\n`.repeat(RESULT_LINES + 1), true)).toHaveLength(RESULT_LINES);

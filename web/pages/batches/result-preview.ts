@@ -1,22 +1,23 @@
-/** The first lines of a result file. Pure. */
+/** Preview of a batch result file. Pure. */
 
 import { isJsonObject, readJson } from '../../parts/json-text.ts';
 
-/** What is read of a result file for its preview, in bytes, and how many of its lines are shown. */
+/** Bytes of a result file that are read for its preview, and number of lines that are shown. */
 export const RESULT_BYTES = 64 * 1024;
 export const RESULT_LINES = 20;
 
 export interface ResultLine {
   readonly id: string;
-  /** Absent of a line that was answered. */
+  /** Absent if the request succeeded. */
   readonly fault?: { readonly code: string; readonly message: string };
-  /** JSON of what it was answered. */
+  /** Response body as JSON text. */
   readonly answer?: string;
 }
 
 /**
+ *
  * @param text the beginning of a result file.
- * @param isWhole whether that is all of it; else its last line may be cut, and is left out.
+ * @param isWhole whether `text` is the whole file; otherwise the last line may be truncated and is omitted.
  */
 export function resultsOf(text: string, isWhole: boolean): readonly ResultLine[] {
   const lines = text.split('\n');

@@ -2,7 +2,7 @@ import { Badge } from '@mantine/core';
 import { statusWords } from './batch-view.ts';
 import type { BatchStatus } from './batch-wire.ts';
 
-/** The state of a batch in one word; the sentence about it when the pointer rests on it. */
+/** Badge with the status label; the tooltip has the description. */
 export function StatusBadge({ status }: { readonly status: BatchStatus }) {
   const { label, color, meaning } = statusWords(status);
   return (

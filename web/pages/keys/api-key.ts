@@ -1,18 +1,18 @@
-/** One of `GET /v1/keys`. */
+/** An item of `GET /v1/keys`. */
 export interface ApiKey {
   readonly id: string;
   readonly object: 'api_key';
   readonly name: string | null;
-  /** How the key begins. */
+  /** The first characters of the key. */
   readonly hint: string;
   readonly role: 'admin' | 'member';
   /** Unix seconds. */
   readonly created_at: number;
-  /** Unix seconds; null while it is good. */
+  /** Unix seconds; null while the key is active. */
   readonly revoked_at: number | null;
 }
 
-/** The answer of `POST /v1/keys`: the only time that the key itself is told. */
+/** Response of `POST /v1/keys`, the only one that contains the key itself. */
 export interface MadeKey extends ApiKey {
   readonly key: string;
 }

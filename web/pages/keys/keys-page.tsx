@@ -13,7 +13,7 @@ import { timeWords } from '../../parts/words.ts';
 import type { ApiKey } from './api-key.ts';
 import { NewKey } from './new-key.tsx';
 
-/** Keys of the organization: who has some, a new one, the end of one. */
+/** API keys of the organization: list, create and revoke. */
 export default function KeysPage() {
   const { client, organization } = useSession();
   const pages = usePages<ApiKey>('v1/keys', { limit: 20 });
@@ -25,7 +25,7 @@ export default function KeysPage() {
   return (
     <Page
       title="API keys"
-      text="Each program or person should have its own, so that one can be ended without the others. The service keeps no key, only its hash."
+      text="Create one key per application or person, so that each can be revoked separately. The service stores only a hash of the key."
       actions={
         isAdmin && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
@@ -36,12 +36,12 @@ export default function KeysPage() {
     >
       {!isAdmin && (
         <Text size="sm" c="dimmed">
-          You are signed in with a member's key. An admin's makes and ends keys.
+          Only admins can create and revoke keys. You are signed in as a member.
         </Text>
       )}
       <FaultNote fault={fault} onRetry={reload} />
       {keys?.data.length === 0 && (
-        <Empty text="No keys are stored. Fixed keys, of the setting API_KEYS, are not listed here." />
+        <Empty text="No stored keys. Keys of the API_KEYS setting are not listed here." />
       )}
       {keys !== undefined && keys.data.length > 0 && (
         <WideTable label="Keys" minWidth={320}>
@@ -49,10 +49,10 @@ export default function KeysPage() {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th visibleFrom="sm">Begins with</Table.Th>
+                <Table.Th visibleFrom="sm">Key</Table.Th>
                 <Table.Th>Role</Table.Th>
-                <Table.Th visibleFrom="sm">Made</Table.Th>
-                <Table.Th>State</Table.Th>
+                <Table.Th visibleFrom="sm">Created</Table.Th>
+                <Table.Th>Status</Table.Th>
                 {isAdmin && <Table.Th aria-label="Actions" />}
               </Table.Tr>
             </Table.Thead>
@@ -73,14 +73,14 @@ export default function KeysPage() {
       {isMaking && <NewKey onMade={pages.newest} onClose={() => setMaking(false)} />}
       {ending !== undefined && (
         <Confirm
-          title="End this key?"
+          title="Revoke this key?"
           text={
             <>
-              <b>{nameOf(ending)}</b> will be refused from now on, on other machines within five seconds. It
-              cannot be taken back.
+              Requests with <b>{nameOf(ending)}</b> are rejected on all machines within five seconds. This
+              cannot be undone.
             </>
           }
-          action="End key"
+          action="Revoke key"
           onConfirm={async () => {
             await client.delete(`v1/keys/${ending.id}`);
             reload();
@@ -99,7 +99,7 @@ function nameOf({ name, hint }: ApiKey): string {
 function KeyRow(props: {
   readonly apiKey: ApiKey;
   readonly isOwn: boolean;
-  /** Undefined of who may not. */
+  /** Undefined if the caller may not revoke this key. */
   readonly onEnd: (() => void) | undefined;
 }) {
   const { apiKey, isOwn, onEnd } = props;
@@ -116,7 +116,7 @@ function KeyRow(props: {
           </Text>
           {isOwn && (
             <Badge size="sm" variant="light">
-              this one
+              current key
             </Badge>
           )}
         </Group>
@@ -129,11 +129,11 @@ function KeyRow(props: {
       <Table.Td>
         {isGood ? (
           <Badge color="green" variant="light">
-            good
+            active
           </Badge>
         ) : (
           <Text size="sm" c="dimmed">
-            ended {timeWords(apiKey.revoked_at ?? 0)}
+            revoked {timeWords(apiKey.revoked_at ?? 0)}
           </Text>
         )}
       </Table.Td>
@@ -144,9 +144,9 @@ function KeyRow(props: {
               size="compact-sm"
               variant="default"
               onClick={onEnd}
-              aria-label={`End the key ${nameOf(apiKey)}`}
+              aria-label={`Revoke key ${nameOf(apiKey)}`}
             >
-              End
+              Revoke
             </Button>
           )}
         </Table.Td>

@@ -8,13 +8,13 @@ import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import type { ApiKey, MadeKey } from './api-key.ts';
 
-/** Asks what the new key is for, makes it, and shows it this once. */
+/** Dialog that creates a key and shows it once. */
 export function NewKey(props: { readonly onMade: () => void; readonly onClose: () => void }) {
   const [made, setMade] = useState<MadeKey>();
   return (
     <Dialog
       onClose={props.onClose}
-      title={made === undefined ? 'New key' : 'The new key'}
+      title={made === undefined ? 'New key' : 'Key created'}
       isKept={made !== undefined}
     >
       {made === undefined ? (
@@ -55,7 +55,7 @@ function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
       <Stack>
         <TextInput
           label="Name"
-          description="Who or what will use it, so that you know later."
+          description="The person or application that will use this key."
           placeholder="Reception"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
@@ -66,13 +66,17 @@ function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
         <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as ApiKey['role'])}>
           <Stack gap="xs" mt={4}>
             <Radio value="member" label="Member" description="Uses the service." />
-            <Radio value="admin" label="Admin" description="Makes and ends keys of the organization too." />
+            <Radio
+              value="admin"
+              label="Admin"
+              description="Can also create and revoke keys of the organization."
+            />
           </Stack>
         </Radio.Group>
         {fault?.param !== 'name' && <FaultNote fault={fault} />}
         <Group justify="flex-end">
           <Button type="submit" loading={isRunning}>
-            Make key
+            Create key
           </Button>
         </Group>
       </Stack>
@@ -84,7 +88,7 @@ function Shown({ made, onClose }: { readonly made: MadeKey; readonly onClose: ()
   return (
     <Stack>
       <Alert color="yellow" variant="light" icon={<Icon name="warning" />} p="sm">
-        <Text size="sm">It is shown only now. Copy it to where it will be used.</Text>
+        <Text size="sm">Copy this key now. It is not shown again.</Text>
       </Alert>
       <TextInput
         label={made.name ?? 'Key'}

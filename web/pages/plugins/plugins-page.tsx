@@ -16,18 +16,18 @@ const COLORS: Readonly<Record<PluginState, string>> = {
   failed: 'red',
 };
 
-/** What each is for, in a sentence. */
+/** One sentence per plugin. */
 const ABOUT: Readonly<Record<string, string>> = {
-  speech: 'Speaks texts, and writes down recordings.',
-  voices: 'Stores voices that are made from recordings.',
-  realtime: 'Hears and speaks over one connection.',
-  partner: 'Hears and speaks for a voice-agent platform.',
-  batch: 'Files, and many requests in one of them.',
-  responses: 'Language models: chat, responses, embeddings.',
-  video: 'Goes on with clips.',
+  speech: 'Text to speech and transcription.',
+  voices: 'Custom voices created from recordings.',
+  realtime: 'Transcription and speech over one WebSocket.',
+  partner: 'Transcription and speech for a voice-agent platform.',
+  batch: 'File storage and batch processing.',
+  responses: 'Language models: chat completions, responses and embeddings.',
+  video: 'Video extension: continues clips.',
 };
 
-/** What the service can do now, and switches for it. */
+/** State of the plugins, with switches for operators. */
 export default function PluginsPage() {
   const { organization } = useSession();
   const plugins = usePlugins();
@@ -36,8 +36,8 @@ export default function PluginsPage() {
       title="Plugins"
       text={
         organization.operator
-          ? 'What is switched off here is off for everybody, on every machine, until it is switched on again. Running work ends first.'
-          : 'What this service does. Operators may switch it; this key is none of theirs.'
+          ? 'Changes apply to all users and all machines of this deployment. Running requests finish before a plugin stops.'
+          : 'Features of this service. Your key is not allowed to change them.'
       }
     >
       <FaultNote fault={plugins.fault} onRetry={plugins.reload} />
@@ -87,7 +87,7 @@ function PluginCard(props: {
             {plugin.state}
           </Badge>
           {canSwitch && (
-            <Tooltip label="Left out by the setting PLUGINS" disabled={plugin.switchable}>
+            <Tooltip label="Excluded by the PLUGINS setting" disabled={plugin.switchable}>
               <Switch
                 checked={plugin.enabled && plugin.switchable}
                 disabled={!plugin.switchable || isRunning}
@@ -106,8 +106,8 @@ function PluginCard(props: {
             {plugin.detail}
           </Text>
         )}
-        <Names label="Needs" names={plugin.needs} />
-        <Names label="Needed by" names={plugin.needed_by} />
+        <Names label="Requires" names={plugin.needs} />
+        <Names label="Required by" names={plugin.needed_by} />
         <Text size="xs" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
           {plugin.routes.join('  ')}
         </Text>
@@ -115,9 +115,9 @@ function PluginCard(props: {
       <FaultNote fault={fault} />
       {isAsking && (
         <Confirm
-          title={`Switch off ${plugin.name}?`}
-          text="For everybody who uses this service. What runs now is finished first; new requests are refused until it is switched on again."
-          action="Switch off"
+          title={`Disable ${plugin.name}?`}
+          text="The plugin is disabled for all users of this service. Running requests finish; new requests are rejected until the plugin is enabled again."
+          action="Disable"
           onConfirm={() => set(false)}
           onClose={() => setAsking(false)}
         />

@@ -9,7 +9,7 @@ const turn = (side: Turn['side'], text: string, state: Turn['state'] = 'done'): 
   state,
 });
 
-it('tells a language model what was said, and nothing that is not complete', () => {
+it('sends completed turns to the language model and omits incomplete ones', () => {
   const turns = [
     turn('heard', 'Hello.'),
     turn('spoken', 'Hello to you.'),
@@ -25,7 +25,7 @@ it('tells a language model what was said, and nothing that is not complete', () 
   ]);
 });
 
-it('tells the newest of a long conversation', () => {
+it('sends only the newest turns of a long conversation', () => {
   const turns = Array.from({ length: 30 }, (_, at) => turn('heard', `Turn ${at}.`));
   expect(messagesOf(turns).map(({ content }) => content)).toEqual(
     Array.from({ length: 12 }, (_, at) => `Turn ${at + 18}.`),

@@ -1,9 +1,9 @@
 import type { ServiceClient } from '../../client/service-client.ts';
 import type { Turn } from './conversation.ts';
 
-/** Turns of the past that a language model is told. */
+/** Maximum number of previous turns that are sent to the language model. */
 const MAX_TOLD = 12;
-/** Tokens of an answer: what one listens to without getting bored. */
+/** Maximum length of a reply; long replies are tedious when spoken. */
 const MAX_TOKENS = 120;
 const INSTRUCTIONS =
   'You take part in a spoken conversation. Answer in one or two short sentences of plain text, without lists or markup.';
@@ -13,7 +13,7 @@ interface Message {
   readonly content: string;
 }
 
-/** A conversation as a language model reads it: what was said, newest last. */
+/** Converts the turns to chat messages, newest last. */
 export function messagesOf(turns: readonly Turn[]): readonly Message[] {
   return turns
     .filter(({ state, text }) => state === 'done' && text.trim() !== '')
@@ -22,10 +22,10 @@ export function messagesOf(turns: readonly Turn[]): readonly Message[] {
 }
 
 /**
- * What a language model of the service answers to the last turn.
+ * Requests the language model's reply to the last turn.
  * @throws ServiceFault, or the reason of `signal`.
  */
-export async function answerOf(
+export async function sendWithTimeout(
   client: ServiceClient,
   model: string | undefined,
   turns: readonly Turn[],

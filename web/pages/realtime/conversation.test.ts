@@ -3,7 +3,7 @@ import { type Conversation, MAX_TURNS, NOTHING_SAID, next } from './conversation
 
 type Event = Parameters<typeof next>[1];
 
-/** Events with the time at which each comes; of the service's, only the fields that count. */
+/** Folds events with their times; service events have only the fields that the fold reads. */
 function said(...events: readonly (readonly [nowMs: number, event: object])[]): Conversation {
   return events.reduce((before, [nowMs, event]) => next(before, event as Event, nowMs), NOTHING_SAID);
 }
@@ -22,8 +22,8 @@ const completed = {
   transcript: 'Good morning.',
 };
 
-describe('what is heard', () => {
-  it('is a turn from its first sound on, with words as they come', () => {
+describe('a user turn', () => {
+  it('starts with its first audio and grows with each transcript delta', () => {
     const speaking = said([10, started]);
     expect(speaking.isHearing).toBe(true);
     expect(speaking.turns).toEqual([
@@ -36,7 +36,7 @@ describe('what is heard', () => {
     expect(done.turns).toMatchObject([{ text: 'Good morning.', state: 'done', waitMs: 50 }]);
   });
 
-  it('says why it could not be written down', () => {
+  it('has the error of a failed transcription', () => {
     const { turns } = said(
       [10, started],
       [
@@ -51,7 +51,7 @@ describe('what is heard', () => {
     expect(turns).toMatchObject([{ text: 'No.', state: 'failed' }]);
   });
 
-  it('has its times from who held the button', () => {
+  it('has the times of the held button', () => {
     const turn = { startMs: 0, endMs: 1200, letGoMs: 5 };
     const { turns, committed: open } = said(
       [9, { type: 'page.committed', turn }],
@@ -63,11 +63,11 @@ describe('what is heard', () => {
     expect(open).toHaveLength(1);
   });
 
-  it('is not heard any more once it is committed', () => {
+  it('is no longer active once it is committed', () => {
     expect(said([10, started], [20, committed]).isHearing).toBe(false);
   });
 
-  it('is open no longer than the connection', () => {
+  it('ends with the connection', () => {
     const { turns, isHearing } = said([10, started], [20, delta('Good')], [30, { type: 'page.ended' }]);
     expect(turns).toMatchObject([{ text: 'Good', state: 'cancelled' }]);
     expect(isHearing).toBe(false);
@@ -76,7 +76,7 @@ describe('what is heard', () => {
     ]);
   });
 
-  it('is forgotten when there is too much of it', () => {
+  it('is dropped when the conversation exceeds its maximum length', () => {
     const many = Array.from(
       { length: MAX_TURNS + 3 },
       (_, at) => [at, { ...started, item_id: `i${at}` }] as const,
@@ -87,7 +87,7 @@ describe('what is heard', () => {
   });
 });
 
-describe('what is spoken', () => {
+describe('a spoken turn', () => {
   const asked = { type: 'page.asked', eventId: 'page_3', textEventId: 'page_2', text: 'Hello.' };
   const added = { type: 'response.output_item.added', item: { id: 'item_2' } };
   /** 100 ms. */
@@ -101,7 +101,7 @@ describe('what is spoken', () => {
     response: { status, status_details },
   });
 
-  it('has the text that was asked for, its length and the wait for the first sound', () => {
+  it('has the requested text, its duration and the time to first audio', () => {
     const { turns, response } = said(
       [100, asked],
       [110, added],
@@ -121,7 +121,7 @@ describe('what is spoken', () => {
     error: { message, event_id },
   });
 
-  it('ends where it is cancelled', () => {
+  it('ends where it was cancelled', () => {
     const cancelled = said([100, asked], [110, added], [120, cancel]);
     expect(cancelled.response?.isCancelled).toBe(true);
     const { turns } = said([100, asked], [110, added], [130, done('cancelled', { type: 'cancelled' })]);
@@ -129,7 +129,7 @@ describe('what is spoken', () => {
     expect(said([1, cancel])).toBe(NOTHING_SAID);
   });
 
-  it('may end by itself while it is being cancelled, which is no fault', () => {
+  it('may complete while it is being cancelled, without an error', () => {
     const after = said(
       [100, asked],
       [110, added],
@@ -144,16 +144,16 @@ describe('what is spoken', () => {
     });
   });
 
-  it('says why it failed, until the next', () => {
-    const failed = done('failed', { type: 'failed', error: { message: 'The model is away.' } });
+  it('has its error until the next turn', () => {
+    const failed = done('failed', { type: 'failed', error: { message: 'The model is unavailable.' } });
     expect(said([100, asked], [110, added], [120, failed])).toMatchObject({
       turns: [{ state: 'failed' }],
-      speechFault: 'The model is away.',
+      speechFault: 'The model is unavailable.',
     });
     expect(said([100, asked], [120, failed], [130, asked]).speechFault).toBeUndefined();
   });
 
-  it('may be refused, which is told apart from what else is', () => {
+  it('distinguishes its own rejection from session errors', () => {
     expect(said([1, asked], [2, error('page_3')])).toMatchObject({
       response: undefined,
       speechFault: 'No text.',
@@ -164,7 +164,7 @@ describe('what is spoken', () => {
     expect(next(other, { type: 'page.configured' }, 3).sessionFault).toBeUndefined();
   });
 
-  it('has a fault of its text at the text, whatever is said of the response after it', () => {
+  it('attributes an error of its text to the text, regardless of later response events', () => {
     const refused = said([1, asked], [2, error('page_2', 'Too long.')]);
     expect(refused).toMatchObject({ speechFault: 'Too long.', sessionFault: undefined });
     expect(next(refused, error('page_3') as Event, 3)).toMatchObject({

@@ -1,51 +1,53 @@
-/** What a conversation is on the page, as a pure fold over the events of the service and what the page did. */
+/** Conversation state of the page: a pure reducer over service events and user actions. */
 
 import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
 import type { WholeTurn } from './held-turn.ts';
 
-/** What somebody said, or what was spoken. */
+/** One utterance of the user or of the service. */
 export interface Turn {
-  /** The item's id. */
+  /** Item id. */
   readonly id: string;
   readonly side: 'heard' | 'spoken';
   readonly text: string;
   readonly state: 'speaking' | 'writing' | 'done' | 'cancelled' | 'failed';
-  /** Where it lies in the sound that was sent, in ms. */
+  /** Offset in the audio that was sent, in ms. */
   readonly startMs?: number;
   readonly endMs?: number;
-  /** When its sound ended, by the page's clock. */
+  /** When its audio ended, in ms of the page's clock. */
   readonly endedAtMs?: number;
-  /** How long the person waited: from the end of the sound to all words, or from the request to the first sound. */
+  /**
+   * Latency in ms: from the end of the audio to the final transcript, or from the request to the first audio.
+   */
   readonly waitMs?: number;
-  /** Of the sound that was spoken. */
+  /** Duration of the synthesized audio in ms. */
   readonly lengthMs?: number;
 }
 
-/** A response that was asked for and has not ended. */
+/** A response that was requested and is not finished. */
 export interface OpenResponse {
-  /** Id of the event that asked, by which an error tells that there will be no response. */
+  /** Id of the event that requested it. An error with this id means that the request was rejected. */
   readonly askedBy: string;
-  /** Id of the event that gave the text. */
+  /** Id of the event that set the text. */
   readonly textBy: string;
   readonly text: string;
   readonly askedAtMs: number;
-  /** Cancelled by the page: what still comes is not heard. */
+  /** Cancelled by the page; audio that still arrives is not played. */
   readonly isCancelled: boolean;
-  /** Its item, as soon as there is one. */
+  /** Id of its item, once known. */
   readonly itemId?: string;
 }
 
 export interface Conversation {
   /** Oldest first, at most {@link MAX_TURNS}. */
   readonly turns: readonly Turn[];
-  /** Whether the service hears somebody speak. */
+  /** Whether the service detects speech. */
   readonly isHearing: boolean;
   readonly response: OpenResponse | undefined;
-  /** Id of the event that cancelled last: refused when the response ended by itself meanwhile. */
+  /** Id of the last cancel event. It is rejected if the response completed first. */
   readonly cancelledBy: string | undefined;
-  /** Turns that were committed by hand and have no item yet. */
+  /** Turns that were committed manually and have no item yet. */
   readonly committed: readonly WholeTurn[];
-  /** The last refusal: of something spoken, or of the session. Gone with the next request of its kind. */
+  /** The last error of a spoken text or of the session; cleared by the next request of the same kind. */
   readonly speechFault: string | undefined;
   readonly sessionFault: string | undefined;
 }
@@ -62,7 +64,7 @@ export const NOTHING_SAID: Conversation = {
 
 export const MAX_TURNS = 100;
 
-/** What the page did. */
+/** A user action. */
 export type PageAct =
   | { readonly type: 'page.configured' }
   | { readonly type: 'page.committed'; readonly turn: WholeTurn }
@@ -73,12 +75,12 @@ export type PageAct =
       readonly text: string;
     }
   | { readonly type: 'page.cancelled'; readonly eventId: string }
-  /** The connection is over: nothing more comes of what was open. */
+  /** The connection is closed: no further events for open turns. */
   | { readonly type: 'page.ended' };
 
 type Of<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
 
-/** @param nowMs by the page's clock. */
+/** @param nowMs page clock. */
 export function next(before: Conversation, event: ServerEvent | PageAct, nowMs: number): Conversation {
   switch (event.type) {
     case 'page.configured':
@@ -146,7 +148,10 @@ function turnOf({ turns }: Conversation, id: string): Turn | undefined {
   return turns.find((turn) => turn.id === id);
 }
 
-/** The turn of an item as it is now; a new one is heard unless `change` says otherwise. */
+/**
+ * Returns the conversation with a changed turn. An unknown id creates a user turn, unless `change` says
+ * otherwise.
+ */
 function changed(before: Conversation, id: string, change: Partial<Turn>): Conversation {
   if (turnOf(before, id) !== undefined) {
     const turns = before.turns.map((turn) => (turn.id === id ? { ...turn, ...change } : turn));
@@ -156,10 +161,10 @@ function changed(before: Conversation, id: string, change: Partial<Turn>): Conve
   return { ...before, turns: [...before.turns, turn].slice(-MAX_TURNS) };
 }
 
-/** A turn that the service did not find by itself is the oldest that was committed by hand. */
+/** A turn without detected speech belongs to the oldest manual commit. */
 function committed(before: Conversation, event: Of<'input_audio_buffer.committed'>): Conversation {
   if (turnOf(before, event.item_id)?.startMs !== undefined) {
-    // A commit, or a change of the session, may end a turn in the middle of speech.
+    // A commit or a session update may end a turn while the user is speaking.
     return changed({ ...before, isHearing: false }, event.item_id, { state: 'writing' });
   }
   const [turn, ...later] = before.committed;
@@ -176,7 +181,7 @@ function spoken(before: Conversation, { item }: Of<'response.output_item.added'>
   return changed(begun, item.id, { side: 'spoken', text: response.text, state: 'speaking', lengthMs: 0 });
 }
 
-/** Bytes of a millisecond of speech: 16-bit samples at 24 kHz. */
+/** Bytes per ms of speech: 16-bit samples at 24 kHz. */
 const BYTES_A_MS = 48;
 
 function sounded(before: Conversation, event: Of<'response.audio.delta'>, nowMs: number): Conversation {
@@ -205,14 +210,14 @@ function refused(before: Conversation, event: Of<'error'>): Conversation {
   const { message, event_id: eventId } = event.error;
   if (isRefusedText(before, event)) return { ...before, speechFault: message };
   if (before.response !== undefined && eventId === before.response.askedBy) {
-    // When its text was refused before, that is the reason.
+    // If its text was rejected before, that error is the cause.
     return { ...before, response: undefined, speechFault: before.speechFault ?? message };
   }
   if (before.cancelledBy !== undefined && eventId === before.cancelledBy) return before;
   return { ...before, sessionFault: message };
 }
 
-/** Whether an error refuses the text of the response that was asked for last. */
+/** Whether the error rejects the text of the last requested response. */
 export function isRefusedText({ response }: Conversation, { error }: Of<'error'>): boolean {
   return response !== undefined && error.event_id === response.textBy;
 }

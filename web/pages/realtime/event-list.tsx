@@ -14,10 +14,10 @@ const SIDES = [
   { value: 'server', label: 'Received' },
 ];
 
-/** The events of a connection, to filter, to open and to keep. */
+/** Events of a connection: filter, inspect and download. */
 export function EventList({ log, version }: { readonly log: EventLog; readonly version: number }) {
   const [filter, setFilter] = useState<LogFilter>({ from: 'both', type: '' });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is in the log
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` changes with the contents of the log
   const rows = useMemo(() => rowsOf(log.entries, filter, MAX_ROWS), [log, version, filter]);
   return (
     <>
@@ -31,8 +31,8 @@ export function EventList({ log, version }: { readonly log: EventLog; readonly v
         />
         <TextInput
           size="xs"
-          aria-label="Type of event"
-          placeholder="Type, such as transcription"
+          aria-label="Event type"
+          placeholder="Event type, such as transcription"
           value={filter.type}
           onChange={({ currentTarget }) => setFilter({ ...filter, type: currentTarget.value })}
           flex="1 1 12rem"
@@ -46,18 +46,18 @@ export function EventList({ log, version }: { readonly log: EventLog; readonly v
             saveFile(new Blob([log.lines()], { type: 'application/jsonl' }), 'realtime-trace.jsonl')
           }
         >
-          Download the trace
+          Download trace
         </Button>
       </Group>
       <Text size="xs" c="dimmed">
-        {countWords(log.entries.length)} events, without their audio.{' '}
-        {log.left > 0 && `The log is full: ${countWords(log.left)} later events are not in it. `}
-        The command trace-check judges a trace.
+        {countWords(log.entries.length)} events, without audio.{' '}
+        {log.left > 0 && `The log is full; ${countWords(log.left)} later events were dropped. `}
+        Check the trace with the trace-check command.
       </Text>
       {rows.length === 0 ? (
-        <Empty text={log.entries.length === 0 ? 'No events yet.' : 'No event is like that.'} />
+        <Empty text={log.entries.length === 0 ? 'No events yet.' : 'No matching events.'} />
       ) : (
-        // Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1).
+        // A scrollable region must be focusable (WCAG 2.1.1).
         // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
         <ol className={classes.events} aria-label="Events" tabIndex={0}>
           {rows.toReversed().map((row) => (
@@ -69,7 +69,7 @@ export function EventList({ log, version }: { readonly log: EventLog; readonly v
   );
 }
 
-/** Drawn again when its row has grown: each event makes the rows anew. */
+/** Memoized: each event recreates the rows, and only changed rows render. */
 const EventRow = memo(
   ({ row: { first, last, times } }: { readonly row: LogRow }) => {
     const { from, frame } = last;

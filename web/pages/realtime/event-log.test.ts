@@ -5,7 +5,7 @@ const ALL: LogFilter = { from: 'both', type: '' };
 const append = (audio: string) => ({ type: 'input_audio_buffer.append', event_id: 'page_1', audio });
 
 describe('EventLog', () => {
-  it('keeps frames without their audio, and says how much that was', () => {
+  it('stores frames without audio and records its size', () => {
     const log = new EventLog();
     log.add('client', append('A'.repeat(5120)), 12.6);
     log.add('server', { type: 'response.audio.delta', delta: 'BBBBBBBB' }, 20);
@@ -24,7 +24,7 @@ describe('EventLog', () => {
     expect(shownFrame(log.entries[2] as never)).toContain('"delta": "words"');
   });
 
-  it('is a trace: one entry a line', () => {
+  it('serializes to a trace with one entry per line', () => {
     const log = new EventLog();
     log.add('server', { type: 'session.created', event_id: 'event_1' }, 0);
     log.add('client', { type: 'input_audio_buffer.clear', event_id: 'page_1' }, 1);
@@ -37,7 +37,7 @@ describe('EventLog', () => {
     expect(entries).toEqual(log.entries);
   });
 
-  it('is full at its limit, and counts what is left out', () => {
+  it('stops at its limit and counts dropped frames', () => {
     const log = new EventLog();
     for (let i = 0; i < MAX_ENTRIES + 2; i += 1) log.add('client', append('AAAA'), i);
     expect(log.entries).toHaveLength(MAX_ENTRIES);
@@ -55,7 +55,7 @@ describe('rowsOf', () => {
   const kinds = (filter: LogFilter, most = 100) =>
     rowsOf(log.entries, filter, most).map(({ at, times, last }) => [at, last.frame.type, times, last.at_ms]);
 
-  it('joins frames of a kind that follow each other, except for errors', () => {
+  it('groups consecutive frames of the same type, except errors', () => {
     expect(kinds(ALL)).toEqual([
       [0, 'session.created', 1, 0],
       [1, 'input_audio_buffer.append', 3, 3],
@@ -65,13 +65,13 @@ describe('rowsOf', () => {
     ]);
   });
 
-  it('leaves out what the filter does not name', () => {
+  it('applies the filter', () => {
     expect(kinds({ from: 'client', type: '' })).toEqual([[1, 'input_audio_buffer.append', 4, 6]]);
     expect(kinds({ from: 'both', type: ' ERR' })).toHaveLength(2);
     expect(kinds({ from: 'client', type: 'error' })).toEqual([]);
   });
 
-  it('has the newest when there are more than it may have', () => {
+  it('returns the newest rows up to the limit', () => {
     expect(kinds(ALL, 2)).toEqual([
       [5, 'error', 1, 5],
       [6, 'input_audio_buffer.append', 1, 6],

@@ -1,8 +1,8 @@
-/** The frames of a connection as the page keeps them: to read, to filter, to keep as a trace (docs/guide/realtime-traces.md). */
+/** Log of the frames of a connection, for display and as a trace (docs/guide/realtime-traces.md). */
 
 export type Side = 'client' | 'server';
 
-/** An event of either side. */
+/** A client or server event. */
 export interface Frame {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -12,35 +12,35 @@ export interface Frame {
 export interface LogEntry {
   readonly from: Side;
   readonly frame: Frame;
-  /** Characters of base64 that were left out of the frame. */
+  /** Number of base64 characters that were removed from the frame. */
   readonly elided_characters?: number;
-  /** Since the connection was asked for. */
+  /** Time since the connection was requested, in ms. */
   readonly at_ms: number;
 }
 
-/** Frames that are kept. */
+/** Maximum number of frames. */
 export const MAX_ENTRIES = 20_000;
 
-/** Where events carry audio. */
+/** Field that carries audio, by event type. */
 const AUDIO: Readonly<Record<string, string>> = {
   'input_audio_buffer.append': 'audio',
   'response.audio.delta': 'delta',
 };
 
-/** Stands for audio: a sample and a half, so that whoever checks a trace sees that there was some. */
+/** Placeholder for audio: 1.5 samples, so that trace-check sees that the frame had audio. */
 const ELIDED = 'AAAA';
 
 export class EventLog {
   #entries: LogEntry[] = [];
   #left = 0;
-  /** Rises with every change. */
+  /** Increases with every change. */
   version = 0;
 
   get entries(): readonly LogEntry[] {
     return this.#entries;
   }
 
-  /** Frames for which there was no room. */
+  /** Number of frames that were dropped because the log is full. */
   get left(): number {
     return this.#left;
   }
@@ -51,7 +51,7 @@ export class EventLog {
     else this.#entries.push({ from, ...withoutAudio(frame), at_ms: Math.round(atMs) });
   }
 
-  /** The trace: one entry a line. */
+  /** Serializes the trace, one entry per line. */
   lines(): string {
     return this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
   }
@@ -64,7 +64,7 @@ function withoutAudio(frame: Frame): Pick<LogEntry, 'frame' | 'elided_characters
   return { frame: { ...frame, [field]: ELIDED }, elided_characters: audio.length };
 }
 
-/** A frame as a person reads it. */
+/** Formats a frame for display. */
 export function shownFrame({ frame, elided_characters }: LogEntry): string {
   const field = AUDIO[frame.type];
   if (field === undefined || elided_characters === undefined) return JSON.stringify(frame, undefined, 2);
@@ -72,23 +72,23 @@ export function shownFrame({ frame, elided_characters }: LogEntry): string {
   return JSON.stringify({ ...frame, [field]: note }, undefined, 2);
 }
 
-/** What of a log is shown. */
+/** Filter of the event list. */
 export interface LogFilter {
   readonly from: Side | 'both';
-  /** Part of the type, in any case. */
+  /** Case-insensitive substring of the type. */
   readonly type: string;
 }
 
-/** Frames of one side and type that follow each other. */
+/** Consecutive frames with the same direction and type. */
 export interface LogRow {
-  /** Place of the first of them in the log. */
+  /** Index of the first frame in the log. */
   readonly at: number;
   readonly times: number;
   readonly first: LogEntry;
   readonly last: LogEntry;
 }
 
-/** The newest rows of a log, in order. Errors have a row each. */
+/** Returns the newest rows of a log in order. Each error has its own row. */
 export function rowsOf(entries: readonly LogEntry[], filter: LogFilter, most: number): readonly LogRow[] {
   const wanted = filter.type.trim().toLowerCase();
   const rows: LogRow[] = [];

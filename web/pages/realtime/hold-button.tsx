@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { Icon } from '../../parts/icon.tsx';
 import type { Talk } from './talk.ts';
 
-/** A turn by hand: lasts as long as the button, or the space bar or Enter on it, is held. */
+/** Push-to-talk button. Works with the pointer, and with the space bar or Enter while it is focused. */
 export function HoldButton({ talk }: { readonly talk: Talk }) {
   const isKey = (key: string) => key === ' ' || key === 'Enter';
   return (
@@ -11,7 +11,7 @@ export function HoldButton({ talk }: { readonly talk: Talk }) {
       aria-pressed={talk.isHeld}
       disabled={!talk.hasMicrophone}
       leftSection={<Icon name="microphone" />}
-      // A long touch neither scrolls nor opens a menu.
+      // A long touch must not scroll or open a context menu.
       style={{ touchAction: 'none', userSelect: 'none' }}
       onContextMenu={(event) => event.preventDefault()}
       onPointerDown={(event) => {

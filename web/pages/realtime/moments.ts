@@ -1,4 +1,4 @@
-/** A moment of a sound, to the tenth of a second: `0:07.3`. */
+/** Formats an offset to a tenth of a second: `0:07.3`. */
 export function clockWords(ms: number): string {
   const tenths = Math.round(ms / 100);
   const minutes = Math.floor(tenths / 600);

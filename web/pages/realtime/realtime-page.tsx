@@ -33,14 +33,14 @@ export default function RealtimePage() {
   return (
     <Page
       title="Realtime"
-      text="Talk, and read your words while you say them; write, and hear it. Both over one WebSocket."
+      text="Live transcription and text to speech over one WebSocket."
       actions={
         <Button
           onClick={isOpen ? disconnect : connect}
           variant={isOpen ? 'default' : 'filled'}
           leftSection={<Icon name={isOpen ? 'stop' : 'microphone'} size={16} />}
         >
-          {isOpen ? 'Disconnect' : talk === undefined ? 'Connect' : 'Connect again'}
+          {isOpen ? 'Disconnect' : talk === undefined ? 'Connect' : 'Reconnect'}
         </Button>
       }
     >
@@ -54,7 +54,7 @@ export default function RealtimePage() {
             {talk !== undefined && <Sound talk={talk} isByHand={settings.turns === 'hold'} />}
             {talk === undefined && (
               <Text size="sm" c="dimmed">
-                Connect, and allow the microphone. Without one, the service can still speak.
+                Connect and allow microphone access. Text to speech also works without a microphone.
               </Text>
             )}
           </Panel>
@@ -71,7 +71,7 @@ export default function RealtimePage() {
   );
 }
 
-/** What goes on, in a word. */
+/** Connection state as a badge. */
 function TalkState({ talk }: { readonly talk: Talk | undefined }) {
   const [words, color] = stateOf(talk);
   return (
@@ -84,11 +84,11 @@ function TalkState({ talk }: { readonly talk: Talk | undefined }) {
 function stateOf(talk: Talk | undefined): readonly [words: string, color: string] {
   if (talk === undefined || talk.phase === 'ended') return ['not connected', 'gray'];
   if (talk.phase !== 'ready') return ['connecting', 'gray'];
-  if (talk.conversation.isHearing || talk.isHeld) return ['hearing you', 'green'];
+  if (talk.conversation.isHearing || talk.isHeld) return ['receiving speech', 'green'];
   return talk.hasMicrophone ? ['listening', 'indigo'] : ['connected', 'indigo'];
 }
 
-/** Why there is no connection, no microphone, or what the service refused. */
+/** Errors of the connection, the microphone and the session. */
 function Faults({ talk, fault }: { readonly talk: Talk | undefined; readonly fault: string | undefined }) {
   const ending = talk?.phase === 'ended' ? talk.ending : '';
   const { microphoneFault } = talk ?? {};
@@ -96,9 +96,9 @@ function Faults({ talk, fault }: { readonly talk: Talk | undefined; readonly fau
     <>
       <Fault words={fault} />
       <Fault words={ending === '' ? undefined : ending}>
-        Connect again to go on: a new connection begins a new conversation. This one stays here until then.
+        Reconnect to continue. A new connection starts a new conversation; this one stays visible until then.
       </Fault>
-      <Fault words={microphoneFault}>The service can still speak.</Fault>
+      <Fault words={microphoneFault}>Text to speech still works.</Fault>
       <Fault words={talk?.conversation.sessionFault} />
     </>
   );
@@ -122,16 +122,16 @@ function Sound({ talk, isByHand }: { readonly talk: Talk; readonly isByHand: boo
   useSpaceKey(isByHand && talk.hasMicrophone, press, release);
   return (
     <>
-      <LevelMeter track={talk.track} label="Level of the microphone" />
+      <LevelMeter track={talk.track} label="Microphone level" />
       <LoudnessView
         track={talk.track}
-        label="Loudness of what was sent over the last seconds; the turns that the service heard stand out"
+        label="Loudness of the audio sent in the last seconds, with detected turns highlighted"
       />
       {isByHand && (
         <Group gap="sm">
           <HoldButton talk={talk} />
           <Text size="sm" c="dimmed">
-            Or hold the space bar.
+            You can also hold the space bar.
           </Text>
         </Group>
       )}
@@ -139,15 +139,15 @@ function Sound({ talk, isByHand }: { readonly talk: Talk; readonly isByHand: boo
   );
 }
 
-/** Longest text of a response. */
+/** Maximum length of a text. */
 const MAX_CHARACTERS = 5000;
 
-/** Text in, speech out, over the same connection. */
+/** Text to speech over the same connection. */
 function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
   const [text, setText] = useState('The kettle is on, and your tea will be ready in two minutes.');
   const isReady = talk?.phase === 'ready';
   return (
-    <Panel title="Speak a text">
+    <Panel title="Text to speech">
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -7,17 +7,17 @@ import { VoicePicker } from '../../parts/form/voice-picker.tsx';
 import type { TalkSettings } from './talk-settings.ts';
 
 const TASKS = [
-  { value: 'transcription', label: 'Write down' },
-  { value: 'translation', label: 'Write down in English' },
+  { value: 'transcription', label: 'Transcribe' },
+  { value: 'translation', label: 'Translate to English' },
 ];
 const TURNS = [
-  { value: 'pause', label: 'At a pause' },
-  { value: 'hold', label: 'When I let go' },
+  { value: 'pause', label: 'Automatic' },
+  { value: 'hold', label: 'Push to talk' },
 ];
 const ANSWERS = [
-  { value: 'nothing', label: 'Nothing' },
-  { value: 'echo', label: 'The same words' },
-  { value: 'model', label: 'What a language model answers' },
+  { value: 'nothing', label: 'None' },
+  { value: 'echo', label: 'Repeat transcript' },
+  { value: 'model', label: 'Language model reply' },
 ];
 
 interface SessionFieldsProps {
@@ -25,12 +25,12 @@ interface SessionFieldsProps {
   readonly onChange: (part: Partial<TalkSettings>) => void;
 }
 
-/** Everything that can be chosen of a conversation, before it and while it lasts. */
+/** Session settings, which can be changed before and during a connection. */
 export const SessionFields = memo(({ settings, onChange: change }: SessionFieldsProps) => {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md">
       <Select
-        label="What you say"
+        label="Task"
         data={TASKS}
         value={settings.task}
         allowDeselect={false}
@@ -38,13 +38,13 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
       />
       <ModelPicker
         task="transcription"
-        label="Model that hears"
+        label="Transcription model"
         value={settings.hearingModel}
         onChange={(hearingModel) => change({ hearingModel })}
       />
       <LanguageField value={settings.language} onChange={(language) => change({ language })} />
       <Select
-        label="A turn ends"
+        label="Turn detection"
         data={TURNS}
         value={settings.turns}
         allowDeselect={false}
@@ -53,7 +53,7 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
       {settings.turns === 'pause' && (
         <>
           <SliderField
-            label="Threshold of speech"
+            label="Speech threshold"
             min={0.1}
             max={0.9}
             step={0.05}
@@ -62,7 +62,7 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
             onChange={(threshold) => change({ threshold })}
           />
           <SliderField
-            label="Length of a pause"
+            label="Silence duration"
             min={100}
             max={2000}
             step={50}
@@ -74,13 +74,13 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
       )}
       <ModelPicker
         task="speech"
-        label="Model that speaks"
+        label="Speech model"
         value={settings.speakingModel}
         onChange={(speakingModel) => change({ speakingModel })}
       />
       <VoicePicker value={settings.voice} onChange={(voice) => change({ voice })} />
       <Select
-        label="Spoken after each turn"
+        label="Response mode"
         data={ANSWERS}
         value={settings.answers}
         allowDeselect={false}

@@ -1,9 +1,9 @@
 import { useEffect } from 'react';
 
-/** Where the space bar has a meaning of its own. */
+/** Elements that use the space bar themselves. */
 const TAKES_SPACE = 'input, textarea, select, button, a, summary, [role="slider"], [contenteditable]';
 
-/** Lets the space bar press and release something, wherever the focus is, unless that needs it. */
+/** Calls `press` and `release` for the space bar, unless the focused element uses it. */
 export function useSpaceKey(isActive: boolean, press: () => void, release: () => void): void {
   useEffect(() => {
     if (!isActive) return;

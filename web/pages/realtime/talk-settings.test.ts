@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sessionOf, USUAL_SETTINGS } from './talk-settings.ts';
 
 describe('sessionOf', () => {
-  it('leaves what nobody chose to the service', () => {
+  it('omits settings that were not chosen', () => {
     expect(sessionOf(USUAL_SETTINGS, 48_000)).toEqual({
       type: 'transcription',
       output_modalities: ['audio'],
@@ -22,7 +22,7 @@ describe('sessionOf', () => {
     });
   });
 
-  it('says what somebody chose', () => {
+  it('contains the chosen settings', () => {
     const session = sessionOf(
       {
         ...USUAL_SETTINGS,

@@ -1,25 +1,25 @@
-/** What the person chooses of a conversation, and what of it the service is told. */
+/** User settings of a realtime conversation, and their conversion to a session. */
 
 export interface TalkSettings {
   readonly task: 'transcription' | 'translation';
-  /** Id of the model that hears; undefined for the service's own choice. */
+  /** Id of the transcription model; undefined for the default of the service. */
   readonly hearingModel: string | undefined;
-  /** Id of the model that speaks; undefined for the service's own choice. */
+  /** Id of the speech model; undefined for the default of the service. */
   readonly speakingModel: string | undefined;
-  /** Id of a stored voice; undefined for the model's own. */
+  /** Id of a stored voice; undefined for the default of the model. */
   readonly voice: string | undefined;
-  /** ISO 639-1; empty when the service is to find out. */
+  /** ISO 639-1 code; empty for automatic detection. */
   readonly language: string;
-  /** Whether the service hears where a turn ends, or the person says so. */
+  /** Whether turns end at a pause (server VAD) or with the push-to-talk button. */
   readonly turns: 'pause' | 'hold';
-  /** How sure the service must be that somebody speaks, from 0 to 1. */
+  /** Minimum speech probability of the VAD, from 0 to 1. */
   readonly threshold: number;
   readonly silenceMs: number;
-  /** Sound before the beginning of speech that belongs to the turn. */
+  /** Audio before the start of speech that belongs to the turn, in ms. */
   readonly prefixMs: number;
-  /** What is spoken when a turn was written down: nothing, the same words, or what a language model answers. */
+  /** What is synthesized after each turn: nothing, the transcript, or a language model's reply. */
   readonly answers: 'nothing' | 'echo' | 'model';
-  /** Id of that language model. */
+  /** Id of the language model. */
   readonly answeringModel: string | undefined;
 }
 
@@ -37,12 +37,12 @@ export const USUAL_SETTINGS: TalkSettings = {
   answeringModel: undefined,
 };
 
-/** Rate of all speech that the page asks for. */
+/** Sample rate of synthesized audio in Hz. */
 export const SPOKEN_RATE_HZ = 24_000;
 
 /**
- * The `session` of a `session.update`; null brings back what the service takes by itself.
- * @param rateHz of the microphone.
+ * Returns the `session` of a `session.update`; null restores the default of the service.
+ * @param rateHz sample rate of the microphone.
  */
 export function sessionOf(settings: TalkSettings, rateHz: number) {
   const { task, hearingModel, speakingModel, voice, language, turns } = settings;

@@ -5,33 +5,33 @@ import { LoudnessTrack } from '../../sound/loudness-track.ts';
 import { Microphone } from '../../sound/microphone.ts';
 import { base64Of, bytesOf, PcmReader, type Samples } from '../../sound/pcm.ts';
 import { Player } from '../../sound/player.ts';
-import { answerOf } from './answer.ts';
+import { sendWithTimeout } from './answer.ts';
 import { type Conversation, isRefusedText, NOTHING_SAID, next, type PageAct } from './conversation.ts';
 import { EventLog, type Frame } from './event-log.ts';
 import { completed, type HeldTurn, pressed, released, UP } from './held-turn.ts';
 import { SPOKEN_RATE_HZ, sessionOf, type TalkSettings } from './talk-settings.ts';
 
-/** What may wait to be sent: half a minute of sound at 24 kHz. */
+/** Maximum size of the send buffer in bytes: half a minute of audio at 24 kHz. */
 const MAX_WAITING_BYTES = 2_000_000;
-/** What a session is told of the microphone before there is one. */
+/** Sample rate of the session until the microphone is open, in Hz. */
 const USUAL_RATE_HZ = 24_000;
 
-/** Close codes in words for the person. */
+/** User-facing messages for WebSocket close codes. */
 const CLOSED: Readonly<Record<number, string>> = {
-  1001: 'The service is stopping.',
-  1006: 'The connection was lost.',
-  1008: 'The service ended the connection.',
+  1001: 'The service is shutting down.',
+  1006: 'Connection lost.',
+  1008: 'The service closed the connection.',
   1009: 'A message was too large.',
-  1011: 'The service had a fault.',
-  1013: 'The service is busy; try again later.',
+  1011: 'Internal server error.',
+  1013: 'The service is overloaded; try again later.',
 };
 
-/** `configuring`: the service has not taken the session yet, perhaps because it refused what was chosen. */
+/** `configuring`: the service has not accepted the session yet, possibly because it rejected the settings. */
 export type TalkPhase = 'connecting' | 'configuring' | 'ready' | 'ended';
 
-/** One connection to `/v1/realtime`, with the microphone and the loudspeaker that belong to it. Whoever opened it closes it. */
+/** One connection to `/v1/realtime` with its microphone and audio player. The caller closes it. */
 export class Talk {
-  /** The sound that was sent. */
+  /** Loudness of the sent audio. */
   readonly track = new LoudnessTrack();
   readonly log = new EventLog();
 
@@ -51,14 +51,14 @@ export class Talk {
   #sentMs = 0;
   #sentEvents = 0;
   #pcm = new PcmReader();
-  /** Whether a language model is asked, and whether more was said since then. */
+  /** Whether a language model request is running, and whether new turns arrived since it started. */
   #isAnswering = false;
   #hasMore = false;
-  /** A text that waits for the end of what is spoken; only the newest does. */
+  /** A text that is synthesized when the current response ends; only the newest is retained. */
   #waiting: string | undefined;
   #version = 0;
 
-  /** @throws SyntaxError when the key has characters that no subprotocol may have. */
+  /** @throws SyntaxError if the key has characters that a subprotocol must not contain. */
   constructor(client: ServiceClient, settings: TalkSettings) {
     this.#client = client;
     this.#settings = settings;
@@ -68,26 +68,26 @@ export class Talk {
     this.#socket.onmessage = ({ data }) => this.#told(JSON.parse(data as string) as ServerEvent);
     this.#socket.onclose = ({ code, reason }) => {
       const wasReady = this.#phase === 'ready';
-      const words = CLOSED[code] ?? `The connection was closed (${code}).`;
+      const words = CLOSED[code] ?? `Connection closed (${code}).`;
       this.#end(reason === '' ? words : `${words} ${reason}`);
       if (!wasReady) void this.#explain();
     };
   }
 
-  /** @returns what ends it. */
+  /** @returns a function that removes the listener. */
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
 
-  /** Rises with every change but those of {@link track}. */
+  /** Increases with every change, except changes of {@link track}. */
   version = (): number => this.#version;
 
   get phase(): TalkPhase {
     return this.#phase;
   }
 
-  /** Why it ended, for the person; empty when the person ended it. */
+  /** Why the connection ended, for the user; empty if the user closed it. */
   get ending(): string {
     return this.#ending;
   }
@@ -108,12 +108,12 @@ export class Talk {
     return this.#held.kind === 'down';
   }
 
-  /** Whether speech is heard, or still comes. */
+  /** Whether synthesized audio is playing or still expected. */
   get isSpeaking(): boolean {
     return this.#conversation.response !== undefined || this.#player.playing;
   }
 
-  /** Changes what was chosen, also while the connection lasts. */
+  /** Changes the settings, also during a connection. */
   configure(settings: TalkSettings): void {
     if (settings === this.#settings) return;
     this.#settings = settings;
@@ -122,7 +122,7 @@ export class Talk {
     this.#changed();
   }
 
-  /** Begins a turn by hand. */
+  /** Starts a push-to-talk turn. */
   press(): void {
     if (this.#microphone === undefined || !this.#isByHand || this.isHeld) return;
     if (this.#held.kind === 'up') this.track.begin(this.#sentMs);
@@ -130,13 +130,13 @@ export class Talk {
     this.#changed();
   }
 
-  /** Ends it, with the block that is being filled. */
+  /** Ends the push-to-talk turn after the current audio block. */
   release(): void {
     this.#held = released(this.#held, performance.now());
     this.#changed();
   }
 
-  /** Has a text spoken; ends what is spoken now. */
+  /** Synthesizes a text; cancels the current response. */
   speak(text: string): void {
     if (this.#phase !== 'ready') return;
     if (this.#conversation.response !== undefined) {
@@ -153,7 +153,7 @@ export class Talk {
     this.#act({ type: 'page.asked', eventId, textEventId, text });
   }
 
-  /** Ends what is spoken. */
+  /** Cancels the current response. */
   cancel(): void {
     const { response } = this.#conversation;
     this.#waiting = undefined;
@@ -175,7 +175,7 @@ export class Talk {
     this.#changed();
   }
 
-  /** What an event makes the page do. */
+  /** Side effects of an event. */
   #perform(event: ServerEvent): void {
     switch (event.type) {
       case 'session.created':
@@ -200,7 +200,7 @@ export class Talk {
         }
         break;
       case 'error':
-        // The response is already asked for; without its text it would speak the one before.
+        // The response is already requested; without its text it would repeat the previous one.
         if (isRefusedText(this.#conversation, event) && this.#waiting === undefined) this.cancel();
         this.#speakWaiting();
         break;
@@ -210,7 +210,7 @@ export class Talk {
     }
   }
 
-  /** The session is as it was chosen. */
+  /** Called when the service accepted the session. */
   #begin(): void {
     if (this.#phase !== 'configuring') return;
     this.#phase = 'ready';
@@ -231,7 +231,7 @@ export class Talk {
     if (answers === 'model') void this.#answerByModel();
   }
 
-  /** One answer at a time: what is said meanwhile is answered together, when that one has come. */
+  /** One request at a time: turns that complete during a request share the next one. */
   async #answerByModel(): Promise<void> {
     this.#hasMore = true;
     if (this.#isAnswering) return;
@@ -241,7 +241,7 @@ export class Talk {
       while (this.#hasMore && !signal.aborted) {
         this.#hasMore = false;
         const { answeringModel } = this.#settings;
-        const text = await answerOf(this.#client, answeringModel, this.#conversation.turns, signal);
+        const text = await sendWithTimeout(this.#client, answeringModel, this.#conversation.turns, signal);
         if (text !== '') this.speak(text);
       }
     } catch (error) {
@@ -288,7 +288,7 @@ export class Talk {
     const microphone = this.#microphone;
     if (microphone === undefined || (this.#isByHand && this.#held.kind === 'up')) return;
     if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
-      this.#end('The network is too slow for sound.');
+      this.#end('The network is too slow for live audio.');
       return;
     }
     this.#send({ type: 'input_audio_buffer.append', audio: base64Of(block) });
@@ -298,13 +298,13 @@ export class Talk {
     this.#changed();
   }
 
-  /** Ends a turn by hand with what was sent of it. */
+  /** Ends a push-to-talk turn with the audio sent so far. */
   #endHeld(): void {
     this.release();
     this.#commitHeld();
   }
 
-  /** Has the turn written down that was let go. */
+  /** Commits the released turn for transcription. */
   #commitHeld(): void {
     if (this.#held.kind !== 'ending') return;
     const turn = completed(this.#held, this.#sentMs);
@@ -321,7 +321,10 @@ export class Talk {
     this.#act({ type: 'page.configured' });
   }
 
-  /** Sends an event with an id of its own, which errors repeat; nothing once the connection ends. @returns that id. */
+  /**
+   * Sends an event with a new id, which errors refer to. Does nothing once the connection is closing.
+   * @returns the id.
+   */
   #send(event: Frame): string {
     this.#sentEvents += 1;
     const eventId = `page_${this.#sentEvents}`;
@@ -357,13 +360,15 @@ export class Talk {
     this.#act({ type: 'page.ended' });
   }
 
-  /** A page is not told why a socket was refused; the same request over HTTP is. */
+  /**
+   * Browsers do not expose why a WebSocket handshake failed. The same request over HTTP returns the error.
+   */
   async #explain(): Promise<void> {
     try {
       await this.#client.get('v1/realtime', { signal: AbortSignal.timeout(EXPLAIN_MS) });
     } catch (error) {
       const fault = toFault(error);
-      // So it answers whoever asks for no WebSocket, when nothing else is wrong.
+      // The expected response to a request without an upgrade: there is no other error to show.
       if (fault.status === UPGRADE_REQUIRED || fault.status === 0) return;
       this.#ending = fault.message;
       this.#changed();

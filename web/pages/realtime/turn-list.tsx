@@ -6,26 +6,26 @@ import type { Turn } from './conversation.ts';
 import { clockWords } from './moments.ts';
 import classes from './realtime.module.css';
 
-/** So near to the end of the list its end is kept in view, in pixels. */
+/** Distance from the end of the list within which it scrolls along, in px. */
 const NEAR_PX = 60;
 
-/** The conversation: what was heard and what was spoken, with times. */
+/** The conversation with its latencies. */
 export const TurnList = memo(({ turns }: { readonly turns: readonly Turn[] }) => {
   const list = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever there is more to see
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when the turns change
   useLayoutEffect(() => {
     if (list.current !== null && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
   }, [turns]);
   const complete = turns.findLast(({ side, state }) => side === 'heard' && state === 'done');
   return (
     <>
-      {turns.length === 0 && <Empty text="What you say appears here while you say it." />}
+      {turns.length === 0 && <Empty text="Your words appear here while you speak." />}
       <ol
         ref={list}
         className={classes.turns}
         aria-label="Conversation"
-        // Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1).
+        // A scrollable region must be focusable (WCAG 2.1.1).
         // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
         tabIndex={0}
         hidden={turns.length === 0}
@@ -49,7 +49,7 @@ const TurnRow = memo(({ turn }: { readonly turn: Turn }) => {
       <Group gap="xs" justify="space-between">
         <Group gap="xs">
           <Text size="xs" fw={600}>
-            {side === 'heard' ? 'You' : 'Voice'}
+            {side === 'heard' ? 'You' : 'Service'}
           </Text>
           <Text size="xs" c="dimmed" className="figures">
             {spanWords(turn)}
@@ -58,7 +58,7 @@ const TurnRow = memo(({ turn }: { readonly turn: Turn }) => {
         <TurnState turn={turn} />
       </Group>
       <Text className={classes.words} dir="auto" {...(state === 'failed' && { c: 'error' })}>
-        {text === '' && state === 'done' ? '(no words)' : text}
+        {text === '' && state === 'done' ? '(no speech)' : text}
       </Text>
     </Box>
   );
@@ -75,7 +75,7 @@ function TurnState({ turn: { side, state, waitMs } }: { readonly turn: Turn }) {
   if (waitMs === undefined) return null;
   return (
     <Text size="xs" c="dimmed" className="figures">
-      {side === 'heard' ? 'words' : 'first sound'} after {secondsWords(waitMs / 1000)}
+      {side === 'heard' ? 'transcript' : 'first audio'} after {secondsWords(waitMs / 1000)}
     </Text>
   );
 }

@@ -4,16 +4,16 @@ import { Talk } from './talk.ts';
 import type { TalkSettings } from './talk-settings.ts';
 
 export interface TalkControl {
-  /** The connection, or the last one, whose conversation and events are still there. */
+  /** The current connection, or the last one, whose conversation and events stay visible. */
   readonly talk: Talk | undefined;
   readonly isOpen: boolean;
-  /** Why no connection could be tried. */
+  /** Why the connection could not be opened. */
   readonly fault: string | undefined;
   connect(): void;
   disconnect(): void;
 }
 
-/** The connection of the page, which ends with it. */
+/** The connection of the page; closed when the page unmounts. */
 export function useTalk(client: ServiceClient, settings: TalkSettings): TalkControl {
   const [talk, setTalk] = useState<Talk>();
   const [fault, setFault] = useState<string>();
@@ -28,9 +28,7 @@ export function useTalk(client: ServiceClient, settings: TalkSettings): TalkCont
         setFault(undefined);
         setTalk(new Talk(client, settings));
       } catch {
-        setFault(
-          'This key has characters that a browser cannot send over a WebSocket. Sign in with another one.',
-        );
+        setFault('This key has characters that cannot be sent over a WebSocket. Sign in with another key.');
       }
     },
     disconnect: () => talk?.close(),

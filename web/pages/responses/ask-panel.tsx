@@ -13,7 +13,7 @@ type Way = 'text' | 'items';
 
 const EXAMPLE_ITEMS = JSON.stringify([{ role: 'user', content: 'Name three birds.' }], null, 2);
 
-/** What comes next: results of the calls that wait, and a text; or items as JSON. */
+/** Input of the next turn: results of pending function calls and a text, or items as JSON. */
 export function AskPanel({ form, conversation }: { readonly form: AskForm; readonly conversation: Talk }) {
   const { turns, faults, fault, isRunning, ask, stop } = conversation;
   const [way, setWay] = useState<Way>('text');
@@ -29,14 +29,14 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
     if (way === 'items') {
       const read = readJson(items);
       const isList = 'value' in read && Array.isArray(read.value);
-      setItemsFault('fault' in read ? read.fault : isList ? undefined : 'Items are a list: [ … ].');
+      setItemsFault('fault' in read ? read.fault : isList ? undefined : 'Items must be a list: [ … ].');
       if (isList) await ask(form, read.value as InputItem[]);
       return;
     }
     const given = calls.map(({ call_id: callId }) => ({ callId, output: results[callId] ?? '' }));
     const sent = text;
     setText('');
-    // What was refused is there to be changed.
+    // A rejected input stays in the field so that it can be corrected.
     if (!(await ask(form, inputOf(sent.trim(), given)))) setText((typed) => (typed === '' ? sent : typed));
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -46,11 +46,11 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
   };
   return (
     <Panel
-      title={turns.length === 0 ? 'Ask' : 'Next turn'}
+      title={turns.length === 0 ? 'Input' : 'Next turn'}
       actions={
         <SegmentedControl
           size="xs"
-          aria-label="How the input is written"
+          aria-label="Input format"
           value={way}
           onChange={(value) => setWay(value as Way)}
           data={[
@@ -71,9 +71,9 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
       )}
       {way === 'text' ? (
         <Textarea
-          label={calls.length === 0 ? 'Message' : 'Message, if there is more to say'}
+          label={calls.length === 0 ? 'Message' : 'Message (optional)'}
           placeholder="Name three birds."
-          description="Enter sends, Shift and Enter begins a new line."
+          description="Enter sends, Shift+Enter inserts a new line."
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
           onKeyDown={onKeyDown}
@@ -85,7 +85,7 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
       ) : (
         <Textarea
           label="Input items"
-          description="Messages, function calls and their results, as the API takes them."
+          description="Messages, function calls and their results, in the format of the API."
           value={items}
           onChange={({ currentTarget }) => setItems(currentTarget.value)}
           error={itemsFault ?? faults.input}
@@ -115,7 +115,7 @@ function Continues({ previous }: { readonly previous: string | undefined }) {
   return (
     <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
       {previous === undefined
-        ? 'This begins anew: what is above was not stored, or is not any more.'
+        ? 'This starts a new conversation: the previous responses are not stored.'
         : `Continues ${previous}.`}
     </Text>
   );

@@ -2,10 +2,10 @@ import { Code, Stack, Text, Textarea } from '@mantine/core';
 import { laidOut } from '../../parts/json-text.ts';
 import type { CallItem } from './response-wire.ts';
 
-/** For each call of a function of yours: what the model wrote, and a field for what your function gave. */
+/** Pending function calls: the model's arguments, and a field for each result. */
 export function CallResults(props: {
   readonly calls: readonly CallItem[];
-  /** By `call_id`. */
+  /** Keyed by `call_id`. */
   readonly results: Readonly<Record<string, string>>;
   readonly onChange: (results: Readonly<Record<string, string>>) => void;
 }) {

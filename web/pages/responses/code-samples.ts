@@ -1,11 +1,11 @@
-/** The same request in other words: for a shell, and for OpenAI's SDKs. The key is never in them. Pure. */
+/** The request as a curl command and as code for OpenAI's SDKs. The key is never included. Pure. */
 
 import type { RequestBody } from './response-form.ts';
 
 export const LANGUAGES = ['curl', 'typescript', 'python'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** @param baseUrl of the service, with `/v1` and without a slash at its end. */
+/** @param baseUrl URL of the service with `/v1` and without a trailing slash. */
 export function codeSample(language: Language, baseUrl: string, body: RequestBody): string {
   switch (language) {
     case 'curl':
@@ -70,7 +70,7 @@ print(response.output_text)
 `;
 }
 
-/** A JSON value as Python writes it. */
+/** Formats a JSON value as a Python literal. */
 export function pythonLiteral(value: unknown, indent = ''): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

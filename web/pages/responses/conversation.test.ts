@@ -32,24 +32,24 @@ const created = (id: string) => ({
   ...{ type: 'response.created', sequence_number: 0, response: response(id, { status: 'in_progress' }) },
 });
 
-describe('what comes next continues', () => {
+describe('the next turn continues', () => {
   test.each<[string, string | undefined, ConversationAct[]]>([
-    ['nothing at first', undefined, []],
+    ['no response at the start', undefined, []],
     ['the last response', 'resp_2', [asked(1), answered(1), asked(2), answered(2)]],
     [
-      'the one before a cut',
+      'the response before a removed turn',
       'resp_1',
       [asked(1), answered(1), asked(2), answered(2), { kind: 'cut', key: 2 }],
     ],
-    ['nothing when all is cut', undefined, [asked(1), answered(1), { kind: 'cut', key: 1 }]],
-    ['nothing that was not kept', undefined, [asked(1), answered(1, { store: false })]],
+    ['no response if all turns are removed', undefined, [asked(1), answered(1), { kind: 'cut', key: 1 }]],
+    ['no response that was not stored', undefined, [asked(1), answered(1, { store: false })]],
     [
-      'nothing that continues a deleted one',
+      'no response that continues a deleted one',
       undefined,
       [asked(1), answered(1), asked(2), answered(2), { kind: 'deleted', key: 1 }],
     ],
     [
-      'what was stopped after it began',
+      'a response that was stopped after it started',
       'resp_9',
       [
         asked(1),
@@ -58,7 +58,7 @@ describe('what comes next continues', () => {
       ],
     ],
     [
-      'what was opened',
+      'an opened stored response',
       'resp_b',
       [
         {
@@ -75,7 +75,7 @@ describe('what comes next continues', () => {
   });
 });
 
-test('times are of the first event and of the end', () => {
+test('a turn has the times of its first event and of its end', () => {
   const [turn] = turnsAfter(
     asked(1),
     { kind: 'told', key: 1, event: created('resp_1'), atMs: 150 },
@@ -86,7 +86,7 @@ test('times are of the first event and of the end', () => {
   expect(turn).toMatchObject({ state: 'ended', times: { sentMs: 100, firstMs: 150, endedMs: 190 } });
 });
 
-test('events are kept up to a limit, and all of them are seen', () => {
+test('events are retained up to a limit, and all of them are applied', () => {
   const delta = (index: number) => ({ type: 'unknown', sequence_number: index });
   const events = Array.from({ length: KEPT_EVENTS + 5 }, (_, index) => delta(index));
   const told = [created('resp_1'), ...events].map(
@@ -98,7 +98,7 @@ test('events are kept up to a limit, and all of them are seen', () => {
   expect(turn?.view.id).toBe('resp_1');
 });
 
-test('what is refused or stopped before it began is no turn; what fails later stays', () => {
+test('a request that is rejected or stopped before its first event leaves no turn; a later failure keeps it', () => {
   const refused: ConversationAct = { kind: 'refused', key: 2, message: 'No.', atMs: 5 };
   expect(turnsAfter(asked(1), answered(1), asked(2), refused)).toHaveLength(1);
   expect(turnsAfter(asked(1), answered(1), asked(2), { kind: 'stopped', key: 2, atMs: 5 })).toHaveLength(1);
@@ -107,9 +107,9 @@ test('what is refused or stopped before it began is no turn; what fails later st
   expect(turn).toMatchObject({ state: 'refused', view: { problem: 'No.' } });
 });
 
-describe('calls wait for their results', () => {
+describe('pending function calls', () => {
   const called = [asked(1), answered(1, { output: [CALL] })];
-  test('of the last turn', () => {
+  test('are those of the last turn', () => {
     expect(openCalls(turnsAfter(...called))).toEqual([CALL]);
     expect(openCalls(turnsAfter(...called, asked(2)))).toEqual([]);
     expect(openCalls(turnsAfter(...called, asked(2), answered(2)))).toEqual([]);
@@ -117,7 +117,7 @@ describe('calls wait for their results', () => {
     expect(openCalls([])).toEqual([]);
   });
 
-  test('which come before a text', () => {
+  test('have their results sent before a text', () => {
     const result = { type: 'function_call_output', call_id: 'call_1', output: 'rain' };
     const results = [{ callId: 'call_1', output: 'rain' }];
     expect(inputOf('', results)).toEqual([result]);

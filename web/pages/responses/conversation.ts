@@ -1,23 +1,23 @@
-/** The turns of the playground, each a response that continues the one before. Pure. */
+/** The turns of the playground. Each turn is a response that continues the previous one. Pure. */
 
 import { folded, NOTHING_YET, type ResponseView, viewOf } from './response-fold.ts';
 import type { RequestBody } from './response-form.ts';
 import type { CallItem, InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
 import type { StoredResponse } from './stored-chain.ts';
 
-/** Most events of a turn that are kept to be looked at; the first ones go. */
+/** Maximum number of retained events per turn; the oldest are dropped. */
 export const KEPT_EVENTS = 2000;
 
 export interface Turn {
   readonly key: number;
-  /** What was asked, as it is shown. */
+  /** The input as displayed. */
   readonly asked: readonly InputItem[];
-  /** What was sent; absent for a turn that was opened by its id. */
+  /** The request body; absent for a response that was opened by its id. */
   readonly body: RequestBody | undefined;
   readonly state: 'running' | 'ended' | 'refused' | 'stopped' | 'deleted';
   readonly view: ResponseView;
   readonly events: readonly StreamEvent[];
-  /** Milliseconds of some clock: when it was sent, when the first event or the answer came, when it ended. */
+  /** Times in ms of one clock: request sent, first event or response received, finished. */
   readonly times: { readonly sentMs: number; readonly firstMs?: number; readonly endedMs?: number };
 }
 
@@ -38,13 +38,16 @@ export type ConversationAct =
       readonly response: ResponseBody;
       readonly atMs: number;
     }
-  /** The stream has no more events. */
+  /** The stream ended. */
   | { readonly kind: 'ended'; readonly key: number; readonly atMs: number }
-  /** A turn that never began is taken out: the form keeps what was written, and tells why. */
+  /**
+   * The request failed before its first event: the turn is removed, and the form keeps the input and shows
+   * the error.
+   */
   | { readonly kind: 'refused'; readonly key: number; readonly message: string; readonly atMs: number }
   | { readonly kind: 'stopped'; readonly key: number; readonly atMs: number }
   | { readonly kind: 'deleted'; readonly key: number }
-  /** This turn and what comes after it are taken out. */
+  /** Removes this turn and all later ones. */
   | { readonly kind: 'cut'; readonly key: number }
   | { readonly kind: 'opened'; readonly turns: readonly StoredTurn[] };
 
@@ -85,21 +88,21 @@ export function conversed(turns: Conversation, act: ConversationAct): Conversati
   }
 }
 
-/** The response that the next turn continues. Undefined: it begins anew, because there is none, or none that is kept. */
+/** Id of the response that the next turn continues; undefined if there is none, or if it is not stored. */
 export function continuedId(turns: Conversation): string | undefined {
   if (turns.some(({ state }) => state === 'deleted')) return undefined;
   const last = turns.at(-1);
   return last?.view.stored ? last.view.id : undefined;
 }
 
-/** Calls of the last turn that wait for what they gave. */
+/** Function calls of the last turn without a result. */
 export function openCalls(turns: Conversation): readonly CallItem[] {
   const last = turns.at(-1);
   if (last === undefined || last.state === 'running' || last.state === 'deleted') return [];
   return last.view.output.filter((item) => item.type === 'function_call');
 }
 
-/** What the next turn asks: results of calls, and a text if there is one. A text alone is sent as it is. */
+/** Input of the next turn: function results, then the text. A text alone is sent as a string. */
 export function inputOf(
   text: string,
   results: readonly { readonly callId: string; readonly output: string }[],
@@ -113,7 +116,7 @@ export function inputOf(
   return text === '' ? outputs : [...outputs, { role: 'user' as const, content: text }];
 }
 
-/** An input as items, for showing it. */
+/** Converts an input to items for display. */
 export function itemsOf(input: string | readonly InputItem[]): readonly InputItem[] {
   return typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 }
@@ -136,12 +139,12 @@ function withEvent(turn: Turn, { event, atMs }: Extract<ConversationAct, { kind:
   };
 }
 
-/** A turn ends once. */
+/** Finishes a turn; only the first call has an effect. */
 function ended(turn: Turn, state: Turn['state'], atMs: number): Turn {
   return turn.state === 'running' ? { ...turn, state, times: { ...turn.times, endedMs: atMs } } : turn;
 }
 
-/** A turn that had begun, changed; one that had not is none. */
+/** Changes a turn that received an event; removes one that did not. */
 function brokenOff(turns: Conversation, key: number, change: (turn: Turn) => Turn): Conversation {
   return changed(
     turns.filter((turn) => turn.key !== key || turn.view.id !== undefined),

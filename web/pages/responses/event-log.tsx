@@ -3,10 +3,10 @@ import { saveFile } from '../../parts/save-file.ts';
 import type { StreamEvent } from './response-wire.ts';
 import classes from './responses.module.css';
 
-/** Most events that are drawn; the file has all that are kept. */
+/** Maximum number of rendered events; the download has all retained ones. */
 const SHOWN_EVENTS = 300;
 
-/** The events of a stream as they came: each by its name and what it adds, and opened with all that it says. */
+/** Stream events by type and delta; each expands to its full JSON. */
 export function EventLog({ events }: { readonly events: readonly StreamEvent[] }) {
   const shown = events.slice(-SHOWN_EVENTS);
   const save = () => {
@@ -48,7 +48,7 @@ export function EventLog({ events }: { readonly events: readonly StreamEvent[] }
   );
 }
 
-/** What an event adds to a text, with its white space seen. */
+/** The delta of an event, with visible white space. */
 function deltaOf({ delta }: StreamEvent): string {
   return typeof delta === 'string' ? JSON.stringify(delta) : '';
 }

@@ -5,7 +5,7 @@ import { Dialog } from '../../parts/feedback/dialog.tsx';
 import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import type { Talk } from './use-conversation.ts';
 
-/** Asks for the id of a response, and opens it with those that it continues. */
+/** Dialog that opens a stored response and its predecessors by id. */
 export function OpenStored({
   conversation,
   onClose,
@@ -33,9 +33,9 @@ export function OpenStored({
       <form onSubmit={open}>
         <Stack>
           <TextInput
-            label="Id of the response"
+            label="Response ID"
             placeholder="resp_…"
-            description="It is shown with the responses that it continues, and can be continued."
+            description="Shows the response with its predecessors. The conversation can be continued."
             value={id}
             onChange={({ currentTarget }) => setId(currentTarget.value)}
             data-autofocus

@@ -7,7 +7,7 @@ import type { ResponseFact, ResponseState } from '../../../plugins/responses/res
 import { folded, NOTHING_YET, spokenText, viewOf } from './response-fold.ts';
 import type { ResponseBody, StreamEvent } from './response-wire.ts';
 
-/** Events are those that the service itself makes. */
+/** Uses the event builders of the service. */
 
 const ECHO = { model: 'm', store: true, previous_response_id: null } as RequestEcho;
 const HEAD = { id: 'resp_1', createdAt: 1_765_000_000, echo: ECHO } as const;
@@ -15,7 +15,7 @@ const FOR_MODEL = { name: 'tool', arguments: '{}', text: 'private' };
 const TOKENS = { input: 12, output: 5, cached: 4, reasoning: 2 };
 const INCLUDE = ['code_interpreter_call.outputs', 'web_search_call.action.sources'] as const;
 
-/** All events of a response to which this happens; facts that cannot be are left out. */
+/** All events of a response for these facts; facts that are invalid in the current state are skipped. */
 function eventsOf(facts: readonly ResponseFact[]): StreamEvent[] {
   const first = begin(HEAD, INCLUDE);
   const events: StreamEvent[] = [...first.events];
@@ -26,7 +26,7 @@ function eventsOf(facts: readonly ResponseFact[]): StreamEvent[] {
       events.push(...step.events);
       state = step.state;
     } catch {
-      // Not in this state.
+      // Invalid in this state.
     }
   }
   return events;
@@ -60,7 +60,7 @@ const fact: fc.Arbitrary<ResponseFact> = fc.oneof(
     .map((status) => ran({ status: status as 'completed', sources: SOURCES })),
 );
 
-test('what the events tell is what the last of them says, whatever happens', () => {
+test('folding the events results in the response of the final event', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 40 }), (facts) => {
       const events = eventsOf([...facts, { kind: 'left' }]);
@@ -72,15 +72,15 @@ test('what the events tell is what the last of them says, whatever happens', () 
   );
 });
 
-describe('a response is seen while it comes', () => {
-  test('text grows word by word', () => {
+describe('a streamed response', () => {
+  test('has the text so far', () => {
     const events = eventsOf([text('Robin'), text(', wren'), END]);
     const texts = events.map((_, index) => spokenText(shown(events.slice(0, index + 1)).output));
     expect(new Set(texts)).toEqual(new Set(['', 'Robin', 'Robin, wren']));
     expect(shown(events)).toMatchObject({ id: 'resp_1', status: 'completed', usage: { total_tokens: 17 } });
   });
 
-  test('arguments of a call', () => {
+  test('has the arguments of a function call', () => {
     const events = eventsOf([
       { kind: 'tool_call', index: 0, id: 'theirs', name: 'weather' },
       { kind: 'tool_arguments', index: 0, text: '{"city":' },
@@ -90,7 +90,7 @@ describe('a response is seen while it comes', () => {
     ]);
   });
 
-  test('a program, its state and what it printed', () => {
+  test('has the code, status and output of a program', () => {
     const facts: ResponseFact[] = [
       { kind: 'tool_named', type: 'code_interpreter', container: 'cntr_1' },
       { kind: 'tool_begun', input: 'print(2)' },
@@ -103,9 +103,9 @@ describe('a response is seen while it comes', () => {
   });
 });
 
-test('why it ended early or failed is told', () => {
+test('has the reason of a failure or an early end', () => {
   const cut = eventsOf([text('Robin'), { ...END, reason: 'length' } as ResponseFact]);
-  expect(shown(cut)).toMatchObject({ status: 'incomplete', problem: 'It ended early: max_output_tokens.' });
+  expect(shown(cut)).toMatchObject({ status: 'incomplete', problem: 'Incomplete: max_output_tokens.' });
   const failed = eventsOf([
     text('Robin'),
     { kind: 'failed', error: { code: 'server_error', message: 'The model failed.' } },
@@ -113,7 +113,7 @@ test('why it ended early or failed is told', () => {
   expect(shown(failed)).toMatchObject({ status: 'failed', problem: 'The model failed.' });
 });
 
-test('what is not known changes nothing', () => {
+test('unknown events are ignored', () => {
   const events = eventsOf([text('Robin')]);
   const before = shown(events);
   for (const event of [

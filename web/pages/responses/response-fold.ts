@@ -1,4 +1,4 @@
-/** From the events of a stream to the response so far. Pure. */
+/** Reduces the events of a stream to the response so far. Pure. */
 
 import type {
   Citation,
@@ -10,19 +10,19 @@ import type {
   StreamEvent,
 } from './response-wire.ts';
 
-/** A response as far as it has come. */
+/** The part of a response that was received so far. */
 export interface ResponseView {
-  /** Absent until its first event. */
+  /** Undefined until the first event. */
   readonly id: string | undefined;
   readonly status: 'waiting' | ResponseBody['status'];
   readonly stored: boolean;
   readonly output: readonly OutputItem[];
   readonly usage: ResponseUsage | undefined;
-  /** Why it failed or is incomplete, in words of the service. */
+  /** Why it failed or is incomplete, as reported by the service. */
   readonly problem: string | undefined;
 }
 
-/** Before the first event. */
+/** State before the first event. */
 export const NOTHING_YET: ResponseView = {
   id: undefined,
   status: 'waiting',
@@ -32,14 +32,14 @@ export const NOTHING_YET: ResponseView = {
   problem: undefined,
 };
 
-/** What a whole response shows. */
+/** View of a complete response. */
 export function viewOf(response: ResponseBody): ResponseView {
   const { id, status, store, output, usage, error, incomplete_details: details } = response;
-  const problem = error?.message ?? (details === null ? undefined : `It ended early: ${details.reason}.`);
+  const problem = error?.message ?? (details === null ? undefined : `Incomplete: ${details.reason}.`);
   return { id, status, stored: store, output, usage: usage ?? undefined, problem };
 }
 
-/** The fields that events are placed by, and those that carry something. */
+/** Position fields of an event, and its content. */
 interface EventFields {
   readonly response: ResponseBody;
   readonly item: OutputItem;
@@ -55,7 +55,7 @@ interface EventFields {
   readonly message: string;
 }
 
-/** The response after one more event. Events that change nothing that is shown, and unknown ones, leave it as it is. */
+/** Applies an event. Unknown and irrelevant events leave the view unchanged. */
 export function folded(view: ResponseView, event: StreamEvent): ResponseView {
   const fields = event as unknown as EventFields;
   const item = (change: (item: OutputItem) => OutputItem) => withItem(view, fields.output_index, change);
@@ -110,22 +110,22 @@ export function folded(view: ResponseView, event: StreamEvent): ResponseView {
   }
 }
 
-/** Whether a stream has told all of its response with this event. */
+/** Whether this is the last event of a stream. */
 export function endsResponse({ type }: StreamEvent): boolean {
   return /^response\.(completed|incomplete|failed)$/.test(type);
 }
 
-/** What a part says. */
+/** Text of a content part. */
 export function textOf(part: ContentPart): string {
   return part.type === 'refusal' ? part.refusal : part.text;
 }
 
-/** All that a response says, without thoughts. */
+/** Text of all messages of a response, without reasoning. */
 export function spokenText(output: readonly OutputItem[]): string {
   return output.flatMap((item) => (item.type === 'message' ? item.content.map(textOf) : [])).join('');
 }
 
-/** `response.web_search_call.searching` and its like: how far a tool of the service is. */
+/** Status of a built-in tool from an event type such as `response.web_search_call.searching`. */
 function toolStatus(type: string): ItemStatus | undefined {
   const [, status] =
     /^response\.(?:web_search|code_interpreter)_call\.(in_progress|searching|interpreting|completed)$/.exec(

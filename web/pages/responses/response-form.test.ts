@@ -21,12 +21,12 @@ function body(changes: Partial<AskForm>, question?: Parameters<typeof bodyOf>[1]
   return result.body;
 }
 
-test('a new form says only what it must', () => {
+test('a new form sends only required fields', () => {
   expect(body({})).toEqual({ model: 'm', input: ASK.input, stream: true });
   expect(body({ stream: false })).toEqual({ model: 'm', input: ASK.input });
 });
 
-test('what is set is sent', () => {
+test('chosen settings are sent', () => {
   const sent = body(
     {
       ...{ instructions: 'Be brief.', temperature: 0, maxOutputTokens: 20, store: false },
@@ -63,27 +63,24 @@ test.each<[string, Partial<AskForm>]>([
   ['functions', { functions: EXAMPLE_FUNCTIONS }],
   ['a function by name', { functions: EXAMPLE_FUNCTIONS, toolChoice: 'function:get_weather' }],
   ['one function without a list or a type', { functions: '{"name":"f"}' }],
-  [
-    'tools of the service',
-    { webSearch: true, codeInterpreter: true, maxToolCalls: 1, toolChoice: 'required' },
-  ],
-  ['a tool of the service', { codeInterpreter: true, toolChoice: 'code_interpreter' }],
+  ['built-in tools', { webSearch: true, codeInterpreter: true, maxToolCalls: 1, toolChoice: 'required' }],
+  ['a built-in tool', { codeInterpreter: true, toolChoice: 'code_interpreter' }],
   ['any object', { format: 'json_object' }],
   ['a schema', { format: 'json_schema', schema: EXAMPLE_SCHEMA }],
   ['all numbers', { temperature: 2, maxOutputTokens: 1 }],
-])('the service takes %s', (_, changes) => {
+])('the service accepts %s', (_, changes) => {
   expect(() => parseResponse(body(changes))).not.toThrow();
 });
 
-describe('what cannot be a request is told at its field', () => {
+describe('an invalid form has an error at the field', () => {
   test.each<[string, Partial<AskForm>, string, RegExp]>([
-    ['no model', { model: '' }, 'model', /Choose a model/],
-    ['functions that are no JSON', { functions: '[{' }, 'functions', /^This is not JSON: ./],
-    ['functions without a name', { functions: '[{"name":"a"},{}]' }, 'functions', /Number 2 .*"name"/],
-    ['functions that are none', { functions: '[1]' }, 'functions', /Number 1 .* no object/],
-    ['a schema that is no JSON', { format: 'json_schema', schema: '{' }, 'schema', /not JSON/],
-    ['no schema', { format: 'json_schema', schema: '' }, 'schema', /not JSON/],
-    ['a schema that is a list', { format: 'json_schema', schema: '[]' }, 'schema', /is an object/],
+    ['no model', { model: '' }, 'model', /Select a model/],
+    ['functions that are not JSON', { functions: '[{' }, 'functions', /^Invalid JSON: ./],
+    ['functions without a name', { functions: '[{"name":"a"},{}]' }, 'functions', /Item 2 .*"name"/],
+    ['functions that are not objects', { functions: '[1]' }, 'functions', /Item 1 .* not an object/],
+    ['a schema that is not JSON', { format: 'json_schema', schema: '{' }, 'schema', /Invalid JSON/],
+    ['no schema', { format: 'json_schema', schema: '' }, 'schema', /Invalid JSON/],
+    ['a schema that is a list', { format: 'json_schema', schema: '[]' }, 'schema', /must be an object/],
     [
       'a schema without a name',
       { format: 'json_schema', schema: '{}', schemaName: '' },
@@ -101,17 +98,17 @@ describe('what cannot be a request is told at its field', () => {
     expect(made({}, { input, previous: undefined })).toHaveProperty('faults.input');
   });
 
-  test('a schema that is not used is not looked at', () => {
+  test('an unused schema is not validated', () => {
     expect(made({ format: 'text', schema: '{' })).toHaveProperty('body');
   });
 });
 
-test('names of functions are known as soon as they can be read', () => {
+test('function names are listed once the functions are valid JSON', () => {
   expect(functionNames(EXAMPLE_FUNCTIONS)).toEqual(['get_weather']);
   expect(functionNames('[{"na')).toEqual([]);
 });
 
-describe('a refusal is shown at the field that it is about', () => {
+describe('an error of the service is shown at the field that it names', () => {
   const form = (changes: Partial<AskForm>) => ({ ...NEW_FORM, ...changes });
   const tools = { functions: EXAMPLE_FUNCTIONS, webSearch: true, codeInterpreter: true };
   test.each<[string | null, string | undefined, Partial<AskForm>]>([

@@ -1,9 +1,9 @@
-/** From what is set on the page to the body of POST /v1/responses. Pure. */
+/** Converts the form to the body of POST /v1/responses. Pure. */
 
 import { isJsonObject, readJson } from '../../parts/json-text.ts';
 import type { InputItem } from './response-wire.ts';
 
-/** Everything that can be set; numbers are empty where the service decides. */
+/** State of the form; empty numbers select the default of the service. */
 export interface AskForm {
   readonly model: string;
   readonly instructions: string;
@@ -11,12 +11,12 @@ export interface AskForm {
   readonly maxOutputTokens: number | '';
   readonly stream: boolean;
   readonly store: boolean;
-  /** A JSON list of functions. */
+  /** JSON list of function definitions. */
   readonly functions: string;
   readonly webSearch: boolean;
   readonly codeInterpreter: boolean;
   readonly maxToolCalls: number | '';
-  /** `auto`, `required`, `none`, a tool of the service, or `function:` and a name. */
+  /** `auto`, `required`, `none`, the name of a built-in tool, or `function:<name>`. */
   readonly toolChoice: string;
   readonly format: 'text' | 'json_object' | 'json_schema';
   readonly schemaName: string;
@@ -41,7 +41,7 @@ export const NEW_FORM: AskForm = {
   schema: '',
 };
 
-/** A function that a reader can change into his own. */
+/** An example that users can adapt. */
 export const EXAMPLE_FUNCTIONS = JSON.stringify(
   [
     {
@@ -75,20 +75,23 @@ export const EXAMPLE_SCHEMA = JSON.stringify(
   2,
 );
 
-/** Where a fault is shown. */
+/** Field at which an error is shown. */
 export type FormField = keyof AskForm | 'input' | 'previous';
 export type FormFaults = Partial<Record<FormField, string>>;
 
 export type RequestBody = Readonly<Record<string, unknown>> & { readonly model: string };
 
-/** What is asked this time. */
+/** Input of one turn. */
 export interface Question {
   readonly input: string | readonly InputItem[];
-  /** The response that this continues. */
+  /** Id of the response that this turn continues. */
   readonly previous: string | undefined;
 }
 
-/** The body, or what keeps it from being one; rules that the service knows better are left to it. */
+/**
+ * The request body, or the errors by field. Only errors that the service would not report at a field are
+ * checked here.
+ */
 export function bodyOf(
   form: AskForm,
   { input, previous }: Question,
@@ -96,8 +99,8 @@ export function bodyOf(
   const functions = functionsOf(form.functions);
   const format = formatOf(form);
   const faults: FormFaults = {
-    ...(form.model === '' ? { model: 'Choose a model.' } : {}),
-    ...(input === '' || input.length === 0 ? { input: 'Write something to answer.' } : {}),
+    ...(form.model === '' ? { model: 'Select a model.' } : {}),
+    ...(input === '' || input.length === 0 ? { input: 'Enter a message.' } : {}),
     ...('fault' in functions ? { functions: functions.fault } : {}),
     ...('fault' in format ? { [format.field]: format.fault } : {}),
   };
@@ -122,13 +125,13 @@ export function bodyOf(
   };
 }
 
-/** Names of the functions, as far as the text is a list of them; for the choice of a tool. */
+/** Names of the functions for the tool choice; empty while the text is not a valid list. */
 export function functionNames(text: string): string[] {
   const functions = functionsOf(text);
   return 'fault' in functions ? [] : functions.tools.map(({ name }) => name);
 }
 
-/** The field of the form that a refusal of the service is about; undefined when it is about none. */
+/** Form field of an error's `param`; undefined if it does not belong to a field. */
 export function fieldOf(param: string | null, form: AskForm): FormField | undefined {
   if (param === null) return undefined;
   const [, name = ''] = /^([a-z_]+)/.exec(param) ?? [];
@@ -158,7 +161,7 @@ export function fieldOf(param: string | null, form: AskForm): FormField | undefi
   }
 }
 
-/** Functions come first, then the tools of the service. */
+/** Functions precede the built-in tools in `tools`. */
 function toolField(param: string, { functions, webSearch, codeInterpreter }: AskForm): FormField {
   const [, index = '0'] = /^tools\[(\d+)\]/.exec(param) ?? [];
   const builtIn = [
@@ -177,9 +180,9 @@ function functionsOf(text: string): { readonly tools: readonly FunctionTool[] } 
   const list = Array.isArray(read.value) ? read.value : [read.value];
   const tools: FunctionTool[] = [];
   for (const [index, each] of list.entries()) {
-    if (!isJsonObject(each)) return { fault: `Number ${index + 1} of the list is no object.` };
+    if (!isJsonObject(each)) return { fault: `Item ${index + 1} of the list is not an object.` };
     const { name } = each;
-    if (typeof name !== 'string') return { fault: `Number ${index + 1} of the list needs a "name".` };
+    if (typeof name !== 'string') return { fault: `Item ${index + 1} of the list has no "name".` };
     tools.push({ type: 'function', ...each, name });
   }
   return { tools };
@@ -195,15 +198,15 @@ function formatOf({
   | { readonly fault: string; readonly field: 'schema' | 'schemaName' } {
   if (format === 'text') return { plain: true };
   if (format === 'json_object') return { format: { type: format } };
-  if (schemaName === '') return { fault: 'The schema needs a name.', field: 'schemaName' };
+  if (schemaName === '') return { fault: 'Enter a schema name.', field: 'schemaName' };
   const read = readJson(schema);
   if ('fault' in read) return { ...read, field: 'schema' };
   if (!isJsonObject(read.value))
-    return { fault: 'A schema is an object, such as {"type": "object"}.', field: 'schema' };
+    return { fault: 'The schema must be an object, such as {"type": "object"}.', field: 'schema' };
   return { format: { type: format, name: schemaName, schema: read.value, strict: true } };
 }
 
-/** Tools of the service that are switched on, and what is to be shown of them. */
+/** The enabled built-in tools, and the `include` values for their details. */
 function builtInTools({ webSearch, codeInterpreter }: AskForm) {
   const search = webSearch ? [{ type: 'web_search' }] : [];
   const code = codeInterpreter ? [{ type: 'code_interpreter', container: { type: 'auto' } }] : [];

@@ -1,4 +1,4 @@
-/** The Responses API as this page reads it: only the fields that it shows. */
+/** Types of the Responses API, with the fields that this page uses. */
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'searching' | 'interpreting';
 
@@ -46,7 +46,7 @@ export interface CallItem {
   readonly status: ItemStatus;
   readonly call_id: string;
   readonly name: string;
-  /** JSON, as far as it was written. */
+  /** JSON text, possibly incomplete. */
   readonly arguments: string;
 }
 
@@ -94,7 +94,7 @@ export interface ResponseBody {
   readonly incomplete_details: { readonly reason: string } | null;
 }
 
-/** An event of a stream; which fields there are depends on its type. */
+/** A stream event; its fields depend on its type. */
 export interface StreamEvent {
   readonly type: string;
   readonly sequence_number: number;
@@ -112,5 +112,5 @@ export interface UserMessage {
   readonly content: string;
 }
 
-/** What is sent as `input`: what the page builds, or whatever somebody wrote as JSON. */
+/** An item of `input`: created by the form, or typed as JSON. */
 export type InputItem = UserMessage | FunctionOutput | Readonly<Record<string, unknown>>;

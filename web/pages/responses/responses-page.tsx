@@ -17,11 +17,11 @@ export default function ResponsesPage() {
   return (
     <Page
       title="Responses"
-      text="Ask a language model, turn by turn, with functions of yours and tools of the service."
+      text="Multi-turn conversations with a language model, with custom functions and built-in tools."
       actions={
         <>
           <Button variant="default" onClick={() => setOpening(true)}>
-            Open a stored response
+            Open stored response
           </Button>
           <Button
             variant="default"

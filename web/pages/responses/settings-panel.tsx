@@ -15,7 +15,7 @@ interface SettingsProps {
   readonly faults: FormFaults;
 }
 
-/** What is asked for beside the text: model, tools, the form of the answer. */
+/** Settings of the request: model, tools and response format. */
 export function SettingsPanel(props: SettingsProps) {
   const { form, onChange, faults } = props;
   return (
@@ -49,7 +49,7 @@ export function SettingsPanel(props: SettingsProps) {
             error={faults.temperature}
           />
           <NumberInput
-            label="Most tokens"
+            label="Max output tokens"
             placeholder="no limit"
             min={1}
             allowDecimal={false}
@@ -79,9 +79,9 @@ export function SettingsPanel(props: SettingsProps) {
 
 function Tools({ form, onChange, faults }: SettingsProps) {
   const choices = [
-    { value: 'auto', label: 'as the model likes' },
-    { value: 'required', label: 'some tool' },
-    { value: 'none', label: 'no tool' },
+    { value: 'auto', label: 'auto' },
+    { value: 'required', label: 'required' },
+    { value: 'none', label: 'none' },
     ...functionNames(form.functions).map((name) => ({ value: `function:${name}`, label: name })),
     ...(form.webSearch ? [{ value: 'web_search', label: 'web search' }] : []),
     ...(form.codeInterpreter ? [{ value: 'code_interpreter', label: 'code interpreter' }] : []),
@@ -104,21 +104,21 @@ function Tools({ form, onChange, faults }: SettingsProps) {
     >
       <JsonArea
         label="Functions"
-        description="A JSON list. The model calls them, you answer."
+        description="JSON list of functions that the model may call. You provide the results."
         value={form.functions}
         onChange={(functions) => onChange({ functions })}
         error={faults.functions}
       />
       <Switch
         label="Web search"
-        description="Needs a search server in the service’s settings."
+        description="Requires a search server in the service configuration."
         checked={form.webSearch}
         error={faults.webSearch}
         onChange={({ currentTarget }) => onChange({ webSearch: currentTarget.checked })}
       />
       <Switch
         label="Code interpreter"
-        description="Python that the service runs, without a network."
+        description="Runs Python on the service, without network access."
         checked={form.codeInterpreter}
         error={faults.codeInterpreter}
         onChange={({ currentTarget }) => onChange({ codeInterpreter: currentTarget.checked })}
@@ -126,7 +126,7 @@ function Tools({ form, onChange, faults }: SettingsProps) {
       {hasTools && (
         <Group grow align="flex-start">
           <Select
-            label="Call"
+            label="Tool choice"
             data={choices}
             value={choices.some(({ value }) => value === form.toolChoice) ? form.toolChoice : 'auto'}
             onChange={(toolChoice) => toolChoice !== null && onChange({ toolChoice })}
@@ -135,7 +135,7 @@ function Tools({ form, onChange, faults }: SettingsProps) {
           />
           {isBuiltIn && (
             <NumberInput
-              label="Most runs"
+              label="Max tool calls"
               placeholder="8"
               min={1}
               max={100}
@@ -154,7 +154,7 @@ function Tools({ form, onChange, faults }: SettingsProps) {
 function Format({ form, onChange, faults }: SettingsProps) {
   return (
     <Panel
-      title="Answer"
+      title="Response format"
       actions={
         form.format === 'json_schema' && (
           <Button
@@ -172,8 +172,8 @@ function Format({ form, onChange, faults }: SettingsProps) {
         label="Format"
         data={[
           { value: 'text', label: 'Text' },
-          { value: 'json_object', label: 'Any JSON object' },
-          { value: 'json_schema', label: 'JSON of a schema' },
+          { value: 'json_object', label: 'JSON object' },
+          { value: 'json_schema', label: 'JSON schema' },
         ]}
         value={form.format}
         onChange={(format) => format !== null && onChange({ format: format as AskForm['format'] })}
@@ -183,7 +183,7 @@ function Format({ form, onChange, faults }: SettingsProps) {
       {form.format === 'json_schema' && (
         <>
           <TextInput
-            label="Name of the schema"
+            label="Schema name"
             value={form.schemaName}
             onChange={({ currentTarget }) => onChange({ schemaName: currentTarget.value })}
             error={faults.schemaName}

@@ -3,7 +3,7 @@ import { ServiceFault } from '../../client/service-fault.ts';
 import type { ResponseBody } from './response-wire.ts';
 import { LOADED_TURNS, type StoredResponse, storedChain } from './stored-chain.ts';
 
-/** Responses `1`, `2` and so on, each of which continues the one before; those below `first` are gone. */
+/** Responses `1`, `2` …, each of which continues the previous one; those below `first` are deleted. */
 const stored =
   (first: number, status = 404) =>
   async (id: string): Promise<StoredResponse> => {
@@ -15,19 +15,19 @@ const stored =
 
 const ids = async (chain: ReturnType<typeof storedChain>) => (await chain).map(({ response }) => response.id);
 
-test('a chain is loaded from its first response on', async () => {
+test('a chain is returned oldest first', async () => {
   expect(await ids(storedChain(stored(1), '3'))).toEqual(['1', '2', '3']);
   expect(await ids(storedChain(stored(1), '1'))).toEqual(['1']);
 });
 
-test('what was deleted ends it, and so does its length', async () => {
+test('the chain stops at a deleted response and at its maximum length', async () => {
   expect(await ids(storedChain(stored(3), '4'))).toEqual(['3', '4']);
   const long = await ids(storedChain(stored(1), '100'));
   expect(long).toHaveLength(LOADED_TURNS);
   expect(long.at(-1)).toBe('100');
 });
 
-test('that the one asked for is gone, or another cannot be read now, is told', async () => {
+test('a missing requested response, or a failed request for an older one, throws', async () => {
   await expect(storedChain(stored(5), '4')).rejects.toMatchObject({ status: 404 });
   await expect(storedChain(stored(3, 503), '4')).rejects.toMatchObject({ status: 503 });
 });

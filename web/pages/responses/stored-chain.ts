@@ -1,19 +1,21 @@
 import { ServiceFault } from '../../client/service-fault.ts';
 import type { InputItem, ResponseBody } from './response-wire.ts';
 
-/** Most responses that are loaded of a chain. */
+/** Maximum number of responses that are loaded. */
 export const LOADED_TURNS = 20;
 
-/** A response as it is stored, with what it was asked. */
+/** A stored response with its input. */
 export interface StoredResponse {
   readonly asked: readonly InputItem[];
   readonly response: ResponseBody;
 }
 
 /**
- * A stored response with those that it continues, oldest first; what is deleted or too far back is left out.
- * @param read loads one by its id.
- * @throws ServiceFault why the one that was asked for cannot be shown, or why an older one cannot now.
+ * Loads a stored response and its predecessors, oldest first. Stops at a deleted predecessor and at {@link
+ * LOADED_TURNS}.
+ * @param read loads a response by its id.
+ * @throws ServiceFault if the requested response is missing, or if a request for an older one fails for
+ * another reason.
  */
 export async function storedChain(
   read: (id: string) => Promise<StoredResponse>,

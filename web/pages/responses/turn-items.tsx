@@ -5,22 +5,22 @@ import { textOf } from './response-fold.ts';
 import type { CodeItem, InputItem, MessageItem, OutputItem } from './response-wire.ts';
 import classes from './responses.module.css';
 
-/** Something that was asked: a message in words, anything else as the JSON that it is. */
+/** An input item: a message as text, any other item as JSON. */
 export function AskedItem({ item }: { readonly item: InputItem }) {
   if ('role' in item) return <Said who={roleWords(item.role)} text={contentText(item.content)} isAsked />;
   if (item.type === 'function_call_output') {
-    return <Said who="Result of a function" text={laidOut(contentText(item.output))} isAsked isCode />;
+    return <Said who="Function result" text={laidOut(contentText(item.output))} isAsked isCode />;
   }
   return <Said who={String(item.type)} text={JSON.stringify(item, null, 2)} isAsked isCode />;
 }
 
-/** Something of the answer. */
+/** An output item. */
 export function AnsweredItem({ item }: { readonly item: OutputItem }) {
   switch (item.type) {
     case 'message':
       return <Message item={item} />;
     case 'reasoning':
-      return <Said who="Thoughts" text={item.content.map(textOf).join('')} />;
+      return <Said who="Reasoning" text={item.content.map(textOf).join('')} />;
     case 'function_call':
       return <Said who={`Calls ${item.name}`} text={laidOut(item.arguments)} isCode />;
     case 'web_search_call':
@@ -46,7 +46,7 @@ function Message({ item }: { readonly item: MessageItem }) {
   const text = item.content.map(textOf).join('');
   const isJson = /^\s*[{[]/.test(text) && 'value' in readJson(text);
   return (
-    <Said who="Answer" text={isJson ? laidOut(text) : text} isCode={isJson}>
+    <Said who="Response" text={isJson ? laidOut(text) : text} isCode={isJson}>
       {cited.map(({ url, title }) => (
         <Link key={`${url} ${title}`} url={url} title={title} />
       ))}
@@ -103,24 +103,24 @@ function Program({ item }: { readonly item: CodeItem }) {
       <Code block>{item.code ?? ''}</Code>
       {item.outputs !== null && item.outputs.length > 0 && (
         <Text size="xs" c="dimmed">
-          gave
+          Output
         </Text>
       )}
       {item.outputs?.map((output, index) =>
         output.type === 'logs' ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: what was printed changes no more
+          // biome-ignore lint/suspicious/noArrayIndexKey: the list of outputs is append-only
           <Code block key={index}>
             {output.logs}
           </Code>
         ) : (
-          <img key={output.url} src={output.url} alt="What the program drew" className={classes.drawing} />
+          <img key={output.url} src={output.url} alt="Program output" className={classes.drawing} />
         ),
       )}
     </>
   );
 }
 
-/** A page that was found. Only web addresses become links. */
+/** A search result. Only http and https URLs become links. */
 function Link({ url, title = url }: { readonly url: string; readonly title?: string }) {
   if (!/^https?:\/\//i.test(url)) return <Text size="sm">{title}</Text>;
   return (
@@ -134,7 +134,7 @@ function roleWords(role: unknown): string {
   return role === 'user' ? 'You' : String(role);
 }
 
-/** What a message or a result says; parts that are no text by their type. */
+/** Text of a message or a function result; other parts are shown by their type. */
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return JSON.stringify(content);

@@ -11,7 +11,7 @@ import { EventLog } from './event-log.tsx';
 import { AnsweredItem, AskedItem } from './turn-items.tsx';
 import type { Talk } from './use-conversation.ts';
 
-/** One question with its answer: in words, as events, as it was asked. */
+/** One turn: request and response as text, events and code. */
 export function TurnPanel(props: {
   readonly turn: Turn;
   readonly number: number;
@@ -23,14 +23,14 @@ export function TurnPanel(props: {
     <Panel title={`Turn ${number}`} actions={<TurnActions turn={turn} conversation={conversation} />}>
       <Tabs defaultValue="answer" keepMounted={false}>
         <Tabs.List>
-          <Tabs.Tab value="answer">Answer</Tabs.Tab>
+          <Tabs.Tab value="answer">Response</Tabs.Tab>
           {events.length > 0 && <Tabs.Tab value="events">Events</Tabs.Tab>}
-          {body !== undefined && <Tabs.Tab value="code">As code</Tabs.Tab>}
+          {body !== undefined && <Tabs.Tab value="code">Code</Tabs.Tab>}
         </Tabs.List>
         <Tabs.Panel value="answer" pt="md">
           <Stack gap="sm">
             {turn.asked.map((item, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: what was asked changes no more
+              // biome-ignore lint/suspicious/noArrayIndexKey: the input is immutable
               <AskedItem key={index} item={item} />
             ))}
             <Stack gap="sm" aria-live="polite" aria-busy={turn.state === 'running'}>
@@ -62,10 +62,10 @@ export function TurnPanel(props: {
   );
 }
 
-/** What a turn is called that has not just ended; one that has is called as its response. */
+/** Labels of turns that are not complete; a complete turn shows the status of its response. */
 const STATES = {
   running: { label: 'answering', color: 'blue' },
-  refused: { label: 'broken off', color: 'red' },
+  refused: { label: 'interrupted', color: 'red' },
   stopped: { label: 'stopped', color: 'orange' },
   deleted: { label: 'deleted', color: 'gray' },
 } as const;
@@ -82,23 +82,23 @@ function stateOf({ state, view: { status } }: Turn): { readonly label: string; r
   return { label: status.replace('_', ' '), color: STATUS_COLORS[status] };
 }
 
-/** What it cost in time and tokens, and its id. */
+/** Latency, token usage and id. */
 function TurnFoot({ turn }: { readonly turn: Turn }) {
   const { view, times } = turn;
   const { label, color } = stateOf(turn);
   const { sentMs, firstMs, endedMs } = times;
   const { usage } = view;
   const facts = [
-    firstMs !== undefined && `first word after ${secondsWords((firstMs - sentMs) / 1000)}`,
-    endedMs !== undefined && `all after ${secondsWords((endedMs - sentMs) / 1000)}`,
-    usage && `${countWords(usage.input_tokens)} tokens in`,
+    firstMs !== undefined && `first token after ${secondsWords((firstMs - sentMs) / 1000)}`,
+    endedMs !== undefined && `complete after ${secondsWords((endedMs - sentMs) / 1000)}`,
+    usage && `${countWords(usage.input_tokens)} input tokens`,
     usage &&
       usage.input_tokens_details.cached_tokens > 0 &&
-      `${usage.input_tokens_details.cached_tokens} of them cached`,
+      `${usage.input_tokens_details.cached_tokens} cached`,
     usage && `${countWords(usage.output_tokens)} out`,
     usage &&
       usage.output_tokens_details.reasoning_tokens > 0 &&
-      `${usage.output_tokens_details.reasoning_tokens} of them thoughts`,
+      `${usage.output_tokens_details.reasoning_tokens} reasoning`,
   ];
   return (
     <Group gap="xs" className="figures">
@@ -113,7 +113,7 @@ function TurnFoot({ turn }: { readonly turn: Turn }) {
           <Text size="xs" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
             {view.id}
           </Text>
-          <CopyAction text={view.id} label="Copy the id" />
+          <CopyAction text={view.id} label="Copy ID" />
         </Group>
       )}
     </Group>
@@ -131,9 +131,9 @@ function TurnActions({ turn, conversation }: { readonly turn: Turn; readonly con
         size="compact-sm"
         onClick={() => conversation.cut(turn.key)}
         disabled={conversation.isRunning}
-        title="Takes this turn and those after it off the page; what comes next continues the turn before"
+        title="Removes this turn and all later ones from this page. The next turn continues the previous one."
       >
-        Cut here
+        Remove from here
       </Button>
       {id !== undefined && stored && turn.state !== 'deleted' && (
         <Button variant="default" size="compact-sm" onClick={() => setDeleting(true)}>
@@ -143,8 +143,8 @@ function TurnActions({ turn, conversation }: { readonly turn: Turn; readonly con
       {isDeleting && id !== undefined && (
         <Confirm
           title="Delete this response?"
-          text="The service forgets it and what it was asked. Nothing can continue it any more, nor what continued it."
-          action="Delete it"
+          text="This deletes the response and its input. Neither this response nor its successors can be continued."
+          action="Delete response"
           onConfirm={() => conversation.forget(turn.key, id)}
           onClose={() => setDeleting(false)}
         />
@@ -175,7 +175,7 @@ function Samples({ body }: { readonly body: NonNullable<Turn['body']> }) {
       />
       <CodeBlock text={codeSample(language, baseUrl, body)} label={`${NAMES[language]} code`} />
       <Text size="xs" c="dimmed">
-        The key is read from the environment: API_KEY.
+        The key is read from the API_KEY environment variable.
       </Text>
     </Stack>
   );

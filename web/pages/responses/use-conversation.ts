@@ -9,23 +9,23 @@ import { type AskForm, bodyOf, type FormFaults, fieldOf, type RequestBody } from
 import type { InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
 import { type StoredResponse, storedChain } from './stored-chain.ts';
 
-/** The turns of the page, and what can be done with them. */
+/** State of the conversation, and its actions. */
 export interface Talk {
   readonly turns: Conversation;
-  /** What was wrong with the last question, by field. */
+  /** Errors of the last request by field. */
   readonly faults: FormFaults;
-  /** Why the last question or wish was refused, where no field is at fault. */
+  /** Error of the last action that does not belong to a field. */
   readonly fault: ServiceFault | undefined;
   readonly isRunning: boolean;
-  /** Asks with this form; true when an answer began, and false when nothing came of it. */
+  /** Sends a request. Resolves to true once the response started, to false if the request failed before. */
   ask(form: AskForm, input: string | readonly InputItem[]): Promise<boolean>;
-  /** Ends the answer that is being made. */
+  /** Cancels the response in progress. */
   stop(): void;
-  /** Takes this turn out, and those after it. */
+  /** Removes this turn and all later ones. */
   cut(key: number): void;
-  /** Makes the service forget the response of a turn. */
+  /** Deletes the stored response of a turn. */
   forget(key: number, id: string): Promise<void>;
-  /** Shows a stored response in the place of what is here, with those that it continues. */
+  /** Replaces the conversation with a stored response and its predecessors. */
   open(id: string): Promise<void>;
   clear(): void;
 }
@@ -100,7 +100,10 @@ export function useConversation(): Talk {
   };
 }
 
-/** Asks, and tells of the answer as it comes. @throws ServiceFault, or the reason of the signal. */
+/**
+ * Sends the request and dispatches the response as it arrives. @throws ServiceFault, or the reason of the
+ * signal.
+ */
 async function answer(
   client: ServiceClient,
   body: RequestBody,
@@ -120,11 +123,11 @@ async function answer(
     act({ kind: 'told', key, event, atMs: now() });
   }
   if (!isWhole)
-    throw new ServiceFault('The answer broke off: its stream ended before it did.', { status: 0 });
+    throw new ServiceFault('The response was interrupted: its stream ended early.', { status: 0 });
   act({ kind: 'ended', key, atMs: now() });
 }
 
-/** @throws ServiceFault for an event that ends the stream with an error. */
+/** @throws ServiceFault for an error event. */
 function eventOf({ event, data }: ServerEvent): StreamEvent {
   const value = JSON.parse(data) as StreamEvent;
   if (event === 'error') throw faultOf('error' in value ? value : { error: value }, 0);

@@ -4,9 +4,9 @@ import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { countWords, creditWords } from '../../parts/words.ts';
 
-/** The rows among which one of a request that has just ended is. */
+/** Number of usage rows that are searched for the request. */
 const NEWEST = 20;
-/** The row of a streamed answer is written when its last byte has left. */
+/** The row of a streamed response is written after its last byte was sent. */
 const AGAIN_MS = 1000;
 const MAX_LOOKS = 10;
 
@@ -23,7 +23,7 @@ interface Credits {
   readonly reserved: number;
 }
 
-/** What a request used, from its row of usage, and the credits that are left where the organization has any. */
+/** Usage and cost of a request from its usage row, and the remaining credits if the organization has any. */
 export function Charge(props: { readonly requestId: string; readonly endpoint: string }) {
   const { requestId, endpoint } = props;
   const { client } = useSession();
@@ -48,8 +48,8 @@ export function Charge(props: { readonly requestId: string; readonly endpoint: s
   const words = [
     row.characters !== undefined && `${countWords(row.characters)} characters`,
     row.audio_seconds !== undefined && `${row.audio_seconds.toFixed(1)} s of audio`,
-    `${countWords(row.input_tokens)} tokens in, ${countWords(row.output_tokens)} out`,
-    credits.balance > 0 && `${creditWords(credits.balance)} credits left`,
+    `${countWords(row.input_tokens)} input tokens, ${countWords(row.output_tokens)} output tokens`,
+    credits.balance > 0 && `${creditWords(credits.balance)} credits remaining`,
   ];
   return (
     <Text size="sm" c="dimmed" className="figures">

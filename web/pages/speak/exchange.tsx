@@ -7,25 +7,25 @@ import { Icon, type IconName } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { secondsWords } from '../../parts/words.ts';
 
-/** A request and, beside it, what comes of it: a form with a button that begins it and one that ends it. */
+/** A request form next to its result, with buttons to start and stop the request. */
 export function Exchange(props: {
-  /** What is asked: its title, and the fields of the form. */
+  /** Title and fields of the form. */
   readonly title: string;
   readonly fields: ReactNode;
-  /** The button that begins. */
+  /** The submit button. */
   readonly action: { readonly name: string; readonly icon?: IconName };
   readonly canStart: boolean;
-  /** Whether nothing has come yet. */
+  /** Whether the request is pending without any output. */
   readonly isWaiting: boolean;
   readonly isRunning: boolean;
   readonly onStart: () => void;
   readonly onStop: () => void;
-  /** What comes of it: its title, how far it is in a word, and the answer. */
+  /** Title, status and content of the result. */
   readonly answerTitle: string;
   readonly state: string;
   readonly answer: ReactNode;
   readonly fault: ServiceFault | undefined;
-  /** Names of the fields that tell what the service says of them. */
+  /** Names of the fields that show their own errors. */
   readonly toldByFields: readonly string[];
 }) {
   const { action, fault, toldByFields } = props;
@@ -76,7 +76,7 @@ export function Exchange(props: {
   );
 }
 
-/** A time that was measured, or a dash while there is none. */
+/** A measured duration, or a dash if there is none. */
 export function SecondsFigure(props: { readonly name: string; readonly seconds: number | undefined }) {
   const { name, seconds } = props;
   return <Figure name={name}>{seconds === undefined ? '–' : secondsWords(seconds)}</Figure>;

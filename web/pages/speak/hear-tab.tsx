@@ -15,19 +15,19 @@ import classes from './speak.module.css';
 import { type Hearing, useHearing } from './use-hearing.ts';
 
 const TASKS = [
-  { value: 'transcriptions', label: 'Write down' },
-  { value: 'translations', label: 'Write down in English' },
+  { value: 'transcriptions', label: 'Transcribe' },
+  { value: 'translations', label: 'Translate to English' },
 ];
 const RESULTS = [
-  { value: 'text', label: 'Text, while it is heard' },
+  { value: 'text', label: 'Text (streamed)' },
   { value: 'srt', label: 'Captions (SRT)' },
   { value: 'vtt', label: 'Captions (WebVTT)' },
-  { value: 'verbose_json', label: 'JSON with times' },
+  { value: 'verbose_json', label: 'JSON with timestamps' },
 ];
-/** Fields that have a place for what the service says of them. */
+/** Fields that show their own errors. */
 const FIELDS = ['file', 'model', 'language'];
 
-/** A recording, written down by `POST /v1/audio/transcriptions` or `/translations`. */
+/** Transcribes a recording with `POST /v1/audio/transcriptions` or `/translations`. */
 export function HearTab() {
   const { client } = useSession();
   const [file, setFile] = useState<File>();
@@ -40,13 +40,13 @@ export function HearTab() {
   return (
     <Exchange
       title="Recording"
-      action={{ name: 'Listen' }}
+      action={{ name: 'Transcribe' }}
       canStart={file !== undefined}
       isWaiting={phase === 'running'}
       isRunning={phase === 'running'}
       onStart={() => file !== undefined && void start({ file, task, model, language, result })}
       onStop={stop}
-      answerTitle="Words"
+      answerTitle="Transcript"
       state={PHASES[phase]}
       fault={fault}
       toldByFields={FIELDS}
@@ -69,7 +69,7 @@ export function HearTab() {
               onChange={(value) => setTask(value as HearingAsk['task'])}
             />
             <Select
-              label="Result"
+              label="Response format"
               data={RESULTS}
               value={result}
               allowDeselect={false}
@@ -89,9 +89,9 @@ export function HearTab() {
         <>
           <Heard hearing={hearing} />
           <SimpleGrid cols={3}>
-            <SecondsFigure name="First words after" seconds={hearing.firstS} />
-            <SecondsFigure name="All words after" seconds={hearing.totalS} />
-            <Figure name="Tokens in, out">
+            <SecondsFigure name="Time to first text" seconds={hearing.firstS} />
+            <SecondsFigure name="Total time" seconds={hearing.totalS} />
+            <Figure name="Input, output tokens">
               {hearing.tokens === undefined
                 ? '–'
                 : `${countWords(hearing.tokens.input)}, ${countWords(hearing.tokens.output)}`}
@@ -118,15 +118,15 @@ function Heard({ hearing: { text, phase, ask, fault } }: { readonly hearing: Hea
   return (
     <section
       className={classes.heard}
-      aria-label="What was heard"
+      aria-label="Transcript text"
       aria-live="polite"
       dir="auto"
-      // Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1).
+      // A scrollable region must be focusable (WCAG 2.1.1).
       // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
       tabIndex={0}
       data-is-code={ask !== undefined && ask.result !== 'text'}
     >
-      {text || <Text c="dimmed">{isSilent ? 'Nothing was said.' : 'The words come here.'}</Text>}
+      {text || <Text c="dimmed">{isSilent ? 'No speech detected.' : 'The transcript appears here.'}</Text>}
     </section>
   );
 }
@@ -139,7 +139,7 @@ function download({ ask, text }: Hearing): void {
 
 const PHASES: Readonly<Record<Hearing['phase'], string>> = {
   idle: '',
-  running: 'Listening',
+  running: 'Transcribing',
   done: '',
   stopped: 'Stopped',
 };

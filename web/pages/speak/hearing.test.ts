@@ -17,7 +17,7 @@ describe('formOf', () => {
       typeof value === 'string' ? value : (value as File).name,
     ]);
 
-  it('asks for words as they come', () => {
+  it('requests a stream for text', () => {
     expect(fields({})).toEqual([
       ['model', 'svc-stt'],
       ['language', 'en'],
@@ -26,7 +26,7 @@ describe('formOf', () => {
     ]);
   });
 
-  it('asks for captions, and for all that is known of the words', () => {
+  it('requests captions and verbose JSON', () => {
     expect(fields({ result: 'srt', language: '' })).toEqual([
       ['model', 'svc-stt'],
       ['response_format', 'srt'],
@@ -35,7 +35,7 @@ describe('formOf', () => {
     expect(fields({ result: 'verbose_json' })).toContainEqual(['timestamp_granularities[]', 'word']);
   });
 
-  it('sends no language and no granularity with a translation, which has none', () => {
+  it('omits language and granularity for a translation', () => {
     expect(fields({ task: 'translations', result: 'verbose_json' })).toEqual([
       ['model', 'svc-stt'],
       ['response_format', 'verbose_json'],
@@ -47,7 +47,7 @@ describe('formOf', () => {
 describe('heardPart', () => {
   const part = (data: object) => heardPart({ event: 'message', data: JSON.stringify(data) });
 
-  it('is words, or the tokens at the end', () => {
+  it('is a text delta, or the final usage', () => {
     expect(part({ type: 'transcript.text.delta', delta: ' not' })).toEqual({ kind: 'words', text: ' not' });
     expect(
       part({ type: 'transcript.text.done', text: '', usage: { input_tokens: 3, output_tokens: 4 } }),
@@ -55,14 +55,14 @@ describe('heardPart', () => {
     expect(part({ type: 'transcript.text.segment' })).toBeUndefined();
   });
 
-  it('throws what went wrong in the middle', () => {
+  it('throws an error event', () => {
     expect(() => part({ error: { message: 'The model crashed.', code: 'worker_crashed' } })).toThrow(
       'The model crashed.',
     );
   });
 });
 
-it('a result is a file beside the recording', async () => {
+it('a result file is named after the recording', async () => {
   const captions = resultFile('my.talk.mp3', 'vtt', 'WEBVTT');
   expect([captions.name, captions.type, await captions.text()]).toEqual([
     'my.talk.vtt',

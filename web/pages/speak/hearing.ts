@@ -1,25 +1,25 @@
-/** What `POST /v1/audio/transcriptions` and `/translations` are asked, and what they answer. */
+/** Requests to `POST /v1/audio/transcriptions` and `/translations`, and their responses. */
 
 import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { faultOf } from '../../client/service-fault.ts';
 
-/** How the words come: as text while they are heard, or as captions or all that is known of them at the end. */
+/** Response format: streamed text, captions, or verbose JSON. */
 export type HearingResult = 'text' | 'srt' | 'vtt' | 'verbose_json';
 
 export interface HearingAsk {
   readonly task: 'transcriptions' | 'translations';
   readonly file: File;
   readonly model: string | undefined;
-  /** ISO 639-1; empty when the service is to find out. A translation has none. */
+  /** ISO 639-1 code; empty for automatic detection. Not used for translations. */
   readonly language: string;
   readonly result: HearingResult;
 }
 
-/** Largest file that is taken, unless the operator of the service set another limit. */
+/** Default of the service's file size limit, in bytes. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** The form of a request. */
+/** Builds the request form. */
 export function formOf({ task, file, model, language, result }: HearingAsk): FormData {
   const form = new FormData();
   if (model !== undefined) form.append('model', model);
@@ -30,17 +30,20 @@ export function formOf({ task, file, model, language, result }: HearingAsk): For
     form.append('timestamp_granularities[]', 'segment');
     form.append('timestamp_granularities[]', 'word');
   }
-  // Last, so that a field which is at fault is told before a large file has arrived.
+  // Last: the service validates the other fields before it receives a large file.
   form.append('file', file);
   return form;
 }
 
-/** A piece of the text, or the tokens that it took when it is complete. */
+/** A text delta, or the usage at the end. */
 export type HeardPart =
   | { readonly kind: 'words'; readonly text: string }
   | { readonly kind: 'end'; readonly inputTokens: number; readonly outputTokens: number };
 
-/** What an event of a streamed transcription says; undefined: nothing new. @throws ServiceFault for an error in the stream. */
+/**
+ * Parses an event of a streamed transcription; undefined if it adds nothing. @throws ServiceFault for an
+ * error event.
+ */
 export function heardPart({ data }: ServerEvent): HeardPart | undefined {
   const event = JSON.parse(data) as StreamEvent;
   if ('error' in event) throw faultOf(event, 200);
@@ -60,7 +63,7 @@ type StreamEvent =
   | { readonly type: 'other' };
 
 /**
- * What a recording says, in parts as they come.
+ * Transcribes a recording and yields the text as it arrives.
  * @throws ServiceFault, or the reason of `signal`.
  */
 export async function* hear(
@@ -86,7 +89,7 @@ function indented(json: string): string {
   return JSON.stringify(JSON.parse(json), undefined, 2);
 }
 
-/** How the result is called and what it is as a file. */
+/** File extension and media type by response format. */
 const FILES: Readonly<Record<HearingResult, readonly [extension: string, type: string]>> = {
   text: ['txt', 'text/plain'],
   srt: ['srt', 'application/x-subrip'],
@@ -94,7 +97,7 @@ const FILES: Readonly<Record<HearingResult, readonly [extension: string, type: s
   verbose_json: ['json', 'application/json'],
 };
 
-/** The result as a file beside the recording: the same name with another ending. */
+/** The result as a file with the base name of the recording. */
 export function resultFile(recording: string, result: HearingResult, text: string): File {
   const [extension, type] = FILES[result];
   const name = recording.replace(/\.[^.]*$/, '') || 'recording';

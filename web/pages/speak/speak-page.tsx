@@ -5,11 +5,11 @@ import { SpeakTab } from './speak-tab.tsx';
 
 export default function SpeakPage() {
   return (
-    <Page title="Speak and hear" text="A text, spoken while it is made. A recording, written down.">
+    <Page title="Speech" text="Streaming text to speech, and transcription of recordings.">
       <Tabs defaultValue="speak" keepMounted>
         <Tabs.List mb="lg">
-          <Tabs.Tab value="speak">Speak</Tabs.Tab>
-          <Tabs.Tab value="hear">Hear</Tabs.Tab>
+          <Tabs.Tab value="speak">Text to speech</Tabs.Tab>
+          <Tabs.Tab value="hear">Transcription</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="speak">
           <SpeakTab />

@@ -15,16 +15,16 @@ import { Waveform } from '../../sound/waveform.tsx';
 import { Charge } from './charge.tsx';
 import { Exchange, SecondsFigure } from './exchange.tsx';
 
-/** The service's own limit, unless its operator set a lower one, which it then tells. */
+/** Default limit of the service; a lower limit set by the operator is reported by the API. */
 const MAX_CHARACTERS = 5000;
 const FORMATS = [
-  { value: 'pcm', label: 'As it is made' },
-  { value: 'wav', label: 'At the end' },
+  { value: 'pcm', label: 'Streamed' },
+  { value: 'wav', label: 'Complete file' },
 ];
-/** Fields that have a place for what the service says of them. */
+/** Fields that show their own errors. */
 const FIELDS = ['input', 'model', 'voice', 'speed'];
 
-/** A text, spoken by `POST /v1/audio/speech`. */
+/** Synthesizes a text with `POST /v1/audio/speech`. */
 export function SpeakTab() {
   const { client } = useSession();
   const [input, setInput] = useState(
@@ -54,7 +54,7 @@ export function SpeakTab() {
       fields={
         <>
           <Textarea
-            label="Text to speak"
+            label="Input text"
             value={input}
             onChange={({ currentTarget }) => setInput(currentTarget.value)}
             dir="auto"
@@ -65,7 +65,7 @@ export function SpeakTab() {
             withAsterisk={false}
             inputWrapperOrder={['label', 'input', 'description', 'error']}
             description={`${countWords(characters)} of ${countWords(MAX_CHARACTERS)} characters`}
-            error={isTooLong ? 'This is too long.' : faultOfField(fault, 'input')}
+            error={isTooLong ? 'The text is too long.' : faultOfField(fault, 'input')}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">
             <ModelPicker task="speech" value={model} onChange={setModel} fault={fault} />
@@ -79,7 +79,7 @@ export function SpeakTab() {
               shown={(value) => `${value.toFixed(2)} ×`}
               onChange={setSpeed}
             />
-            <Input.Wrapper label="The audio comes" labelElement="div" labelProps={{ id: 'speech-format' }}>
+            <Input.Wrapper label="Delivery" labelElement="div" labelProps={{ id: 'speech-format' }}>
               <SegmentedControl
                 fullWidth
                 aria-labelledby="speech-format"
@@ -94,14 +94,14 @@ export function SpeakTab() {
       answer={
         <>
           {speech.file === undefined ? (
-            <LoudnessView track={track} label="Loudness of the speech as it comes" heightPx={126} />
+            <LoudnessView track={track} label="Loudness of the received audio" heightPx={126} />
           ) : (
-            <Waveform sound={speech.file} label="The speech" />
+            <Waveform sound={speech.file} label="Synthesized speech" />
           )}
           <SimpleGrid cols={3}>
-            <SecondsFigure name="First audio after" seconds={speech.firstS} />
-            <SecondsFigure name="All audio after" seconds={speech.totalS} />
-            <SecondsFigure name="Audio" seconds={speech.lengthS || undefined} />
+            <SecondsFigure name="Time to first audio" seconds={speech.firstS} />
+            <SecondsFigure name="Total time" seconds={speech.totalS} />
+            <SecondsFigure name="Audio duration" seconds={speech.lengthS || undefined} />
           </SimpleGrid>
           <Group justify="space-between" gap="sm">
             <Button
@@ -124,8 +124,8 @@ export function SpeakTab() {
 
 const PHASES: Readonly<Record<Speech['phase'], string>> = {
   idle: '',
-  asked: 'Waiting for the first sound',
-  coming: 'Speaking',
-  heard: 'Speaking',
+  asked: 'Waiting for audio',
+  coming: 'Playing',
+  heard: 'Playing',
   over: '',
 };

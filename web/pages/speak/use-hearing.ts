@@ -5,11 +5,11 @@ import { type HearingAsk, hear } from './hearing.ts';
 
 export interface Hearing {
   readonly phase: 'idle' | 'running' | 'done' | 'stopped';
-  /** What it was asked. */
+  /** The request. */
   readonly ask: HearingAsk | undefined;
   readonly fault: ServiceFault | undefined;
   readonly text: string;
-  /** From the request to the first words, and to the last. */
+  /** Seconds from the request to the first text and to the last. */
   readonly firstS: number | undefined;
   readonly totalS: number | undefined;
   readonly tokens: { readonly input: number; readonly output: number } | undefined;
@@ -25,7 +25,7 @@ const NOTHING: Hearing = {
   tokens: undefined,
 };
 
-/** One recording at a time, written down. Ends with the page. */
+/** Runs one transcription at a time. Cancelled when the page unmounts. */
 export function useHearing(client: ServiceClient) {
   const [hearing, setHearing] = useState(NOTHING);
   const running = useRef<AbortController>(undefined);
@@ -39,7 +39,7 @@ export function useHearing(client: ServiceClient) {
       const elapsedS = () => (performance.now() - startMs) / 1000;
       setHearing({ ...NOTHING, phase: 'running', ask });
       const tell = (change: (before: Hearing) => Partial<Hearing>) => {
-        // Another one may have begun.
+        // A newer request may have started.
         if (running.current === abort) setHearing((before) => ({ ...before, ...change(before) }));
       };
       try {

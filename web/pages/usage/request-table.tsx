@@ -12,8 +12,8 @@ import type { UsageRow } from './usage-wire.ts';
 const COLORS = { completed: 'green', cancelled: 'gray', failed: 'red' } as const;
 
 /**
- * The last requests, newest first.
- * @param props.endpoints labels that were used, of which one can be chosen.
+ * The most recent requests, newest first.
+ * @param props.endpoints endpoint labels for the filter.
  */
 export function RequestTable({ endpoints }: { readonly endpoints: readonly string[] }) {
   const [endpoint, setEndpoint] = useState<string | null>(null);
@@ -25,7 +25,7 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
   };
   return (
     <Panel
-      title="Last requests"
+      title="Recent requests"
       actions={
         <Select
           aria-label="Endpoint"
@@ -54,10 +54,10 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
                 <Table.Th>Endpoint</Table.Th>
                 <Table.Th>Model</Table.Th>
                 <Table.Th>Status</Table.Th>
-                <Table.Th ta="right">Tokens in, out</Table.Th>
+                <Table.Th ta="right">Input, output tokens</Table.Th>
                 <Table.Th ta="right">Characters</Table.Th>
                 <Table.Th ta="right">Audio</Table.Th>
-                <Table.Th>Request</Table.Th>
+                <Table.Th>Request ID</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

@@ -3,17 +3,17 @@ import { BarChart } from '@mantine/charts';
 import { countWords } from '../../parts/words.ts';
 import type { UsageChart } from './usage-sums.ts';
 
-/** Told apart in both schemes and by people who see few colours (after Okabe and Ito, 2008). */
+/** Distinguishable in both colour schemes and with colour vision deficiency (Okabe and Ito, 2008). */
 const COLORS = ['indigo.6', 'orange.6', 'teal.6', 'grape.6', 'yellow.6', 'cyan.6', 'gray.6'];
 
-/** Whether every value is whole, so that its axis is too. */
+/** Whether all values are integers; the axis then has integer ticks. */
 function areCounts({ points }: UsageChart): boolean {
   return points.every((point) =>
     Object.values(point).every((value) => typeof value === 'string' || Number.isInteger(value)),
   );
 }
 
-/** Bars by day. @param props.label what they show, for who does not see them; the table below has the sums. */
+/** Bar chart by day. @param props.label accessible name of the chart; the table below has the sums. */
 export function UsageBars({ chart, label }: { readonly chart: UsageChart; readonly label: string }) {
   return (
     <div role="img" aria-label={label}>

@@ -14,7 +14,7 @@ import { UsageBars } from './usage-bars.tsx';
 import { chartOf, MEASURES, type Measure, type Split, totalsOf, type UsageTotal } from './usage-sums.ts';
 import type { Credits, UsageSummary } from './usage-wire.ts';
 
-/** What the organization used: credits, sums by day, the last requests. */
+/** Usage of the organization: credits, daily sums and recent requests. */
 export default function UsagePage() {
   const { client } = useSession();
   const [days, setDays] = useState('30');
@@ -29,7 +29,7 @@ export default function UsagePage() {
   return (
     <Page
       title="Usage"
-      text="What your organization used, by days in UTC, and what it may still spend."
+      text="Usage of your organization by day (UTC), and remaining credits."
       actions={
         <SegmentedControl
           aria-label="Days"
@@ -42,8 +42,8 @@ export default function UsagePage() {
       <FaultNote fault={credits.fault} onRetry={credits.reload} />
       <FaultNote fault={summary.fault} onRetry={summary.reload} />
       <SimpleGrid cols={{ base: 2, xs: 3, md: 6 }}>
-        <Figure name="Credits left">{creditsLeft(credits.value)}</Figure>
-        <Figure name="Held for running work">
+        <Figure name="Credits remaining">{creditsLeft(credits.value)}</Figure>
+        <Figure name="Reserved for running requests">
           {credits.value === undefined ? '–' : creditWords(credits.value.reserved)}
         </Figure>
         <Figure name="Requests">{countWords(sum('requests'))}</Figure>
@@ -62,10 +62,10 @@ export default function UsagePage() {
   );
 }
 
-/** What calls may still cost; nothing that runs out where they cost nothing. */
+/** The balance, or a note that requests are free of charge. */
 function creditsLeft(credits: Credits | undefined): string {
   if (credits === undefined) return '–';
-  return credits.free && credits.balance === 0 ? 'none needed' : creditWords(credits.balance);
+  return credits.free && credits.balance === 0 ? 'not required' : creditWords(credits.balance);
 }
 
 function Chart({ summary }: { readonly summary: UsageSummary }) {
@@ -75,11 +75,11 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
   const label = MEASURES.find(({ value }) => value === measure)?.label ?? measure;
   return (
     <Panel
-      title="Day by day"
+      title="Daily usage"
       actions={
         <Group gap="xs">
           <Select
-            aria-label="What is counted"
+            aria-label="Metric"
             data={MEASURES}
             value={measure}
             onChange={(value) => value !== null && setMeasure(value)}
@@ -87,7 +87,7 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
             w={170}
           />
           <SegmentedControl
-            aria-label="Split by"
+            aria-label="Group by"
             value={split}
             onChange={(value) => setSplit(value as Split)}
             data={[
@@ -99,7 +99,7 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
       }
     >
       {chart.series.length === 0 ? (
-        <Empty text="Nothing of this in these days." />
+        <Empty text="No usage in this period." />
       ) : (
         <UsageBars chart={chart} label={`${label} by day and ${split}`} />
       )}
@@ -109,7 +109,7 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
 
 function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
   return (
-    <WideTable label="Sums" minWidth={760}>
+    <WideTable label="Totals" minWidth={760}>
       <Table>
         <Table.Thead>
           <Table.Tr>

@@ -13,7 +13,7 @@ function row(overrides: Partial<UsageDay>): UsageDay {
 describe('a chart', () => {
   const span = { from: '2026-02-27', to: '2026-03-01' };
 
-  test('has every day, and what is told apart with the largest first', () => {
+  test('chartOf has a point for every day, and series in descending order', () => {
     const data = [
       row({ requests: 2 }),
       row({ endpoint: 'POST /v1/embeddings', model: 'all-minilm-l6-v2', requests: 9 }),
@@ -33,7 +33,7 @@ describe('a chart', () => {
     ]);
   });
 
-  test('leaves out what there was nothing of, and puts the smallest of many together', () => {
+  test('chartOf omits empty series and combines the smallest ones', () => {
     expect(chartOf({ ...span, data: [row({ failed: 0 })] }, 'failed', 'model').series).toEqual([]);
     const data = Array.from({ length: 9 }, (_, index) => row({ model: `m${index}`, requests: 9 - index }));
     const { series, points } = chartOf({ ...span, data }, 'requests', 'model');
@@ -42,7 +42,7 @@ describe('a chart', () => {
   });
 });
 
-test('totals add the days of an endpoint and a model', () => {
+test('totalsOf adds the days of each endpoint and model', () => {
   const totals = totalsOf([
     row({ requests: 2, failed: 1 }),
     row({ day: '2026-03-01' }),

@@ -1,32 +1,32 @@
 import type { UsageDay, UsageSummary } from './usage-wire.ts';
 
-/** What can be counted of a request. */
+/** Metrics of the chart. */
 export const MEASURES = [
   { value: 'requests', label: 'Requests' },
   { value: 'failed', label: 'Failed' },
-  { value: 'input_tokens', label: 'Tokens in' },
-  { value: 'output_tokens', label: 'Tokens out' },
+  { value: 'input_tokens', label: 'Input tokens' },
+  { value: 'output_tokens', label: 'Output tokens' },
   { value: 'characters', label: 'Characters' },
   { value: 'audio_seconds', label: 'Audio seconds' },
   { value: 'credits', label: 'Credits' },
 ] as const;
 export type Measure = (typeof MEASURES)[number]['value'];
 
-/** By what it is told apart. */
+/** Dimension by which the chart is grouped. */
 export type Split = 'endpoint' | 'model';
 
 export interface UsageChart {
-  /** Names of what is told apart, the largest first. */
+  /** Series names in descending order of their sums. */
   readonly series: readonly string[];
-  /** A point for each day, also for those on which nothing was used: its name and a value for each series. */
+  /** One point per day, including days without usage: the name of the day and a value per series. */
   readonly points: readonly Readonly<Record<string, string | number>>[];
 }
 
-/** Series that a chart tells apart; what is smaller is one more together. */
+/** Maximum number of separate series; the rest is combined. */
 const MAX_SERIES = 7;
 const OTHERS = 'others';
 
-/** The bars of a chart: each day, split by endpoint or model. */
+/** Chart data: one bar per day, grouped by endpoint or model. */
 export function chartOf({ from, to, data }: UsageSummary, measure: Measure, split: Split): UsageChart {
   const totals = new Map<string, number>();
   for (const row of data) totals.set(row[split], (totals.get(row[split]) ?? 0) + row[measure]);
@@ -51,7 +51,7 @@ export function chartOf({ from, to, data }: UsageSummary, measure: Measure, spli
 
 export type UsageTotal = Omit<UsageDay, 'day'>;
 
-/** Sums of all days by endpoint and model, those with most requests first. */
+/** Totals by endpoint and model, in descending order of requests. */
 export function totalsOf(data: readonly UsageDay[]): readonly UsageTotal[] {
   const totals = new Map<string, UsageTotal>();
   for (const { day: _, ...row } of data) {
@@ -67,7 +67,7 @@ function added(a: UsageTotal, b: UsageTotal): UsageTotal {
   return { ...a, ...Object.fromEntries(sums) };
 }
 
-/** Days from the first to the last, such as `2026-11-22`. */
+/** All days of the range, inclusive, such as `2026-11-22`. */
 function daysBetween(from: string, to: string): string[] {
   const days: string[] = [];
   for (

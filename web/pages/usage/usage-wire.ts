@@ -1,4 +1,4 @@
-/** One of `GET /v1/usage`. */
+/** An item of `GET /v1/usage`. */
 export interface UsageRow {
   readonly id: string;
   /** Unix seconds. */
@@ -13,7 +13,7 @@ export interface UsageRow {
   readonly request_id: string;
 }
 
-/** Sums of one day, endpoint and model. */
+/** Usage of one day, endpoint and model. */
 export interface UsageDay {
   /** Such as `2026-11-22`, in UTC. */
   readonly day: string;
@@ -28,17 +28,17 @@ export interface UsageDay {
   readonly credits: number;
 }
 
-/** `GET /v1/usage/summary`. */
+/** Response of `GET /v1/usage/summary`. */
 export interface UsageSummary {
   readonly from: string;
   readonly to: string;
   readonly data: readonly UsageDay[];
 }
 
-/** `GET /v1/credits`. */
+/** Response of `GET /v1/credits`. */
 export interface Credits {
   readonly balance: number;
   readonly reserved: number;
-  /** There when no call costs any. */
+  /** Set if requests are free of charge. */
   readonly free?: true;
 }

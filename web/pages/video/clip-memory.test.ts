@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ClipMemory, KEPT_ORIGINS } from './clip-memory.ts';
 
-test('what videos were made of is kept, of the newest', () => {
+test('origins are retained for the newest videos', () => {
   const memory = new ClipMemory();
   for (let index = 0; index < KEPT_ORIGINS; index += 1) memory.keep(`video_${index}`, { kind: 'url' });
   expect(memory.of('video_0')).toEqual({ kind: 'url' });

@@ -1,19 +1,19 @@
-/** What videos of this tab were made of, as far as the tab still has it: the service gives no clips back. Pure. */
+/** Source clips of the videos that this tab created. The API does not return source clips. Pure. */
 
-/** What a video continues. */
+/** The source of a video. */
 export type Origin =
   | { readonly kind: 'file'; readonly file: File }
   /** Another video of the organization. */
   | { readonly kind: 'video'; readonly id: string }
   | { readonly kind: 'url' };
 
-/** Most videos whose origin is kept. A file stays on its disk; this is a handle to it. */
+/** Maximum number of videos whose source is retained. A file is only a handle; its bytes stay on disk. */
 export const KEPT_ORIGINS = 50;
 
 export class ClipMemory {
   readonly #origins = new Map<string, Origin>();
 
-  /** @param video id of the video that was made of it. The oldest go when there are too many. */
+  /** Evicts the oldest entries above the limit. @param video id of the created video. */
   keep(video: string, origin: Origin): void {
     this.#origins.set(video, origin);
     if (this.#origins.size <= KEPT_ORIGINS) return;
@@ -28,5 +28,5 @@ export class ClipMemory {
   }
 }
 
-/** Of this tab. */
+/** The instance of this tab. */
 export const clipMemory = new ClipMemory();

@@ -6,10 +6,10 @@ import { clipHint, type LocalClip, shownRange } from './clip-rules.ts';
 
 const MODELS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5', 'some-upstream'];
 
-/** As GET /v1/models has it. */
+/** A model as returned by GET /v1/models. */
 const served = (id: string) => ({ id, limits: limitsOf(windowOf(id)) });
 
-/** What the service says of a clip with these facts and nothing else wrong. */
+/** Whether the service rejects a clip with these properties. */
 function refused({ bytes, picture }: Required<LocalClip>, model: string): boolean {
   const { width, height, seconds } = picture;
   const facts = { container: 'mp4', videoCodec: 'avc', audio: undefined, fps: 24 } as unknown as ClipFacts;
@@ -17,7 +17,7 @@ function refused({ bytes, picture }: Required<LocalClip>, model: string): boolea
   return clipFault(clip, model, windowOf(model)) !== undefined;
 }
 
-describe('what is hinted at is what the service refuses', () => {
+describe('hints match the validation of the service', () => {
   const clip = (width: number, height: number, seconds: number, bytes = 1000) => ({
     bytes,
     picture: { width, height, seconds },
@@ -46,14 +46,14 @@ describe('what is hinted at is what the service refuses', () => {
   });
 });
 
-test('what the browser cannot read is not judged but by its length', () => {
+test('a clip that the browser cannot decode is checked only for its size', () => {
   expect(clipHint({ bytes: 1000 }, served('vid-2.0'))).toBeUndefined();
   expect(clipHint({ bytes: CLIP_BYTES + 1 }, served('vid-2.0'))).toMatch(/at most 209715200/);
   const endless = { bytes: 1000, picture: { width: 640, height: 360, seconds: Infinity } };
   expect(clipHint(endless, served('vid-2.0'))).toBeUndefined();
 });
 
-test('a service that tells no limits is asked itself', () => {
+test('models without limits have no hints', () => {
   expect(
     clipHint({ bytes: 1e12, picture: { width: 1, height: 1, seconds: 1e6 } }, { id: 'm' }),
   ).toBeUndefined();
@@ -63,6 +63,6 @@ test.each([
   [{ minimum: 2, maximum: 15 }, '2 to 15'],
   [{ maximum: 9 }, 'at most 9'],
   [{ minimum: 2 }, 'at least 2'],
-])('a range in words: %j', (range, words) => {
+])('formats the range %j', (range, words) => {
   expect(shownRange(range)).toBe(words);
 });

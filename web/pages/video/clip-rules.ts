@@ -1,6 +1,6 @@
 /**
- * What a model continues, as `GET /v1/models` tells, so that a clip that cannot be used is told before it is sent. The
- * service alone decides. Pure.
+ * Checks a clip against the limits of a model from `GET /v1/models`, so that the user sees problems before
+ * the upload. The service does the real validation. Pure.
  */
 
 export interface Range {
@@ -8,39 +8,39 @@ export interface Range {
   readonly maximum?: number;
 }
 
-/** A model as the service lists it. */
+/** A model of `GET /v1/models`. */
 export interface VideoModel {
   readonly id: string;
   readonly limits?: {
-    /** Length of the new segment. */
+    /** Duration of the new segment in seconds. */
     readonly seconds?: Range;
     readonly clip_seconds?: Range;
-    /** Of either side, in pixels. */
+    /** Width and height in pixels. */
     readonly clip_sides?: Range;
     readonly clip_short_side?: Range;
     readonly clip_bytes?: Range;
   };
 }
 
-/** About one frame, by which clips may be longer or shorter. */
+/** Tolerance of the duration limits: about one frame. */
 const FRAME_S = 1 / 24;
 
-/** A clip as a browser sees it. */
+/** Properties of a clip that the browser can determine. */
 export interface LocalClip {
   readonly bytes: number;
-  /** Absent where the browser cannot read it; the service may. */
+  /** Absent if the browser cannot decode the clip; the service may still accept it. */
   readonly picture?: { readonly width: number; readonly height: number; readonly seconds: number };
 }
 
-/** What the service would refuse in a clip for a model; undefined: nothing that can be seen from here. */
+/** Why the service would reject the clip for this model; undefined if no problem is visible. */
 export function clipHint({ bytes, picture }: LocalClip, { id, limits = {} }: VideoModel): string | undefined {
   if (!isWithin(limits.clip_bytes, bytes)) {
-    return `The file has ${bytes} bytes; the service takes ${shownRange(limits.clip_bytes)}.`;
+    return `The file has ${bytes} bytes; the limit is ${shownRange(limits.clip_bytes)}.`;
   }
   if (picture === undefined) return undefined;
   const { width, height, seconds } = picture;
   if (!isWithin(limits.clip_sides, width) || !isWithin(limits.clip_sides, height)) {
-    return `The clip is ${width}x${height}; its sides must be of ${shownRange(limits.clip_sides)} pixels.`;
+    return `The clip is ${width}x${height}; both sides must be ${shownRange(limits.clip_sides)} pixels.`;
   }
   if (!isWithin(limits.clip_short_side, Math.min(width, height))) {
     return `The clip is ${width}x${height}; ${id} continues clips with a shorter side of ${shownRange(limits.clip_short_side)} pixels.`;
@@ -51,13 +51,13 @@ export function clipHint({ bytes, picture }: LocalClip, { id, limits = {} }: Vid
   return undefined;
 }
 
-/** `2 to 15`, `at most 720`; both ends are allowed. */
+/** Formats an inclusive range: `2 to 15`, `at most 720`. */
 export function shownRange({ minimum, maximum }: Range = {}): string {
   if (minimum === undefined) return `at most ${maximum}`;
   return maximum === undefined ? `at least ${minimum}` : `${minimum} to ${maximum}`;
 }
 
-/** @param slack by which a value may be outside. A length that the browser does not know is in no range's way. */
+/** @param slack tolerance at both ends. An unknown duration (NaN) is within every range. */
 function isWithin({ minimum = 0, maximum = Infinity }: Range = {}, value: number, slack = 0): boolean {
   return !Number.isFinite(value) || (value >= minimum - slack && value <= maximum + slack);
 }

@@ -5,12 +5,12 @@ const CLIP = new File(['bytes'], 'clip.mp4');
 const made = (changes: Partial<ExtendForm>) =>
   extensionForm({ ...NEW_EXTENSION, model: 'vid-2.0', prompt: 'On and on.', ...changes });
 
-describe('the clip is named in the way that the service knows, and comes last', () => {
+describe('the clip has the field name of its source and comes last', () => {
   test.each<[string, Partial<ExtendForm>, string, unknown]>([
     ['a file', { source: 'file', file: CLIP }, 'video', CLIP],
     ['a video', { source: 'video', video: 'video_1', file: CLIP }, 'video[id]', 'video_1'],
     [
-      'an address',
+      'a URL',
       { source: 'url', url: ' https://example.com/a.mp4 ' },
       'video[url]',
       'https://example.com/a.mp4',
@@ -28,11 +28,11 @@ describe('the clip is named in the way that the service knows, and comes last', 
   });
 });
 
-describe('what is missing is told at its field', () => {
+describe('a missing value has an error at its field', () => {
   test.each<[string, Partial<ExtendForm>, string]>([
     ['a file', { source: 'file' }, 'video'],
     ['a video', { source: 'video' }, 'video'],
-    ['an address', { source: 'url', url: ' ' }, 'video'],
+    ['a URL', { source: 'url', url: ' ' }, 'video'],
     ['a model', { file: CLIP, model: '' }, 'model'],
     ['a prompt', { file: CLIP, prompt: ' ' }, 'prompt'],
     ['a length', { file: CLIP, seconds: '' }, 'seconds'],
@@ -48,6 +48,6 @@ test.each([
   ['videos', undefined],
   ['audio', undefined],
   [null, undefined],
-])('a refusal of %s is shown at %s', (param, field) => {
+])('an error of %s is shown at %s', (param, field) => {
   expect(extensionField(param)).toBe(field);
 });

@@ -1,4 +1,4 @@
-/** From what is set on the page to the form of POST /v1/videos/extensions. Pure. */
+/** Converts the form to the multipart body of POST /v1/videos/extensions. Pure. */
 
 export interface ExtendForm {
   readonly model: string;
@@ -21,19 +21,19 @@ export const NEW_EXTENSION: ExtendForm = {
   url: '',
 };
 
-/** Where a fault is shown, by its name on the wire. */
+/** Field at which an error is shown, by its wire name. */
 export type ExtensionField = 'model' | 'prompt' | 'seconds' | 'video';
 export type ExtensionFaults = Partial<Record<ExtensionField, string>>;
 
-/** The form to send, the clip at its end: what comes before it is checked before it is sent. */
+/** Builds the form with the clip last: the service validates the other fields before it receives the clip. */
 export function extensionForm(
   form: ExtendForm,
 ): { readonly form: FormData } | { readonly faults: ExtensionFaults } {
   const source = sourceOf(form);
   const faults: ExtensionFaults = {
-    ...(form.model === '' ? { model: 'Choose a model.' } : {}),
-    ...(form.prompt.trim() === '' ? { prompt: 'Say what happens next.' } : {}),
-    ...(form.seconds === '' ? { seconds: 'Say how long the new segment is.' } : {}),
+    ...(form.model === '' ? { model: 'Select a model.' } : {}),
+    ...(form.prompt.trim() === '' ? { prompt: 'Enter a prompt.' } : {}),
+    ...(form.seconds === '' ? { seconds: 'Enter the duration of the new segment.' } : {}),
     ...(typeof source === 'string' ? { video: source } : {}),
   };
   if (typeof source === 'string' || Object.keys(faults).length > 0) return { faults };
@@ -45,20 +45,20 @@ export function extensionForm(
   return { form: fields };
 }
 
-/** The field that a refusal of the service is about. */
+/** Form field of an error's `param`. */
 export function extensionField(param: string | null): ExtensionField | undefined {
   const [, name] = /^(model|prompt|seconds|video)\b/.exec(param ?? '') ?? [];
   return name as ExtensionField | undefined;
 }
 
-/** The part of the form that names the clip, or why there is none. */
+/** The form field of the clip, or an error message if there is none. */
 function sourceOf({ source, file, video, url }: ExtendForm) {
   switch (source) {
     case 'file':
-      return file === undefined ? 'Choose a clip.' : { name: 'video', value: file };
+      return file === undefined ? 'Select a clip.' : { name: 'video', value: file };
     case 'video':
-      return video === '' ? 'Choose one of your videos.' : { name: 'video[id]', value: video };
+      return video === '' ? 'Select a video.' : { name: 'video[id]', value: video };
     case 'url':
-      return url.trim() === '' ? 'Say where the clip is.' : { name: 'video[url]', value: url.trim() };
+      return url.trim() === '' ? 'Enter the URL of the clip.' : { name: 'video[url]', value: url.trim() };
   }
 }

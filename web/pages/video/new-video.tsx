@@ -31,9 +31,9 @@ import {
 import classes from './video.module.css';
 import type { Video } from './video-wire.ts';
 
-/** What is to be continued, by which model, into what. */
+/** Form that creates a video extension: source, model and prompt. */
 export function NewVideo(props: {
-  /** Id of the video that is to be continued. */
+  /** Id of the source video. */
   readonly of: string | undefined;
   readonly onMade: (id: string) => void;
 }) {
@@ -87,7 +87,7 @@ export function NewVideo(props: {
   );
   const { seconds, clip_seconds: clipSeconds } = model?.limits ?? {};
   return (
-    <Panel title="Continue a clip">
+    <Panel title="Extend a clip">
       <Source form={form} model={model} onChange={change} fault={faults.video} isRunning={isRunning} />
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <div>
@@ -102,9 +102,9 @@ export function NewVideo(props: {
           </Text>
         </div>
         <NumberInput
-          label="Seconds of the new segment"
+          label="Segment duration in seconds"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
-          description={seconds && `The new segment alone: ${shownRange(seconds)} s.`}
+          description={seconds && `Duration of the new segment: ${shownRange(seconds)} s.`}
           min={seconds?.minimum ?? 1}
           {...(seconds?.maximum !== undefined && { max: seconds.maximum })}
           allowDecimal={false}
@@ -116,7 +116,7 @@ export function NewVideo(props: {
       </Group>
       <Textarea
         label="Prompt"
-        description="What happens next. Models that carry motion on do not read it; the video says so then."
+        description="What happens next. Models that only continue the motion ignore the prompt; the created video has a note about it."
         placeholder="The camera keeps panning over the harbour."
         value={form.prompt}
         onChange={({ currentTarget }) => change({ prompt: currentTarget.value })}
@@ -129,7 +129,7 @@ export function NewVideo(props: {
       <FaultNote fault={fault} />
       <Group gap="sm">
         <Button onClick={start} loading={isRunning}>
-          Make the segment
+          Create segment
         </Button>
         {isRunning && (
           <Button variant="default" onClick={() => running.current?.abort()}>
@@ -161,13 +161,13 @@ function Source(props: {
     <>
       <SegmentedControl
         w="fit-content"
-        aria-label="What is continued"
+        aria-label="Source"
         value={form.source}
         onChange={(source) => onChange({ source: source as ExtendForm['source'] })}
         data={[
           { value: 'file', label: 'A file' },
-          { value: 'video', label: 'A video of yours' },
-          { value: 'url', label: 'An address' },
+          { value: 'video', label: 'Existing video' },
+          { value: 'url', label: 'URL' },
         ]}
         disabled={isRunning}
       />
@@ -175,7 +175,7 @@ function Source(props: {
         <>
           <FileDrop
             label="Clip"
-            text="or drop a clip here: MP4 or QuickTime, H.264 or H.265, 24 to 60 frames a second, at most 200 MB."
+            text="or drop a clip here: MP4 or QuickTime, H.264 or H.265, 24 to 60 frames per second, at most 200 MB."
             accept="video/mp4,video/quicktime,.mp4,.mov"
             file={form.file}
             onFile={(file) => onChange({ file })}
@@ -190,8 +190,8 @@ function Source(props: {
       )}
       {form.source === 'url' && (
         <TextInput
-          label="Address"
-          description="https, on a public server."
+          label="Clip URL"
+          description="An https URL on a public server."
           placeholder="https://example.com/clip.mp4"
           type="url"
           value={form.url}
@@ -203,7 +203,7 @@ function Source(props: {
   );
 }
 
-/** The chosen clip, and what the service would not take of it, as far as the browser sees. */
+/** Preview of the selected clip, with a hint if the service would reject it. */
 function LocalPreview({ file, model }: { readonly file: File; readonly model: VideoModel | undefined }) {
   const address = useObjectUrl(file);
   const [clip, setClip] = useState<LocalClip>({ bytes: file.size });
@@ -217,14 +217,14 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: Vi
   return (
     <div>
       {address !== undefined && (
-        // biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in the clip
+        // biome-ignore lint/a11y/useMediaCaption: uploaded clips have no captions
         <video
           src={address}
           controls
           preload="metadata"
           className={classes.player}
           style={{ maxHeight: '16rem', width: 'auto', maxWidth: '100%' }}
-          aria-label="The clip"
+          aria-label="Clip preview"
           onError={() => setUnreadable(true)}
           onLoadedMetadata={({
             currentTarget: { videoWidth: width, videoHeight: height, duration: seconds },
@@ -239,7 +239,7 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: Vi
       )}
       {isUnreadable && (
         <Text size="sm" c="dimmed">
-          This browser cannot show it. The service may read it even so.
+          Preview not supported by this browser; the upload may still work.
         </Text>
       )}
       {hint !== undefined && (
@@ -251,7 +251,7 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: Vi
   );
 }
 
-/** The videos that can be continued: those that are completed. */
+/** Selects a completed video. */
 function VideoPicker(props: {
   readonly value: string;
   readonly onChange: (id: string) => void;
@@ -268,8 +268,8 @@ function VideoPicker(props: {
   return (
     <Select
       label="Video"
-      description="The newest hundred are here."
-      placeholder={videos?.length === 0 ? 'None is completed yet' : 'Choose one'}
+      description="Lists the 100 most recent videos."
+      placeholder={videos?.length === 0 ? 'No completed videos' : 'Select a video'}
       data={(videos ?? []).map(({ id, prompt, seconds }) => ({
         value: id,
         label: `${prompt.slice(0, 60)} (${seconds} s, …${id.slice(-6)})`,

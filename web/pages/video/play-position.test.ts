@@ -22,6 +22,6 @@ test.each([
   [7.46, '0:07.5'],
   [59.97, '1:00.0'],
   [61.25, '1:01.3'],
-])('%d s is written %s', (seconds, words) => {
+])('%d s is formatted as %s', (seconds, words) => {
   expect(clockWords(seconds)).toBe(words);
 });

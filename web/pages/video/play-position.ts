@@ -1,29 +1,29 @@
-/** A clip and its segment as one thing that plays: where in which of them a moment is. Pure. */
+/** Maps positions of a combined timeline to the clip and to the segment that follows it. Pure. */
 
 export interface PartLengths {
-  /** Seconds. */
+  /** Durations in seconds. */
   readonly clipS: number;
   readonly segmentS: number;
 }
 
 export interface PlayPosition {
   readonly part: 'clip' | 'segment';
-  /** Seconds from the beginning of the part. */
+  /** Offset within the part in seconds. */
   readonly atS: number;
 }
 
-/** @param atS seconds from the beginning of the clip; what is outside becomes the nearest end. */
+/** @param atS offset on the combined timeline in seconds; clamped to its ends. */
 export function positionOf(atS: number, { clipS, segmentS }: PartLengths): PlayPosition {
   const within = Math.min(Math.max(atS, 0), clipS + segmentS);
   return within < clipS ? { part: 'clip', atS: within } : { part: 'segment', atS: within - clipS };
 }
 
-/** Seconds from the beginning of the clip. */
+/** Offset on the combined timeline in seconds. */
 export function momentOf({ part, atS }: PlayPosition, { clipS }: PartLengths): number {
   return part === 'clip' ? atS : clipS + atS;
 }
 
-/** `0:07.5`: minutes, seconds and tenths. */
+/** Formats minutes, seconds and tenths: `0:07.5`. */
 export function clockWords(seconds: number): string {
   const tenths = Math.round(seconds * 10);
   const rest = (tenths % 600) / 10;

@@ -5,19 +5,19 @@ import { clockWords, momentOf, type PartLengths, positionOf } from './play-posit
 import classes from './video.module.css';
 
 /**
- * Players need about this long from being told to play until pictures and sound move: the segment is told so much
- * before the clip ends. Measured in Chromium: the pictures then go on within a frame, and without it 0.1 s late.
+ * Delay in seconds between `play()` and the first frame of the segment; playback is started this much before
+ * the clip ends. Measured in Chromium: with it the gap is below one frame, without it 0.1 s.
  */
 const START_S = 0.1;
 
-/** Lets a player begin; that it was stopped before it did is no fault. */
+/** Starts playback. Ignores the AbortError of a pause before playback started. */
 export function start(player: HTMLVideoElement | null): void {
   player?.play().catch(() => undefined);
 }
 
 /**
- * Plays a clip and then its segment as if they were one. Both are loaded and drawn one over the other, so that
- * nothing has to be opened where they meet.
+ * Plays a clip and its segment without a gap. Both are loaded and stacked, so that the transition does not
+ * wait for a load.
  */
 export function PlayThrough({ clip, segment }: { readonly clip: string; readonly segment: string }) {
   const first = useRef<HTMLVideoElement>(null);
@@ -46,7 +46,7 @@ export function PlayThrough({ clip, segment }: { readonly clip: string; readonly
     const { current: other } = position.part === 'clip' ? second : first;
     if (shown === null || other === null) return;
     other.pause();
-    // The segment waits at its beginning.
+    // The segment is cued at its start.
     if (position.part === 'clip') other.currentTime = 0;
     shown.currentTime = position.atS;
     setPart(position.part);
@@ -79,7 +79,7 @@ export function PlayThrough({ clip, segment }: { readonly clip: string; readonly
   return (
     <div>
       <div className={classes.stage} style={{ aspectRatio: shape }}>
-        {/* biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in it */}
+        {/* biome-ignore lint/a11y/useMediaCaption: generated videos have no captions */}
         <video
           ref={second}
           src={segment}
@@ -90,7 +90,7 @@ export function PlayThrough({ clip, segment }: { readonly clip: string; readonly
           onEnded={() => setPlaying(false)}
           aria-label="Segment"
         />
-        {/* biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in it */}
+        {/* biome-ignore lint/a11y/useMediaCaption: uploaded clips have no captions */}
         <video
           ref={first}
           src={clip}

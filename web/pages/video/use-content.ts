@@ -1,7 +1,10 @@
 import { useSession } from '../../client/session.tsx';
 import { type Loaded, useLoad } from '../../client/use-load.ts';
 
-/** The bytes of a video or of its first frame; nothing while `id` is undefined. A player cannot send a key itself. */
+/**
+ * Fetches a video or its thumbnail; does nothing while `id` is undefined. A media element cannot send the API
+ * key.
+ */
 export function useContent(id: string | undefined, variant: 'video' | 'thumbnail'): Loaded<Blob | undefined> {
   const { client } = useSession();
   return useLoad(

@@ -17,10 +17,10 @@ import classes from './video.module.css';
 import { hasEnded, VideoStatus } from './video-status.tsx';
 import type { Video } from './video-wire.ts';
 
-/** When the service does not say when to ask again. */
+/** Polling interval without a `retry-after` of the service, in ms. */
 const POLL_MS = 2000;
 
-/** One video: followed until it has ended, then played beside the clip that it continues. */
+/** One video: polled until it is finished, then shown with its source clip. */
 export function VideoDetail(props: {
   readonly id: string;
   readonly onDeleted: () => void;
@@ -60,7 +60,7 @@ export function VideoDetail(props: {
             {isCompleted && (
               <>
                 <Button variant="default" onClick={() => onContinue(id)}>
-                  Continue it
+                  Extend
                 </Button>
                 <Button
                   variant="default"
@@ -98,8 +98,8 @@ export function VideoDetail(props: {
       {isDeleting && (
         <Confirm
           title="Delete this video?"
-          text="The job and its bytes are gone then."
-          action="Delete it"
+          text="This deletes the job and its files."
+          action="Delete video"
           onConfirm={remove}
           onClose={() => setDeleting(false)}
         />
@@ -115,7 +115,7 @@ function Facts({ video }: { readonly video: Video }) {
       <Group gap="xs" mt={4} role="status">
         <VideoStatus status={video.status} />
         <Text size="sm" c="dimmed">
-          {video.model}, {video.seconds} s, {video.size}, {video.audio ? 'with sound' : 'without sound'},{' '}
+          {video.model}, {video.seconds} s, {video.size}, {video.audio ? 'with audio' : 'without audio'},{' '}
           {timeWords(video.created_at)}
         </Text>
       </Group>
@@ -123,17 +123,17 @@ function Facts({ video }: { readonly video: Video }) {
         <Text size="xs" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
           {video.id}
         </Text>
-        <CopyAction text={video.id} label="Copy the id" />
+        <CopyAction text={video.id} label="Copy ID" />
       </Group>
     </div>
   );
 }
 
-type Way = 'beside' | 'through';
+type Way = 'side-by-side' | 'through';
 
-/** The segment, and the clip where this tab has it. */
+/** The segment, and the source clip if this tab has it. */
 function Players({ segment, origin }: { readonly segment: Blob; readonly origin: Origin | undefined }) {
-  const [way, setWay] = useState<Way>('beside');
+  const [way, setWay] = useState<Way>('side-by-side');
   const earlier = useContent(origin?.kind === 'video' ? origin.id : undefined, 'video');
   const clip = useObjectUrl(origin?.kind === 'file' ? origin.file : earlier.value);
   const made = useObjectUrl(segment);
@@ -145,12 +145,12 @@ function Players({ segment, origin }: { readonly segment: Blob; readonly origin:
         clip !== undefined && (
           <SegmentedControl
             size="xs"
-            aria-label="How they are played"
+            aria-label="Playback"
             value={way}
             onChange={(value) => setWay(value as Way)}
             data={[
-              { value: 'beside', label: 'Side by side' },
-              { value: 'through', label: 'Play through' },
+              { value: 'side-by-side', label: 'Side by side' },
+              { value: 'through', label: 'Continuous' },
             ]}
           />
         )
@@ -169,11 +169,11 @@ function Players({ segment, origin }: { readonly segment: Blob; readonly origin:
 function whyNoClip(origin: Origin | undefined): string {
   switch (origin?.kind) {
     case 'url':
-      return 'The clip is not here: it came from its address, and the service gives no clips back.';
+      return 'The source clip is not available: it was loaded from a URL, and the API does not return source clips.';
     case 'video':
-      return 'The video that this one continues cannot be shown any more.';
+      return 'The source video is no longer available.';
     default:
-      return 'The clip is not here: the service gives no clips back, and it was not sent from this tab.';
+      return 'The source clip is not available: it was not uploaded from this tab, and the API does not return source clips.';
   }
 }
 
@@ -211,7 +211,7 @@ function Player({ name, address }: { readonly name: string; readonly address: st
       <Text size="xs" c="dimmed" mb={4}>
         {name}
       </Text>
-      {/* biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in it */}
+      {/* biome-ignore lint/a11y/useMediaCaption: these videos have no captions */}
       <video src={address} controls preload="auto" className={classes.player} aria-label={name} />
     </div>
   );

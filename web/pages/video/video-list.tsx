@@ -29,7 +29,7 @@ export function VideoList() {
     <Stack gap="md">
       <FaultNote fault={fault} onRetry={reload} />
       {page?.data.length === 0 && (
-        <Empty text="There is no video yet. Continue a short clip: MP4 or QuickTime, of 2 to 15 seconds." />
+        <Empty text="No videos yet. Extend a short clip: MP4 or QuickTime, 2 to 15 seconds." />
       )}
       {page !== undefined && (
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md">
@@ -85,7 +85,7 @@ function NotYet({ video }: { readonly video: Video }) {
   return (
     <Center className={classes.blank}>
       <Text size="sm" c="dimmed">
-        {video.status === 'failed' ? 'Nothing was made' : `${video.progress} %`}
+        {video.status === 'failed' ? 'No output' : `${video.progress} %`}
       </Text>
     </Center>
   );

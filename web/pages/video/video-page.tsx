@@ -7,8 +7,8 @@ import { VideoDetail } from './video-detail.tsx';
 import { VideoList } from './video-list.tsx';
 
 /**
- * The list, at `/video/new` what makes one, at `/video/new/ID` what continues that video, below `/video/` one by its
- * id.
+ * Lists videos. `/video/new` is the form for a new video, `/video/new/<id>` extends that video, `/video/<id>`
+ * shows one video.
  */
 export default function VideoPage() {
   const [, navigate] = useLocation();
@@ -19,7 +19,7 @@ export default function VideoPage() {
   const action =
     place === undefined ? (
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => open('new')}>
-        Continue a clip
+        Extend a clip
       </Button>
     ) : (
       <Button variant="default" leftSection={<Icon name="back" size={16} />} onClick={toList}>
@@ -27,11 +27,7 @@ export default function VideoPage() {
       </Button>
     );
   return (
-    <Page
-      title="Video"
-      text="A clip goes in; a new segment that begins where it ends comes out."
-      actions={action}
-    >
+    <Page title="Video" text="Generate a new segment that continues the end of a clip." actions={action}>
       {place === undefined && <VideoList />}
       {place === 'new' && <NewVideo key={of} of={of} onMade={open} />}
       {place !== undefined && place !== 'new' && (

@@ -2,8 +2,8 @@ import { Badge } from '@mantine/core';
 import type { Video } from './video-wire.ts';
 
 const WORDS = {
-  queued: { label: 'waiting', color: 'gray' },
-  in_progress: { label: 'being made', color: 'blue' },
+  queued: { label: 'queued', color: 'gray' },
+  in_progress: { label: 'in progress', color: 'blue' },
   completed: { label: 'completed', color: 'green' },
   failed: { label: 'failed', color: 'red' },
 } as const;
@@ -17,7 +17,7 @@ export function VideoStatus({ status }: { readonly status: Video['status'] }) {
   );
 }
 
-/** Whether it changes no more. */
+/** Whether the status is final. */
 export function hasEnded({ status }: Video): boolean {
   return status === 'completed' || status === 'failed';
 }

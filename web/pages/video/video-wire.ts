@@ -1,10 +1,10 @@
-/** Videos as this page reads them. */
+/** Videos as returned by the API, with the fields that this page uses. */
 
 export interface Video {
   readonly id: string;
   readonly model: string;
   readonly status: 'queued' | 'in_progress' | 'completed' | 'failed';
-  /** Percent, an estimate. */
+  /** Estimated progress in percent. */
   readonly progress: number;
   /** Unix seconds. */
   readonly created_at: number;
@@ -12,12 +12,12 @@ export interface Video {
   readonly prompt: string;
   /** WIDTHxHEIGHT of the segment. */
   readonly size: string;
-  /** Length of the segment. */
+  /** Duration of the segment in seconds. */
   readonly seconds: string;
   readonly audio: boolean;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly metadata: {
-    /** How the model makes segments, where that is not what the prompt says. */
+    /** How the model creates segments, if it does not follow the prompt. */
     readonly note: string;
   } | null;
 }

@@ -6,11 +6,11 @@ import { type Recorded, useRecorder } from '../../sound/use-recorder.ts';
 import { MAX_SECONDS, MIN_SECONDS } from './voice-wire.ts';
 import classes from './voices.module.css';
 
-/** Records a text that is read aloud, with a clock and a level, until it is stopped or as long as a clip may be. */
+/** Records the user reading a text, with a timer and a level meter. Stops at the maximum clip length. */
 export function ClipRecorder(props: {
-  /** What is read. */
+  /** The text to read. */
   readonly text: string;
-  /** Whether there is a recording, which the next one replaces. */
+  /** Whether a recording exists, which a new one replaces. */
   readonly isAgain: boolean;
   readonly onRecorded: (recorded: Recorded) => void;
 }) {
@@ -31,7 +31,7 @@ export function ClipRecorder(props: {
             {phase === 'recording' ? 'Stop' : 'Cancel'}
           </Button>
         )}
-        <Text size="sm" role="timer" aria-label="Length of the recording" className="figures">
+        <Text size="sm" role="timer" aria-label="Recording time" className="figures">
           {phase === 'recording' ? `${seconds.toFixed(1)} s` : `${MIN_SECONDS} to ${MAX_SECONDS} s`}
         </Text>
         {phase !== 'idle' && (
@@ -39,15 +39,15 @@ export function ClipRecorder(props: {
             {phase === 'opening'
               ? 'Waiting for the microphone'
               : isShort
-                ? `At least ${MIN_SECONDS} s`
-                : 'Long enough'}
+                ? `Minimum ${MIN_SECONDS} s`
+                : 'Minimum length reached'}
           </Text>
         )}
       </Group>
       {phase === 'recording' && (
         <>
-          <LevelMeter track={track} label="Level of the microphone" />
-          <LoudnessView track={track} label="Loudness of the recording so far" heightPx={72} />
+          <LevelMeter track={track} label="Microphone level" />
+          <LoudnessView track={track} label="Loudness of the recording" heightPx={72} />
         </>
       )}
       {fault !== undefined && (

@@ -4,7 +4,7 @@ import { useLoad } from '../../client/use-load.ts';
 import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Waveform } from '../../sound/waveform.tsx';
 
-/** The clip of a voice, as the service keeps it. */
+/** Player for the stored clip of a voice. */
 export function ClipSound({ id, name }: { readonly id: string; readonly name: string }) {
   const { client } = useSession();
   const { value, fault, reload } = useLoad(
@@ -13,5 +13,5 @@ export function ClipSound({ id, name }: { readonly id: string; readonly name: st
   );
   if (fault !== undefined) return <FaultNote fault={fault} onRetry={reload} />;
   if (value === undefined) return <Skeleton height={126} />;
-  return <Waveform sound={value} label={`The clip of ${name}`} />;
+  return <Waveform sound={value} label={`Clip of ${name}`} />;
 }

@@ -32,7 +32,7 @@ import {
 } from './voice-wire.ts';
 
 const CONSENT = 'I have the consent of the speaker, or the rights, to make and use this synthetic voice.';
-/** Fields that have a place for what the service says of them. */
+/** Fields that show their own errors. */
 const FIELDS = ['audio_sample', 'name', 'speaker_description', 'consent'];
 
 interface Clip {
@@ -40,7 +40,7 @@ interface Clip {
   readonly advice?: string | undefined;
 }
 
-/** A clip, by the microphone or as a file, and what the service must know of it. */
+/** Form for a new voice: a recorded or uploaded clip, and its metadata. */
 export function NewVoicePanel(props: {
   readonly onStored: (voice: NewVoice) => void;
   readonly onClose: () => void;
@@ -100,7 +100,7 @@ export function NewVoicePanel(props: {
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
             <Stack gap="md" miw={0}>
               <SegmentedControl
-                aria-label="Where the clip comes from"
+                aria-label="Clip source"
                 data={[
                   { value: 'record', label: 'Record' },
                   { value: 'upload', label: 'Upload' },
@@ -112,7 +112,7 @@ export function NewVoicePanel(props: {
                 <>
                   <Group justify="space-between">
                     <Text size="sm" fw={500}>
-                      Read this aloud, as you speak to a friend
+                      Read this text aloud in a natural voice
                     </Text>
                     <Button
                       size="compact-xs"
@@ -126,7 +126,7 @@ export function NewVoicePanel(props: {
                     </Button>
                   </Group>
                   <ClipRecorder
-                    // A recording that runs is of the text before.
+                    // A running recording belongs to the previous text.
                     key={reading}
                     text={readingText}
                     isAgain={recorded !== undefined}
@@ -149,7 +149,7 @@ export function NewVoicePanel(props: {
                     accept="audio/*,video/mp4"
                   />
                   <Textarea
-                    label="What is said in it, word for word"
+                    label="Transcript of the clip"
                     value={uploadedText}
                     onChange={({ currentTarget }) => setUploadedText(currentTarget.value)}
                     required
@@ -162,7 +162,7 @@ export function NewVoicePanel(props: {
                 </>
               )}
               {clip !== undefined && clip.file.size <= MAX_CLIP_BYTES && (
-                <Waveform sound={clip.file} label="The clip" />
+                <Waveform sound={clip.file} label="Clip preview" />
               )}
               <Note words={clip?.advice} color="orange" />
               <Note words={clipFault} color="red" />
@@ -178,7 +178,7 @@ export function NewVoicePanel(props: {
                 error={faultOfField(fault, 'name')}
               />
               <TextInput
-                label="Notes on the speaker"
+                label="Speaker description"
                 placeholder="Age, accent, style"
                 value={description}
                 onChange={({ currentTarget }) => setDescription(currentTarget.value)}
@@ -187,7 +187,7 @@ export function NewVoicePanel(props: {
               />
               <Checkbox
                 label={CONSENT}
-                description="It is kept with the voice."
+                description="Stored with the voice."
                 checked={hasConsent}
                 onChange={({ currentTarget }) => setConsent(currentTarget.checked)}
                 required
@@ -198,7 +198,7 @@ export function NewVoicePanel(props: {
           {(fault?.param == null || !fields.includes(fault.param)) && <FaultNote fault={fault} />}
           <Group>
             <Button type="submit" loading={isSending} disabled={clip === undefined}>
-              Store the voice
+              Create voice
             </Button>
           </Group>
         </Stack>
@@ -207,13 +207,13 @@ export function NewVoicePanel(props: {
   );
 }
 
-/** One that is too large is not drawn: all of it would be read for that. */
+/** A clip above the size limit has no waveform, which would read the whole file. */
 function uploadedClip(file: File): Clip {
   return { file, advice: file.size > MAX_CLIP_BYTES ? TOO_LARGE : undefined };
 }
 
-const TOO_LARGE = `This is larger than ${bytesWords(MAX_CLIP_BYTES)}, which the service takes only if its operator allows it.`;
-const TOO_SHORT = `This is shorter than ${MIN_SECONDS} s, which the service does not take.`;
+const TOO_LARGE = `The clip is larger than ${bytesWords(MAX_CLIP_BYTES)}, the default limit of the service.`;
+const TOO_SHORT = `The clip is shorter than the minimum of ${MIN_SECONDS} s.`;
 
 function Note({ words, color }: { readonly words: string | undefined; readonly color: 'orange' | 'red' }) {
   if (words === undefined) return null;

@@ -9,7 +9,7 @@ import { LoudnessView } from '../../sound/loudness-view.tsx';
 import { useSpeech } from '../../sound/use-speech.ts';
 import { Waveform } from '../../sound/waveform.tsx';
 
-/** A text, spoken with a stored voice. */
+/** Synthesizes a text with a stored voice. */
 export function SayWith({ voice, name }: { readonly voice: string; readonly name: string }) {
   const { client } = useSession();
   const [input, setInput] = useState(
@@ -49,12 +49,12 @@ export function SayWith({ voice, name }: { readonly voice: string; readonly name
           )}
         </Group>
         {fieldFault === undefined && <FaultNote fault={fault} />}
-        {file !== undefined && <Waveform sound={file} label={`What ${name} said`} />}
+        {file !== undefined && <Waveform sound={file} label={`Speech of ${name}`} />}
         {file === undefined && phase !== 'idle' && (
-          <LoudnessView track={track} label="Loudness of the speech as it comes" />
+          <LoudnessView track={track} label="Loudness of the received audio" />
         )}
         <Text size="xs" c="dimmed" role="status">
-          {firstS !== undefined && `First audio after ${secondsWords(firstS)}`}
+          {firstS !== undefined && `Time to first audio: ${secondsWords(firstS)}`}
         </Text>
       </Stack>
     </form>

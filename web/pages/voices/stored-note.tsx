@@ -1,7 +1,7 @@
 import { Alert, List, Text } from '@mantine/core';
 import type { NewVoice } from './voice-wire.ts';
 
-/** That a voice was stored, and what makes its clip a poor pattern. */
+/** Confirms that a voice was created, with warnings about the quality of its clip. */
 export function StoredNote({ voice, onClose }: { readonly voice: NewVoice; readonly onClose: () => void }) {
   const { name, status, warnings } = voice;
   return (
@@ -9,13 +9,14 @@ export function StoredNote({ voice, onClose }: { readonly voice: NewVoice; reado
       color={warnings.length > 0 ? 'orange' : 'green'}
       variant="light"
       role="status"
-      title={`${name} is stored`}
+      title={`Voice ${name} created`}
       withCloseButton
       closeButtonLabel="Close"
       onClose={onClose}
     >
       <Text size="sm">
-        It can be used now{status === 'improving' ? ', and comes nearer to the speaker for a while' : ''}.
+        The voice can be used now
+        {status === 'improving' ? '; its similarity to the speaker still improves' : ''}.
       </Text>
       {warnings.length > 0 && (
         <List size="sm" mt="xs">

@@ -10,7 +10,7 @@ import { SayWith } from './say-with.tsx';
 import type { Voice } from './voice-wire.ts';
 import classes from './voices.module.css';
 
-/** A stored voice: what it is, its clip, something said with it, and its end. */
+/** A stored voice: details, clip, text to speech and deletion. */
 export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonly onDeleted: () => void }) {
   const { client } = useSession();
   const [shown, setShown] = useState<'clip' | 'say'>();
@@ -34,7 +34,7 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
             </Text>
             <Group gap={4} wrap="nowrap" mt={4}>
               <Code className={classes.id}>{id}</Code>
-              <CopyAction text={id} label={`Copy the id of ${name}`} />
+              <CopyAction text={id} label={`Copy ID of ${name}`} />
             </Group>
           </Box>
           <Group gap="xs">
@@ -45,7 +45,7 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
               leftSection={<Icon name="play" size={14} />}
               onClick={() => toggle('clip')}
             >
-              Listen
+              Play clip
             </Button>
             <Button
               size="xs"
@@ -54,7 +54,7 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
               leftSection={<Icon name="speak" size={14} />}
               onClick={() => toggle('say')}
             >
-              Say something
+              Try it
             </Button>
             <Button
               size="xs"
@@ -72,7 +72,7 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
       {asksToDelete && (
         <Confirm
           title={`Delete ${name}?`}
-          text="The voice, its clip and all that was made of it are removed. Whatever names its id does not find it any more."
+          text="This deletes the voice, its clip and all derived data. Requests with its ID will fail."
           action="Delete"
           onConfirm={async () => {
             await client.delete(`v1/audio/voices/${encodeURIComponent(id)}`);

@@ -8,7 +8,7 @@ import { VoiceCard } from './voice-card.tsx';
 import type { Voice } from './voice-wire.ts';
 
 const MOST_SHOWN = 20;
-/** An improving voice is looked at again. */
+/** Polling interval while a voice is improving, in ms. */
 const AGAIN_MS = 3000;
 
 /** The voices of the organization, newest first. */
@@ -25,9 +25,7 @@ export function VoiceList() {
       {page?.data.length === 0 && (
         <Empty
           text={
-            pages.isFirst
-              ? 'No voices yet. A new one takes a clip of five to fifteen seconds.'
-              : 'No older voices.'
+            pages.isFirst ? 'No voices yet. A new voice needs a clip of 5 to 15 seconds.' : 'No older voices.'
           }
         />
       )}

@@ -4,7 +4,7 @@ import { enrollmentForm } from './voice-wire.ts';
 const clip = new File(['sound'], 'me.wav');
 const SAID = { clip, name: 'Anna', text: 'Good morning.', description: 'Calm', consent: 'I agree.' };
 
-it('a form has what the service asks for', () => {
+it('the form has the fields of the API', () => {
   const form = enrollmentForm(SAID);
   expect(Object.fromEntries(form.entries())).toMatchObject({
     name: 'Anna',
@@ -15,6 +15,6 @@ it('a form has what the service asks for', () => {
   expect((form.get('audio_sample') as unknown as File).name).toBe('me.wav');
 });
 
-it('a description that says nothing is left out', () => {
+it('a blank description is omitted', () => {
   expect(enrollmentForm({ ...SAID, description: ' ' }).has('speaker_description')).toBe(false);
 });

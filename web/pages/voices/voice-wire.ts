@@ -1,9 +1,9 @@
-/** Stored voices as `/v1/audio/voices` has them (plugins/voices/README.md). */
+/** Stored voices as returned by `/v1/audio/voices` (plugins/voices/README.md). */
 
 export interface Voice {
   readonly id: string;
   readonly name: string;
-  /** Both can be used; an improving one comes nearer to the speaker for a while. */
+  /** Both can be used; an improving voice is still being optimized for similarity. */
   readonly status: 'improving' | 'ready';
   readonly format: string;
   /** Unix seconds. */
@@ -13,19 +13,19 @@ export interface Voice {
 }
 
 export interface NewVoice extends Voice {
-  /** What makes the clip a poor pattern of the voice. */
+  /** Quality problems of the clip. */
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
 }
 
-/** Bounds of a clip, in seconds. */
+/** Minimum and maximum clip length in seconds. */
 export const MIN_SECONDS = 5;
 export const MAX_SECONDS = 15;
-/** Largest clip, unless the operator of the service set another limit. */
+/** Default of the service's clip size limit, in bytes. */
 export const MAX_CLIP_BYTES = 20 * 1024 * 1024;
 export const MAX_NAME_CHARACTERS = 200;
 export const MAX_TEXT_CHARACTERS = 2000;
 
-/** What a person says of a new voice. */
+/** Form data of a new voice. */
 export interface Enrollment {
   readonly clip: File;
   readonly name: string;

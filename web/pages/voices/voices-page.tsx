@@ -14,7 +14,7 @@ export default function VoicesPage() {
   return (
     <Page
       title="Voices"
-      text="Clips of people who speak become voices that speak any text, in speech requests and realtime sessions."
+      text="Custom voices from short recordings, for speech requests and realtime sessions."
       actions={
         !isNew && (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setNew(true)}>
@@ -34,7 +34,7 @@ export default function VoicesPage() {
         />
       )}
       {stored !== undefined && <StoredNote voice={stored} onClose={() => setStored(undefined)} />}
-      {/* A new voice is at the beginning of the list. */}
+      {/* New voices are on the first page. */}
       <VoiceList key={newestId} />
     </Page>
   );

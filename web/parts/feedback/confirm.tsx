@@ -4,11 +4,11 @@ import { type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { Dialog } from './dialog.tsx';
 import { FaultNote } from './fault-note.tsx';
 
-/** Asks before something that cannot be taken back; stays open with the fault when it does not work. */
+/** Confirmation dialog for an irreversible action. Stays open and shows the error if the action fails. */
 export function Confirm(props: {
   readonly title: string;
   readonly text: ReactNode;
-  /** The word on the button that does it. */
+  /** Label of the confirm button. */
   readonly action: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
@@ -33,7 +33,7 @@ export function Confirm(props: {
         <FaultNote fault={fault} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={props.onClose} data-autofocus>
-            Keep
+            Go back
           </Button>
           <Button color="red" loading={isRunning} onClick={confirm}>
             {props.action}

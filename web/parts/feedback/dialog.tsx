@@ -1,11 +1,11 @@
 import { Modal } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 
-/** A dialog that is open while it is drawn; at its end the focus goes back to where it was before. */
+/** A dialog that is open while mounted; focus returns to the previous element when it closes. */
 export function Dialog(props: {
   readonly title: string;
   readonly onClose: () => void;
-  /** Whether only its buttons close it, since what it shows is not shown again. */
+  /** Whether only its buttons close it, for content that is not shown again. */
   readonly isKept?: boolean;
   readonly children: ReactNode;
 }) {

@@ -1,7 +1,7 @@
 import { Center, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Where a list would be and nothing is: why, and what to do about it. */
+/** Empty state of a list: explanation and next step. */
 export function Empty(props: { readonly text: string; readonly children?: ReactNode }) {
   return (
     <Center py="xl" px="md">

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import type { ServiceFault } from '../../client/service-fault.ts';
 import { Icon } from '../icon.tsx';
 
-/** What went wrong, in the service's own words, with the request to ask its operator about. */
+/** An error message of the service with the request id for support. */
 export function FaultNote(props: {
   readonly fault: ServiceFault | undefined;
   readonly onRetry?: (() => void) | undefined;
@@ -14,7 +14,7 @@ export function FaultNote(props: {
     <Alert color="red" variant="light" role="group" icon={<Icon name="warning" />} p="sm">
       <Group justify="space-between" align="flex-start" gap="sm">
         <div>
-          {/* Alone: what is asked again and again fails each time as another request, which nobody wants to hear. */}
+          {/* Not part of the alert: a polled request fails with a new id each time, which screen readers would announce. */}
           <Text size="sm" role="alert">
             {fault.message}
           </Text>
@@ -32,7 +32,7 @@ export function FaultNote(props: {
   );
 }
 
-/** The fault as the error of a field, when it is the one that the service named. */
+/** The error message for a form field, if the error is about this field. */
 export function faultOfField(
   fault: ServiceFault | undefined,
   ...names: readonly string[]

@@ -4,15 +4,15 @@ import { useRef } from 'react';
 import { Icon } from '../icon.tsx';
 import { bytesWords } from '../words.ts';
 
-/** Takes one file: dropped here, or chosen by a button. */
+/** Selects one file by drag and drop or with a button. */
 export function FileDrop(props: {
-  /** Names the field, for those who do not see it. */
+  /** Accessible name. */
   readonly label: string;
-  /** What may be dropped, in a sentence. */
+  /** Accepted files, as a sentence. */
   readonly text: string;
   readonly file: File | undefined;
   readonly onFile: (file: File) => void;
-  /** What the browser offers first; everything can be chosen. */
+  /** File types preselected in the browser's file dialog; others can be selected too. */
   readonly accept?: string;
   readonly error?: string | undefined;
   readonly disabled?: boolean;
@@ -26,7 +26,7 @@ export function FileDrop(props: {
         onDrop={([dropped]) => dropped !== undefined && onFile(dropped)}
         multiple={false}
         disabled={disabled}
-        // The button is what is clicked and focused: one control, not one within another.
+        // Only the button is interactive: nested controls are not accessible.
         activateOnClick={false}
         activateOnKeyboard={false}
         tabIndex={-1}
@@ -41,7 +41,7 @@ export function FileDrop(props: {
             onClick={() => choose.current?.()}
             disabled={disabled}
           >
-            {file === undefined ? 'Choose a file' : 'Choose another'}
+            {file === undefined ? 'Select a file' : 'Select another file'}
           </Button>
           <Text size="sm" {...(file === undefined && { c: 'dimmed' })} style={{ overflowWrap: 'anywhere' }}>
             {file === undefined ? props.text : `${file.name}, ${bytesWords(file.size)}`}

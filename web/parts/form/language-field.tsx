@@ -1,14 +1,14 @@
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 
-/** A code of ISO 639, or nothing. */
+/** An ISO 639 code, or empty. */
 const CODE = /^([a-z]{2,3})?$/;
 
-/** The language that is spoken, by its code; left empty, the service finds out. Tells of codes that can be one only. */
+/** Input for a language code; empty for automatic detection. Reports only valid codes. */
 export function LanguageField(props: {
   readonly value: string;
   readonly onChange: (language: string) => void;
-  /** What the service said of it. */
+  /** Error of the service for this field. */
   readonly error?: string | undefined;
   readonly disabled?: boolean;
 }) {
@@ -17,13 +17,13 @@ export function LanguageField(props: {
   return (
     <TextInput
       label="Language"
-      placeholder="Detected"
+      placeholder="Automatic"
       value={text}
       maxLength={3}
       spellCheck={false}
       autoCapitalize="none"
       disabled={props.disabled ?? false}
-      error={isCode ? props.error : 'Two letters, such as en'}
+      error={isCode ? props.error : 'Enter a language code, such as en'}
       onChange={({ currentTarget }) => {
         const code = currentTarget.value.toLowerCase();
         setText(code);

@@ -4,7 +4,7 @@ import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { faultOfField } from '../feedback/fault-note.tsx';
 
-/** What a model is for, as `GET /v1/models` tells. */
+/** Task of a model from `GET /v1/models`. */
 export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video';
 
 interface Model {
@@ -12,17 +12,17 @@ interface Model {
   readonly task: ModelTask;
 }
 
-/** The page is of little use without them, so they are asked for again until they come. */
+/** Retry interval in ms: the page needs the models. */
 const AGAIN_MS = 3000;
 
-/** Chooses one of the service's models for a task; the first one until a person chose. */
+/** Selects a model for a task; defaults to the first one. */
 export function ModelPicker(props: {
   readonly task: ModelTask;
   readonly value: string | undefined;
   readonly onChange: (model: string) => void;
   readonly label?: string;
   readonly disabled?: boolean;
-  /** Shown at the field when it names `model`. */
+  /** Shown at the field if its `param` is `model`. */
   readonly fault?: ServiceFault | undefined;
 }) {
   const { task, value, onChange } = props;

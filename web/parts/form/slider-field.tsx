@@ -1,7 +1,7 @@
 import { Group, Input, Slider, Text } from '@mantine/core';
 import { useState } from 'react';
 
-/** A number on a line, with its value beside its name; told when it is let go. */
+/** A slider with its value next to the label. Reports the value when it is released. */
 export function SliderField(props: {
   readonly label: string;
   readonly value: number;

@@ -3,15 +3,15 @@ import { usePlugin } from '../../client/plugin-states.tsx';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 
-/** Voices that are offered: as many as an organization has, unless its operator allows more. */
+/** Maximum number of listed voices, the default limit per organization. */
 const MAX_OFFERED = 100;
 
-/** Chooses a stored voice of the organization, or none: then the model speaks with its own. */
+/** Selects a stored voice; without one the model uses its default voice. */
 export function VoicePicker(props: {
-  /** Its id. */
+  /** Id of the voice. */
   readonly value: string | undefined;
   readonly onChange: (voice: string | undefined) => void;
-  /** What the service said of it. */
+  /** Error of the service for this field. */
   readonly error?: string | undefined;
   readonly disabled?: boolean;
 }) {
@@ -33,14 +33,14 @@ export function VoicePicker(props: {
   return (
     <Select
       label="Voice"
-      placeholder="The model's own"
+      placeholder="Default voice"
       data={voices}
       value={props.value ?? null}
       onChange={(id) => props.onChange(id ?? undefined)}
       clearable
-      clearButtonProps={{ 'aria-label': "Take the model's own voice" }}
+      clearButtonProps={{ 'aria-label': 'Use the default voice' }}
       searchable={voices.length > 10}
-      nothingFoundMessage="No such voice"
+      nothingFoundMessage="No matching voices"
       disabled={(props.disabled ?? false) || isOff}
       error={props.error ?? fault?.message}
     />
