@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fetches the models that are missing, then becomes the service, so that signals reach it.
+# Downloads missing models, then replaces itself with the service, which receives signals directly.
 set -eu
 cd /app
-# The first process of a container ends by no signal that it does not await.
+# PID 1 ignores signals without a handler.
 bun scripts/models.ts fetch >&2 &
-fetching=$!
-trap 'kill -TERM $fetching; wait $fetching || :; exit 143' TERM INT
-wait $fetching
+download=$!
+trap 'kill -TERM $download; wait $download || :; exit 143' TERM INT
+wait $download
 trap - TERM INT
 exec bun src/main.ts

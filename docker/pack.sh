@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts what an image runs into a folder that is laid over its root. Usage: docker/pack.sh FOLDER cpu|cuda
+# Copies the runtime files of an image to a folder that becomes part of its root. Usage: docker/pack.sh FOLDER cpu|cuda
 set -eu
 root="$1"
 provider="$2"
@@ -18,12 +18,12 @@ cd "$root/app"
 bun install --frozen-lockfile --production
 find src plugins models tools web \( -name '*.test.ts' -o -name '*.test.tsx' \) -delete
 
-# Optional peers of packages: compilers, and types for them.
+# Optional peer dependencies: compilers and type declarations.
 rm -rf node_modules/typescript node_modules/@typescript node_modules/@rollup node_modules/@types
-# Addons for another C library.
+# Native addons for musl.
 find node_modules -name '*.musl.node' -delete
 
-# ONNX Runtime brings its libraries for every platform, llama.cpp's package those for every kind of processor.
+# Remove native libraries of other platforms (ONNX Runtime) and other GPU types (llama.cpp).
 cd node_modules
 find onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 ! -path "*/linux/$arch" -exec rm -r {} +
 for llama in @fugood/node-llama-*; do
