@@ -399,7 +399,7 @@ describe('a clip at a URL', () => {
     const far = Bun.serve({ hostname: '127.0.0.1', port: 0, tls: certificate, fetch: answer });
     onTestFinished(() => far.stop(true));
     const ports = new Set([far.port ?? 0]);
-    const downloads = { ca: certificate.cert, ports, resolve: async () => LOCAL, mayReach: () => true };
+    const downloads = { ca: certificate.cert, ports, resolve: async () => LOCAL, isAllowedAddress: () => true };
     return { url: `https://localhost:${far.port}/clip.mp4`, downloads };
   }
 

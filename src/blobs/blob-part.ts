@@ -1,16 +1,16 @@
-/** Smallest buffer of a part: most blobs are short. */
+/** Min. buffer size, because most blobs are short. */
 const FIRST_BYTES = 64 * 1024;
 
-/** A whole part of a blob, with what the server checks it by. */
+/** A complete part of a blob with its checksum. */
 export interface BlobPart {
   readonly bytes: Buffer<ArrayBuffer>;
   readonly sha256: Buffer;
 }
 
-/** Collects bytes until there are enough for a part. Its hash is made along the way, so that no step is long. */
+/** Collects bytes for a part. The hash is updated incrementally, so that no step blocks the main thread for long. */
 export class PartCollector {
   readonly #partBytes: number;
-  /** Of parts that were sent: a blob has as many buffers as it has parts on their way, whatever its length. */
+  /** Buffers of sent parts for reuse: the number of buffers depends on the parts in flight, not on the length of the blob. */
   readonly #free: Buffer<ArrayBuffer>[] = [];
   #buffer = Buffer.alloc(0);
   #lengthBytes = 0;
@@ -28,17 +28,17 @@ export class PartCollector {
     return this.#lengthBytes === 0;
   }
 
-  /** Copies what has room, and gives the rest. */
+  /** Copies as many bytes as fit and returns the rest. */
   fill(chunk: Uint8Array): Uint8Array {
-    const taken = chunk.subarray(0, this.#partBytes - this.#lengthBytes);
-    this.#makeRoom(this.#lengthBytes + taken.length);
-    this.#buffer.set(taken, this.#lengthBytes);
-    this.#lengthBytes += taken.length;
-    this.#hash.update(taken);
-    return chunk.subarray(taken.length);
+    const fitting = chunk.subarray(0, this.#partBytes - this.#lengthBytes);
+    this.#ensureCapacity(this.#lengthBytes + fitting.length);
+    this.#buffer.set(fitting, this.#lengthBytes);
+    this.#lengthBytes += fitting.length;
+    this.#hash.update(fitting);
+    return chunk.subarray(fitting.length);
   }
 
-  /** Gives what was collected away and begins anew. */
+  /** Returns the collected bytes and starts a new part. */
   take(): BlobPart {
     const bytes = this.#buffer.subarray(0, this.#lengthBytes);
     this.#buffer = this.#free.pop() ?? Buffer.alloc(0);
@@ -48,12 +48,12 @@ export class PartCollector {
     return { bytes, sha256 };
   }
 
-  /** Takes a whole part's buffer back, which nobody reads any more. */
-  giveBack({ bytes }: BlobPart): void {
+  /** Makes the buffer of a sent part available for reuse. */
+  recycle({ bytes }: BlobPart): void {
     if (bytes.length === this.#partBytes) this.#free.push(bytes);
   }
 
-  #makeRoom(lengthBytes: number): void {
+  #ensureCapacity(lengthBytes: number): void {
     if (lengthBytes <= this.#buffer.length) return;
     const free = this.#free.pop();
     const wanted = Math.max(FIRST_BYTES, lengthBytes, 2 * this.#buffer.length);

@@ -26,7 +26,7 @@ describe('blobs on disk', () => {
     return { blobs: await openDiskBlobs(folder, clock), settings, heldBytes: () => heldBytes(folder) };
   });
 
-  it('are there after a restart, and are this user’s alone', async () => {
+  it('survive a restart, and only the current user can access them', async () => {
     const folder = join(await tempDir(), 'deep', 'blobs');
     const first = await openDiskBlobs(folder, clock);
     await first.write('files/a/b', chunks('text'), never);
@@ -41,7 +41,7 @@ describe('blobs on disk', () => {
     }
   });
 
-  it('are files that another process may read, also when they are deleted meanwhile', async () => {
+  it('are files that another process can read, even if they are deleted at the same time', async () => {
     const blobs = await openDiskBlobs(await tempDir(), clock);
     await blobs.write('files/x', chunks('first ', 'second'), never);
     const file = await blobs.openFile?.('files/x');
@@ -53,7 +53,7 @@ describe('blobs on disk', () => {
     await expect(blobs.openFile?.('../x')).rejects.toThrow(RangeError);
   });
 
-  it('leave empty folders to nobody', async () => {
+  it('leave no empty folders behind', async () => {
     const folder = await tempDir();
     const blobs = await openDiskBlobs(folder, clock);
     for (const name of ['b/1/x', 'b/1/c/y', 'b/2/z']) await blobs.write(name, chunks('x'), never);
@@ -64,11 +64,11 @@ describe('blobs on disk', () => {
     expect(await readdir(join(folder, 'b'))).toEqual([]);
   });
 
-  it('are freed of what dead writers left: those of this place that ended, and whatever is old', async () => {
+  it('remove unfinished files of exited local processes, and old ones of other hosts', async () => {
     const folder = await tempDir();
     const unfinished = join(folder, '~unfinished');
-    const ended = Bun.spawn(['true']);
-    await ended.exited;
+    const exited = Bun.spawn(['true']);
+    await exited.exited;
     const holding = Promise.withResolvers<string>();
     const goOn = Promise.withResolvers<void>();
     const blobs = await openDiskBlobs(folder, clock);
@@ -83,21 +83,21 @@ describe('blobs on disk', () => {
       never,
     );
     const live = await holding.promise;
-    const [place = ''] = live.split('-');
-    // Its number is used again, by this process.
-    const namesake = `${place}-${process.pid}-0123456789abcdef-1`;
-    const far = `0123456789abcdef-${ended.pid}-fedcba9876543210-2`;
-    const dead = `${place}-${ended.pid}-0123456789abcdef-3`;
+    const [hostId = ''] = live.split('-');
+    // Its process id was reused by this process.
+    const namesake = `${hostId}-${process.pid}-0123456789abcdef-1`;
+    const far = `0123456789abcdef-${exited.pid}-fedcba9876543210-2`;
+    const dead = `${hostId}-${exited.pid}-0123456789abcdef-3`;
     const old = 'elsewhere-1-0123456789abcdef-4';
     const nowMs = 10 * HOUR_MS;
-    const leave = async (name: string, ms: number) => {
+    const createOld = async (name: string, ms: number) => {
       await writeFile(join(unfinished, name), 'x');
       await utimes(join(unfinished, name), ms / 1000, ms / 1000);
     };
-    await leave(namesake, nowMs);
-    await leave(far, nowMs - HOUR_MS);
-    await leave(dead, nowMs);
-    await leave(old, nowMs - 7 * HOUR_MS);
+    await createOld(namesake, nowMs);
+    await createOld(far, nowMs - HOUR_MS);
+    await createOld(dead, nowMs);
+    await createOld(old, nowMs - 7 * HOUR_MS);
     await utimes(join(unfinished, live), nowMs / 1000, nowMs / 1000);
     const next = new ManualClock(nowMs);
     const other = await openDiskBlobs(folder, next);
@@ -109,7 +109,7 @@ describe('blobs on disk', () => {
     expect(await readdir(unfinished)).toEqual([]);
   });
 
-  it('tell of a full disk, leave nothing half there, and go on when there is room', async (context) => {
+  it('report a full disk, store no incomplete blobs, and work again when there is space', async (context) => {
     needs(context, CAN_MOUNT, 'the right to mount a disk');
     const disk = await mountSmallDisk(4);
     onTestFinished(() => disk.close());
@@ -122,7 +122,7 @@ describe('blobs on disk', () => {
     await blobs.write('files/fits', chunks(...tooLong.slice(0, 3)), never);
     await blobs.delete('files/fits');
     await disk.fill();
-    // No room for a folder either.
+    // There is no space for a folder either.
     await expect(blobs.write('other/x', chunks('text'), never)).rejects.toMatchObject(full);
     expect(String(await wholeOf(blobs, 'files/small'))).toBe('text');
     await disk.free();

@@ -3,35 +3,35 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../contract/core/clock.ts';
 import type { BlobFile, BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
-import { hasExited, type ProcessIdentity, hostId } from '../kit/process/host-id.ts';
+import { hasExited, hostId, type ProcessIdentity } from '../kit/process/host-id.ts';
 import { toDiskError } from '../kit/storage/disk-errors.ts';
 import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 
-/** Where blobs lie that are being written; `~` is in no blob's name. */
+/** Folder of unfinished blobs. Blob names cannot contain `~`. */
 const UNFINISHED = '~unfinished';
-const NEVER = new AbortController().signal;
-/** A file there that is older has lost its writer, wherever that ran: no upload waits so long for its next byte. */
+const NEVER_ABORTED = new AbortController().signal;
+/** Older unfinished files are abandoned, even if their writer ran on another host: no upload stalls for this long. */
 const ABANDONED_MS = 6 * 3_600_000;
-/** This process. One instance for all stores of it, so that none takes another's writers for dead. */
+/** Identity of this process. All stores of the process share it, so that they recognize each other's unfinished files. */
 const SELF: ProcessIdentity = {
   hostId: shortHash(hostId()),
   pid: process.pid,
   instance: shortHash(crypto.randomUUID()),
 };
-/** How often a folder may vanish between its making and its use. */
-const FOLDER_TRIES = 5;
+/** Max. number of attempts if the target folder is deleted between its creation and its use. */
+const MAX_FOLDER_ATTEMPTS = 5;
 
 /**
- * Blobs in files of one folder. A blob is written beside the others, synced and then renamed, so that a power cut
- * leaves it whole or not at all. Several processes of one machine may share the folder.
- * @param folder made for this user alone when absent; what dead writers left in it is removed.
- * @param clock compared with the times of files.
+ * Blobs as files in a folder. A blob is written to a temporary file, synced and then renamed, so that it is stored
+ * completely or not at all after a power failure. Several processes of one host can share the folder.
+ * @param folder is created for the current user if it does not exist; unfinished files of crashed writers are removed.
+ * @param clock is compared with file modification times.
  */
 export async function openDiskBlobs(folder: string, clock: Clock): Promise<BlobStore> {
   const unfinished = join(folder, UNFINISHED);
   await mkdir(unfinished, { recursive: true, mode: 0o700 });
   const blobs = new DiskBlobs(folder, unfinished, clock);
-  await blobs.removeUnfinished(NEVER);
+  await blobs.removeUnfinished(NEVER_ABORTED);
   return blobs;
 }
 
@@ -48,7 +48,7 @@ class DiskBlobs implements BlobStore {
 
   async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) {
     const path = this.#pathOf(name);
-    const unfinished = join(this.#unfinished, unfinishedName());
+    const unfinished = join(this.#unfinished, unfinishedFileName());
     try {
       const facts = await writeSynced(unfinished, untilAborted(bytes, signal));
       signal.throwIfAborted();
@@ -63,13 +63,13 @@ class DiskBlobs implements BlobStore {
   async read(name: string, signal: AbortSignal, range?: ByteRange) {
     const path = this.#pathOf(name);
     signal.throwIfAborted();
-    const found = await unlessMissing(stat(path));
+    const found = await undefinedIfMissing(stat(path));
     return found?.isFile() ? chunksOf(path, signal, range) : undefined;
   }
 
   async openFile(name: string): Promise<BlobFile | undefined> {
     const path = this.#pathOf(name);
-    const file = await unlessMissing(open(path, 'r'));
+    const file = await undefinedIfMissing(open(path, 'r'));
     if (file === undefined || (await file.stat()).isFile()) return file;
     await file.close();
     return undefined;
@@ -77,12 +77,12 @@ class DiskBlobs implements BlobStore {
 
   async delete(name: string): Promise<boolean> {
     const path = this.#pathOf(name);
-    return (await unlessMissing(unlink(path).then(() => true))) ?? false;
+    return (await undefinedIfMissing(unlink(path).then(() => true))) ?? false;
   }
 
   async deleteAll(prefix: string, signal: AbortSignal): Promise<number> {
     let count = 0;
-    // An empty one is listed by nobody.
+    // `list` does not return empty folders.
     const folders = new Set(prefix.endsWith('/') ? [prefix.slice(0, -1)] : []);
     for await (const { name } of this.list(prefix, signal)) {
       if (await this.delete(name)) count += 1;
@@ -90,7 +90,7 @@ class DiskBlobs implements BlobStore {
         folders.add(at);
       }
     }
-    // The deepest first; one that somebody writes to meanwhile is not empty and stays.
+    // Deepest first. A folder that receives a new blob concurrently is not empty and remains.
     for (const name of [...folders].sort((a, b) => b.length - a.length)) {
       await rmdir(join(this.#folder, name)).catch(() => undefined);
     }
@@ -109,7 +109,7 @@ class DiskBlobs implements BlobStore {
     for (const name of await readdir(this.#unfinished)) {
       signal.throwIfAborted();
       const path = join(this.#unfinished, name);
-      const found = await unlessMissing(stat(path));
+      const found = await undefinedIfMissing(stat(path));
       if (found === undefined || (!hasExited(writerOf(name), SELF) && found.mtimeMs >= oldest)) continue;
       await rm(path, { force: true });
       count += 1;
@@ -127,7 +127,7 @@ class DiskBlobs implements BlobStore {
     signal: AbortSignal,
   ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined> {
     signal.throwIfAborted();
-    const entries = await unlessMissing(readdir(join(this.#folder, folder), { withFileTypes: true }));
+    const entries = await undefinedIfMissing(readdir(join(this.#folder, folder), { withFileTypes: true }));
     for (const entry of entries ?? []) {
       signal.throwIfAborted();
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
@@ -136,7 +136,7 @@ class DiskBlobs implements BlobStore {
           yield* this.#walk(name, prefix, signal);
         }
       } else if (name.startsWith(prefix)) {
-        const found = await unlessMissing(stat(join(this.#folder, name)));
+        const found = await undefinedIfMissing(stat(join(this.#folder, name)));
         if (found) yield { name, changedAt: Math.floor(found.mtimeMs / 1000) };
       }
     }
@@ -148,7 +148,7 @@ class DiskBlobs implements BlobStore {
   }
 }
 
-/** A new file for this user alone, whose bytes are on the disk when this resolves. */
+/** Creates a file that only the current user can access and syncs it to the disk. */
 async function writeSynced(path: string, bytes: AsyncIterable<Uint8Array>) {
   const hash = new Bun.CryptoHasher('sha256');
   let lengthBytes = 0;
@@ -173,20 +173,20 @@ async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
   }
 }
 
-/** Moves a file into a folder that is made when needed, so that a power cut does not undo it. */
+/** Moves a file, creates the target folder if necessary, and syncs the changed folders. */
 async function moveDurably(from: string, to: string): Promise<void> {
   const folder = dirname(to);
   /** The highest folder whose entries changed. */
   let changed = folder;
   for (let tries = 1; ; tries += 1) {
-    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (made !== undefined && dirname(made).length < changed.length) changed = dirname(made);
+    const created = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (created !== undefined && dirname(created).length < changed.length) changed = dirname(created);
     try {
       await rename(from, to);
       break;
     } catch (error) {
-      // Somebody who deletes all of a folder removes the empty folder too.
-      if (!isMissing(error) || tries === FOLDER_TRIES) throw error;
+      // A concurrent `deleteAll` can remove the empty folder.
+      if (!isMissing(error) || tries === MAX_FOLDER_ATTEMPTS) throw error;
     }
   }
   for (let at = folder; at.length >= changed.length; at = dirname(at)) await syncFolder(at);
@@ -202,8 +202,9 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Opened with the first chunk that is asked for, so that who never asks holds nothing. The runtime's own stream,
- * because it closes its file when somebody forgets it half-way; an open `FileHandle` that is forgotten ends the process.
+ * Streams a file. The file is opened when the first chunk is read, so an unread generator holds no descriptor. It uses Bun's
+ * stream, which closes its file when it is garbage-collected; an open `FileHandle` that is garbage-collected would crash the
+ * process.
  */
 async function* chunksOf(
   path: string,
@@ -218,22 +219,22 @@ async function* chunksOf(
   }
 }
 
-/** A name that nobody used, which tells its writer. */
-function unfinishedName(): string {
+/** A unique name that contains the identity of the writer. */
+function unfinishedFileName(): string {
   return [SELF.hostId, SELF.pid, SELF.instance, crypto.randomUUID()].join('-');
 }
 
 function writerOf(name: string): ProcessIdentity {
-  const [place = '', pid, instance = ''] = name.split('-');
-  return { hostId: place, pid: Number(pid), instance };
+  const [hostIdPart = '', pid, instance = ''] = name.split('-');
+  return { hostId: hostIdPart, pid: Number(pid), instance };
 }
 
-/** As a part of a file's name may be. */
+/** A short hash that is valid in a file name. */
 function shortHash(text: string): string {
   return new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

@@ -2,7 +2,7 @@ import type { S3ClientConfig } from '@aws-sdk/client-s3';
 
 type Handler = Extract<S3ClientConfig['requestHandler'], { handle: unknown }>;
 
-/** What the client asks for, signed. */
+/** A signed request of the S3 client. */
 interface SignedRequest {
   readonly method: string;
   readonly protocol: string;
@@ -14,61 +14,64 @@ interface SignedRequest {
   readonly body?: Uint8Array<ArrayBuffer> | string;
 }
 
-/** From the first byte of a request to the head of its answer. A part of 8 MiB fits at 300 KB/s. */
-const ANSWER_MS = 30_000;
+/** Time limit from the start of a request to the response headers; enough for a part of 8 MiB at 300 KB/s. */
+const RESPONSE_TIMEOUT_MS = 30_000;
 
-/** A request that got no answer. */
-class UnansweredError extends Error {
+/** A request without a response. */
+class NoResponseError extends Error {
   override readonly name = 'UnansweredError';
-  /** Makes the client try again. */
+  /** Makes the S3 client retry. */
   readonly $retryable = {};
 
   constructor(cause: unknown) {
-    super('the store did not answer', { cause });
+    super('no response from the store', { cause });
   }
 }
 
 /**
- * Sends the client's requests with the runtime's own `fetch`: half of the time and a third of the memory that a part
- * costs with `node:http` (docs/decisions/blobs.md). A signal ends what is asked, not a body that is being read.
+ * Sends the requests of the S3 client with `fetch`, which needs half of the time and a third of the memory of `node:http` per
+ * part (docs/decisions/blobs.md). The abort signal applies until the response headers, not while the body is read.
  */
 export const fetchHandler: Handler = {
   async handle(request: SignedRequest, options: Parameters<Handler['handle']>[1] = {}) {
-    // Every call of ours has one of the runtime's own.
+    // Every call of this service passes a standard AbortSignal.
     const abortSignal = options.abortSignal as AbortSignal | undefined;
     const waiting = new AbortController();
-    const leave = () => waiting.abort(abortSignal?.reason);
-    if (abortSignal?.aborted) leave();
-    abortSignal?.addEventListener('abort', leave, { once: true });
-    const late = setTimeout(() => waiting.abort(new DOMException('no answer', 'TimeoutError')), ANSWER_MS);
+    const onAbort = () => waiting.abort(abortSignal?.reason);
+    if (abortSignal?.aborted) onAbort();
+    abortSignal?.addEventListener('abort', onAbort, { once: true });
+    const timeout = setTimeout(
+      () => waiting.abort(new DOMException('no response', 'TimeoutError')),
+      RESPONSE_TIMEOUT_MS,
+    );
     try {
       const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-      const answer = await fetch(addressOf(request), {
+      const response = await fetch(addressOf(request), {
         method: request.method,
         headers: request.headers,
         ...(hasBody && request.body !== undefined && { body: request.body }),
         redirect: 'manual',
         signal: waiting.signal,
       });
-      const response = {
-        statusCode: answer.status,
-        reason: answer.statusText,
-        headers: Object.fromEntries(answer.headers),
-        body: answer.body ?? new Blob([]).stream(),
+      const reply = {
+        statusCode: response.status,
+        reason: response.statusText,
+        headers: Object.fromEntries(response.headers),
+        body: response.body ?? new Blob([]).stream(),
       };
-      return { response };
+      return { response: reply };
     } catch (error) {
-      throw abortSignal?.aborted ? error : new UnansweredError(error);
+      throw abortSignal?.aborted ? error : new NoResponseError(error);
     } finally {
-      clearTimeout(late);
-      abortSignal?.removeEventListener('abort', leave);
+      clearTimeout(timeout);
+      abortSignal?.removeEventListener('abort', onAbort);
     }
   },
   updateHttpClientConfig: () => undefined,
   httpHandlerConfigs: () => ({}),
 };
 
-/** As the signature has it: names and values of the query are encoded, the path is already. */
+/** The URL in the form that was signed. The path is already encoded; query names and values are encoded here. */
 function addressOf({ protocol, hostname, port, path, query = {} }: SignedRequest): string {
   const parameters = Object.entries(query).flatMap(([name, values]) =>
     [values ?? []].flat().map((value) => `${encoded(name)}=${encoded(value)}`),
@@ -77,7 +80,7 @@ function addressOf({ protocol, hostname, port, path, query = {} }: SignedRequest
   return `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}${search}`;
 }
 
-/** RFC 3986, which leaves fewer characters as they are than the runtime does. */
+/** Percent-encodes according to RFC 3986, which has fewer unreserved characters than `encodeURIComponent`. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -4,9 +4,9 @@ import type { BlobStore } from '../contract/stores/blob-store.ts';
 import { openDiskBlobs } from './disk-blobs.ts';
 
 /**
- * Opens the store of blobs that the settings name. The caller closes it.
- * @param failed told of each request that a server of blobs did not answer, or refused.
- * @throws StartError when a bucket cannot be used.
+ * Opens the configured blob store. The caller closes it.
+ * @param failed is called for each failed request to an S3 server.
+ * @throws StartError if the bucket cannot be used.
  */
 export async function openBlobs(
   settings: BlobSettings,
@@ -14,7 +14,7 @@ export async function openBlobs(
   failed: () => void = () => undefined,
 ): Promise<BlobStore> {
   if (settings.kind === 'disk') return openDiskBlobs(settings.folder, clock);
-  // Its client is large, and most services have no use for it.
+  // Imported only if needed, because the S3 client is large.
   const { openS3Blobs } = await import('./s3-blobs.ts');
   return openS3Blobs(settings, clock, failed);
 }

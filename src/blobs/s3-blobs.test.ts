@@ -67,7 +67,7 @@ const isDownload = ({ method, path }: S3Request) => method === 'GET' && path.inc
 describe('blobs in S3', () => {
   blobStoreCases(open);
 
-  it('are there for every client of the bucket', async () => {
+  it('are visible to every client of the bucket', async () => {
     const { blobs, bucket } = await open();
     await blobs.write('files/x', chunks('text'), never);
     const other = await openS3Blobs(bucket.settings, systemClock);
@@ -76,7 +76,7 @@ describe('blobs in S3', () => {
   });
 });
 
-it('are listed without the marks of folders that other programs leave', async () => {
+it('are listed without folder marker objects of other tools', async () => {
   const { blobs, settings } = await open();
   const client = clientOf(settings);
   await client.send(new PutObjectCommand({ Bucket: settings.bucket, Key: 'files/', ContentLength: 0 }));
@@ -85,7 +85,7 @@ it('are listed without the marks of folders that other programs leave', async ()
   expect(names).toEqual(['files/x']);
 });
 
-it('tells of calls that failed, and not of what is not there', async () => {
+it('calls `failed` for failed requests, but not for missing blobs', async () => {
   const { settings } = await started().freshBucket();
   const proxy = await startS3Proxy(started().endpoint);
   let failures = 0;
@@ -102,7 +102,7 @@ it('tells of calls that failed, and not of what is not there', async () => {
 });
 
 describe('an upload', () => {
-  it('goes at once up to a part, and in parts beyond', async () => {
+  it('uses one request up to the part size, and parts beyond it', async () => {
     const { blobs, proxy } = await openBehindProxy();
     const sent = (from: number) => proxy.requests.slice(from).filter(({ method }) => method === 'PUT');
     const lengths = (requests: readonly S3Request[]) =>
@@ -121,7 +121,7 @@ describe('an upload', () => {
     }
   });
 
-  it('has at most two parts on their way, and asks its source for one more', async () => {
+  it('has at most two parts in flight, and reads one more from its source', async () => {
     const { blobs, proxy } = await openBehindProxy();
     let given = 0;
     let open = 0;
@@ -150,7 +150,7 @@ describe('an upload', () => {
   it.each([
     ['short', 1000],
     ['long', 2 * PART_BYTES],
-  ])('that is damaged on the way is refused by the server, %s', async (_, length) => {
+  ])('that is corrupted in transit is rejected by the server, %s', async (_, length) => {
     const { blobs, proxy, bucket } = await openBehindProxy();
     let damaged = false;
     proxy.fault(({ method, body }) => {
@@ -163,7 +163,7 @@ describe('an upload', () => {
     expect(await bucket.heldBytes()).toBe(0);
   });
 
-  it('whose part is refused for good leaves nothing, and asks its source no further', {
+  it('whose part is rejected leaves nothing behind, and stops reading its source', {
     timeout: 30_000,
   }, async () => {
     const { blobs, proxy, bucket } = await openBehindProxy();
@@ -183,12 +183,12 @@ describe('an upload', () => {
   });
 });
 
-describe('a store that is away', () => {
-  it('for a moment is not noticed', { timeout: 30_000 }, async () => {
+describe('an unavailable store', () => {
+  it('is hidden by retries if it recovers soon', { timeout: 30_000 }, async () => {
     const { blobs, proxy } = await openBehindProxy();
     const bytes = random(2 * PART_BYTES + 5);
     const tries = new Map<string, number>();
-    // Each request fails once.
+    // Every request fails once.
     proxy.fault(({ method, path, headers }) => {
       const key = `${method} ${path} ${headers.range}`;
       tries.set(key, (tries.get(key) ?? 0) + 1);
@@ -201,7 +201,7 @@ describe('a store that is away', () => {
     expect(await blobs.delete('files/x')).toBe(true);
   });
 
-  it('for longer is told as such by every method', { timeout: 60_000 }, async () => {
+  it('is reported as overloaded by every method', { timeout: 60_000 }, async () => {
     const { blobs, proxy, bucket } = await openBehindProxy();
     await blobs.write('files/x', chunks('text'), never);
     proxy.fault(() => ({ kind: 'unavailable' }));
@@ -218,7 +218,7 @@ describe('a store that is away', () => {
     expect(await bucket.heldBytes()).toBe(4);
   });
 
-  it('is waited for no longer than somebody wants', async () => {
+  it('does not delay an aborted call', async () => {
     const { blobs, proxy } = await openBehindProxy();
     const controller = new AbortController();
     const left = new Error('left');
@@ -230,7 +230,7 @@ describe('a store that is away', () => {
   });
 });
 
-it('a pause between two tries ends with the signal', { timeout: 30_000 }, async () => {
+it('an abort ends the pause between two retries', { timeout: 30_000 }, async () => {
   const { blobs, proxy } = await openBehindProxy();
   const controller = new AbortController();
   const left = new Error('left');
@@ -250,19 +250,19 @@ it('a pause between two tries ends with the signal', { timeout: 30_000 }, async 
   expect(performance.now() - leftMs).toBeLessThan(25);
 });
 
-describe('uploads that dead writers left', () => {
+describe('abandoned uploads', () => {
   const HOUR_MS = 3_600_000;
 
-  it('are removed when they are a day old, however many', { timeout: 60_000 }, async () => {
+  it('are removed after a day, regardless of their number', { timeout: 60_000 }, async () => {
     const { settings, heldBytes } = await started().freshBucket();
     const client = clientOf(settings);
-    // More than a server tells at once.
+    // More than one page of the server.
     for (const turn of Array(21).keys()) {
       const some = Array.from({ length: 50 }, async (_, at) => {
-        const place = { Bucket: settings.bucket, Key: `files/${turn}-${at}` };
-        const { UploadId } = await client.send(new CreateMultipartUploadCommand(place));
+        const location = { Bucket: settings.bucket, Key: `files/${turn}-${at}` };
+        const { UploadId } = await client.send(new CreateMultipartUploadCommand(location));
         if (at > 0) return;
-        await client.send(new UploadPartCommand({ ...place, UploadId, PartNumber: 1, Body: 'text' }));
+        await client.send(new UploadPartCommand({ ...location, UploadId, PartNumber: 1, Body: 'text' }));
       });
       await Promise.all(some);
     }
@@ -275,14 +275,14 @@ describe('uploads that dead writers left', () => {
     expect(await blobs.removeUnfinished(never)).toBe(0);
   });
 
-  it('may be removed by several machines at once', async () => {
+  it('can be removed by several hosts concurrently', async () => {
     const { settings } = await started().freshBucket();
     const clock = new ManualClock(systemClock.now());
     const writing = await openS3Blobs(settings, clock);
     onTestFinished(() => writing.close());
     const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const bytes = async function* () {
-      // The first part is taken when a third one comes.
+      // The first part has been sent when the third one is requested.
       yield random(4 * PART_BYTES);
       begun.resolve();
       await goOn.promise;
@@ -299,7 +299,7 @@ describe('uploads that dead writers left', () => {
 });
 
 describe('a download', () => {
-  it('goes on where its connection broke', { timeout: 30_000 }, async () => {
+  it('resumes after a broken connection', { timeout: 30_000 }, async () => {
     const { blobs, proxy } = await openBehindProxy();
     const bytes = random(3_000_000);
     await blobs.write('files/x', chunks(bytes), never);
@@ -314,7 +314,7 @@ describe('a download', () => {
     expect(ranges[0]).toBe('bytes=7-2999998');
   });
 
-  it('that never gets a byte is given up', { timeout: 30_000 }, async () => {
+  it('without any data is rejected', { timeout: 30_000 }, async () => {
     const { blobs, proxy } = await openBehindProxy();
     await blobs.write('files/x', chunks('text'), never);
     proxy.fault((request) => (isDownload(request) ? { kind: 'cut', afterBytes: 0 } : { kind: 'pass' }));
@@ -322,13 +322,13 @@ describe('a download', () => {
     expect(proxy.requests.filter(isDownload).length).toBeLessThan(20);
   });
 
-  it('is of one blob, though another one takes its name meanwhile', { timeout: 30_000 }, async () => {
+  it('does not continue with a blob that replaced the original', { timeout: 30_000 }, async () => {
     const { blobs, proxy } = await openBehindProxy();
     await blobs.write('files/x', chunks(Buffer.alloc(2_000_000, 1)), never);
-    let cut = false;
+    let isCut = false;
     proxy.fault((request) => {
-      if (!isDownload(request) || cut) return { kind: 'pass' };
-      cut = true;
+      if (!isDownload(request) || isCut) return { kind: 'pass' };
+      isCut = true;
       return { kind: 'cut', afterBytes: 1_000_000 };
     });
     const bytes = await blobs.read('files/x', never);
@@ -338,20 +338,20 @@ describe('a download', () => {
   });
 });
 
-describe('a start says what is wrong', () => {
+describe('opening the store explains the problem', () => {
   const wrong: [string, Partial<S3BlobSettings>, string][] = [
-    ['with a bucket that is not there', { bucket: 'nowhere' }, 'there is no such bucket'],
+    ['with a missing bucket', { bucket: 'nowhere' }, 'the bucket does not exist'],
     ['with another key', { accessKeyId: 'other' }, 'S3_ACCESS_KEY_ID'],
     ['with another secret', { secretAccessKey: new Secret('secret-x') }, 'S3_SECRET_ACCESS_KEY'],
     ['with another region', { region: 'elsewhere-9' }, 'S3_REGION'],
     ['without a server', { endpoint: 'http://127.0.0.1:1' }, 'check S3_ENDPOINT'],
   ];
-  it.each(wrong)('%s', { timeout: 30_000 }, async (_, change, said) => {
+  it.each(wrong)('%s', { timeout: 30_000 }, async (_, change, expected) => {
     const { settings } = await started().freshBucket();
     const opened = openS3Blobs({ ...settings, ...change }, systemClock);
     await expect(opened).rejects.toMatchObject({
       name: 'StartError',
-      message: expect.stringContaining(said),
+      message: expect.stringContaining(expected),
     });
     await expect(opened).rejects.not.toMatchObject({ message: expect.stringContaining('secret-') });
   });

@@ -17,23 +17,29 @@ import type { S3BlobSettings } from '../contract/core/settings.ts';
 import type { BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
 import { checkBlobName, checkBlobPrefix, isBlobName } from './blob-name.ts';
 import { fetchHandler } from './fetch-handler.ts';
-import { answerOf, answerUnlessMissing, signWithKnownHash, storeFailure, tellFailures } from './s3-calls.ts';
+import {
+  reportErrors,
+  sendUnlessMissing,
+  sendWithTimeout,
+  signWithKnownHash,
+  toStorageError,
+} from './s3-calls.ts';
 import { downloadFromS3 } from './s3-download.ts';
 import { uploadToS3 } from './s3-upload.ts';
 
-/** With pauses of up to 2 s between them. */
-const TRIES = 4;
-/** An upload that began earlier has lost its writer: none takes so long. */
+/** Attempts per request, with pauses of up to 2 s. */
+const MAX_ATTEMPTS = 4;
+/** Older multipart uploads are abandoned: no upload takes this long. */
 const ABANDONED_MS = 86_400_000;
-/** For all tries of the first call. */
-const START_MS = 20_000;
-const NEVER = new AbortController().signal;
+/** Time limit of the first request, including retries. */
+const START_TIMEOUT_MS = 20_000;
+const NEVER_ABORTED = new AbortController().signal;
 
 /**
- * Blobs in a bucket that several machines share (docs/guide/scale-out.md).
- * @param clock compared with the times of the server.
- * @param failed told of each call that failed, tries again included.
- * @throws StartError when the bucket cannot be used.
+ * Blobs in an S3 bucket that several hosts can share (docs/guide/scale-out.md).
+ * @param clock is compared with the server's timestamps.
+ * @param failed is called for each request that fails after all retries.
+ * @throws StartError if the bucket cannot be used.
  */
 export async function openS3Blobs(
   settings: S3BlobSettings,
@@ -47,21 +53,21 @@ export async function openS3Blobs(
       accessKeyId: settings.accessKeyId,
       secretAccessKey: settings.secretAccessKey.reveal(),
     },
-    // What every server of this kind understands, whatever its name in DNS.
+    // Every S3-compatible server supports path-style requests, without wildcard DNS.
     forcePathStyle: true,
-    maxAttempts: TRIES,
-    // Parts have a SHA-256 that is made while they are collected; one more sum of them would be for nothing.
+    maxAttempts: MAX_ATTEMPTS,
+    // Parts already have a SHA-256, so another checksum is not needed.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Another round trip for each part, which is small enough to be sent in vain.
+    // Avoids another round trip per part; resending a small part is cheaper.
     expectContinueHeader: false,
     requestHandler: fetchHandler,
   });
   signWithKnownHash(client);
-  tellFailures(client, failed);
+  reportErrors(client, failed);
   try {
-    const abortSignal = AbortSignal.timeout(START_MS);
-    // Unlike a HEAD, it is told what is wrong.
+    const abortSignal = AbortSignal.timeout(START_TIMEOUT_MS);
+    // Unlike for HEAD, the error response has a body with the reason.
     await client.send(new ListObjectsV2Command({ Bucket: settings.bucket, MaxKeys: 1 }), { abortSignal });
   } catch (error) {
     client.destroy();
@@ -83,28 +89,28 @@ class S3Blobs implements BlobStore {
   }
 
   async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) {
-    const place = this.#place(name);
+    const location = this.#location(name);
     signal.throwIfAborted();
-    return uploadToS3(this.#client, place, bytes, signal);
+    return uploadToS3(this.#client, location, bytes, signal);
   }
 
   async read(name: string, signal: AbortSignal, range?: ByteRange) {
-    const place = this.#place(name);
+    const location = this.#location(name);
     signal.throwIfAborted();
-    return downloadFromS3(this.#client, place, signal, range);
+    return downloadFromS3(this.#client, location, signal, range);
   }
 
   async delete(name: string): Promise<boolean> {
-    const place = this.#place(name);
-    // The store deletes what is not there with the same words.
-    const found = await answerUnlessMissing(
-      (abortSignal) => this.#client.send(new HeadObjectCommand(place), { abortSignal }),
-      NEVER,
+    const location = this.#location(name);
+    // S3 returns the same response for existing and missing objects.
+    const found = await sendUnlessMissing(
+      (abortSignal) => this.#client.send(new HeadObjectCommand(location), { abortSignal }),
+      NEVER_ABORTED,
     );
     if (found === undefined) return false;
-    await answerOf(
-      (abortSignal) => this.#client.send(new DeleteObjectCommand(place), { abortSignal }),
-      NEVER,
+    await sendWithTimeout(
+      (abortSignal) => this.#client.send(new DeleteObjectCommand(location), { abortSignal }),
+      NEVER_ABORTED,
     );
     return true;
   }
@@ -118,11 +124,11 @@ class S3Blobs implements BlobStore {
         Bucket: this.#bucket,
         Delete: { Objects: Contents.map(({ Key }) => ({ Key })), Quiet: true },
       });
-      const { Errors = [] } = await answerOf(
+      const { Errors = [] } = await sendWithTimeout(
         (abortSignal) => this.#client.send(command, { abortSignal }),
         signal,
       );
-      if (Errors.length > 0) throw storeFailure(new Error(`blobs were not deleted: ${Errors[0]?.Code}`));
+      if (Errors.length > 0) throw toStorageError(new Error(`blobs were not deleted: ${Errors[0]?.Code}`));
       count += Contents.length;
     }
     return count;
@@ -139,7 +145,7 @@ class S3Blobs implements BlobStore {
     for await (const { Key, UploadId, Initiated } of this.#uploads(signal)) {
       if (Initiated === undefined || Initiated.getTime() >= oldest) continue;
       const command = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
-      await answerUnlessMissing((abortSignal) => this.#client.send(command, { abortSignal }), signal);
+      await sendUnlessMissing((abortSignal) => this.#client.send(command, { abortSignal }), signal);
       count += 1;
     }
     return count;
@@ -155,7 +161,7 @@ class S3Blobs implements BlobStore {
   ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined> {
     for await (const { Contents = [] } of this.#pages(prefix, signal)) {
       for (const { Key: name = '', LastModified } of Contents) {
-        // Programs that show buckets leave marks of folders.
+        // Other tools may have created folder marker objects.
         if (isBlobName(name)) yield { name, changedAt: Math.floor((LastModified?.getTime() ?? 0) / 1000) };
       }
     }
@@ -170,7 +176,10 @@ class S3Blobs implements BlobStore {
         Prefix: prefix,
         ...(ContinuationToken && { ContinuationToken }),
       });
-      const page = await answerOf((abortSignal) => this.#client.send(command, { abortSignal }), signal);
+      const page = await sendWithTimeout(
+        (abortSignal) => this.#client.send(command, { abortSignal }),
+        signal,
+      );
       yield page;
       ContinuationToken = page.NextContinuationToken;
     } while (ContinuationToken !== undefined);
@@ -180,12 +189,12 @@ class S3Blobs implements BlobStore {
     let KeyMarker: string | undefined;
     do {
       signal.throwIfAborted();
-      // By name alone: not every server knows the place of an upload that was given up meanwhile.
+      // Without UploadIdMarker: not every server accepts the marker of an upload that was aborted in the meantime.
       const command = new ListMultipartUploadsCommand({
         Bucket: this.#bucket,
         ...(KeyMarker && { KeyMarker }),
       });
-      const page: ListMultipartUploadsCommandOutput = await answerOf(
+      const page: ListMultipartUploadsCommandOutput = await sendWithTimeout(
         (abortSignal) => this.#client.send(command, { abortSignal }),
         signal,
       );
@@ -194,17 +203,17 @@ class S3Blobs implements BlobStore {
     } while (KeyMarker !== undefined);
   }
 
-  #place(name: string) {
+  #location(name: string) {
     checkBlobName(name);
     return { Bucket: this.#bucket, Key: name };
   }
 }
 
-const KEYS = 'it may not be used with S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY';
-const REGION = 'S3_REGION must be another';
-/** What a refusal means to the operator. */
+const KEYS = 'access denied with S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY';
+const REGION = 'S3_REGION is not the region of the bucket';
+/** Explanations of S3 error codes for the operator. */
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['NoSuchBucket', 'there is no such bucket: make it, or set another S3_BUCKET'],
+  ['NoSuchBucket', 'the bucket does not exist: create it, or set S3_BUCKET to an existing bucket'],
   ['InvalidAccessKeyId', KEYS],
   ['SignatureDoesNotMatch', KEYS],
   ['AccessDenied', KEYS],
@@ -212,13 +221,13 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['PermanentRedirect', REGION],
 ]);
 
-/** What is wrong with the settings, for the operator. */
+/** Explains to the operator why the bucket cannot be used. */
 function bucketError({ bucket, endpoint }: S3BlobSettings, error: unknown): StartError {
-  const answer = error instanceof S3ServiceException ? error : undefined;
-  const said =
-    answer === undefined
-      ? 'there is no answer: check S3_ENDPOINT'
-      : `the answer is ${answer.$metadata.httpStatusCode} ${answer.name}: check S3_ENDPOINT and S3_ACCESS_KEY_ID`;
-  const reason = REASONS.get(answer?.name ?? '') ?? said;
+  const response = error instanceof S3ServiceException ? error : undefined;
+  const defaultReason =
+    response === undefined
+      ? 'no response: check S3_ENDPOINT'
+      : `the server returned ${response.$metadata.httpStatusCode} ${response.name}: check S3_ENDPOINT and S3_ACCESS_KEY_ID`;
+  const reason = REASONS.get(response?.name ?? '') ?? defaultReason;
   return new StartError(`The bucket '${bucket}' at ${endpoint} cannot be used: ${reason}.`, { cause: error });
 }

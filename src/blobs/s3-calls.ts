@@ -1,15 +1,15 @@
-/** Calls of the S3 client, with errors as the service has them. */
+/** Calls of the S3 client, whose errors are converted to ServiceErrors. */
 
 import { type S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { ServiceError } from '../contract/core/error.ts';
 
-/** For all tries of a call together. */
-const CALL_MS = 60_000;
-/** A store that was away for so long as the client tries is asked again when others may have been answered. */
+/** Time limit of a call, including retries. */
+const CALL_TIMEOUT_MS = 60_000;
+/** Longer than a retry pause of the S3 client, which has already retried when this is sent. */
 const RETRY_AFTER_S = 5;
 const NOT_FOUND: ReadonlySet<string> = new Set(['NotFound', 'NoSuchKey', 'NoSuchUpload']);
-/** Refusals that another try may not meet: damage on the way, and an upload that a lost answer had ended. */
-const PASSING: ReadonlySet<string> = new Set([
+/** Transient errors: corruption in transit, timeouts, and an upload that was completed although its response was lost. */
+const TRANSIENT: ReadonlySet<string> = new Set([
   'BadDigest',
   'XAmzContentSHA256Mismatch',
   'NoSuchUpload',
@@ -17,40 +17,43 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Makes a call and waits for its answer.
- * @throws ServiceError `overloaded` when the store cannot be reached or says so, `internal` when it refuses; the
+ * Sends a request and waits for its response.
+ * @throws ServiceError `overloaded` if the store is unavailable or overloaded, `internal` if it rejects the request; the
  *   signal's reason after an abort.
  */
-export async function answerOf<Answer>(
-  call: (abortSignal: AbortSignal) => Promise<Answer>,
+export async function sendWithTimeout<Output>(
+  call: (abortSignal: AbortSignal) => Promise<Output>,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<Output> {
   signal.throwIfAborted();
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error('the store did not answer in time')), CALL_MS);
-  const ended = AbortSignal.any([signal, late.signal]);
-  const { promise: leaving, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(ended.reason);
-  ended.addEventListener('abort', leave, { once: true });
+  const timeout = new AbortController();
+  const timer = setTimeout(
+    () => timeout.abort(new Error('no response from the store in time')),
+    CALL_TIMEOUT_MS,
+  );
+  const aborted = AbortSignal.any([signal, timeout.signal]);
+  const { promise: rejectedOnAbort, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(aborted.reason);
+  aborted.addEventListener('abort', onAbort, { once: true });
   try {
-    // The client hears of no signal while it pauses between two tries.
-    return await Promise.race([call(ended), leaving]);
+    // The client ignores the signal during its pauses between retries.
+    return await Promise.race([call(aborted), rejectedOnAbort]);
   } catch (error) {
     signal.throwIfAborted();
-    throw storeFailure(error);
+    throw toStorageError(error);
   } finally {
     clearTimeout(timer);
-    // A signal that outlives the call would hold on to it.
-    ended.removeEventListener('abort', leave);
+    // Otherwise a long-lived signal would keep a reference to this call.
+    aborted.removeEventListener('abort', onAbort);
   }
 }
 
-/** The answer about one blob or upload; undefined when there is none. @throws as {@link answerOf}. */
-export function answerUnlessMissing<Answer>(
-  call: (abortSignal: AbortSignal) => Promise<Answer>,
+/** Like {@link sendWithTimeout}, but returns undefined if the blob or upload does not exist. */
+export function sendUnlessMissing<Output>(
+  call: (abortSignal: AbortSignal) => Promise<Output>,
   signal: AbortSignal,
-): Promise<Answer | undefined> {
-  return answerOf(
+): Promise<Output | undefined> {
+  return sendWithTimeout(
     (abortSignal) =>
       call(abortSignal).catch((error: unknown) => {
         if (error instanceof S3ServiceException && NOT_FOUND.has(error.name)) return undefined;
@@ -60,25 +63,25 @@ export function answerUnlessMissing<Answer>(
   );
 }
 
-/** What a caller may know of a call that failed. */
-export function storeFailure(error: unknown): ServiceError {
+/** Converts an error of the S3 client to an error that may be sent to the caller. */
+export function toStorageError(error: unknown): ServiceError {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const name = error instanceof Error ? error.name : '';
-  // Without a status nothing was answered.
-  if (status === undefined || status >= 500 || status === 429 || PASSING.has(name)) {
-    return new ServiceError('overloaded', 'The store of files cannot be reached. Send the request again.', {
+  // Without a status there was no response.
+  if (status === undefined || status >= 500 || status === 429 || TRANSIENT.has(name)) {
+    return new ServiceError('overloaded', 'File storage unavailable, retry later.', {
       code: 'server_overloaded',
       retryAfterS: RETRY_AFTER_S,
       cause: error,
     });
   }
-  return new ServiceError('internal', 'The server failed to store or read a file. It is not your fault.', {
+  return new ServiceError('internal', 'Internal server error: file storage failed.', {
     code: 'server_error',
     cause: error,
   });
 }
 
-/** Makes the client sign with a hash that is known, not with one that it makes of all bytes at once. */
+/** Makes the client sign with the precomputed hash, because hashing a whole part in one step would block the main thread. */
 export function signWithKnownHash(client: S3Client): void {
   client.middlewareStack.add(
     (next) => (step) => {
@@ -91,8 +94,8 @@ export function signWithKnownHash(client: S3Client): void {
   );
 }
 
-/** Tells of each call that failed, after its tries; not of what is not there, nor of calls that were broken off. */
-export function tellFailures(client: S3Client, failed: () => void): void {
+/** Reports each call that fails after its retries, except "not found" errors and aborted calls. */
+export function reportErrors(client: S3Client, failed: () => void): void {
   client.middlewareStack.add(
     (next) => async (step) => {
       try {

@@ -10,93 +10,98 @@ import {
 import type { BlobFacts } from '../contract/stores/blob-store.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { type BlobPart, PartCollector } from './blob-part.ts';
-import { answerOf } from './s3-calls.ts';
+import { sendWithTimeout } from './s3-calls.ts';
 
-/** S3 takes at least 5 MiB, and at most 10,000 parts. */
+/** Part size. S3 requires at least 5 MiB per part and at most 10,000 parts. */
 export const PART_BYTES = 8 * 1024 * 1024;
-/** Parts on their way while another one is collected. */
-const PARTS_AT_ONCE = 2;
-/** Parts that are on their way when an upload is given up may still arrive for so long: cut off, they might stay. */
+/** Max. number of parts in flight while the next one is collected. */
+const MAX_PARTS_IN_FLIGHT = 2;
+/** How long to wait for parts in flight before an upload is aborted, since a part that arrives afterwards would remain. */
 const ARRIVAL_MS = 5000;
-/** An upload that was given up is told to the store for so long. */
+/** Time limit of the request that aborts an upload. */
 const ABORT_MS = 10_000;
 
-/** Where a blob goes. */
-export interface S3Place {
+/** Location of a blob. */
+export interface S3Location {
   readonly Bucket: string;
   readonly Key: string;
 }
 
-/** Stores a blob: a short one at once, a longer one in parts. The server checks each by its SHA-256. */
+/** Stores a blob: a short one with one request, a longer one in parts. The server verifies the SHA-256 of each. */
 export async function uploadToS3(
   client: S3Client,
-  place: S3Place,
+  location: S3Location,
   bytes: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<BlobFacts> {
-  const whole = new Bun.CryptoHasher('sha256');
+  const hash = new Bun.CryptoHasher('sha256');
   const collector = new PartCollector(PART_BYTES);
   let lengthBytes = 0;
-  const parts = new PartUploads(client, place, signal, (part) => collector.giveBack(part));
+  const parts = new PartUploader(client, location, signal, (part) => collector.recycle(part));
   try {
-    for await (const chunk of untilAborted(bytes, parts.ended)) {
-      whole.update(chunk);
+    for await (const chunk of untilAborted(bytes, parts.aborted)) {
+      hash.update(chunk);
       lengthBytes += chunk.length;
       for (let rest = chunk; rest.length > 0; ) {
         rest = collector.fill(rest);
         if (collector.isFull) await parts.add(collector.take());
       }
     }
-    if (!parts.hasBegun) await put(client, place, collector.take(), signal);
+    if (!parts.isStarted) await put(client, location, collector.take(), signal);
     else {
       if (!collector.isEmpty) await parts.add(collector.take());
       await parts.complete();
     }
   } catch (error) {
-    await parts.giveUp();
+    await parts.abort();
     throw error;
   }
-  return { lengthBytes, sha256: whole.digest('hex') };
+  return { lengthBytes, sha256: hash.digest('hex') };
 }
 
-async function put(client: S3Client, place: S3Place, part: BlobPart, signal: AbortSignal): Promise<void> {
-  const command = new PutObjectCommand({ ...place, ...checked(part) });
-  await answerOf((abortSignal) => client.send(command, { abortSignal }), signal);
+async function put(
+  client: S3Client,
+  location: S3Location,
+  part: BlobPart,
+  signal: AbortSignal,
+): Promise<void> {
+  const command = new PutObjectCommand({ ...location, ...checksummedBody(part) });
+  await sendWithTimeout((abortSignal) => client.send(command, { abortSignal }), signal);
 }
 
-function checked({ bytes, sha256 }: BlobPart) {
+function checksummedBody({ bytes, sha256 }: BlobPart) {
   return { Body: bytes, ContentLength: bytes.length, ChecksumSHA256: sha256.toString('base64') };
 }
 
-/** The parts of one blob, some of which are on their way. */
-class PartUploads {
+/** The parts of one multipart upload. */
+class PartUploader {
   readonly #client: S3Client;
-  readonly #place: S3Place;
+  readonly #location: S3Location;
   readonly #onSent: (part: BlobPart) => void;
   readonly #failed = new AbortController();
-  /** Fires with the caller's signal and with the first part that fails. */
-  readonly ended: AbortSignal;
-  /** Cuts off parts that are on their way. */
-  readonly #cut = new AbortController();
+  /** Aborted with the caller's signal and with the error of the first part that fails. */
+  readonly aborted: AbortSignal;
+  /** Aborts the parts in flight. */
+  readonly #partsAborted = new AbortController();
   #uploadId: string | undefined;
   readonly #sent: Promise<CompletedPart>[] = [];
 
-  /** @param onSent told of a part that nobody reads any more. */
-  constructor(client: S3Client, place: S3Place, signal: AbortSignal, onSent: (part: BlobPart) => void) {
+  /** @param onSent is called when a part was sent and its buffer can be reused. */
+  constructor(client: S3Client, location: S3Location, signal: AbortSignal, onSent: (part: BlobPart) => void) {
     this.#client = client;
-    this.#place = place;
+    this.#location = location;
     this.#onSent = onSent;
-    this.ended = AbortSignal.any([signal, this.#failed.signal]);
+    this.aborted = AbortSignal.any([signal, this.#failed.signal]);
   }
 
-  get hasBegun(): boolean {
+  get isStarted(): boolean {
     return this.#uploadId !== undefined;
   }
 
-  /** Sends a part when there is room for it. */
+  /** Sends a part once fewer than {@link MAX_PARTS_IN_FLIGHT} parts are in flight. */
   async add(part: BlobPart): Promise<void> {
-    this.#uploadId ??= await this.#begin();
-    await this.#sent.at(-PARTS_AT_ONCE);
+    this.#uploadId ??= await this.#start();
+    await this.#sent.at(-MAX_PARTS_IN_FLIGHT);
     const sent = this.#send(part, this.#uploadId, this.#sent.length + 1);
     sent.catch((error: unknown) => this.#failed.abort(error));
     this.#sent.push(sent);
@@ -108,45 +113,50 @@ class PartUploads {
       ...this.#upload(),
       MultipartUpload: { Parts },
     });
-    await this.#answerOf((abortSignal) => this.#client.send(command, { abortSignal }));
+    await this.#sendWithTimeout((abortSignal) => this.#client.send(command, { abortSignal }));
   }
 
-  /** Leaves nothing in the store. Never rejects: what cannot be told now is for the bucket's own rules. */
-  async giveUp(): Promise<void> {
-    // A part that arrives after the abort would stay.
-    const late = setTimeout(() => this.#cut.abort(new Error('the upload was given up')), ARRIVAL_MS);
+  /** Aborts the upload and removes its parts. Never rejects; if it fails, the bucket's lifecycle rules must clean up. */
+  async abort(): Promise<void> {
+    // A part that arrives after the abort would remain in the bucket.
+    const timeout = setTimeout(
+      () => this.#partsAborted.abort(new Error('the upload was aborted')),
+      ARRIVAL_MS,
+    );
     await Promise.allSettled(this.#sent);
-    clearTimeout(late);
+    clearTimeout(timeout);
     if (this.#uploadId === undefined) return;
     const command = new AbortMultipartUploadCommand(this.#upload());
     const abortSignal = AbortSignal.timeout(ABORT_MS);
     await this.#client.send(command, { abortSignal }).catch(() => undefined);
   }
 
-  async #begin(): Promise<string> {
-    const command = new CreateMultipartUploadCommand({ ...this.#place, ChecksumAlgorithm: 'SHA256' });
-    const { UploadId } = await this.#answerOf((abortSignal) => this.#client.send(command, { abortSignal }));
-    if (UploadId === undefined) throw new Error('the store began an upload without an id');
+  async #start(): Promise<string> {
+    const command = new CreateMultipartUploadCommand({ ...this.#location, ChecksumAlgorithm: 'SHA256' });
+    const { UploadId } = await this.#sendWithTimeout((abortSignal) =>
+      this.#client.send(command, { abortSignal }),
+    );
+    if (UploadId === undefined) throw new Error('the store returned no upload id');
     return UploadId;
   }
 
   async #send(part: BlobPart, UploadId: string, PartNumber: number): Promise<CompletedPart> {
-    const { Body, ContentLength, ChecksumSHA256 } = checked(part);
+    const { Body, ContentLength, ChecksumSHA256 } = checksummedBody(part);
     const command = new UploadPartCommand({
-      ...{ ...this.#place, UploadId, PartNumber },
+      ...{ ...this.#location, UploadId, PartNumber },
       ...{ Body, ContentLength, ChecksumSHA256 },
     });
     const send = (abortSignal: AbortSignal) => this.#client.send(command, { abortSignal });
-    const { ETag } = await answerOf(send, this.#cut.signal);
+    const { ETag } = await sendWithTimeout(send, this.#partsAborted.signal);
     this.#onSent(part);
     return { PartNumber, ETag, ChecksumSHA256 };
   }
 
-  #answerOf<Answer>(call: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> {
-    return answerOf(call, this.ended);
+  #sendWithTimeout<Output>(call: (abortSignal: AbortSignal) => Promise<Output>): Promise<Output> {
+    return sendWithTimeout(call, this.aborted);
   }
 
   #upload() {
-    return { ...this.#place, UploadId: this.#uploadId };
+    return { ...this.#location, UploadId: this.#uploadId };
   }
 }

@@ -7,8 +7,8 @@ import { searxngSearch } from './searxng-search.ts';
 const never = new AbortController().signal;
 const query = { text: 'tea & cake', results: 3 };
 
-function serverOf(answer: (asked: AskedSearch) => Response | Promise<Response>) {
-  const server = fakeSearxng(answer);
+function serverOf(response: (request: AskedSearch) => Response | Promise<Response>) {
+  const server = fakeSearxng(response);
   onTestFinished(() => server.close());
   return server;
 }
@@ -19,7 +19,7 @@ function searching(url: string, settings: Partial<WebSearchSettings> = {}) {
 
 const page = (url: string, title: unknown = 'T', content: unknown = 'C') => ({ url, title, content });
 
-test('asks for JSON, with the query, hosts and locale in the words of the server', async () => {
+test('requests JSON with the query, domains and locale in the syntax of SearXNG', async () => {
   const server = serverOf(() => searxngAnswer([]));
   const search = searching(`${server.url}/prefix`, { apiKey: new Secret('s3cret') });
   await search.search({ ...query, domains: ['a.org', 'b.org'], country: 'at' }, never);
@@ -35,7 +35,7 @@ test('asks for JSON, with the query, hosts and locale in the words of the server
   expect(Object.fromEntries(second?.url.searchParams ?? [])).toEqual({ q: 'tea & cake', format: 'json' });
 });
 
-test('gives pages as they come, each address once, as many as wanted', async () => {
+test('returns pages in order, each URL once, up to the limit', async () => {
   const server = serverOf(() =>
     searxngAnswer([
       page('https://a.org/1', ' One \n page ', 'Some\ttext'),
@@ -58,7 +58,7 @@ test('gives pages as they come, each address once, as many as wanted', async () 
   expect(await searching(server.url, { maxResults: 1 }).search(query, never)).toHaveLength(1);
 });
 
-test('keeps only the hosts that are allowed, whatever the server found', async () => {
+test('removes results of other domains', async () => {
   const urls = [
     'https://evil.org',
     'https://a.org.evil.org',
@@ -71,31 +71,35 @@ test('keeps only the hosts that are allowed, whatever the server found', async (
   expect(pages.map(({ url }) => url)).toEqual(['https://A.org/', 'https://x.a.org/']);
 });
 
-test('follows no redirect', async () => {
+test('does not follow redirects', async () => {
   const elsewhere = serverOf(() => searxngAnswer([page('https://a.org')]));
   const server = serverOf(() => Response.redirect(`${elsewhere.url}/search`, 302));
   await expect(searching(server.url).search(query, never)).rejects.toMatchObject({
     kind: 'upstream',
-    message: 'The search failed: it answered 302, and redirects are not followed.',
+    message: 'Web search failed: the server returned status 302; redirects are not followed.',
   });
   expect(elsewhere.asked).toEqual([]);
 });
 
 test.each([
   ['403', () => new Response('', { status: 403 }), /search\.formats/],
-  ['500', () => new Response('secret words', { status: 500 }), /^The search failed: it answered 500\.$/],
-  ['HTML', () => new Response('<html>'), /is no JSON/],
+  [
+    '500',
+    () => new Response('secret words', { status: 500 }),
+    /^Web search failed: the server returned status 500\.$/,
+  ],
+  ['HTML', () => new Response('<html>'), /is not JSON/],
   ['other JSON', () => Response.json({ results: 5 }), /has no 'results'/],
   ['a list', () => Response.json([]), /has no 'results'/],
-])('an answer of %s is told as a failure of the search', async (_, answer, message) => {
-  const server = serverOf(answer);
+])('a response with %s is an upstream error', async (_, response, message) => {
+  const server = serverOf(response);
   await expect(searching(server.url).search(query, never)).rejects.toMatchObject({
     kind: 'upstream',
     message: expect.stringMatching(message),
   });
 });
 
-test('reads no more than 1 MiB of an answer, however much there is', async () => {
+test('reads at most 1 MiB of a response', async () => {
   let sentBytes = 0;
   const server = serverOf(() => {
     const body = new ReadableStream<Uint8Array>({
@@ -111,30 +115,30 @@ test('reads no more than 1 MiB of an answer, however much there is', async () =>
   expect(sent).toBeLessThan(32 * 1024 * 1024);
 });
 
-test('gives up after its time, and at once when nobody wants it any more', async () => {
+test('fails after the timeout, and immediately after an abort', async () => {
   const server = serverOf(() => new Promise(() => undefined));
   await expect(searching(server.url, { timeoutMs: 200 }).search(query, never)).rejects.toMatchObject({
     kind: 'timeout',
-    message: 'The search server gave no answer within 0.2 s.',
+    message: 'Web search timed out after 0.2 s.',
   });
   const gone = new AbortController();
-  const wanted = searching(server.url).search(query, gone.signal);
+  const results = searching(server.url).search(query, gone.signal);
   gone.abort(new Error('left'));
-  await expect(wanted).rejects.toThrow('left');
+  await expect(results).rejects.toThrow('left');
   await expect(searching(server.url).search(query, gone.signal)).rejects.toThrow('left');
 });
 
-test('a server that is not there is told without its address', async () => {
-  const wanted = searching('http://127.0.0.1:1').search(query, never);
-  await expect(wanted).rejects.toMatchObject({
+test('the error for an unreachable server does not contain its address', async () => {
+  const results = searching('http://127.0.0.1:1').search(query, never);
+  await expect(results).rejects.toMatchObject({
     kind: 'upstream',
-    message: 'The search failed: it cannot be reached or broke off.',
+    message: 'Web search failed: the server is unreachable or closed the connection.',
   });
 });
 
-test('without settings there is none', async () => {
+test('is not available without settings', async () => {
   const search = searxngSearch(undefined);
   expect(search.available).toBe(false);
-  await expect(search.search(query, never)).rejects.toThrow('no server is set up');
+  await expect(search.search(query, never)).rejects.toThrow('no search server is configured');
   expect(searching('http://127.0.0.1:1').available).toBe(true);
 });
