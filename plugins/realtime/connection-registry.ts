@@ -1,4 +1,4 @@
-/** Every open realtime connection: their limit, their end, and what the service tells of them. */
+/** All open realtime connections: limits, drain and metrics. */
 
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { newId } from '../../src/contract/core/id.ts';
@@ -14,7 +14,7 @@ import type { Rules } from './state/realtime-machine.ts';
 export interface ConnectionRegistryDeps
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
-  /** ConnectionRegistry of one organization that may be open at once. */
+  /** Maximum number of concurrent connections per organization. */
   readonly perOrganization: number;
   readonly rules: Rules;
 }
@@ -32,9 +32,9 @@ export class ConnectionRegistry {
   }
 
   /**
-   * A connection for a request that is about to be upgraded; its `closed` must be called if it is not.
-   * @throws ServiceError `rate_limited` when the organization has too many open, `invalid_request` for an unknown
-   *   value of `events`.
+   * Creates a connection for a request that is about to be upgraded. Call its `closed` if the upgrade fails.
+   * @throws ServiceError `rate_limited` if the organization has too many open connections; `invalid_request`
+   *   for an unknown value of `events`.
    */
   open(caller: Caller, query: URLSearchParams, headers: Headers): RealtimeConnection {
     const { rules } = this.#deps;
@@ -57,12 +57,18 @@ export class ConnectionRegistry {
     );
   }
 
-  /** Every connection ends its work and closes; those that have not when the signal fires are closed then. */
+  /**
+   * Lets every connection finish its work and close. Connections that are still open when `until` aborts are
+   * closed then.
+   */
   drain(until: AbortSignal): Promise<void> {
     return this.#open.drain(until);
   }
 
-  /** Closes every connection now; resolves when their engines are free and their usage rows stored. */
+  /**
+   * Closes all connections immediately. Resolves when their engines are released and their usage rows are
+   * stored.
+   */
   close(): Promise<void> {
     return this.#open.close();
   }

@@ -158,7 +158,7 @@ describe('a session.update that names a voice', () => {
       { type: 'session.updated', session: { audio: { output: { speed: 2 } } } },
     ]);
     expect(log.lines).toMatchObject([
-      { message: 'voice could not be looked up', fields: { request_id: CALLER.requestId } },
+      { message: 'voice lookup failed', fields: { request_id: CALLER.requestId } },
     ]);
     await connections.close();
   });

@@ -1,6 +1,6 @@
 /**
- * One realtime connection: the only one that reads and writes its socket. It turns frames into events of the
- * machine and performs what the machine orders, in order and without waiting.
+ * One realtime connection. It is the only reader and writer of its socket: it converts frames to events of
+ * the state machine and performs the effects of the machine, in order and without waiting.
  */
 
 import type { Caller } from '../../src/contract/accounts/caller.ts';
@@ -33,7 +33,9 @@ import {
 } from './state/realtime-machine.ts';
 import { canCommit, MAX_PENDING_TURNS, type TranscriptionEvent } from './state/transcription-machine.ts';
 
-/** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
+/**
+ * Maximum size of the audio between commits (spec 8), and of the committed audio that is not transcribed yet.
+ */
 export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
 
 export interface ConnectionDeps
@@ -43,7 +45,7 @@ export interface ConnectionDeps
   readonly rules: Rules;
   readonly initialState: InitialState;
   readonly metrics: RealtimeMetrics;
-  /** Called once, when nothing of the connection runs any more. */
+  /** Called once, when everything of the connection is released. */
   readonly released: (connection: RealtimeConnection) => void;
 }
 
@@ -53,7 +55,7 @@ export class RealtimeConnection implements SocketListener {
   readonly #deps: ConnectionDeps;
   #socket: Socket | undefined;
   #state: State;
-  /** Events that came up while another one was dealt with. */
+  /** Events raised while another event is processed. */
   readonly #events: Event[] = [];
   #isStepping = false;
 
@@ -62,7 +64,7 @@ export class RealtimeConnection implements SocketListener {
   readonly #transcriptions: TurnTranscriptions;
   readonly #responseAudio: ResponseAudio;
   readonly #connectionMetrics: ConnectionMetrics;
-  /** Turns whose transcription has not ended. */
+  /** Turns whose transcription is not finished. */
   readonly #turns = new Map<string, { readonly turn: Turn; readonly params: TranscriptionParams }>();
   #isInputStopped = false;
   #hasFailed = false;
@@ -110,12 +112,12 @@ export class RealtimeConnection implements SocketListener {
     this.#dispatch({ kind: 'socket_closed' });
   }
 
-  /** Ends what is under way, begins nothing new, and closes. */
+  /** Finishes the pending work, accepts no new work, and closes. */
   drain(): void {
     this.#dispatch({ kind: 'drain_requested' });
   }
 
-  /** Closes, and frees everything without waiting for the peer. */
+  /** Closes and releases everything without waiting for the peer. */
   stop(): void {
     this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
     this.closed();
@@ -126,7 +128,7 @@ export class RealtimeConnection implements SocketListener {
     try {
       return (await voices.find(voiceId, caller.organization)) === undefined ? 'missing' : 'found';
     } catch (error) {
-      log.error('voice could not be looked up', error, { request_id: caller.requestId });
+      log.error('voice lookup failed', error, { request_id: caller.requestId });
       return 'failed';
     }
   }
@@ -156,23 +158,26 @@ export class RealtimeConnection implements SocketListener {
     if (error !== undefined) this.#dispatch({ kind: 'frame_rejected', error, eventId: event_id ?? null });
   }
 
-  /** Takes the audio, or gives back why not. */
+  /** Appends the audio. Returns an error if it is not accepted. */
   #appendError(bytes: Uint8Array): ProtocolError | undefined {
     if (this.#isInputStopped) return undefined;
-    // Under server_vad nobody asks before a commit, so what would lead to one is what is refused.
+    // Under server_vad commits are automatic, so the audio that would lead to one is rejected instead.
     const { session, transcription } = this.#state;
     if (session.turnDetection !== undefined && !canCommit(transcription)) return TOO_MANY_PENDING_TURNS;
     if (this.#pendingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_PENDING_AUDIO;
     return this.#segmenter.append(bytes) ? undefined : BUFFER_FULL;
   }
 
-  /** Bytes of turns that are not transcribed yet. One alone was the buffer, and so within its limit. */
+  /**
+   * Bytes of committed turns that are not transcribed yet. A single turn is ignored: it was the buffer, and
+   * so within its limit.
+   */
   #pendingBytes(): number {
     if (this.#turns.size <= 1) return 0;
     return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
   }
 
-  /** Deals with an event, and with those that it leads to, in their order. */
+  /** Processes an event and the events that it causes, in order. */
   #dispatch(event: Event): void {
     this.#events.push(event);
     if (this.#isStepping) return;
@@ -190,14 +195,14 @@ export class RealtimeConnection implements SocketListener {
   }
 
   /**
-   * Nobody hasTurn what is left in order, so the client is told to begin anew. That the socket has closed is the
-   * next event, by which everything is freed.
+   * The state may be inconsistent after an unexpected error, so the connection is closed. The closed socket
+   * is the next event; it releases everything.
    */
   #handleError(error: unknown): void {
     this.#events.length = 0;
     this.#deps.log.error('realtime connection failed', error, { request_id: this.#deps.caller.requestId });
     if (!this.#hasFailed) this.#events.push({ kind: 'error_occurred' });
-    // The machine cannot even end it.
+    // The machine failed again while it handled the error.
     else this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
     this.#hasFailed = true;
   }
@@ -302,34 +307,34 @@ export class RealtimeConnection implements SocketListener {
   }
 }
 
-/** A event in the words of the machine: of a failure only what a client may read. */
+/** Converts the event for the state machine. A failure keeps only what a client may receive. */
 function toWireEvent(event: TurnTranscriptionEvent): TranscriptionEvent {
   return event.kind === 'failed' ? { ...event, error: toWireError(event.error) } : event;
 }
 
 const SHUTTING_DOWN = 'The server is shutting down.';
-const SERVER_FAILED = 'The server failed.';
+const SERVER_FAILED = 'Internal server error.';
 const MIB = MAX_BUFFERED_BYTES / 1024 / 1024;
 
 const NOT_BASE64 = invalidEvent(
-  "'audio' must be base64 as in RFC 4648, 4: A-Z a-z 0-9 + /, with padding and without line breaks.",
+  "'audio' must be base64 (RFC 4648, section 4): A-Z a-z 0-9 + /, with padding and without line breaks.",
   'audio',
 );
 const EMPTY_BUFFER = invalidEvent(
-  'The audio buffer is empty: append audio before you commit. Under server_vad, turns are committed by themselves.',
+  'The audio buffer is empty: append audio before you commit. Under server_vad, turns are committed automatically.',
 );
 const BUFFER_FULL: ProtocolError = {
   code: 'buffer_overflow',
-  message: `The audio buffer holds at most ${MIB} MiB between commits. What it holds is kept: commit or clear it.`,
+  message: `The audio buffer holds at most ${MIB} MiB between commits. The buffered audio is kept: commit or clear it.`,
   param: 'audio',
 };
 const TOO_MANY_PENDING_TURNS: ProtocolError = {
   code: 'buffer_overflow',
-  message: `${MAX_PENDING_TURNS} committed turns wait to be transcribed. Append again after a completed.`,
+  message: `${MAX_PENDING_TURNS} committed turns are waiting for transcription. Retry after the next conversation.item.input_audio_transcription.completed event.`,
   param: 'audio',
 };
 const TOO_MUCH_PENDING_AUDIO: ProtocolError = {
   code: 'buffer_overflow',
-  message: `More than ${MIB} MiB of committed audio wait to be transcribed. Append again after a completed.`,
+  message: `More than ${MIB} MiB of committed audio are waiting for transcription. Retry after the next conversation.item.input_audio_transcription.completed event.`,
   param: 'audio',
 };

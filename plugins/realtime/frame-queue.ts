@@ -1,23 +1,24 @@
 /**
- * Frames of one connection, dealt with in the order in which they came: one that names a stored voice waits until that
- * was looked up, and all that follow wait behind it. Frames that come while nothing is looked up never wait.
+ * Processes the frames of a connection in order. A frame that names a stored voice waits for the lookup of
+ * the voice, and all later frames wait behind it. Other frames are processed synchronously.
  */
 
 import { type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import type { ProtocolError } from './protocol/errors.ts';
 import { namedVoice, type VoiceLookupResult } from './session/session.ts';
 
-/** Limits of what waits. Clients are told to await `session.updated` (spec 3.4), so none that does comes near them. */
+/**
+ * Limits of the queue. Clients should await `session.updated` (spec 3.4), so a correct client stays far below
+ * them.
+ */
 export const MAX_QUEUED_FRAMES = 1024;
-/** Room for the largest frame that a socket takes, and what leads to it. */
+/** Fits the largest frame that a socket accepts and the frames before it. */
 export const MAX_QUEUED_CHARACTERS = 40 * 1024 * 1024;
 
 export interface FrameQueueDeps {
-  /** Never rejects. */
+  /** Must not reject. */
   readonly lookUpVoice: (voiceId: string) => Promise<VoiceLookupResult>;
-  /**
-   * @param voice what was found out of the voice that a `session.update` names.
-   */
+  /** @param voice result of the lookup, if the frame is a `session.update` that names a voice. */
   readonly deliver: (frame: ParsedFrame, voice?: VoiceLookupResult) => void;
 }
 
@@ -37,7 +38,7 @@ export class FrameQueue {
     this.#deps = deps;
   }
 
-  /** Deals with a frame now, later, or refuses it because too many wait. */
+  /** Processes or queues a frame. Reports an error if the queue is full. */
   enqueue(raw: string | Uint8Array): void {
     if (this.#isClosed) return;
     const frame = parseClientFrame(raw);
@@ -57,7 +58,7 @@ export class FrameQueue {
     this.#queuedCharacters += characters;
   }
 
-  /** Forgets what waits. Resolves when nothing is looked up any more. */
+  /** Discards the queue. Resolves when no lookup is pending. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#queued.length = 0;
@@ -91,6 +92,6 @@ function eventIdOf(frame: ParsedFrame): string | null {
 
 const QUEUE_FULL: ProtocolError = {
   code: 'buffer_overflow',
-  message: `More than ${MAX_QUEUED_FRAMES} events, or ${MAX_QUEUED_CHARACTERS / 1024 / 1024} MiB of them, wait for a session.update that names a voice. Send this event again after its session.updated.`,
+  message: `More than ${MAX_QUEUED_FRAMES} events, or ${MAX_QUEUED_CHARACTERS / 1024 / 1024} MiB of events, are waiting for a session.update that names a voice. Send this event again after the session.updated.`,
   param: null,
 };

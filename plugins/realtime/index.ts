@@ -5,15 +5,15 @@ import { ConnectionRegistry } from './connection-registry.ts';
 import { realtimeRoutes } from './routes.ts';
 
 export interface RealtimeOptions {
-  /** ConnectionRegistry of one organization that may be open at once. */
+  /** Maximum number of concurrent connections per organization. */
   readonly connectionsPerOrganization: number;
-  /** Most code points of a text that is spoken; as for `POST /v1/audio/speech`. */
+  /** Maximum length of a synthesized text in code points, as for `POST /v1/audio/speech`. */
   readonly maxCharacters: number;
 }
 
 type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer';
 
-/** Transcription, translation and speech over WebSocket: /v1/realtime. */
+/** Transcription, translation and speech synthesis over WebSocket: /v1/realtime. */
 export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
   return {
     name: 'realtime',

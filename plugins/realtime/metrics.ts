@@ -1,4 +1,4 @@
-/** What `/metrics` tells of realtime, read off the events that connections send. */
+/** Metrics of realtime connections, derived from the events that they send. */
 
 import type { Clock } from '../../src/contract/core/clock.ts';
 import type { Metrics } from '../../src/contract/core/metrics.ts';
@@ -7,14 +7,18 @@ import type { WireEvent } from './protocol/server-events.ts';
 const TRANSCRIPT_SECONDS = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
 const FIRST_AUDIO_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4];
 
-/** The counters and histograms that all connections share. */
+/** Counters and histograms shared by all connections. */
 export type RealtimeMetrics = ReturnType<typeof realtimeMetrics>;
 
 export function realtimeMetrics(metrics: Metrics) {
   return {
-    errors: metrics.counter('realtime_errors_total', 'Error events that were sent.', ['code']),
-    turns: metrics.counter('realtime_turns_total', 'Committed turns that have ended.', ['status']),
-    responses: metrics.counter('realtime_responses_total', 'Responses that have ended.', ['status']),
+    errors: metrics.counter('realtime_errors_total', 'Error events sent.', ['code']),
+    turns: metrics.counter(
+      'realtime_turns_total',
+      'Completed and failed transcriptions of committed turns.',
+      ['status'],
+    ),
+    responses: metrics.counter('realtime_responses_total', 'Finished responses.', ['status']),
     transcript: metrics.histogram(
       'realtime_transcript_seconds',
       'Time from a commit to the end of its transcription.',
@@ -30,12 +34,12 @@ export function realtimeMetrics(metrics: Metrics) {
   };
 }
 
-/** Follows one connection. */
+/** Records the metrics of one connection. */
 export class ConnectionMetrics {
   readonly #metrics: RealtimeMetrics;
   readonly #clock: Clock;
   readonly #committedMs = new Map<string, number>();
-  /** Of the response that has no audio yet. */
+  /** Creation time of the response that has no audio yet. */
   #createdMs: number | undefined;
 
   constructor(metrics: RealtimeMetrics, clock: Clock) {
@@ -43,7 +47,7 @@ export class ConnectionMetrics {
     this.#clock = clock;
   }
 
-  /** @param event one that is being recordSent. */
+  /** @param event an event that is being sent. */
   recordSent(event: WireEvent): void {
     switch (event.type) {
       case 'error':

@@ -238,7 +238,7 @@ describe('a response that fails', () => {
       {
         type: 'server_error',
         code: 'upstream_error',
-        message: expect.stringContaining('stored voice of this session does not exist any more'),
+        message: expect.stringContaining('stored voice of this session no longer exists'),
       },
     ],
     [
@@ -267,7 +267,7 @@ describe('a response that fails', () => {
     speaking.start({ ...SPEECH, voice: ANNA.id });
     await settled();
     const fields = { request_id: 'req_1', ...(code !== undefined && { code }) };
-    expect(log.lines).toMatchObject([{ level, message: 'speech failed', fields }]);
+    expect(log.lines).toMatchObject([{ level, message: 'speech synthesis failed', fields }]);
   });
 
   it('after some audio keeps it, and tells nothing that the engine did not mean to tell', async () => {
@@ -275,7 +275,9 @@ describe('a response that fails', () => {
     const { speaking, happened, log } = driver({ failure });
     speaking.start(SPEECH);
     await settled();
-    expect(log.lines).toMatchObject([{ message: 'speech failed', fields: { request_id: 'req_1' } }]);
+    expect(log.lines).toMatchObject([
+      { message: 'speech synthesis failed', fields: { request_id: 'req_1' } },
+    ]);
     expect(happened.slice(-4)).toMatchObject([
       { kind: 'sentence_started', text: 'And another one! ' },
       { kind: 'audio_generated' },

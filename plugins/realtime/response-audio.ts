@@ -1,4 +1,6 @@
-/** The speech of one connection: tasks the synthesis at the reader's pace, each a call that is billed (spec 4.7, rules 5 and 9). */
+/**
+ * Billed speech synthesis for the responses of one connection, paced by the reader (spec 4.7, rules 5 and 9).
+ */
 
 import { encodeAudio } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
@@ -21,24 +23,27 @@ import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
 import { toWireError, type WireError } from './protocol/errors.ts';
 import type { SynthesisEvent } from './state/response-machine.ts';
 
-/** Longest audio of one delta. Short ones make playback smooth and let a cancel come between them. */
+/** Maximum audio per delta, in ms. Short deltas make playback smooth and keep the delay of a cancel low. */
 const DELTA_MS = 200;
 
-/** Says when the reader has retained up so far that more may be generated for it. */
+/** Backpressure of the connection. */
 export interface FlowControl {
-  /** @throws the signal's reason after an abort. */
+  /**
+   * Resolves when the reader can receive more audio.
+   * @throws the reason of the signal after an abort.
+   */
   ready(signal: AbortSignal): Promise<void>;
 }
 
-/** What to say, as the session was when the response was created. */
+/** A text to synthesize, with the settings of the session when the response was created. */
 export interface SpeechRequest {
   readonly responseId: Id<'response'>;
   readonly text: string;
   readonly model: string;
-  /** Id of a stored voice; undefined means the default of the model. */
+  /** Id of a stored voice; undefined selects the default voice of the model. */
   readonly voice: string | undefined;
   readonly speed: number;
-  /** Of the audio that is reported. */
+  /** Format of the reported audio. */
   readonly format: AudioFormat;
 }
 
@@ -46,22 +51,22 @@ export interface ResponseAudioDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'
   readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly flow: FlowControl;
-  /** Never called before the call that caused it has returned. */
+  /** Never called synchronously by the methods of this class. */
   readonly report: (event: SynthesisEvent) => void;
 }
 
 /**
- * Performs the effects of the response machine. A response is one call, opened before its work; its usage row is
- * stored before its result is reported. After {@link stop} it reports nothing more; its row follows when the engine
- * has let go.
+ * Performs the effects of the response machine. A response is one call, opened before the synthesis; its
+ * usage row is committed before the result is reported. After {@link stop} nothing more is reported; the
+ * usage row is written when the engine is released.
  */
 export class ResponseAudio {
   readonly #deps: ResponseAudioDeps;
   readonly #tasks = new TaskGroup<Id<'response'>>();
-  /** The request that generated the connection. */
+  /** Trace context of the request that opened the connection. */
   readonly #cause: Traceparent | undefined;
 
-  /** To be called while the request is answered that makes the connection: traces of responses are linked to it. */
+  /** Must be called while that request is handled, so that the traces of responses are linked to it. */
   constructor(deps: ResponseAudioDeps) {
     this.#deps = deps;
     this.#cause = deps.tracer.currentTraceparent();
@@ -81,7 +86,7 @@ export class ResponseAudio {
     this.#tasks.stop(responseId);
   }
 
-  /** Stops what is running. Resolves when every engine has let go and every row is stored. */
+  /** Stops all responses. Resolves when every engine is released and every usage row is stored. */
   close(): Promise<void> {
     return this.#tasks.close();
   }
@@ -92,20 +97,20 @@ export class ResponseAudio {
       { model, characters: codePoints(text), speed },
       this.#deps.caller,
     );
-    const result = await this.#synthesizeText(speech, usageMeter, signal);
+    const result = await this.#streamAudio(speech, usageMeter, signal);
     await usageMeter.close(
       result === undefined ? 'cancelled' : result.kind === 'synthesis_completed' ? 'completed' : 'failed',
     );
     if (result !== undefined) this.#report(result, signal);
   }
 
-  /** Nothing is reported of a response that was stopped, however late its engine notices. */
+  /** A stopped response reports nothing, even if its engine reacts late. */
   #report(event: SynthesisEvent, signal: AbortSignal): void {
     if (!signal.aborted) this.#deps.report(event);
   }
 
-  /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
-  async #synthesizeText(
+  /** Reports the audio. Returns the final event, or undefined if the response was stopped. */
+  async #streamAudio(
     speech: SpeechRequest,
     usageMeter: SpeechUsageMeter,
     signal: AbortSignal,
@@ -127,12 +132,12 @@ export class ResponseAudio {
     } catch (error) {
       if (signal.aborted) return undefined;
       const { log, caller } = this.#deps;
-      logFailure(log, 'speech failed', error, { request_id: caller.requestId });
+      logFailure(log, 'speech synthesis failed', error, { request_id: caller.requestId });
       return { kind: 'synthesis_failed', responseId, error: toWireError(error) };
     }
   }
 
-  /** As it is now: it may have become better since the session named it, or be gone. */
+  /** Looks the voice up again: it may have improved, or have been deleted, since the session was updated. */
   async #voice({ voice: id }: SpeechRequest): Promise<SpokenVoice | undefined> {
     if (id === undefined) return undefined;
     const voice = await this.#deps.voices.find(id, this.#deps.caller.organization);
@@ -140,7 +145,10 @@ export class ResponseAudio {
     throw invalidRequest(VOICE_NOT_FOUND, 'session.audio.output.voice', 'voice_not_found');
   }
 
-  /** The speech in the output format, in encodedDeltas of at most {@link DELTA_MS}, as soon as each can be had. */
+  /**
+   * Yields the audio in the output format in chunks of at most {@link DELTA_MS}, as soon as each is
+   * available.
+   */
   async *#audio(
     { responseId, text, model, speed, format }: SpeechRequest,
     voice: SpokenVoice | undefined,
@@ -177,16 +185,19 @@ export class ResponseAudio {
 }
 
 const VOICE_NOT_FOUND =
-  'The stored voice of this session does not exist any more; set another with session.update, or null for the default voice.';
+  'The stored voice of this session no longer exists; set another with session.update, or null for the default voice.';
 
-/** A response that has onSentence fails by one of two codes, whosever handleError it is (openai-wire 8.7). */
+/**
+ * A started response fails with `upstream_error` or `internal_error`, even if the request caused the failure
+ * (openai-wire 8.7).
+ */
 const NOTHING_TO_SPEAK: WireError = {
   type: 'server_error',
   code: 'upstream_error',
-  message: 'The text holds nothing that can be spoken.',
+  message: 'The text contains no speakable text.',
 };
 
-/** Samples as coded bytes, in encodedDeltas of at most {@link DELTA_MS}. */
+/** Encodes samples and splits them into chunks of at most {@link DELTA_MS}. */
 function* encodedDeltas(samples: Int16Samples, format: AudioFormat): Generator<Uint8Array<ArrayBuffer>> {
   const bytes = encodeAudio(samples, format.encoding);
   const maxBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);

@@ -7,10 +7,10 @@ import { upgrade } from '../../src/http/transport/socket.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
 import { DIALECTS } from './protocol/dialect.ts';
 
-/** The subprotocol that is told to clients which offer it (spec 5, rule 5). */
+/** The subprotocol that is selected if the client offers it (spec 5, rule 5). */
 const PROTOCOL = 'realtime';
 
-/** GET /v1/realtime, which becomes a WebSocket (spec 4.7). The key was checked before it comes here. */
+/** GET /v1/realtime, which upgrades to a WebSocket (spec 4.7). The API key is already verified. */
 export function realtimeRoutes(connections: ConnectionRegistry) {
   return new Elysia({ name: 'realtime', tags: ['realtime'] }).get(
     '/v1/realtime',
@@ -25,7 +25,7 @@ export function realtimeRoutes(connections: ConnectionRegistry) {
           headers: { 'x-request-id': caller.requestId },
         });
       } catch (error) {
-        // No socket will ever say that it was closed.
+        // Without a socket, nothing else would report that the connection is closed.
         connection.closed();
         throw error;
       }
@@ -35,9 +35,9 @@ export function realtimeRoutes(connections: ConnectionRegistry) {
   );
 }
 
-/** Calls over WebRTC, which OpenAI's clients may join by their id, do not exist here. */
+/** OpenAI clients may pass the id of a WebRTC call. This service has no WebRTC calls. */
 function noCalls(): ServiceError {
-  return new ServiceError('not_found', "There is no call with this 'call_id'.", { param: 'call_id' });
+  return new ServiceError('not_found', "No call with this 'call_id'.", { param: 'call_id' });
 }
 
 function documentation() {
@@ -51,20 +51,24 @@ function documentation() {
   return {
     summary: 'Realtime audio over WebSocket',
     description:
-      'Streams speech to text (manual commit or server-side voice activity detection), text to speech, or both over one WebSocket of JSON text frames. [Its frames](docs/sockets#realtime). A browser, which cannot set headers, offers the subprotocols `realtime` and `ext-insecure-api-key.<API_KEY>`. This page cannot open a WebSocket: to try it, use the console, or see [the guide](docs/realtime).',
+      'Streams speech to text (manual commits or server-side voice activity detection), text to speech, or both over one WebSocket with JSON text frames. See [the frames](docs/sockets#realtime). A browser, which cannot set headers, offers the subprotocols `realtime` and `ext-insecure-api-key.<API_KEY>`. This page cannot open a WebSocket: use the console instead, or see [the guide](docs/realtime).',
     parameters: [
       query(
         'model',
-        'A configured recogniser or voice model becomes the default of the session; any other is only echoed.',
+        'A configured transcription or speech model becomes the default of the session. Any other value is only echoed.',
       ),
-      query('events', "Names of the events: the specification's, or those of OpenAI's GA clients.", DIALECTS),
+      query(
+        'events',
+        'Event names: `spec` for the names of the specification, `ga` for the names of the OpenAI GA protocol.',
+        DIALECTS,
+      ),
     ],
     responses: {
-      101: { description: 'The connection is a WebSocket; the first frame is `session.created`' },
-      400: failure('`events` has another value'),
-      404: failure('`call_id` was given: there are no calls'),
-      426: failure('The request does not ask for a WebSocket'),
-      429: failure('The organization has too many connections open'),
+      101: { description: 'The connection is a WebSocket. The first frame is `session.created`.' },
+      400: failure('Invalid value of `events`'),
+      404: failure('`call_id` is not supported: this service has no calls'),
+      426: failure('The request is not a WebSocket upgrade'),
+      429: failure('The organization has too many open connections'),
       503: failure('The server is shutting down'),
     },
   };

@@ -67,7 +67,7 @@ describe('commits that wait', () => {
     for (let at = 0; at <= MAX_PENDING_TURNS; at++) expect(errorsOf(await commit(client, 4800))).toEqual([]);
     const [refusal] = errorsOf(await commit(client, 4800));
     expect(refusal).toMatchObject({ code: 'invalid_request_error', event_id: 'commit' });
-    expect(refusal?.message).toContain(`At most ${MAX_PENDING_TURNS} commits may wait`);
+    expect(refusal?.message).toContain(`At most ${MAX_PENDING_TURNS} commits may be waiting`);
     stt.give({ stt: 'final' });
     await client.next('conversation.item.input_audio_transcription.completed');
     client.send({ type: 'input_audio_buffer.commit' });
@@ -110,7 +110,7 @@ describe('turns of server_vad that wait', () => {
       committed += events.filter(({ type }) => type === 'input_audio_buffer.committed').length;
     }
     expect(refused).toMatchObject({ code: 'buffer_overflow', param: 'audio' });
-    expect(refused?.message).toContain(`${MAX_PENDING_TURNS} committed turns wait`);
+    expect(refused?.message).toContain(`${MAX_PENDING_TURNS} committed turns are waiting`);
     expect(committed).toBe(MAX_PENDING_TURNS + 1);
     stt.give({ stt: 'final' });
     await client.next('conversation.item.input_audio_transcription.completed');

@@ -186,7 +186,7 @@ const speech = traced(
       error: {
         type: 'invalid_request_error',
         code: 'response_in_progress',
-        message: 'response.create refused: a response is already in progress',
+        message: 'response.create rejected: a response is already in progress',
         param: null,
         event_id: 'c8',
       },

@@ -21,19 +21,19 @@ import { PhoneCalls } from './phone-calls.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 const RATE_HZ = 16_000;
-/** Value of each sample of the two channels. */
+/** Sample values of the two channels. */
 const CUSTOMER = 8192;
 const ASSISTANT = -4096;
 const START = { type: 'start', encoding: 'linear16', container: 'raw', sampleRate: RATE_HZ, channels: 2 };
 
-/** Both channels for a while. */
+/** Audio of both channels, of the given duration. */
 function stereo(lengthMs: number, rateHz = RATE_HZ): Uint8Array {
   const samples = new Int16Array((lengthMs * rateHz) / 500);
   for (let i = 0; i < samples.length; i++) samples[i] = i % 2 === 0 ? CUSTOMER : ASSISTANT;
   return new Uint8Array(samples.buffer);
 }
 
-/** A socket that is closed before `close` returns, as Bun's are. */
+/** A socket that reports `closed` before `close` returns, as Bun's do. */
 class FakeSocket implements Socket {
   readonly sent: Record<string, unknown>[] = [];
   closedWith: number | undefined;
@@ -56,26 +56,26 @@ class FakeSocket implements Socket {
   }
 }
 
-/** What it hears of a turn, and what was asked for. */
-interface HeardRequest {
+/** Audio and request of one transcription. */
+interface RecordedRequest {
   readonly request: TranscriptionRequest;
   readonly samples: number[];
 }
 
 interface EngineOptions {
-  /** `counted`: what is heard is not kept. */
-  readonly heard?: 'counted';
-  /** Text of a request, from its number among those of its kind, and how much it heard. */
+  /** `counted`: the audio is not retained. */
+  readonly recording?: 'counted';
+  /** The text of a transcription, from its index among those of its kind and its audio. */
   readonly text?: (kind: 'turn' | 'partial', at: number) => string;
-  /** Awaited before the text. */
+  /** Awaited before the text is yielded. */
   readonly before?: (kind: 'turn' | 'partial', at: number, signal: AbortSignal) => Promise<void> | void;
 }
 
-/** Keeps what it hears; a request of the class `batch` is a partial. */
+/** Records the audio it receives. A request with priority `batch` is a partial. */
 class HearingEngine implements SttEngine {
   readonly languages = ['en', 'de'];
-  readonly turns: HeardRequest[] = [];
-  readonly partials: HeardRequest[] = [];
+  readonly turns: RecordedRequest[] = [];
+  readonly partials: RecordedRequest[] = [];
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
@@ -88,13 +88,13 @@ class HearingEngine implements SttEngine {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const kind = request.priority === 'batch' ? 'partial' : 'turn';
-    const heard: HeardRequest = { request, samples: [] };
-    const at = (kind === 'turn' ? this.turns : this.partials).push(heard) - 1;
+    const recorded: RecordedRequest = { request, samples: [] };
+    const at = (kind === 'turn' ? this.turns : this.partials).push(recorded) - 1;
     let count = 0;
     for await (const piece of audio) {
       if (piece === 'pause') continue;
       count += piece.length;
-      if (this.#options.heard !== 'counted') heard.samples.push(...piece);
+      if (this.#options.recording !== 'counted') recorded.samples.push(...piece);
     }
     await this.#options.before?.(kind, at, signal);
     signal.throwIfAborted();
@@ -119,8 +119,8 @@ interface Options extends EngineOptions, RecordedCallsOptions {
   readonly partialMs?: number;
 }
 
-/** A call whose socket is open, that speaks 100 ms at a time. */
-function calling({ speech = [], query = '', partialMs = 0, ...options }: Options = {}) {
+/** A call with an open socket that sends 100 ms of audio at a time. */
+function openTestCall({ speech = [], query = '', partialMs = 0, ...options }: Options = {}) {
   const engine = new HearingEngine(options);
   const vad = new OrderedVadEngine();
   for (const each of speech) vad.give({ vad: each });
@@ -134,7 +134,7 @@ function calling({ speech = [], query = '', partialMs = 0, ...options }: Options
     ...{ vad, calls: billing, clock, log, metrics, tracer: noopTracer },
     ...{ perOrganization: 1, silenceMs: 300, partialMs },
   });
-  const call = calls.open(CALLER, new URLSearchParams(query));
+  const call = calls.openCall(CALLER, new URLSearchParams(query));
   const socket = new FakeSocket(call);
   call.opened(socket);
   return {
@@ -148,15 +148,15 @@ function calling({ speech = [], query = '', partialMs = 0, ...options }: Options
         await settled();
       }
     },
-    /** The transcripts that were sent, as `final: text`; errors as `error: text`. */
-    told: () =>
+    /** Transcripts sent as `final: text`, errors as `error: text`. */
+    sent: () =>
       socket.sent.map(({ type, transcription, transcriptType, error }) =>
         type === 'error' ? `error: ${error}` : `${transcriptType}: ${transcription}`,
       ),
   };
 }
 
-/** A step that a test lets happen. */
+/** A step that a test releases. */
 function gate() {
   const { promise: open, resolve: pass } = Promise.withResolvers<void>();
   return { wait: () => open, pass };
@@ -164,9 +164,9 @@ function gate() {
 
 const ONE_TURN = [[500, 1500]] as const;
 
-describe('a turn of the customer', () => {
-  it('is transcribed without the assistant, and is one row', async () => {
-    const { start, talk, engine, socket, rows } = calling({ speech: [ONE_TURN] });
+describe('a customer turn', () => {
+  it('is transcribed without the assistant and has one usage row', async () => {
+    const { start, talk, engine, socket, rows } = openTestCall({ speech: [ONE_TURN] });
     start();
     await talk(2500);
     expect(socket.sent).toEqual([
@@ -200,27 +200,27 @@ describe('a turn of the customer', () => {
       priority: 'realtime',
       fairnessKey: 'key',
     });
-    // Its prefix, its speech and its tail, all of the customer's channel.
+    // Its prefix, its speech and its tail, all from the customer's channel.
     expect(turn?.samples).toEqual(new Array(1.4 * RATE_HZ).fill(CUSTOMER / 32_768));
   });
 
-  it('is heard in frames of any size, without a start too', async () => {
-    const { call, engine, told } = calling({ speech: [ONE_TURN] });
+  it('is transcribed from frames of any size, also without a start message', async () => {
+    const { call, engine, sent } = openTestCall({ speech: [ONE_TURN] });
     const bytes = stereo(2500);
     for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 4099) {
       call.received(bytes.slice(at, at + size));
     }
     await settled();
-    expect(told()).toEqual(['final: Turn 0.']);
+    expect(sent()).toEqual(['final: Turn 0.']);
     expect(engine.turns[0]?.samples.every((sample) => sample === CUSTOMER / 32_768)).toBe(true);
   });
 
-  it('may be all there is, in one channel and at another rate', async () => {
-    const { start, call, engine, told } = calling({ speech: [ONE_TURN] });
+  it('may be a single channel at another sample rate', async () => {
+    const { start, call, engine, sent } = openTestCall({ speech: [ONE_TURN] });
     start({ sampleRate: 8000, channels: 1 });
     call.received(new Uint8Array(2.5 * 8000 * 2));
     await settled();
-    expect(told()).toEqual(['final: Turn 0.']);
+    expect(sent()).toEqual(['final: Turn 0.']);
     expect(engine.turns[0]?.samples).toHaveLength(1.4 * 16_000);
   });
 
@@ -229,36 +229,36 @@ describe('a turn of the customer', () => {
     ['', { language: 'de' }, 'de'],
     ['', { language: 'xx' }, undefined],
     ['language=en', { language: 'de' }, 'en'],
-  ])('has the language of the address (%s) or of the start (%j)', async (query, fields, language) => {
-    const { start, talk, engine } = calling({ speech: [ONE_TURN], query });
+  ])('has the language of the query (%s) or of the start message (%j)', async (query, fields, language) => {
+    const { start, talk, engine } = openTestCall({ speech: [ONE_TURN], query });
     start(fields);
     await talk(2500);
     expect(engine.turns[0]?.request.language).toBe(language);
   });
 
-  it('in which nothing was said is not told, and has no row', async () => {
-    const { start, talk, told, rows, billing } = calling({ speech: [ONE_TURN], text: () => '' });
+  it('without words is not sent and has no usage row', async () => {
+    const { start, talk, sent, rows, billing } = openTestCall({ speech: [ONE_TURN], text: () => '' });
     start();
     await talk(2500);
-    expect([told(), rows, billing.openings.length, billing.unended]).toEqual([[], [], 1, 0]);
+    expect([sent(), rows, billing.openings.length, billing.unended]).toEqual([[], [], 1, 0]);
   });
 
-  it('is told after the turns before it, though it was transcribed sooner', async () => {
+  it('is sent after earlier turns, even if it was transcribed first', async () => {
     const step = gate();
-    const { start, talk, told, rows } = calling({
+    const { start, talk, sent, rows } = openTestCall({
       speech: [[...ONE_TURN, [2500, 3000]]],
       before: (_, at) => (at === 0 ? step.wait() : undefined),
     });
     start();
     await talk(4000);
-    expect([told(), rows.length]).toEqual([[], 1]);
+    expect([sent(), rows.length]).toEqual([[], 1]);
     step.pass();
     await settled();
-    expect(told()).toEqual(['final: Turn 0.', 'final: Turn 1.']);
+    expect(sent()).toEqual(['final: Turn 0.', 'final: Turn 1.']);
   });
 
-  it('that fails is told and has its row; the call goes on', async () => {
-    const { start, talk, told, rows, socket, log } = calling({
+  it('that fails is sent as an error and has its row; the call continues', async () => {
+    const { start, talk, sent, rows, socket, log } = openTestCall({
       speech: [[...ONE_TURN, [2500, 3000]]],
       before: (_, at) => {
         if (at === 0) throw new ServiceError('upstream', 'The other server hung up.');
@@ -266,37 +266,37 @@ describe('a turn of the customer', () => {
     });
     start();
     await talk(4000);
-    expect(told()).toEqual(['error: The other server hung up.', 'final: Turn 1.']);
+    expect(sent()).toEqual(['error: The other server hung up.', 'final: Turn 1.']);
     expect(rows.map(({ status }) => status)).toEqual(['failed', 'completed']);
     expect(socket.closedWith).toBeUndefined();
     expect(log.lines).toMatchObject([{ message: 'transcription failed', fields: { request_id: 'req_1' } }]);
   });
 
   it.each([new Error('private words'), new ServiceError('internal', 'private words')])(
-    'that fails tells nothing private',
+    'that fails does not expose internal details',
     async (error) => {
       const before = () => {
         throw error;
       };
-      const { start, talk, told } = calling({ speech: [ONE_TURN], before });
+      const { start, talk, sent } = openTestCall({ speech: [ONE_TURN], before });
       start();
       await talk(2500);
-      expect(told()).toEqual(['error: The server failed to do this. It is not your fault.']);
+      expect(sent()).toEqual(['error: Internal server error.']);
     },
   );
 
-  it('that the credits do not cover is refused, and nothing of it is told', async () => {
+  it('that the credits do not cover is rejected and not transcribed', async () => {
     const opening = () => {
       throw new ServiceError('insufficient_quota', 'This may cost 2 credits.');
     };
-    const { start, talk, told, rows, engine } = calling({ speech: [ONE_TURN], partialMs: 200, opening });
+    const { start, talk, sent, rows, engine } = openTestCall({ speech: [ONE_TURN], partialMs: 200, opening });
     start();
     await talk(2500);
-    expect([told(), rows, engine.partials]).toEqual([['error: This may cost 2 credits.'], [], []]);
+    expect([sent(), rows, engine.partials]).toEqual([['error: This may cost 2 credits.'], [], []]);
   });
 
-  it('is reserved for as long as it may get', async () => {
-    const { start, talk, billing } = calling({ speech: [ONE_TURN] });
+  it('reserves credits for its maximum length', async () => {
+    const { start, talk, billing } = openTestCall({ speech: [ONE_TURN] });
     start({ sampleRate: 8000 });
     await talk(1000, 8000);
     expect(billing.openings).toMatchObject([{ maxUsage: { audioSeconds: MAX_BUFFERED_BYTES / 2 / 8000 } }]);
@@ -304,52 +304,52 @@ describe('a turn of the customer', () => {
 });
 
 describe('partials', () => {
-  it('have all of the turn so far, again and again, and end with it', async () => {
-    const { start, talk, told, engine, metrics } = calling({ speech: [ONE_TURN], partialMs: 400 });
+  it('transcribe the whole turn repeatedly and stop at its end', async () => {
+    const { start, talk, sent, engine, metrics } = openTestCall({ speech: [ONE_TURN], partialMs: 400 });
     start();
     await talk(3000);
-    expect(told()).toEqual(['partial: so far 0', 'partial: so far 1', 'partial: so far 2', 'final: Turn 0.']);
+    expect(sent()).toEqual(['partial: so far 0', 'partial: so far 1', 'partial: so far 2', 'final: Turn 0.']);
     expect(await metricValue(metrics, 'partner_partials_total')).toBe(3);
     expect(await metricValue(metrics, 'partner_turns_total{status="completed"}')).toBe(1);
     expect(await metricValue(metrics, 'partner_final_seconds_count')).toBe(1);
     expect(await metricValue(metrics, 'partner_open_calls')).toBe(1);
-    // From 200 ms on: known at 600, and again after each 400 ms.
+    // The turn starts at 200 ms; it is detected at 600 ms and transcribed after each further 400 ms.
     expect(engine.partials.map(({ samples }) => samples.length / 16)).toEqual([500, 900, 1300]);
     expect(engine.partials.flatMap(({ samples }) => samples).every((each) => each > 0)).toBe(true);
     expect(engine.partials[0]?.request).toMatchObject({ priority: 'batch', fairnessKey: 'key' });
   });
 
-  it('are not told when nothing has changed, and not when there are no words', async () => {
+  it('are sent only if the text has changed and is not empty', async () => {
     const text = (kind: string, at: number) =>
       kind === 'turn' ? 'All.' : (['', 'some', 'some'][at] ?? 'more');
-    const { start, talk, told, engine } = calling({ speech: [ONE_TURN], partialMs: 300, text });
+    const { start, talk, sent, engine } = openTestCall({ speech: [ONE_TURN], partialMs: 300, text });
     start();
     await talk(3000);
     expect(engine.partials.length).toBeGreaterThan(3);
-    expect(told()).toEqual(['partial: some', 'partial: more', 'final: All.']);
+    expect(sent()).toEqual(['partial: some', 'partial: more', 'final: All.']);
   });
 
-  it('are none while nobody speaks, and none when they are turned off', async () => {
-    const silent = calling({ speech: [[]], partialMs: 100 });
+  it('are not created without speech, nor when they are turned off', async () => {
+    const silent = openTestCall({ speech: [[]], partialMs: 100 });
     silent.start();
     await silent.talk(3000);
     expect([silent.engine.partials, silent.engine.turns]).toEqual([[], []]);
-    const off = calling({ speech: [ONE_TURN], partialMs: 0 });
+    const off = openTestCall({ speech: [ONE_TURN], partialMs: 0 });
     off.start();
     await off.talk(3000);
-    expect([off.engine.partials, off.told()]).toEqual([[], ['final: Turn 0.']]);
+    expect([off.engine.partials, off.sent()]).toEqual([[], ['final: Turn 0.']]);
   });
 
-  it('take at most half of the time: after a slow one there is as long a rest', async () => {
+  it('use at most half of the time: the pause is as long as the last transcription', async () => {
     const step = gate();
-    const { start, talk, engine } = calling({
+    const { start, talk, engine } = openTestCall({
       speech: [[[500, 9000]]],
       partialMs: 100,
       before: (kind, at) => (kind === 'partial' && at === 0 ? step.wait() : undefined),
     });
     start();
     await talk(2600);
-    // One at a time: it began at 700 ms.
+    // One at a time: it started at 700 ms.
     expect(engine.partials).toHaveLength(1);
     step.pass();
     await settled();
@@ -359,9 +359,9 @@ describe('partials', () => {
     expect(engine.partials).toHaveLength(2);
   });
 
-  it('of a turn that has ended are never told, however late their engine notices', async () => {
+  it('are not sent after the end of their turn, even if the engine finishes late', async () => {
     const step = gate();
-    const { start, talk, told } = calling({
+    const { start, talk, sent } = openTestCall({
       speech: [ONE_TURN],
       partialMs: 400,
       before: (kind) => (kind === 'partial' ? step.wait() : undefined),
@@ -370,11 +370,11 @@ describe('partials', () => {
     await talk(3000);
     step.pass();
     await settled();
-    expect(told()).toEqual(['final: Turn 0.']);
+    expect(sent()).toEqual(['final: Turn 0.']);
   });
 
-  it('that fail are left out', async () => {
-    const { start, talk, told, log } = calling({
+  it('that fail are skipped', async () => {
+    const { start, talk, sent, log } = openTestCall({
       speech: [ONE_TURN],
       partialMs: 400,
       before: (kind) => {
@@ -383,11 +383,11 @@ describe('partials', () => {
     });
     start();
     await talk(3000);
-    expect([told(), log.lines]).toEqual([['final: Turn 0.'], []]);
+    expect([sent(), log.lines]).toEqual([['final: Turn 0.'], []]);
   });
 
-  it('end with the 30 s that a recogniser takes at once', async () => {
-    const { start, talk, engine } = calling({ speech: [[[500, 60_000]]], partialMs: 1000 });
+  it('stop after 30 s, the window of a transcription model', async () => {
+    const { start, talk, engine } = openTestCall({ speech: [[[500, 60_000]]], partialMs: 1000 });
     start();
     await talk(45_000);
     const longest = Math.max(...engine.partials.map(({ samples }) => samples.length / 16_000));
@@ -396,55 +396,55 @@ describe('partials', () => {
   });
 });
 
-describe('a start', () => {
-  it('that is wrong is told, and closes the call; a turn that was open has its row', async () => {
-    const { start, talk, told, socket, rows } = calling({ speech: [[[500, 9000]]] });
+describe('a start message', () => {
+  it('that is invalid closes the call with an error; an open turn has its row', async () => {
+    const { start, talk, sent, socket, rows } = openTestCall({ speech: [[[500, 9000]]] });
     start();
     await talk(1500);
     start({ encoding: 'mulaw' });
     await settled();
-    expect(told()).toEqual([expect.stringMatching(/^error: 'encoding' must be .*linear16/)]);
+    expect(sent()).toEqual([expect.stringMatching(/^error: 'encoding' must be .*linear16/)]);
     expect(socket.closedWith).toBe(CLOSE.policy);
     expect(rows).toMatchObject([{ status: 'completed', transcript: 'Turn 0.' }]);
   });
 
-  it('that comes late changes how the audio is taken from there on', async () => {
-    const { start, talk, told, engine } = calling({ speech: [ONE_TURN, ONE_TURN] });
+  it('that arrives later changes the audio format from there on', async () => {
+    const { start, talk, sent, engine } = openTestCall({ speech: [ONE_TURN, ONE_TURN] });
     await talk(2500);
     start({ sampleRate: 8000 });
     await talk(2500, 8000);
-    expect(told()).toEqual(['final: Turn 0.', 'final: Turn 1.']);
+    expect(sent()).toEqual(['final: Turn 0.', 'final: Turn 1.']);
     expect(engine.turns.map(({ samples }) => samples.length)).toEqual([22_400, 22_400]);
   });
 
-  it('is not what other texts are', async () => {
-    const { call, talk, told, socket } = calling({ speech: [ONE_TURN] });
+  it('does not include other text frames', async () => {
+    const { call, talk, sent, socket } = openTestCall({ speech: [ONE_TURN] });
     for (const text of ['', 'hello', '{"type":"model-output"}', '{"type":"stop"}', '[1]'])
       call.received(text);
     await talk(2500);
-    expect([told(), socket.closedWith]).toEqual([['final: Turn 0.'], undefined]);
+    expect([sent(), socket.closedWith]).toEqual([['final: Turn 0.'], undefined]);
   });
 });
 
 describe('the end of a call', () => {
-  it('in the middle of a turn writes it out, and then frees everything', async () => {
+  it('during a turn transcribes it and then releases all resources', async () => {
     const step = gate();
-    const { start, talk, call, calls, rows } = calling({ speech: [[[500, 9000]]], before: step.wait });
+    const { start, talk, call, calls, rows } = openTestCall({ speech: [[[500, 9000]]], before: step.wait });
     start();
     await talk(1500);
     call.closed();
     await settled();
     expect(rows).toEqual([]);
-    expect(() => calls.open(CALLER, new URLSearchParams())).toThrow('1 partner calls open');
+    expect(() => calls.openCall(CALLER, new URLSearchParams())).toThrow('1 partner calls open');
     step.pass();
     await settled();
     expect(rows).toMatchObject([{ status: 'completed', audioSeconds: 1.3, transcript: 'Turn 0.' }]);
     await calls.close();
-    calls.open(CALLER, new URLSearchParams());
+    calls.openCall(CALLER, new URLSearchParams());
   });
 
-  it('right behind its audio finds the turn that nobody had judged yet', async () => {
-    const { start, call, rows, calls } = calling({ speech: [ONE_TURN] });
+  it('immediately after its audio still detects the turn', async () => {
+    const { start, call, rows, calls } = openTestCall({ speech: [ONE_TURN] });
     start();
     call.received(stereo(1200));
     call.closed();
@@ -453,9 +453,9 @@ describe('the end of a call', () => {
     await calls.close();
   });
 
-  it('without a word, or without any audio, is over at once', async () => {
+  it('without speech or without audio is immediate', async () => {
     for (const said of [false, true]) {
-      const { start, talk, call, calls, rows } = calling({ speech: [[]] });
+      const { start, talk, call, calls, rows } = openTestCall({ speech: [[]] });
       if (said) {
         start();
         await talk(1000);
@@ -463,13 +463,13 @@ describe('the end of a call', () => {
       call.closed();
       await settled();
       expect(rows).toEqual([]);
-      calls.open(CALLER, new URLSearchParams());
+      calls.openCall(CALLER, new URLSearchParams());
     }
   });
 
-  it('of the service tells the last turn first', async () => {
+  it('on shutdown sends the last turn first', async () => {
     const step = gate();
-    const { start, talk, calls, told, socket, rows } = calling({
+    const { start, talk, calls, sent, socket, rows } = openTestCall({
       speech: [[[500, 9000]]],
       before: step.wait,
     });
@@ -481,19 +481,19 @@ describe('the end of a call', () => {
     await talk(500);
     step.pass();
     await drained;
-    expect([told(), socket.closedWith]).toEqual([['final: Turn 0.'], CLOSE.goingAway]);
+    expect([sent(), socket.closedWith]).toEqual([['final: Turn 0.'], CLOSE.goingAway]);
     expect(rows).toMatchObject([{ status: 'completed', audioSeconds: 1.3 }]);
   });
 
-  it('of the service closes at once a call that says nothing', async () => {
-    const { calls, socket } = calling();
+  it('on shutdown is immediate for a call without speech', async () => {
+    const { calls, socket } = openTestCall();
     await calls.drain(new AbortController().signal);
     expect(socket.closedWith).toBe(CLOSE.goingAway);
   });
 
-  it('of the service that can wait no longer stops the engines; the turn has its row', async () => {
+  it('after the drain period stops the engines; the turn has its row', async () => {
     const late = new AbortController();
-    const { start, talk, calls, rows, told, socket } = calling({
+    const { start, talk, calls, rows, sent, socket } = openTestCall({
       speech: [[[500, 9000]]],
       before: (_, __, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
     });
@@ -504,71 +504,71 @@ describe('the end of a call', () => {
     late.abort();
     await drained;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
-    expect([told(), socket.closedWith]).toEqual([[], CLOSE.goingAway]);
+    expect([sent(), socket.closedWith]).toEqual([[], CLOSE.goingAway]);
   });
 });
 
 describe('limits', () => {
-  it('more audio than can be judged is told, and closes the call', async () => {
-    const { start, call, told, socket } = calling();
+  it('close the call with an error if too much audio is unprocessed', async () => {
+    const { start, call, sent, socket } = openTestCall();
     start();
     const minute = new Uint8Array(MAX_BUFFERED_BYTES * 2);
     call.received(minute);
     expect(socket.closedWith).toBeUndefined();
     call.received(stereo(100));
-    expect(told()).toEqual([expect.stringMatching(/^error: Audio comes faster/)]);
+    expect(sent()).toEqual([expect.stringMatching(/^error: Audio arrives faster/)]);
     expect(socket.closedWith).toBe(CLOSE.tryAgainLater);
     await settled();
   });
 
-  it('more turns than may wait are told, and close the call; every one has its row', async () => {
+  it('close the call with an error if too many turns are pending; each has its row', async () => {
     const step = gate();
     const speech = Array.from({ length: MAX_TURNS + 1 }, (_, i) => [i * 1000 + 100, i * 1000 + 400] as const);
-    const { start, talk, told, socket, rows, calls } = calling({ speech: [speech], before: step.wait });
+    const { start, talk, sent, socket, rows, calls } = openTestCall({ speech: [speech], before: step.wait });
     start();
     await talk(MAX_TURNS * 1000);
     expect(socket.closedWith).toBeUndefined();
     await talk(400);
-    expect(told()).toEqual([expect.stringMatching(/^error: Audio comes faster/)]);
+    expect(sent()).toEqual([expect.stringMatching(/^error: Audio arrives faster/)]);
     expect(socket.closedWith).toBe(CLOSE.tryAgainLater);
     step.pass();
     await calls.drain(new AbortController().signal);
     expect(rows).toHaveLength(MAX_TURNS + 1);
   });
 
-  it('of models and languages are told before the upgrade', () => {
-    const { calls, call } = calling();
+  it('of models and languages are checked before the upgrade', () => {
+    const { calls, call } = openTestCall();
     call.closed();
-    expect(() => calls.open(CALLER, new URLSearchParams('model=other'))).toThrow('Unknown model');
-    expect(() => calls.open(CALLER, new URLSearchParams('language=xx'))).toThrow(
+    expect(() => calls.openCall(CALLER, new URLSearchParams('model=other'))).toThrow('Unknown model');
+    expect(() => calls.openCall(CALLER, new URLSearchParams('language=xx'))).toThrow(
       "'language' must be one of en, de.",
     );
   });
 });
 
-it('half an hour of audio leaves nothing behind', async () => {
+it('half an hour of audio does not accumulate memory', async () => {
   const speech = Array.from({ length: 180 }, (_, i) => [i * 10_000 + 1000, i * 10_000 + 5000] as const);
-  const { start, talk, told } = calling({ speech: [speech], partialMs: 700, heard: 'counted' });
-  const held = () => {
+  const { start, talk, sent } = openTestCall({ speech: [speech], partialMs: 700, recording: 'counted' });
+  const memoryBytes = () => {
     Bun.gc(true);
     const { heapSize, extraMemorySize } = heapStats();
     return heapSize + extraMemorySize;
   };
   start();
   await talk(300_000);
-  const before = held();
+  const before = memoryBytes();
   await talk(1_500_000);
-  expect(told().filter((text) => text.startsWith('final'))).toHaveLength(180);
-  // It was 96 MB.
-  expect(held() - before).toBeLessThan(10_000_000);
+  expect(sent().filter((text) => text.startsWith('final'))).toHaveLength(180);
+  // Without discarding it would be 96 MB.
+  expect(memoryBytes() - before).toBeLessThan(10_000_000);
 });
 
 describe('a detector', () => {
-  it('that fails is told once, and the next one hears on', async () => {
-    const { start, talk, told, socket, log } = calling({ speech: ['fail', ONE_TURN] });
+  it('that fails is reported once, and the next one continues', async () => {
+    const { start, talk, sent, socket, log } = openTestCall({ speech: ['fail', ONE_TURN] });
     start();
     await talk(2700);
-    expect(told()).toEqual(['error: The server failed to do this. It is not your fault.', 'final: Turn 0.']);
+    expect(sent()).toEqual(['error: Internal server error.', 'final: Turn 0.']);
     expect(socket.closedWith).toBeUndefined();
     expect(log.lines).toMatchObject([{ message: 'voice activity detection failed' }]);
   });

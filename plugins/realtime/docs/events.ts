@@ -199,7 +199,7 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
       error: {
         type: 'invalid_request_error',
         code: 'response_in_progress',
-        message: 'response.create refused: a response is already in progress.',
+        message: 'response.create rejected: a response is already in progress.',
         param: null,
         event_id: 'c4',
       },

@@ -30,7 +30,7 @@ const fields = within([], SessionUpdateSchema);
 const isObject = ({ schema }: Field) => schema.type === 'object';
 
 /** What is refused of an update with one value in it. */
-function refusalsOf(path: readonly string[], value: unknown) {
+function errorsOf(path: readonly string[], value: unknown) {
   const update = path.reduceRight<unknown>(
     // The one field that others need.
     (inner, name) => ({
@@ -43,9 +43,9 @@ function refusalsOf(path: readonly string[], value: unknown) {
 }
 
 test.each(fields.filter(isObject))('$path has the fields that are read', ({ path, schema }) => {
-  const [error, ...more] = refusalsOf([...path, 'unknown_to_all'], 1);
+  const [error, ...more] = errorsOf([...path, 'unknown_to_all'], 1);
   expect(more).toEqual([]);
-  const [, read = ''] = /allowed there: (.+)\.$/.exec(error?.message ?? '') ?? [];
+  const [, read = ''] = /allowed: (.+)\.$/.exec(error?.message ?? '') ?? [];
   expect(Object.keys(schema.properties).sort()).toEqual(read.split(', ').sort());
 });
 
@@ -70,10 +70,10 @@ function valuesOf(schema: TSchema): { good: unknown[]; bad: unknown[] } {
 test.each(fields.filter((field) => !isObject(field)))('$path takes what it says', ({ path, schema }) => {
   const { good, bad } = valuesOf(schema);
   expect(good.length).toBeGreaterThan(0);
-  for (const value of good) expect(refusalsOf(path, value), JSON.stringify(value)).toEqual([]);
+  for (const value of good) expect(errorsOf(path, value), JSON.stringify(value)).toEqual([]);
   const param = ['session', ...path].join('.');
   for (const value of bad) {
-    const told = refusalsOf(path, value).map((error) => error.param);
+    const told = errorsOf(path, value).map((error) => error.param);
     expect(told.length, JSON.stringify(value)).toBe(1);
     expect(told[0]).toMatch(param);
   }

@@ -1,11 +1,11 @@
 /**
- * Strict base64 (RFC 4648, section 4): its alphabet, padding required, no white space, no bits left over.
- * 4 KB take 3 µs and the longest append (35 MB of text) 17 ms: one pass, in the runtime's own code.
+ * Strict base64 (RFC 4648, section 4): standard alphabet, padding required, no white space, no trailing bits.
+ * Decoding takes 3 µs for 4 KB and 17 ms for the largest append (35 MB of text).
  */
 
 const STRICT = { lastChunkHandling: 'strict' } as const;
 
-/** @returns the bytes, or undefined when the text is not strict base64. */
+/** @returns the bytes, or undefined if the text is not strict base64. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   let bytes: Uint8Array<ArrayBuffer>;
   try {
@@ -13,6 +13,6 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined 
   } catch {
     return undefined;
   }
-  // White space, which the runtime skips, makes the text longer than its bytes need.
+  // The runtime ignores white space, which makes the text longer than its bytes require.
   return text.length === Math.ceil(bytes.length / 3) * 4 ? bytes : undefined;
 }

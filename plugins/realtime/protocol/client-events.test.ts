@@ -221,7 +221,7 @@ describe('what is refused', () => {
       'must be a string of at most 512 characters or null',
     ],
   ])('%j', (event, param, problem) => {
-    expect(error(JSON.stringify(event))).toEqual([param, `${event.type} refused: '${param}' ${problem}.`]);
+    expect(error(JSON.stringify(event))).toEqual([param, `${event.type} rejected: '${param}' ${problem}.`]);
   });
 
   it('a number that is too large for any', () => {
@@ -306,7 +306,7 @@ describe('hostile frames', () => {
       `{"type":"${type}",${rest},"pad":"${'x'.repeat(MAX_EVENT_CHARACTERS)}"}`;
     expect(parseClientFrame(long('input_audio_buffer.append', '"audio":""'))).toHaveProperty('event');
     expect(error(long('session.update', '"session":{}'))[1]).toContain(
-      `session.update refused: such an event may have at most ${MAX_EVENT_CHARACTERS} characters`,
+      `session.update rejected: the event may have at most ${MAX_EVENT_CHARACTERS} characters`,
     );
     const [begin, end] = ['{"type":"input_audio_buffer.commit","pad":"', '"}'];
     const pad = (characters: number) => `${begin}${'x'.repeat(characters - begin.length - end.length)}${end}`;
@@ -359,7 +359,8 @@ describe('hostile frames', () => {
         (frame) => {
           const parsed = parseClientFrame(frame);
           if ('event' in parsed) expect(clientEventFault(parsed.event)).toBeUndefined();
-          else expect(parsed.error.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ refused: ).*\.$/s);
+          else
+            expect(parsed.error.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ rejected: ).*\.$/s);
         },
       ),
       { numRuns: 1000 },

@@ -1,4 +1,4 @@
-/** The events that clients send, and how a frame becomes one (spec 6.1; openai-wire 8.4). */
+/** Client events and the parsing of frames (spec 6.1; openai-wire 8.4). */
 
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -8,16 +8,19 @@ import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 import { invalidEvent, type ProtocolError } from './errors.ts';
 import { type Frozen, nullable, open } from './event-schemas.ts';
 
-/** Longest `event_id` that is echoed. */
+/** Maximum length of an `event_id` that is echoed. */
 export const MAX_EVENT_ID_CHARACTERS = 512;
-/** Longest frame of any event but an append, whose length the socket alone limits. */
+/** Maximum length of an event, except for appends, which only the socket limits. */
 export const MAX_EVENT_CHARACTERS = 1024 * 1024;
-/** Fields and entries of one event; each costs far more memory than the character or two that it is made of. */
+/**
+ * Maximum number of fields and list entries of an event. Each uses far more memory than its one or two
+ * characters.
+ */
 export const MAX_VALUES = 50_000;
-/** Lists and objects inside each other. */
+/** Maximum nesting depth of lists and objects. */
 export const MAX_DEPTH = 64;
 
-// Every object here is open: newer clients send fields that this service does not know.
+// Every object is open: newer clients send fields that this service does not know.
 
 const Text = Type.String();
 
@@ -80,10 +83,10 @@ export const ClientItemSchema = Type.Union([
   FunctionCallOutput,
 ]);
 
-/** An item as a client may send it. Fields that are not named here may be in it too. */
+/** An item sent by a client. It may contain further fields. */
 export type ClientItem = Frozen<Static<typeof ClientItemSchema>>;
 
-/** Any object: what is in it is judged by others, field by field. */
+/** Any object. Its fields are validated elsewhere, one by one. */
 const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
 
 function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
@@ -101,7 +104,7 @@ const EVENTS = [
   event('input_audio_buffer.clear', {}),
   event('conversation.item.create', {
     item: ClientItemSchema,
-    /** `root` is the front; absent or null the end. */
+    /** `root` inserts at the front; absent or null appends. */
     previous_item_id: Type.Optional(nullable(Text)),
   }),
   event('response.create', { response: Type.Optional(nullable(AnyObject)) }),
@@ -116,15 +119,15 @@ const EVENTS = [
   event('output_audio_buffer.clear', {}),
 ] as const;
 
-/** The beta protocol's name of `session.update`. */
+/** Name of `session.update` in the beta protocol. */
 const BETA_SESSION_UPDATE = event('transcription_session.update', { session: AnyObject });
 
-/** A client event that has every field it needs, in wire names. */
+/** A client event with all required fields, in wire names. */
 export type ClientEvent = Frozen<Static<(typeof EVENTS)[number]>>;
 
 const KNOWN: readonly TObject[] = [...EVENTS, BETA_SESSION_UPDATE];
 
-/** Schema of every event that is read, by `type`. */
+/** Schemas of all client events by `type`. */
 export const CLIENT_EVENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
   KNOWN.map((schema) => [schema.properties.type?.const, schema]),
 );
@@ -136,16 +139,18 @@ const TYPES = [...CHECKERS.keys()].map((type) => JSON.stringify(type)).join(', '
 
 export type ParsedFrame =
   | { readonly event: ClientEvent }
-  /** `eventId`: that of the frame, where it has one that can be echoed. */
+  /** `eventId`: the event id of the frame, if it can be echoed. */
   | { readonly error: ProtocolError; readonly eventId: string | null };
 
-/** Reads a frame. Never throws, whatever is in it; what is wrong with it is told by a error. */
+/** Parses a frame. Never throws; an invalid frame results in an error. */
 export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
   if (typeof frame !== 'string') {
     return rejected('Binary frames are not accepted: send events as JSON text, with audio in base64.');
   }
   if (!isWithinValueLimit(frame)) {
-    return rejected(`An event may have at most ${MAX_VALUES} commas and brackets: it has too many fields.`);
+    return rejected(
+      `An event may contain at most ${MAX_VALUES} commas and brackets: it has too many fields.`,
+    );
   }
   let value: unknown;
   try {
@@ -162,7 +167,10 @@ export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
   };
 }
 
-/** What is wrong with an event, whose frame has so many characters. */
+/**
+ * Returns an error if the event is not valid.
+ * @param characters length of its frame.
+ */
 function validateEvent(
   event: Readonly<Record<string, unknown>>,
   characters: number,
@@ -171,14 +179,15 @@ function validateEvent(
   if (type === undefined) return invalidEvent(`'type' is required and must be one of ${TYPES}.`, 'type');
   const checker = typeof type === 'string' ? CHECKERS.get(type) : undefined;
   if (checker === undefined) return invalidEvent(`'type' must be one of ${TYPES}.`, 'type');
-  // The name of the event is in every message: a client that lost its id goes by it (openai-wire 8.8).
-  const reject = (why: string, param?: string) => invalidEvent(`${type} refused: ${why}.`, param);
+  // Every message contains the name of the event, because some clients do not track event ids (openai-wire
+  // 8.8).
+  const reject = (reason: string, param?: string) => invalidEvent(`${type} rejected: ${reason}.`, param);
   if (type !== 'input_audio_buffer.append') {
     if (characters > MAX_EVENT_CHARACTERS) {
-      return reject(`such an event may have at most ${MAX_EVENT_CHARACTERS} characters`);
+      return reject(`the event may have at most ${MAX_EVENT_CHARACTERS} characters`);
     }
     if (!isNestedWithin(event, MAX_DEPTH)) {
-      return reject(`lists and objects may be at most ${MAX_DEPTH} levels deep`);
+      return reject(`lists and objects may be nested at most ${MAX_DEPTH} levels deep`);
     }
   }
   const issue = firstIssue(checker, event);
@@ -194,8 +203,8 @@ function rejected(message: string, param: string | null = null): ParsedFrame {
 }
 
 /**
- * Judges the text before it is parsed: 33 MB of brackets would take seconds and gigabytes. Base64 has none of
- * these characters, so an append passes at the speed of a search.
+ * Checked before parsing: 33 MB of brackets would take seconds and gigabytes to parse. Base64 contains none
+ * of these characters, so an append is only scanned.
  */
 function isWithinValueLimit(text: string): boolean {
   if (text.length <= MAX_VALUES) return true;

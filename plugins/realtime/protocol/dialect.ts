@@ -1,11 +1,14 @@
-/** Whose event names a connection speaks (openai-wire 8.2). */
+/** The two sets of event names that a connection can use (openai-wire 8.2). */
 
 import { choiceIn, parameterOf } from '../../../src/http/request/query.ts';
 import { offeredProtocols } from '../../../src/http/transport/socket.ts';
 import type { GaAssistantItem, GaItem, WireAssistantItem, WireItem } from './event-schemas.ts';
 import type { ServerEvent, WireEvent } from './server-events.ts';
 
-/** `spec`: the specification's names, which are OpenAI's beta names. `ga`: the names of its later protocol. */
+/**
+ * `spec`: the names of the specification, which are those of the OpenAI beta protocol. `ga`: the names of the
+ * OpenAI GA protocol.
+ */
 export type Dialect = (typeof DIALECTS)[number];
 
 /** Values of the query parameter `events`. */
@@ -13,14 +16,15 @@ export const DIALECTS = ['spec', 'ga'] as const;
 
 export interface UpgradeDialect {
   readonly dialect: Dialect;
-  /** True when the client requested for it; otherwise its first `session.update` may still choose. */
+  /** True if the client selected the dialect. Otherwise its first `session.update` may select one. */
   readonly fixed: boolean;
 }
 
 /**
- * The dialect that an upgrade asks for; the first signal decides: `?events=`, the sign of the beta clients, that
- * of the agents SDK. Without any it is the specification's until a session of type `realtime` tells otherwise.
- * @throws ServiceError 400 for any other value of `events`, and for more than one.
+ * Determines the dialect of an upgrade request. The first match applies: `?events=`, the markers of beta
+ * clients, the markers of the agents SDK. Otherwise it is `spec` until a session of type `realtime` selects
+ * `ga`.
+ * @throws ServiceError 400 for any other value of `events`, and for repeated values.
  */
 export function upgradeDialect(query: URLSearchParams, headers: Headers): UpgradeDialect {
   const protocols = offeredProtocols(headers);
@@ -35,7 +39,10 @@ export function upgradeDialect(query: URLSearchParams, headers: Headers): Upgrad
   return { dialect: 'spec', fixed: false };
 }
 
-/** An event in the words of a dialect: none where it has no such event, several where it says it in steps. */
+/**
+ * Converts an event to a dialect. The result is empty if the dialect has no such event, and several events if
+ * the dialect splits it.
+ */
 export function toDialect(event: ServerEvent, dialect: Dialect): readonly WireEvent[] {
   return dialect === 'spec' ? toSpec(event) : toGa(event);
 }

@@ -1,4 +1,4 @@
-/** The codes of realtime errors (spec 7) with the `error.type` that belongs to each (openai-wire 8.8). */
+/** Codes of realtime errors (spec 7) and the `error.type` of each (openai-wire 8.8). */
 
 export const ERROR_TYPES = {
   invalid_request_error: 'invalid_request_error',

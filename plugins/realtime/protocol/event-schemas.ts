@@ -1,21 +1,21 @@
 /**
- * The objects inside realtime events: items, responses, the session, usage (openai-wire 8.3, 8.6, 8.7).
- * Closed, except where fields that a client chose are echoed.
+ * Objects of realtime events: items, responses, the session, usage (openai-wire 8.3, 8.6, 8.7). They are
+ * closed, except where fields chosen by the client are echoed.
  */
 
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
 
-/** A type as nobody may change it. */
+/** A deeply read-only type. */
 export type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
-/** An object with these fields and no others. */
+/** An object with exactly these fields. */
 export function closed<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-/** An object that may hold more than these fields: what a client sent and gets back. */
+/** An object that may contain further fields, which are echoed to the client. */
 export function open<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: true });
 }
@@ -35,11 +35,11 @@ export const FormatSchema = closed({
 });
 
 const STATUS = oneOf(['completed', 'incomplete', 'in_progress']);
-/** Fields of every item; what is not known of one is left out, never null (openai-wire 8.5). */
+/** Fields of every item. Unknown values are omitted, never null (openai-wire 8.5). */
 const ITEM = { id: ITEM_ID, object: Type.Literal('realtime.item'), status: STATUS };
 
 const InputText = closed({ type: Type.Literal('input_text'), text: Type.String() });
-/** A client breaks without the `transcript` key (openai-wire 8.6). */
+/** Clients require the `transcript` key (openai-wire 8.6). */
 const InputAudio = closed({ type: Type.Literal('input_audio'), transcript: nullable(Type.String()) });
 const InputImage = closed({
   type: Type.Literal('input_image'),
@@ -47,13 +47,13 @@ const InputImage = closed({
   detail: Type.Optional(Type.String()),
 });
 
-/** How a dialect calls the parts of an assistant's item. */
+/** Names of the content part types of an assistant item in a dialect. */
 export interface PartNames<Audio extends string, Text extends string> {
   readonly audio: Audio;
   readonly text: Text;
 }
 
-/** The assistant's item; it has no content until its part is complete. */
+/** An assistant item. Its content is empty until its part is complete. */
 export function assistantItemSchema<Audio extends string, Text extends string>(
   names: PartNames<Audio, Text>,
 ) {
@@ -128,7 +128,7 @@ export const ResponseUsageSchema = closed({
   output_token_details: closed({ text_tokens: COUNT, audio_tokens: COUNT }),
 });
 
-/** Fields of a response that do not depend on how far it is. */
+/** Fields of a response in every state. */
 const RESPONSE = {
   object: Type.Literal('realtime.response'),
   id: RESPONSE_ID,
@@ -148,7 +148,7 @@ export const StartedResponseSchema = closed({
   usage: Type.Null(),
 });
 
-/** A response that has ended, in its three ways (openai-wire 8.7). */
+/** A finished response: completed, cancelled or failed (openai-wire 8.7). */
 export function endedResponseSchema<Audio extends string, Text extends string>(
   names: PartNames<Audio, Text>,
 ) {
@@ -183,13 +183,13 @@ export const TurnDetectionSchema = closed({
   threshold: Type.Number({ minimum: 0, maximum: 1 }),
   prefix_padding_ms: Type.Number({ minimum: 0, maximum: 5000 }),
   silence_duration_ms: Type.Number({ minimum: 0, maximum: 5000 }),
-  // The service never answers by itself; a client would wait for it (openai-wire 8.3).
+  // The service never creates responses by itself; with true, clients would wait for one (openai-wire 8.3).
   create_response: Type.Literal(false),
   interrupt_response: Type.Literal(false),
   idle_timeout_ms: Type.Null(),
 });
 
-/** The session (spec 2.6). Open where fields of the GA protocol that mean nothing here are echoed. */
+/** The session (spec 2.6). Open where fields of the GA protocol are echoed without effect. */
 export const SessionSchema = open({
   id: Type.String({ pattern: '^sess_.' }),
   object: Type.Literal('realtime.session'),
@@ -215,10 +215,10 @@ type AssistantItemIn<Audio extends string, Text extends string> = Frozen<
   Static<ReturnType<typeof assistantItemSchema<Audio, Text>>>
 >;
 
-/** An item of the conversation, in the words of the specification. */
+/** An item of the conversation, with the names of the `spec` dialect. */
 export type WireItem = ItemIn<'audio', 'text'>;
 export type WireAssistantItem = AssistantItemIn<'audio', 'text'>;
-/** The same in the words of the GA dialect. */
+/** An item of the conversation, with the names of the GA dialect. */
 export type GaItem = ItemIn<'output_audio', 'output_text'>;
 export type GaAssistantItem = AssistantItemIn<'output_audio', 'output_text'>;
 /** `response` of `response.created`. */

@@ -163,7 +163,7 @@ describe('what a session may carry beside its own fields', () => {
 
 describe('the agents SDK', () => {
   /** Its own schemas: events that break them are dropped, and items that do end the client's process. */
-  const dist = new URL('../../node_modules/@openai/agents-realtime/dist/', import.meta.url);
+  const dist = new URL('../../../node_modules/@openai/agents-realtime/dist/', import.meta.url);
   const own = <T>(file: string): Promise<T> => import(new URL(file, dist).href);
   interface Schema {
     safeParse(value: unknown): { readonly success: boolean; readonly error?: unknown };

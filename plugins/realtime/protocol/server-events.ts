@@ -1,6 +1,6 @@
 /**
- * Every event that the service sends, in both dialects (spec 6.2; openai-wire 8.2, 8.5). The same schemas make
- * the types of the machines, the AsyncAPI document, and the check of every frame in the tests.
+ * All server events in both dialects (spec 6.2; openai-wire 8.2, 8.5). The schemas define the types of the
+ * machines and the AsyncAPI document, and validate every frame in the tests.
  */
 
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
@@ -36,19 +36,19 @@ export type {
 
 const ZERO = Type.Literal(0);
 
-/** The place of a part in a transcription, and of one in a response: there is only one. */
+/** Position of the content part in a transcription and in a response. There is only one part. */
 const TRANSCRIPTION = { item_id: ITEM_ID, content_index: ZERO };
 const OUTPUT = { response_id: RESPONSE_ID, output_index: ZERO };
 const PART = { response_id: RESPONSE_ID, item_id: ITEM_ID, output_index: ZERO, content_index: ZERO };
 
-/** Not renamed in the GA dialect: clients refuse `output_audio` here (openai-wire 8.2). */
+/** Not renamed in the GA dialect: clients reject `output_audio` here (openai-wire 8.2). */
 const AudioPart = closed({ type: Type.Literal('audio'), transcript: Type.String() });
 
 function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
   return closed({ type: Type.Literal(type), ...payload });
 }
 
-/** The events of which both dialects send the same. */
+/** Events that are the same in both dialects. */
 const COMMON = [
   event('session.created', { session: SessionSchema }),
   event('session.updated', { session: SessionSchema }),
@@ -78,7 +78,7 @@ const COMMON = [
   }),
   event('conversation.item.input_audio_transcription.failed', {
     ...TRANSCRIPTION,
-    // A key without a value is left out: null makes a client drop the event (openai-wire 8.5).
+    // A missing value is omitted: null makes a client drop the event (openai-wire 8.5).
     error: closed({
       type: ERROR_TYPE,
       code: ERROR_CODE,
@@ -91,7 +91,7 @@ const COMMON = [
   event('response.content_part.done', { ...PART, part: AudioPart }),
 ] as const;
 
-/** Events that hold an item, and those that the GA dialect calls otherwise. */
+/** Events that contain an item or have another name in the GA dialect. */
 function named<Audio extends string, Text extends string>(audio: Audio, text: Text) {
   const names = { audio, text };
   const item = itemSchema(names);
@@ -108,7 +108,7 @@ function named<Audio extends string, Text extends string>(audio: Audio, text: Te
   ] as const;
 }
 
-/** Events that only the GA dialect hasTurn. */
+/** Events of the GA dialect only. */
 function gaOnly<Audio extends string, Text extends string>(audio: Audio, text: Text) {
   const item = itemSchema({ audio, text });
   return [
@@ -127,14 +127,14 @@ const GA_ONLY = gaOnly('output_audio', 'output_text');
 type Of<Events extends readonly TObject[]> = Frozen<Static<Events[number]>>;
 
 /**
- * An event as the machines make it: in the words of the specification, without `event_id`. Those that only the
- * GA dialect sends are in it too; `toDialect` drops them for the other.
+ * An event as produced by the state machines: with the names of the specification, without `event_id`.
+ * Includes the events of the GA dialect; `toDialect` drops them for the `spec` dialect.
  */
 export type ServerEvent = Of<typeof COMMON> | Of<typeof SPEC_NAMED> | Of<typeof SPEC_VIEW_OF_GA>;
 
 export type ServerEventOf<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
 
-/** An event as a dialect sends it, still without `event_id`. */
+/** An event in the names of a dialect, without `event_id`. */
 export type WireEvent = Of<typeof COMMON> | Of<typeof SPEC_NAMED> | Of<typeof GA_NAMED> | Of<typeof GA_ONLY>;
 
 function onWire(schemas: readonly TObject[]): ReadonlyMap<string, TObject> {
@@ -147,7 +147,7 @@ function onWire(schemas: readonly TObject[]): ReadonlyMap<string, TObject> {
   );
 }
 
-/** Schema of every event of a dialect by `type`, with `event_id`. */
+/** Schemas of all events of a dialect by `type`, including `event_id`. */
 export const SERVER_EVENT_SCHEMAS = {
   spec: onWire([...COMMON, ...SPEC_NAMED]),
   ga: onWire([...COMMON, ...GA_NAMED, ...GA_ONLY]),

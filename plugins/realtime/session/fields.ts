@@ -1,4 +1,4 @@
-/** The fields of a session update, one reader each: a field that is refused keeps the value it had. */
+/** Parsers for the fields of a session update. A field that is rejected keeps its previous value. */
 
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../../src/contract/engines/engine.ts';
@@ -7,22 +7,25 @@ import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import { invalidEvent, type ProtocolError, unsupportedFeature } from '../protocol/errors.ts';
 import type { WireFormat } from '../protocol/server-events.ts';
 
-/** A field as the client wrote it. */
+/** A field as sent by the client. */
 export interface SentField {
-  /** Dotted, from `session`. */
+  /** Dotted path, starting with `session`. */
   readonly path: string;
   readonly value: unknown;
 }
 
-/** The members of an object that may be there, by name. */
+/** The known members of an object, by name. */
 export type Members = ReadonlyMap<string, SentField>;
 
-/** Fields that no object of the protocol has are errors one by one up to this many, the rest together. */
+/** Maximum number of unknown fields that are reported individually. Further ones are reported together. */
 const MAX_UNKNOWN_NAMED = 16;
-/** Characters of an unknown field's name that a error repeats: the name comes from the client. */
+/**
+ * Maximum number of characters of an unknown field name in an error message, because the name comes from the
+ * client.
+ */
 const MAX_NAME_CHARACTERS = 100;
 
-/** Cloning in place, which only stored voices do (spec 4.7, rule 7). */
+/** Fields for inline voice cloning, which is supported only with stored voices (spec 4.7, rule 7). */
 const CLONING: ReadonlySet<string> = new Set([
   'voice_ref_wav_b64',
   'voice_ref_wav_format',
@@ -30,22 +33,19 @@ const CLONING: ReadonlySet<string> = new Set([
   'x_vector_only_mode',
 ]);
 
-/** What was refused of one update. */
+/** Collects the errors of one update. */
 export class UpdateErrors {
   readonly #errors: ProtocolError[] = [];
   #unknown = 0;
 
-  /** Everything that was refused, in the order of the protocol's fields. */
+  /** All errors, in the order of the fields of the protocol. */
   get all(): readonly ProtocolError[] {
     const unreported = this.#unknown - MAX_UNKNOWN_NAMED;
     if (unreported <= 0) return this.#errors;
-    return [
-      ...this.#errors,
-      invalidEvent(`${unreported} more fields of 'session' are not known.`, 'session'),
-    ];
+    return [...this.#errors, invalidEvent(`${unreported} more unknown fields in 'session'.`, 'session')];
   }
 
-  /** @param problem continues "`field` …". */
+  /** @param problem follows the quoted path in the message. */
   invalid(path: string, problem: string): void {
     this.#errors.push(invalidEvent(`'${path}' ${problem}.`, path));
   }
@@ -54,22 +54,22 @@ export class UpdateErrors {
     this.#errors.push(unsupportedFeature(`'${path}' ${problem}.`, path));
   }
 
-  /** The fault is the server's. */
+  /** Reports a failure of the server. */
   failed(path: string, problem: string): void {
     this.#errors.push({ code: 'internal_error', message: `'${path}' ${problem}.`, param: path });
   }
 
-  /** @param siblings that do something; shown as what is allowed. */
+  /** @param siblings the supported fields, listed in the message. */
   unknown(path: string, siblings: readonly string[]): void {
     this.#unknown += 1;
     if (this.#unknown > MAX_UNKNOWN_NAMED) return;
-    this.invalid(path, `is not known; allowed there: ${siblings.join(', ')}`);
+    this.invalid(path, `is an unknown field; allowed: ${siblings.join(', ')}`);
   }
 }
 
 /**
- * Takes an object apart; none was sent: no members. What is not an object, and each member that is neither in
- * `names` nor in `tolerated`, is refused.
+ * Returns the members of an object; none if it was not sent. Reports an error for a value that is not an
+ * object, and for each member that is neither in `names` nor in `tolerated`.
  */
 export function membersOf(
   sent: SentField | undefined,
@@ -95,7 +95,7 @@ export function membersOf(
 const NO_CLONING =
   'is not supported: store the voice with POST /v1/audio/voices, then name its voice_id in session.audio.output.voice';
 
-/** One of a few strings. */
+/** Parses an enumerated string. */
 export function choiceOf<Value extends string>(
   sent: SentField | undefined,
   prior: Value,
@@ -108,7 +108,7 @@ export function choiceOf<Value extends string>(
   return chosen ?? prior;
 }
 
-/** A list of some of a few strings, each once. */
+/** Parses a list of distinct enumerated strings. */
 export function choicesOf<Value extends string>(
   sent: SentField | undefined,
   prior: readonly Value[],
@@ -129,7 +129,7 @@ interface Range {
   readonly isInteger?: boolean;
 }
 
-/** A number within a range, both ends included. */
+/** Parses a number within an inclusive range. */
 export function numberOf<Prior>(
   sent: SentField | undefined,
   prior: Prior,
@@ -145,7 +145,7 @@ export function numberOf<Prior>(
   return prior;
 }
 
-/** A string of bounded length; null is none. */
+/** Parses a string of limited length. Null returns undefined. */
 export function textOf(
   sent: SentField | undefined,
   prior: string | undefined,
@@ -169,25 +169,25 @@ const BETA_ENCODINGS = { pcm16: 'pcm16', g711_ulaw: 'mulaw', g711_alaw: 'alaw' }
   AudioFormat['encoding']
 >;
 const PCM_RATE_HZ = { from: MIN_RATE_HZ, to: MAX_RATE_HZ, isInteger: true };
-/** The only rate of G.711 (spec 4.7, rule 3). */
+/** The sample rate of G.711 (spec 4.7, rule 3). */
 const G711_RATE_HZ = 8_000;
 
-/** How every session begins (spec 2.6). */
+/** Format of a new session (spec 2.6). */
 export const DEFAULT_FORMAT: AudioFormat = { encoding: 'pcm16', rateHz: SPEECH_RATE_HZ };
 
-/** A format under its two names. */
+/** An audio format in its two notations. */
 export interface SentFormat {
-  /** `{type, rate}`, of which either may be left out. */
+  /** `{type, rate}`, both optional. */
   readonly nested: SentField | undefined;
-  /** The beta protocol's name of a format. */
+  /** Format name of the beta protocol. */
   readonly beta: SentField | undefined;
 }
 
 /**
- * A format (spec 4.7, rules 3 and 4), the nested one if both were sent. Type and rate are one value: when one
- * is refused, neither applies. Without a rate, G.711 has 8000 Hz, PCM keeps its rate, and PCM after G.711 has
- * the 24 kHz of a new session.
- * @returns `prior` itself when nothing changes: a listener then has nothing to begin anew.
+ * Parses an audio format (spec 4.7, rules 3 and 4). If both notations were sent, the nested one applies. Type
+ * and rate are one value: if one is rejected, neither applies. Without a rate, G.711 uses 8000 Hz, PCM keeps
+ * its rate, and PCM after G.711 uses the 24 kHz of a new session.
+ * @returns `prior` itself if nothing changes, so that the input is not reconfigured.
  */
 export function formatOf(
   { nested, beta }: SentFormat,
@@ -215,7 +215,7 @@ function rateOf(
 ): number | undefined {
   if (encoding === 'pcm16') return numberOf(sent, undefined, PCM_RATE_HZ, errors);
   if (sent.value === G711_RATE_HZ) return G711_RATE_HZ;
-  errors.invalid(sent.path, `must be ${G711_RATE_HZ} for G.711, or be left out`);
+  errors.invalid(sent.path, `must be ${G711_RATE_HZ} for G.711, or be omitted`);
   return undefined;
 }
 
@@ -229,7 +229,7 @@ function encodingOf(
   const allowed = `one of: ${Object.keys(names).join(', ')}`;
   if (typeof sent.value !== 'string') errors.invalid(sent.path, `must be ${allowed}`);
   else if (Object.hasOwn(names, sent.value)) return names[sent.value];
-  else errors.unsupported(sent.path, `is a codec that is not supported; it must be ${allowed}`);
+  else errors.unsupported(sent.path, `is an unsupported codec; it must be ${allowed}`);
   return undefined;
 }
 
@@ -246,15 +246,18 @@ export function toWireFormat({ encoding, rateHz }: AudioFormat): WireFormat {
 /** Limits of both durations (spec 4.7, rule 6). */
 const VAD_MS = { from: 0, to: 5_000, isInteger: true };
 
-/** Fields of turn detection that mean something, and those that mean nothing because nothing answers by itself. */
+/**
+ * Supported fields of turn detection, and fields that are ignored because the service never creates responses
+ * by itself.
+ */
 const DETECTION = ['type', 'threshold', 'prefix_padding_ms', 'silence_duration_ms'];
 const IGNORED_DETECTION_FIELDS = ['create_response', 'interrupt_response', 'idle_timeout_ms'];
 
 /**
- * Null for manual commit, or `server_vad` (spec 4.7, rule 6). While the type stays, fields that were not sent
- * keep their value; turning it on gives defaults. Fields beside a type that is refused belong to that type and
- * are not looked at.
- * @returns `prior` itself when nothing changes.
+ * Parses turn detection: null for manual commits, or `server_vad` (spec 4.7, rule 6). While the type stays,
+ * omitted fields keep their values; turning it on sets defaults. If the type is rejected, its other fields
+ * are not validated.
+ * @returns `prior` itself if nothing changes.
  */
 export function turnDetectionOf(
   sent: SentField | undefined,
@@ -290,12 +293,15 @@ export function turnDetectionOf(
 }
 
 function rejectDetection(type: SentField, errors: UpdateErrors): void {
-  const allowed = "use 'server_vad', or null in place of the object for manual commit";
-  if (type.value === 'semantic_vad') errors.unsupported(type.path, `is not supported here; ${allowed}`);
+  const allowed = "use 'server_vad', or null instead of the object for manual commits";
+  if (type.value === 'semantic_vad') errors.unsupported(type.path, `is not supported; ${allowed}`);
   else errors.invalid(type.path, `must be 'server_vad'; ${allowed}`);
 }
 
-/** Accepted and without effect: the service never answers by itself (openai-wire 8.3). */
+/**
+ * Validates a field that has no effect, because the service never creates responses by itself (openai-wire
+ * 8.3).
+ */
 function checkIgnoredField(sent: SentField | undefined, errors: UpdateErrors): void {
   if (sent === undefined || sent.value === null) return;
   const wanted = sent.path.endsWith('_ms') ? 'number' : 'boolean';

@@ -1,10 +1,12 @@
-/** Fields of the protocol that mean nothing here: a client gets back what it sent (openai-wire 8.3). */
+/**
+ * Fields of the protocol that have no effect: the client receives the values that it sent (openai-wire 8.3).
+ */
 
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
 import { MAX_DEPTH } from '../protocol/client-events.ts';
 import type { SentField, UpdateErrors } from './fields.ts';
 
-/** Fields of the session that are echoed, of the GA protocol and of the beta one. */
+/** Echoed fields of the session, of the GA protocol and of the beta protocol. */
 export const ECHOED_FIELDS = [
   'include',
   'instructions',
@@ -21,19 +23,19 @@ export const ECHOED_FIELDS = [
   'truncation',
 ] as const;
 
-/** Fields of `audio.input.transcription` that are echoed. */
+/** Echoed fields of `audio.input.transcription`. */
 export const ECHOED_TRANSCRIPTION_FIELDS = ['delay', 'keywords', 'languages'] as const;
 
-/** What a session keeps for echoes, as JSON in UTF-8. */
+/** Maximum size of the echoed values of a session, as JSON in UTF-8. */
 export const MAX_ECHOED_BYTES = 256 * 1024;
 
-/** Echoed values by the name that the session gives them. */
+/** Echoed values by their names in the session. */
 export type Echoes = Readonly<Record<string, unknown>>;
 
 /**
- * Puts new values in the place of the old ones. A value that is nested too deeply, or for which there is no
- * room beside the others, is refused. What grows least goes first, so that the same update has the same result
- * when it comes again, in whatever order its fields are.
+ * Replaces echoed values. Rejects a value that is nested too deeply or exceeds the remaining capacity. Values
+ * are processed by growth, smallest first, so that an update is idempotent and does not depend on the order
+ * of its fields.
  */
 export function mergeEchoes(
   prior: Echoes,
@@ -46,7 +48,10 @@ export function mergeEchoes(
   const echoes = { ...prior };
   for (const { name, path, value, growthBytes } of byGrowth(prior, sent, errors)) {
     if (growthBytes > Math.max(freeBytes, 0)) {
-      errors.invalid(path, `is too long: what a session echoes may have ${MAX_ECHOED_BYTES} bytes in total`);
+      errors.invalid(
+        path,
+        `is too long: the echoed fields of a session may have ${MAX_ECHOED_BYTES} bytes in total`,
+      );
     } else {
       echoes[name] = value;
       freeBytes -= growthBytes;
@@ -60,7 +65,7 @@ function byGrowth(prior: Echoes, sent: ReadonlyMap<string, SentField>, errors: U
     .filter(([, { path, value }]) => {
       const isShallow = isNestedWithin(value, MAX_DEPTH);
       if (!isShallow)
-        errors.invalid(path, `may have at most ${MAX_DEPTH} objects and lists within one another`);
+        errors.invalid(path, `may have at most ${MAX_DEPTH} levels of nested objects and lists`);
       return isShallow;
     })
     .map(([name, { path, value }]) => ({

@@ -394,7 +394,7 @@ describe('a field that is refused', () => {
     const messages = Object.fromEntries(errors.map(({ param, message }) => [param, message]));
     expect(messages).toEqual({
       'session.ttsmodel':
-        "'session.ttsmodel' is not known; allowed there: type, model, audio, output_modalities, tts_model.",
+        "'session.ttsmodel' is an unknown field; allowed: type, model, audio, output_modalities, tts_model.",
       'session.tts_model': "'session.tts_model' must be one of: svc-tts, other-tts.",
       'session.audio.input.transcription.model':
         "'session.audio.input.transcription.model' must be one of: svc-stt, english, far.",
@@ -414,7 +414,7 @@ describe('a field that is refused', () => {
     expect(flood(1_000).at(-1)).toEqual({
       code: INVALID,
       param: 'session',
-      message: "984 more fields of 'session' are not known.",
+      message: "984 more unknown fields in 'session'.",
     });
     expect(Math.max(...flood(1_000).map(({ message }) => message.length))).toBeLessThan(300);
   });

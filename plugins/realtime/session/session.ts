@@ -1,4 +1,4 @@
-/** The configuration of a realtime session: how an update merges into it, and how it looks on the wire (spec 2.6, 4.7). */
+/** Configuration of a realtime session: merging of updates, and the wire format (spec 2.6, 4.7). */
 
 import { type Id, mayBeId } from '../../../src/contract/core/id.ts';
 import type { VadSettings } from '../../../src/contract/engines/engine.ts';
@@ -23,18 +23,21 @@ import {
 } from './fields.ts';
 import { ECHOED_FIELDS, ECHOED_TRANSCRIPTION_FIELDS, type Echoes, mergeEchoes } from './passthrough.ts';
 
-/** What the configuration of the service allows a session to choose. */
+/** Choices that the service configuration offers to sessions. */
 export interface SessionRules {
-  /** Recognisers and voice models, as clients name them. */
+  /** Model ids of the transcription and speech models. */
   readonly sttModels: readonly string[];
   readonly ttsModels: readonly string[];
   readonly defaultSttModel: string;
   readonly defaultTtsModel: string;
-  /** ISO 639-1 codes that a recogniser hears; undefined when only its server hasTurn: then any code there is. */
+  /**
+   * ISO 639-1 codes that a model supports. Undefined if they are not known; then any ISO 639-1 code is
+   * accepted.
+   */
   languagesOf(sttModel: string): readonly string[] | undefined;
 }
 
-/** What was found out of the voice that an update names; `failed`: nothing, as the look-up went wrong. */
+/** Result of looking up the voice that an update names. `failed`: the lookup failed. */
 export type VoiceLookupResult = 'found' | 'missing' | 'failed';
 
 const SESSION_TYPES = ['transcription', 'translation', 'realtime'] as const;
@@ -45,58 +48,60 @@ export type Modality = (typeof MODALITIES)[number];
 
 export interface TranscriptionSettings {
   readonly model: string;
-  /** ISO 639-1 code; undefined: the recogniser detects it. */
+  /** ISO 639-1 code; undefined: detected by the model. */
   readonly language: string | undefined;
   readonly prompt: string | undefined;
 }
 
 /**
- * A session as the service uses it. Immutable; never in a state that the rules forbid. A format or a detection
- * that an update does not change stays the same object.
+ * The validated configuration. Immutable. A format or detection that an update does not change stays the same
+ * object.
  */
 export interface Session {
   readonly id: Id<'session'>;
   readonly type: SessionType;
-  /** What the client said, for the echo alone. */
+  /** As sent by the client; only echoed. */
   readonly model: string | undefined;
   readonly inputFormat: AudioFormat;
   readonly transcription: TranscriptionSettings;
-  /** Undefined: turns end by commit. Otherwise `inputFormat` is linear PCM. */
+  /** Undefined: manual commits. Otherwise `inputFormat` is linear PCM. */
   readonly turnDetection: VadSettings | undefined;
   readonly outputFormat: AudioFormat;
-  /** A stored voice; undefined: the configured default. */
+  /** Id of a stored voice; undefined: the default voice. */
   readonly voice: string | undefined;
-  /** 0.25–4, a hint; undefined: natural, and nothing is echoed. */
+  /** Speaking rate, 0.25–4; undefined: the default rate, and no value is echoed. */
   readonly speed: number | undefined;
   readonly outputModalities: readonly Modality[];
   readonly ttsModel: string;
-  /** Fields without meaning here that the client gets back, by their dotted names. */
+  /** Echoed fields without effect, by their dotted names. */
   readonly echoed: Echoes;
 }
 
-/** What an update did. */
+/** Result of an update. */
 export interface MergedSession {
   readonly session: Session;
-  /** One for each field that keeps its value; `param` is the field as the client wrote it. */
+  /** One error per rejected field. `param` is the field as named by the client. */
   readonly errors: readonly ProtocolError[];
-  /** The update says `type: realtime`, which only clients of the GA protocol do (openai-wire 8.2). */
+  /**
+   * Whether the update has `type: realtime`, which only clients of the GA protocol send (openai-wire 8.2).
+   */
   readonly requestsGa: boolean;
 }
 
-/** Longest name of a model that is echoed. */
+/** Maximum length of an echoed model name. */
 const MAX_MODEL_CHARACTERS = 256;
-/** As the HTTP route's. */
+/** Same limit as the HTTP endpoint. */
 const MAX_PROMPT_CHARACTERS = 5_000;
-/** As speech over HTTP (spec 8). */
+/** Same range as speech over HTTP (spec 8). */
 const SPEED = { from: 0.25, to: 4 };
 
-/** Fields that mean something; each other one is tolerated, or refused with a list of these. */
+/** Supported fields. Other fields are tolerated, or rejected with this list. */
 const SESSION_FIELDS = ['type', 'model', 'audio', 'output_modalities', 'tts_model'];
 const INPUT_FIELDS = ['format', 'transcription', 'turn_detection', 'noise_reduction'];
 const OUTPUT_FIELDS = ['format', 'voice', 'speed'];
 const TRANSCRIPTION_FIELDS = ['model', 'language', 'prompt'];
 const TOLERATED_FIELDS = [
-  // Of the beta protocol.
+  // Fields of the beta protocol.
   'input_audio_format',
   'input_audio_transcription',
   'turn_detection',
@@ -106,19 +111,19 @@ const TOLERATED_FIELDS = [
   'speed',
   'modalities',
   ...ECHOED_FIELDS,
-  // Of a session that a client sends back, or asks a key for.
+  // Fields of a session that a client sends back, or of a client secret.
   'id',
   'object',
   'expires_at',
   'client_secret',
 ];
-/** Where {@link Session.echoed} has what belongs to the transcription. */
+/** Prefix of the transcription fields in {@link Session.echoed}. */
 const TRANSCRIPTION = 'audio.input.transcription.';
 
 /**
- * A session as it begins (spec 2.6).
- * @param query of the upgrade. Its `model` is echoed; when it names a recogniser or a voice model, that is the
- *   one the session begins with. Nothing in it is ever refused (openai-wire 8.1).
+ * Returns the initial session (spec 2.6).
+ * @param query query of the upgrade request. Its `model` is echoed; if it names a transcription or speech
+ *   model, that model is used. No value is rejected (openai-wire 8.1).
  */
 export function initialSession(id: Id<'session'>, rules: SessionRules, query: URLSearchParams): Session {
   const requestedModel = query.get('model') ?? '';
@@ -144,17 +149,15 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
 }
 
 /**
- * Merges a client's `session` into the session (spec 4.7, rules 1 and 2; openai-wire 8.3). Fields that were not
- * sent keep their value, and so does a field that is refused, while all others apply. Doing it again changes
- * nothing. Beta names stand for the nested fields, which win when both are sent.
- *
- * Null turns detection off, and brings back the default of a voice, a speed, a language and a prompt. A
- * transcription that is null keeps its model, as commits need one, and forgets the rest.
- *
- * G.711 and `server_vad` exclude each other (rule 4); the one that was not there before is refused. An update
- * with both to a session with neither gets G.711 and manual commit: its audio must at least be understood.
- * @param update whatever JSON gave.
- * @param voice what was found out of {@link namedVoice}; any other name is that of no stored voice.
+ * Merges a `session` object sent by the client (spec 4.7, rules 1 and 2; openai-wire 8.3). Omitted and
+ * rejected fields keep their values; all others apply. The operation is idempotent. Beta names are aliases of
+ * the nested fields, which take precedence.
+ * Null turns detection off and resets voice, speed, language and prompt to their defaults. A null
+ * transcription keeps its model, which commits require, and resets its other fields.
+ * G.711 and `server_vad` are mutually exclusive (rule 4): the one that is not yet active is rejected. If an
+ * update activates both, G.711 applies with manual commits, so that the audio can be decoded.
+ * @param update any JSON value.
+ * @param voice lookup result of {@link namedVoice}. Any other name is not that of a stored voice.
  */
 export function mergeSession(
   session: Session,
@@ -165,7 +168,7 @@ export function mergeSession(
   const errors = new UpdateErrors();
   const sent = sentFields(update, errors);
   if (sent.noiseReduction !== undefined && sent.noiseReduction.value !== null) {
-    errors.unsupported(sent.noiseReduction.path, 'is not supported; leave it out or send null');
+    errors.unsupported(sent.noiseReduction.path, 'is not supported; omit it or send null');
   }
   const merged: Session = {
     ...session,
@@ -185,7 +188,7 @@ export function mergeSession(
 
 type SentFields = ReturnType<typeof sentFields>;
 
-/** The fields of an update, by whichever name they came. */
+/** Reads the fields of an update under all their names. */
 function sentFields(update: unknown, errors: UpdateErrors) {
   const top = membersOf({ path: 'session', value: update }, SESSION_FIELDS, errors, TOLERATED_FIELDS);
   const audio = membersOf(top.get('audio'), ['input', 'output'], errors);
@@ -224,7 +227,7 @@ function some(members: Members, names: readonly string[], prefix: string): [name
   return [...members].filter(([name]) => names.includes(name)).map(([name, sent]) => [prefix + name, sent]);
 }
 
-/** What format and detection become together. */
+/** Resolves conflicts between format and turn detection. */
 function mergeTurns(session: Session, sent: SentFields, errors: UpdateErrors) {
   const inputFormat = formatOf(sent.inputFormat, session.inputFormat, errors);
   const turnDetection = turnDetectionOf(sent.turnDetection, session.turnDetection, errors);
@@ -232,7 +235,7 @@ function mergeTurns(session: Session, sent: SentFields, errors: UpdateErrors) {
   if (session.turnDetection === undefined) {
     errors.invalid(
       `${sent.turnDetection?.path}.type`,
-      "cannot be 'server_vad' while the input is G.711: set the input format to audio/pcm, or commit by hand",
+      "cannot be 'server_vad' while the input is G.711: set the input format to audio/pcm, or use manual commits",
     );
     return { inputFormat, turnDetection: undefined };
   }
@@ -244,7 +247,7 @@ function mergeTurns(session: Session, sent: SentFields, errors: UpdateErrors) {
   return { inputFormat: session.inputFormat, turnDetection };
 }
 
-/** Model and language must fit each other; a new model that does not know the language it would have is refused. */
+/** Model and language must match. A new model that does not support the effective language is rejected. */
 function mergeTranscription(
   prior: TranscriptionSettings,
   sent: SentFields,
@@ -260,7 +263,7 @@ function mergeTranscription(
     return { model, language, prompt };
   errors.invalid(
     `${sent.transcriptionModel?.path}`,
-    'names a model that does not know the language of this session; send another language, or null, with it',
+    'names a model that does not support the language of this session; also send another language, or null',
   );
   return { model: prior.model, language, prompt };
 }
@@ -283,7 +286,9 @@ function languageOf(
   return prior;
 }
 
-/** The stored voice that an update names, which must be looked up before the update is merged. */
+/**
+ * Returns the id of the stored voice that an update names. It must be looked up before the update is merged.
+ */
 export function namedVoice(update: unknown): Id<'voice'> | undefined {
   const errors = new UpdateErrors();
   const { voice } = sentFields(update, errors);
@@ -291,7 +296,7 @@ export function namedVoice(update: unknown): Id<'voice'> | undefined {
   return typeof value === 'string' && mayBeId('voice', value) ? value : undefined;
 }
 
-/** A stored voice, by its id or as `{id}`. */
+/** Reads a voice given as its id or as `{id}`. */
 function voiceIdOf(sent: SentField, errors: UpdateErrors): SentField {
   return (isRecord(sent.value) ? membersOf(sent, ['id'], errors).get('id') : undefined) ?? sent;
 }
@@ -307,23 +312,23 @@ function voiceOf(
   const { path, value } = voiceIdOf(sent, errors);
   if (typeof value === 'string' && lookup === 'found') return value;
   if (typeof value === 'string' && lookup === 'failed') {
-    errors.failed(path, 'could not be looked up; send it again');
+    errors.failed(path, 'lookup failed; retry');
     return prior;
   }
   errors.invalid(
     path,
-    'must be the voice_id of a stored voice, as POST /v1/audio/voices returns it; leave it out or send null for the default voice',
+    'must be the voice_id of a stored voice, as returned by POST /v1/audio/voices; omit it or send null for the default voice',
   );
   return prior;
 }
 
-/** The echoes that an update leaves. */
+/** Returns the echoed values that an update does not reset. */
 function retainedEchoes(echoed: Echoes, sent: SentFields): Echoes {
   if (!sent.resetsTranscription) return echoed;
   return Object.fromEntries(Object.entries(echoed).filter(([name]) => !name.startsWith(TRANSCRIPTION)));
 }
 
-/** The whole session, as `session.created` and `session.updated` carry it (spec 2.6). */
+/** Returns the session in the wire format of `session.created` and `session.updated` (spec 2.6). */
 export function toWireSession(session: Session): WireSession {
   const { id, type, model, transcription, voice, speed, echoed } = session;
   const { language, prompt } = transcription;
@@ -361,7 +366,7 @@ export function toWireSession(session: Session): WireSession {
   };
 }
 
-/** With what a client looks for to know that nothing answers by itself (openai-wire 8.3). */
+/** Includes the fields that tell a client that responses are not created automatically (openai-wire 8.3). */
 function toWireTurnDetection({
   threshold,
   prefixPaddingMs,

@@ -1,30 +1,30 @@
 /**
- * The life of one connection, pure: from the upgrade to the moment at which everything of it is freed (spec 3.4).
- * The table is docs/states/connection.md.
+ * Life cycle of a connection, from the upgrade until everything is released (spec 3.4), as a pure state
+ * machine. The table is docs/states/connection.md.
  */
 
 export type State =
-  /** The upgrade was accepted; nothing can be sent yet. */
+  /** The upgrade was accepted. Events cannot be sent yet. */
   | { readonly kind: 'connecting' }
-  /** `session.created` was sent; no update came yet. */
+  /** `session.created` was sent. */
   | { readonly kind: 'created' }
   /** At least one `session.update` was merged. */
   | { readonly kind: 'configured' }
-  /** The service stops: what is under way ends, nothing new begins. */
+  /** The service is shutting down. Pending work finishes and no new work starts. */
   | { readonly kind: 'draining' }
-  /** A close was sent; the peer has not answered. */
+  /** A close frame was sent, and the peer has not closed yet. */
   | { readonly kind: 'closing' }
   | { readonly kind: 'closed' };
 
 export type Event =
   | { readonly kind: 'opened' }
-  /** A `session.update` was merged, whatever it changed. */
+  /** A `session.update` was merged, with or without changes. */
   | { readonly kind: 'update_merged' }
-  /** @param busy whether a committed turn or a response is under way. */
+  /** @param busy whether a committed turn or a response is pending. */
   | { readonly kind: 'drain_requested'; readonly busy: boolean }
-  /** The last of what was under way has ended. */
+  /** The last pending work finished. */
   | { readonly kind: 'work_finished' }
-  /** Something failed that nobody foresaw. */
+  /** An unexpected error occurred. */
   | { readonly kind: 'error_occurred' }
   | { readonly kind: 'socket_closed' };
 
@@ -33,10 +33,10 @@ export type Effect =
   | { readonly kind: 'send_session_created' }
   /** Send `session.updated`. */
   | { readonly kind: 'send_session_updated' }
-  /** Hear no more audio: what was committed is all that will be. */
+  /** Ignore further audio. Committed audio is still transcribed. */
   | { readonly kind: 'stop_input' }
   | { readonly kind: 'close'; readonly reason: 'shutting_down' | 'internal_error' }
-  /** Stop and free everything that belongs to the connection. */
+  /** Stop and release everything that belongs to the connection. */
   | { readonly kind: 'release' };
 
 export interface Step {
@@ -46,12 +46,12 @@ export interface Step {
 
 export const initial: State = { kind: 'connecting' };
 
-/** Whether a commit or a response may begin. */
+/** Returns whether a commit or a response may start. */
 export function acceptsWork({ kind }: State): boolean {
   return kind === 'created' || kind === 'configured';
 }
 
-/** Total: what makes no sense in a state leaves it as it is. */
+/** Total: an event that is not expected in a state is ignored. */
 export function next(state: State, event: Event): Step {
   if (state.kind === 'closed') return unchanged(state);
   switch (event.kind) {
@@ -76,7 +76,7 @@ function open(state: State): Step {
   switch (state.kind) {
     case 'connecting':
       return { state: { kind: 'created' }, effects: [{ kind: 'send_session_created' }] };
-    // The service began to stop between the upgrade and this moment.
+    // The shutdown started between the upgrade and the opening of the socket.
     case 'closing':
       return close('shutting_down');
     default:

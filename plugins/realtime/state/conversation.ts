@@ -1,46 +1,49 @@
-/** The last 64 items of a conversation (spec 4.7, 8; openai-wire 8.4–8.6). Nothing of it outlives the connection. */
+/** The last 64 items of a conversation (spec 4.7, 8; openai-wire 8.4–8.6). It ends with the connection. */
 
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { ClientItem } from '../protocol/client-events.ts';
 import { invalidEvent, type ProtocolError } from '../protocol/errors.ts';
 import type { WireAssistantItem, WireItem } from '../protocol/server-events.ts';
 
-/** Items that a conversation keeps (spec 8). */
+/** Maximum number of items in a conversation (spec 8). */
 export const WINDOW_ITEMS = 64;
-/** Longest item, as JSON in UTF-8, once the audio in it is dropped. */
+/** Maximum size of an item as JSON in UTF-8, without its audio. */
 export const MAX_ITEM_BYTES = 64 * 1024;
 
-/** The window, oldest first. Immutable. Empty only before the first item of all. */
+/** The most recent items, oldest first. Immutable. Empty only before the first item. */
 export interface Conversation {
   readonly items: readonly WireItem[];
 }
 
 export const EMPTY_CONVERSATION: Conversation = { items: [] };
 
-/** A conversation with one more item. */
+/** Result of adding an item. */
 export interface InsertedItem {
   readonly conversation: Conversation;
   readonly item: WireItem;
-  /** Id of the item before it; null only for the first. */
+  /** Id of the preceding item; null only for the first item. */
   readonly previousItemId: string | null;
 }
 
 export interface CreateItemParams {
   readonly item: ClientItem;
-  /** `root`: to the front; absent or null: to the end. */
+  /** `root` inserts at the front; absent or null appends. */
   readonly previousItemId?: string | null | undefined;
-  /** For an item that comes without one. */
+  /** Id for an item that has none. */
   readonly freshId: Id<'item'>;
-  /** Unicode code points that a user's text may have, as it can be spoken. */
+  /** Maximum length of a user text in Unicode code points, so that it can be synthesized. */
   readonly maxTextCharacters: number;
-  /** Whether something that is not, or no longer, in the window has this id: an open turn, a transcription that runs. */
+  /**
+   * Returns whether an item that is not in the conversation has this id: an active turn or a running
+   * transcription.
+   */
   readonly isReserved?: (id: string) => boolean;
 }
 
 /**
- * Adds an item of the client, as it is echoed: complete, without audio, without nulls.
- * @returns the error of an id that is taken, of an unknown `previous_item_id`, and of an item or a user's text
- *   that is too long; the conversation then stays as it is.
+ * Adds an item of the client in normalized form: complete, without audio, without nulls.
+ * @returns an error for an id that is in use, an unknown `previous_item_id`, and an item or user text that is
+ *   too long. The conversation is then unchanged.
  */
 export function createItem(
   conversation: Conversation,
@@ -51,7 +54,7 @@ export function createItem(
   return error === undefined ? insertItem(conversation, item, params.previousItemId ?? undefined) : { error };
 }
 
-/** Adds the audio of a committed turn at the end; its transcript is null until {@link withTranscript}. */
+/** Appends the audio of a committed turn. Its transcript is null until {@link withTranscript}. */
 export function addAudioItem(conversation: Conversation, id: Id<'item'>): InsertedItem {
   return insertItem(conversation, {
     id,
@@ -63,18 +66,18 @@ export function addAudioItem(conversation: Conversation, id: Id<'item'>): Insert
   });
 }
 
-/** Adds the item of a response at the end; {@link withItem} completes it. */
+/** Appends the item of a response. {@link withItem} completes it. */
 export function addAssistantItem(conversation: Conversation, item: WireAssistantItem): InsertedItem {
   return insertItem(conversation, item);
 }
 
-/** Puts an item in the place of the one with its id. Without such a one, nothing changes. */
+/** Replaces the item with the same id. Without such an item nothing changes. */
 export function withItem(conversation: Conversation, item: WireItem): Conversation {
   const index = conversation.items.findIndex(({ id }) => id === item.id);
   return index < 0 ? conversation : { items: conversation.items.with(index, item) };
 }
 
-/** Sets the transcript of the audio in a user's item. Without such an item, nothing changes. */
+/** Sets the transcript of the audio in a user item. Without such an item nothing changes. */
 export function withTranscript(conversation: Conversation, itemId: string, transcript: string): Conversation {
   const item = findItem(conversation, itemId);
   if (item?.type !== 'message' || item.role !== 'user') return conversation;
@@ -86,7 +89,10 @@ export function findItem(conversation: Conversation, itemId: string): WireItem |
   return conversation.items.find(({ id }) => id === itemId);
 }
 
-/** What a response speaks (spec 6.1): the text of the last user item that has any; undefined when none has. */
+/**
+ * Returns the text that a response speaks (spec 6.1): that of the last user item with text; undefined if
+ * there are none.
+ */
 export function latestUserText(conversation: Conversation): string | undefined {
   return conversation.items
     .map(userText)
@@ -94,15 +100,15 @@ export function latestUserText(conversation: Conversation): string | undefined {
     ?.toWellFormed();
 }
 
-/** The text parts of a user's item, joined as they are; empty for any other item. */
+/** Joins the text parts of a user item. Returns an empty string for other items. */
 function userText(item: WireItem): string {
   if (item.type !== 'message' || item.role !== 'user') return '';
   return item.content.map((part) => (part.type === 'input_text' ? part.text : '')).join('');
 }
 
 /**
- * Beyond the window the oldest falls out. One that a client puts at the front of a full window stays, or the
- * answer would be about an item that is gone.
+ * If the conversation is full, the oldest item is removed. An item inserted at the front of a full
+ * conversation stays, because the reply refers to it.
  */
 function insertItem(conversation: Conversation, item: WireItem, after?: string): InsertedItem {
   const index = insertionIndex(conversation.items, after);
@@ -124,12 +130,12 @@ function validateItem(
 ): ProtocolError | undefined {
   const { previousItemId, maxTextCharacters } = params;
   if (findItem(conversation, item.id) !== undefined || params.isReserved?.(item.id)) {
-    return invalidEvent("'item.id' is taken; leave it out, or choose one that no other item has.", 'item.id');
+    return invalidEvent("'item.id' is already in use; omit it, or choose a unique id.", 'item.id');
   }
   const isKnown = previousItemId === 'root' || findItem(conversation, previousItemId ?? '') !== undefined;
   if (typeof previousItemId === 'string' && !isKnown) {
     return invalidEvent(
-      `'previous_item_id' must be 'root', or the id of one of the last ${WINDOW_ITEMS} items; without it, the item goes to the end.`,
+      `'previous_item_id' must be 'root', or the id of one of the last ${WINDOW_ITEMS} items; if omitted, the item is appended.`,
       'previous_item_id',
     );
   }
@@ -140,19 +146,22 @@ function validateItem(
     );
   }
   if (Buffer.byteLength(JSON.stringify(item)) > MAX_ITEM_BYTES) {
-    return invalidEvent(`An item may have at most ${MAX_ITEM_BYTES} bytes of JSON, audio aside.`, 'item');
+    return invalidEvent(
+      `An item may have at most ${MAX_ITEM_BYTES} bytes of JSON, not counting audio.`,
+      'item',
+    );
   }
   return undefined;
 }
 
-/** Whether a text has so many code points at most, without counting all of a long one. */
+/** Checks the length in code points without counting all of a long text. */
 function isWithin(text: string, maxCharacters: number): boolean {
   if (text.length <= maxCharacters) return true;
   if (text.length > 2 * maxCharacters) return false;
   return [...text].length <= maxCharacters;
 }
 
-/** An item as it is echoed and retained: the fields that are known, without nulls and without audio. */
+/** Normalizes an item: known fields only, without nulls and without audio. */
 function normalizeItem(item: ClientItem, freshId: Id<'item'>): WireItem {
   const common = { id: item.id ?? freshId, object: 'realtime.item', status: 'completed' } as const;
   if (item.type === 'function_call') {
@@ -180,7 +189,7 @@ function userPart(part: ClientPart<'user'>) {
     case 'input_text':
       return { type: part.type, text: part.text };
     case 'input_audio':
-      // The key must be there (openai-wire 8.6).
+      // Clients require the key (openai-wire 8.6).
       return { type: part.type, transcript: part.transcript ?? null };
     case 'input_image': {
       const { type, image_url, detail } = part;
@@ -189,7 +198,10 @@ function userPart(part: ClientPart<'user'>) {
   }
 }
 
-/** Both dialects' names of a part become the specification's; the dialect of the connection renames them. */
+/**
+ * Maps the part names of both dialects to those of the specification. `toDialect` renames them for the
+ * client.
+ */
 function assistantPart(part: ClientPart<'assistant'>) {
   switch (part.type) {
     case 'text':

@@ -1,7 +1,7 @@
 /**
- * One connection, pure: what a client asks and what engines report go in, frames and orders to engines come out.
- * Put together from the machines of the connection's life, of transcriptions and of responses, from the session
- * and the conversation. Audio itself does not pass through here.
+ * State machine of one connection: client events and engine events in, server events and effects out. Pure.
+ * Combines the machines of the connection, the transcriptions and the response with the session and the
+ * conversation. Audio does not pass through it.
  */
 
 import type { Id } from '../../../src/contract/core/id.ts';
@@ -34,12 +34,12 @@ import {
 import * as response from './response-machine.ts';
 import * as transcription from './transcription-machine.ts';
 
-/** What one connection is: nothing else is applied of it. */
+/** The complete state of a connection. */
 export interface State {
   readonly connection: connection.State;
   readonly session: Session;
   readonly dialect: Dialect;
-  /** Whether the client chose the dialect when it connected; otherwise its first update may. */
+  /** Whether the client selected the dialect when it connected. Otherwise its first update may select it. */
   readonly dialectFixed: boolean;
   readonly conversationId: Id<'conversation'>;
   readonly conversation: Conversation;
@@ -47,7 +47,7 @@ export interface State {
   readonly response: response.State;
 }
 
-/** Every client event but an append, which carries data and asks for nothing. */
+/** Every client event except an append, which is not a command. */
 export type ClientCommand = Exclude<ClientEvent, { readonly type: 'input_audio_buffer.append' }>;
 
 export type Event =
@@ -55,13 +55,13 @@ export type Event =
   | {
       readonly kind: 'command_received';
       readonly command: ClientCommand;
-      /** Of the voice that a `session.update` names. */
+      /** Lookup result of the voice that a `session.update` names. */
       readonly voice?: VoiceLookupResult | undefined;
-      /** For what this event may make. */
+      /** Ids for objects that this event may create. */
       readonly freshItemId: Id<'item'>;
       readonly freshResponseId: Id<'response'>;
     }
-  /** A frame was not accepted. */
+  /** A frame was rejected. */
   | { readonly kind: 'frame_rejected'; readonly error: ProtocolError; readonly eventId: string | null }
   | { readonly kind: 'segmented'; readonly event: SegmenterEvent }
   | { readonly kind: 'transcribed'; readonly event: transcription.TranscriptionEvent }
@@ -80,7 +80,7 @@ export type Effect =
   | { readonly kind: 'commit_input'; readonly eventId: string | null }
   | { readonly kind: 'clear_input' }
   | { readonly kind: 'stop_input' }
-  /** Keep the audio of a turn, and how it is to be understood, until its transcription ends. */
+  /** Retain the audio of a turn and its transcription settings until its transcription is finished. */
   | { readonly kind: 'retain_turn'; readonly turn: Turn; readonly session: Session }
   | { readonly kind: 'transcription'; readonly effect: Exclude<transcription.Effect, { kind: 'send' }> }
   | {
@@ -98,9 +98,9 @@ export interface Step {
   readonly effects: readonly Effect[];
 }
 
-/** What does not change while the service runs. */
+/** Configuration of the service. */
 export interface Rules extends SessionRules {
-  /** Unicode code points of a text that can be spoken. */
+  /** Maximum length of a synthesized text in Unicode code points. */
   readonly maxTextCharacters: number;
 }
 
@@ -111,7 +111,7 @@ export interface InitialState {
   readonly conversationId: Id<'conversation'>;
 }
 
-/** A connection whose upgrade was accepted. */
+/** Returns the state of a connection whose upgrade was accepted. */
 export function initial(initialState: InitialState): State {
   return {
     ...initialState,
@@ -125,27 +125,27 @@ export function initial(initialState: InitialState): State {
 const SHUTTING_DOWN: ProtocolError = {
   code: 'internal_error',
   message:
-    'The server is shutting down and begins nothing new; connect again. This also answers a response.create.',
+    'The server is shutting down and accepts no new work; connect again. A response.create is also rejected with this error.',
   param: null,
 };
-/** Characters of JSON: 16 pairs of 64 and 512, as elsewhere at OpenAI. */
+/** In characters of JSON: 16 pairs of 64 and 512 characters, the OpenAI limit. */
 const MAX_METADATA = 16 * 1024;
 const BAD_METADATA = invalidEvent(
-  `response.create refused: 'response.metadata' must be an object of at most ${MAX_METADATA} characters of JSON.`,
+  `response.create rejected: 'response.metadata' must be an object of at most ${MAX_METADATA} characters of JSON.`,
   'response.metadata',
 );
 const TOO_MANY_COMMITS = invalidEvent(
-  `At most ${transcription.MAX_PENDING_TURNS} commits may wait to be transcribed; the buffer is kept. Commit again after a completed.`,
+  `At most ${transcription.MAX_PENDING_TURNS} commits may be waiting for transcription; the buffer is kept. Retry after the next conversation.item.input_audio_transcription.completed event.`,
 );
 
-/** Total: every event is answered, changes something, or is known to change nothing. */
+/** Total: every event is handled, and every client event is acknowledged or has an effect. */
 export function next(state: State, event: Event, rules: Rules): Step {
   const step = new Transition(state, rules);
   step.apply(event);
   return { state: step.state, effects: step.effects };
 }
 
-/** One step: the state so far and the effects so far. */
+/** Builds one transition: accumulates the state and the effects. */
 class Transition {
   state: State;
   readonly effects: Effect[] = [];
@@ -319,7 +319,7 @@ class Transition {
     });
   }
 
-  /** Clients of the GA protocol command for what they were told before, and break without it (openai-wire, T8). */
+  /** GA clients request items that they already received, and fail without a response (openai-wire, T8). */
   #withItem(itemId: string, eventId: string | null, verb: string, respond: (item: WireItem) => void): void {
     const item = findItem(this.state.conversation, itemId);
     if (this.state.dialect === 'spec') {
@@ -370,7 +370,7 @@ class Transition {
     const inserted = addAudioItem(this.state.conversation, turn.itemId);
     const { item, previousItemId: previous_item_id } = inserted;
     this.state = { ...this.state, conversation: inserted.conversation };
-    // A turn that began with its speech is kept already, as it was to be understood then.
+    // Ignored for a turn that started with its speech: it keeps the settings of that time.
     this.effects.push({ kind: 'retain_turn', turn, session: this.state.session });
     this.#send({ type: 'input_audio_buffer.committed', item_id: turn.itemId, previous_item_id });
     this.#send({ type: 'conversation.item.added', previous_item_id, item });
@@ -427,7 +427,7 @@ class Transition {
     }
   }
 
-  /** A connection that drains closes with the end of its last work. */
+  /** A draining connection closes after its last work finished. */
   #endWork(): void {
     if (this.state.connection.kind === 'draining' && !isBusy(this.state))
       this.#advanceConnection({ kind: 'work_finished' });
@@ -445,22 +445,22 @@ class Transition {
 
 const DETECTOR_FAILED: ProtocolError = {
   code: 'internal_error',
-  message: 'Voice activity detection failed and begins anew with the next audio.',
+  message: 'Voice activity detection failed; it restarts with the next audio.',
   param: null,
 };
 
-/** Whether an item is not in the conversation yet, or was pushed out of it, while it is worked on. */
+/** Whether an item id belongs to pending work, but not (or no longer) to an item of the conversation. */
 function isReserved({ transcription: turns, response: speech }: State, itemId: string): boolean {
   if (transcription.hasTurn(turns, itemId)) return true;
   return speech.kind === 'speaking' && speech.response.itemId === itemId;
 }
 
-/** Whether something runs whose end the client waits for. */
+/** Whether the client waits for a pending transcription or response. */
 function isBusy({ transcription: turns, response: speech }: State): boolean {
   return transcription.isBusy(turns) || speech.kind === 'speaking';
 }
 
-/** What the conversation hasTurn after an event was sent. */
+/** Updates the conversation according to an event that is sent. */
 function applied(conversation: Conversation, event: ServerEvent): Conversation {
   switch (event.type) {
     case 'response.output_item.added':
@@ -474,7 +474,7 @@ function applied(conversation: Conversation, event: ServerEvent): Conversation {
   }
 }
 
-/** What a client may have echoed with its response. */
+/** Validates the metadata of a response, which is echoed. */
 function isMetadata(value: unknown): value is Readonly<Record<string, unknown>> | null {
   return typeof value === 'object' && !Array.isArray(value) && JSON.stringify(value).length <= MAX_METADATA;
 }

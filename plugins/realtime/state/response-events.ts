@@ -1,4 +1,4 @@
-/** The events of a response, in their order and with their payloads (spec 6.2, order rule 3; openai-wire 8.5 to 8.7). */
+/** Events of a response, in order and with payloads (spec 6.2, order rule 3; openai-wire 8.5 to 8.7). */
 
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { WireError } from '../protocol/errors.ts';
@@ -10,33 +10,33 @@ import type {
   WireFormat,
 } from '../protocol/server-events.ts';
 
-/** How a response shows itself, as the session was when it was created. */
+/** Fields of a response that depend on the session at its creation. */
 export interface ResponseTemplate {
   readonly conversationId: Id<'conversation'>;
   readonly format: WireFormat;
   /** Id of the stored voice; undefined for the default voice. */
   readonly voice: string | undefined;
-  /** What `response.create` brought along, or null. */
+  /** Metadata of the `response.create` event, or null. */
   readonly metadata: Readonly<Record<string, unknown>> | null;
 }
 
-/** What a response is, from its creation on. */
+/** Identity of a response from its creation on. */
 export interface ResponseIdentity {
   readonly responseId: Id<'response'>;
-  /** Of the assistant's item that it makes. */
+  /** Id of the assistant item that it creates. */
   readonly itemId: Id<'item'>;
-  /** The item before it, or null for the first one of the conversation. */
+  /** Id of the preceding item; null for the first item of the conversation. */
   readonly previousItemId: string | null;
   readonly template: ResponseTemplate;
 }
 
-/** Tokens of the text that went in and of the audio that came out. */
+/** Token counts of the input text and the output audio. */
 export interface ResponseTokens {
   readonly input: number;
   readonly output: number;
 }
 
-/** A response begins: it, its item and its part. */
+/** Returns the events of a started response: the response, its item and its part. */
 export function startedEvents(response: ResponseIdentity): ServerEvent[] {
   const { itemId, previousItemId } = response;
   const item = { ...itemFields(itemId, 'in_progress'), content: [] };
@@ -62,7 +62,7 @@ export function audioDelta(response: ResponseIdentity, base64: string): ServerEv
   return { type: 'response.audio.delta', ...partFields(response), delta: base64 };
 }
 
-/** @param sentences the pieces of the text, which together are the transcript. */
+/** @param sentences the sentences of the text. Joined, they are the transcript. */
 export function completedEvents(
   response: ResponseIdentity,
   sentences: readonly string[],
@@ -81,13 +81,13 @@ export function completedEvents(
   ];
 }
 
-/** @param sentences those that were startedEvents. */
+/** @param sentences the sentences that were started. */
 export function cancelledEvents(response: ResponseIdentity, sentences: readonly string[]): ServerEvent[] {
   const status_details = { type: 'cancelled', reason: 'client_cancelled' } as const;
   return finishedEvents(response, sentences.join(''), { status: 'cancelled', status_details, usage: null });
 }
 
-/** @param sentences those that were startedEvents. */
+/** @param sentences the sentences that were started. */
 export function failedEvents(
   response: ResponseIdentity,
   sentences: readonly string[],
@@ -97,7 +97,7 @@ export function failedEvents(
   return finishedEvents(response, sentences.join(''), { status: 'failed', status_details, usage: null });
 }
 
-/** The fields in which responses that have finishedEvents differ. */
+/** Fields in which finished responses differ. */
 type FinalFields = WireEndedResponse extends infer Response
   ? Response extends WireEndedResponse
     ? Pick<Response, 'status' | 'status_details' | 'usage'>
@@ -147,7 +147,7 @@ function partFields({ responseId, itemId }: ResponseIdentity) {
   return { response_id: responseId, item_id: itemId, output_index: 0, content_index: 0 } as const;
 }
 
-/** Text goes in and audio comes out; every count is a number (openai-wire 8.7). */
+/** Input is text and output is audio. Every count must be a number (openai-wire 8.7). */
 function wireUsage({ input, output }: ResponseTokens): ResponseUsage {
   return {
     total_tokens: input + output,

@@ -1,6 +1,6 @@
 /**
- * The response of one connection, pure: at most one is active (spec 3.4; 6.1; 6.2, order rule 3; payloads as in
- * openai-wire 8.5 to 8.7). The table is docs/states/response.md.
+ * State machine of the response of one connection. Pure. At most one response is active (spec 3.4; 6.1; 6.2,
+ * order rule 3; payloads as in openai-wire 8.5 to 8.7). The table is docs/states/response.md.
  */
 
 import type { Id } from '../../../src/contract/core/id.ts';
@@ -20,7 +20,9 @@ type ResponseId = Id<'response'>;
 
 export type State =
   | { readonly kind: 'idle' }
-  /** `sentences`: those that were startedEvents, in order; when all were, they are the text. */
+  /**
+   * `sentences`: the sentences that were started, in order. At the end of the synthesis they are the text.
+   */
   | {
       readonly kind: 'speaking';
       readonly response: ResponseIdentity;
@@ -28,9 +30,9 @@ export type State =
     }
   | { readonly kind: 'closed' };
 
-/** What the synthesis of a response reports. A event about a response that has ended changes nothing. */
+/** Event of a synthesis. Events of a finished response are ignored. */
 export type SynthesisEvent =
-  /** The next piece of the text went to the engine; together the pieces are the text. */
+  /** The next sentence was passed to the engine. Joined, the sentences are the text. */
   | { readonly kind: 'sentence_started'; readonly responseId: ResponseId; readonly text: string }
   /** Audio in the output format. */
   | { readonly kind: 'audio_generated'; readonly responseId: ResponseId; readonly base64: string }
@@ -50,16 +52,16 @@ export type Event =
   | {
       readonly kind: 'cancel_requested';
       readonly eventId: string | null;
-      /** The only response that is meant; absent: whichever is active. */
+      /** Id of the response to cancel. Absent: the active one. */
       readonly responseId?: string | undefined;
     }
   | SynthesisEvent
-  /** The connection has ended. */
+  /** The connection closed. */
   | { readonly kind: 'closed' };
 
 export type Effect =
   | { readonly kind: 'synthesize'; readonly responseId: ResponseId; readonly text: string }
-  /** End what was startedEvents. */
+  /** Stop the synthesis. */
   | { readonly kind: 'stop'; readonly responseId: ResponseId }
   | { readonly kind: 'send'; readonly event: ServerEvent };
 
@@ -73,22 +75,19 @@ export const initial: State = { kind: 'idle' };
 const RESPONSE_IN_PROGRESS: ProtocolError = {
   code: 'response_in_progress',
   message:
-    'response.create refused: a response is already in progress; wait for its response.done or cancel it.',
+    'response.create rejected: a response is already in progress; wait for its response.done or cancel it.',
   param: null,
 };
 const NO_AUDIO_MODALITY = invalidEvent(
-  "response.create refused: the session's output_modalities lack 'audio'; set them with session.update.",
+  "response.create rejected: the session's output_modalities lack 'audio'; set them with session.update.",
 );
 const NO_TEXT = invalidEvent(
-  'response.create refused: there is no user text to speak; add it with conversation.item.create.',
+  'response.create rejected: there is no user text to speak; add it with conversation.item.create.',
 );
-const NOTHING_TO_CANCEL = invalidEvent('There is no response in progress to cancel.');
-const UNKNOWN_RESPONSE = invalidEvent(
-  "There is no response in progress to cancel with this 'response_id'.",
-  'response_id',
-);
+const NOTHING_TO_CANCEL = invalidEvent('No response is in progress.');
+const UNKNOWN_RESPONSE = invalidEvent("No response with this 'response_id' is in progress.", 'response_id');
 
-/** Total: what makes no sense in a state is rejected, or leaves it as it is. */
+/** Total: an event that is not allowed in a state is rejected or ignored. */
 export function next(state: State, event: Event): Step {
   if (state.kind === 'closed') return unchanged(state);
   switch (event.kind) {

@@ -1,6 +1,7 @@
 /**
- * The transcriptions of one connection, pure: one runs, the others wait their turn (spec 3.4; 6.1: "commits are
- * serialised"; 6.2, order rules 1 and 2). The table is docs/states/transcription.md.
+ * State machine of the transcriptions of one connection. Pure. One transcription runs at a time and the
+ * others wait (spec 3.4; 6.1: "commits are serialised"; 6.2, order rules 1 and 2). The table is
+ * docs/states/transcription.md.
  */
 
 import type { Id } from '../../../src/contract/core/id.ts';
@@ -8,21 +9,21 @@ import type { TranscriptTokens } from '../../../src/listen/turn-transcriptions.t
 import type { WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
 
-/** Committed turns that may wait behind the one that is transcribed. */
+/** Maximum number of committed turns that wait behind the running transcription. */
 export const MAX_PENDING_TURNS = 64;
 
 type ItemId = Id<'item'>;
 
-/** A turn whose transcription has not begun. */
+/** A turn whose transcription has not started. */
 export interface WaitingTurn {
   readonly itemId: ItemId;
   readonly committed: boolean;
 }
 
 export type State =
-  /** Nothing runs, so nothing waits. */
+  /** No transcription runs and none waits. */
   | { readonly kind: 'idle' }
-  /** A turn of server_vad is transcribed while it may still be dropped; what came of it is held back. */
+  /** A server_vad turn is transcribed while it may still be dropped. Its text and result are buffered. */
   | {
       readonly kind: 'speculative';
       readonly itemId: ItemId;
@@ -33,7 +34,7 @@ export type State =
   | { readonly kind: 'transcribing'; readonly itemId: ItemId; readonly waiting: readonly WaitingTurn[] }
   | { readonly kind: 'closed' };
 
-/** The last fact of a transcription. */
+/** Final event of a transcription. */
 export type TranscriptionResult =
   | {
       readonly kind: 'completed';
@@ -43,30 +44,30 @@ export type TranscriptionResult =
     }
   | { readonly kind: 'failed'; readonly itemId: ItemId; readonly error: WireError };
 
-/** What a transcription reports. A fact about a turn that is forgotten changes nothing. */
+/** Event of a transcription. Events of an unknown turn are ignored. */
 export type TranscriptionEvent =
   | { readonly kind: 'delta'; readonly itemId: ItemId; readonly text: string }
   | TranscriptionResult;
 
 export type Event =
-  /** server_vad heard speech startNext; the turn's audio is still arriving. */
+  /** server_vad detected speech. The audio of the turn is still arriving. */
   | { readonly kind: 'turn_opened'; readonly itemId: ItemId }
-  /** A turn's audio is complete and counts, whether it was opened before or not. */
+  /** The audio of a turn is complete. The turn may have been opened before. */
   | { readonly kind: 'turn_committed'; readonly itemId: ItemId }
   /** An opened turn was cleared before it was committed. */
   | { readonly kind: 'turn_dropped'; readonly itemId: ItemId }
   | TranscriptionEvent
-  /** The connection has ended. */
+  /** The connection closed. */
   | { readonly kind: 'closed' };
 
 export type Effect =
-  /** Begin; a turn that is not confirmed yet will be, or will be stopped. */
+  /** Start the transcription. A turn that is not confirmed yet will be confirmed or stopped. */
   | { readonly kind: 'transcribe'; readonly itemId: ItemId }
-  /** The turn was committed, begun or not: it is a call that has its usage row. */
+  /** The turn was committed, whether its transcription has started or not. Its call is billed. */
   | { readonly kind: 'confirm'; readonly itemId: ItemId }
-  /** End what was begun. */
+  /** Stop the transcription. */
   | { readonly kind: 'stop'; readonly itemId: ItemId }
-  /** A turn that waited will never be begun; if it was committed, it has its usage row. */
+  /** The transcription of a waiting turn will never start. A committed turn still has its usage row. */
   | { readonly kind: 'abandon'; readonly itemId: ItemId }
   | { readonly kind: 'send'; readonly event: ServerEvent };
 
@@ -77,25 +78,25 @@ export interface Step {
 
 export const initial: State = { kind: 'idle' };
 
-/** Whether one more turn may be committed. */
+/** Returns whether one more turn may be committed. */
 export function canCommit(state: State): boolean {
   if (state.kind === 'idle' || state.kind === 'closed') return state.kind === 'idle';
   return state.waiting.filter(({ committed }) => committed).length < MAX_PENDING_TURNS;
 }
 
-/** Whether a committed turn has not ended yet: its client waits for it. */
+/** Returns whether the result of a committed turn is pending. */
 export function isBusy(state: State): boolean {
   if (state.kind === 'idle' || state.kind === 'closed') return false;
   return state.kind === 'transcribing' || state.waiting.some(({ committed }) => committed);
 }
 
-/** Whether a turn with this id has not ended yet. */
+/** Returns whether a turn with this id is waiting or running. */
 export function hasTurn(state: State, itemId: string): boolean {
   if (state.kind === 'idle' || state.kind === 'closed') return false;
   return state.itemId === itemId || state.waiting.some((turn) => turn.itemId === itemId);
 }
 
-/** Total: what makes no sense in a state leaves it as it is. */
+/** Total: an event that is not expected in a state is ignored. */
 export function next(state: State, event: Event): Step {
   switch (event.kind) {
     case 'turn_opened':
@@ -136,7 +137,7 @@ function commit(state: State, itemId: ItemId): Step {
   return { state: { ...state, waiting }, effects: [confirmed] };
 }
 
-/** What was held back leaves, in its order. */
+/** Sends the buffered events in order. */
 function confirm({ itemId, bufferedText, bufferedResult, waiting }: State & { kind: 'speculative' }): Step {
   const before: Effect[] = [{ kind: 'confirm', itemId }, ...deltaEvent(itemId, bufferedText)];
   if (bufferedResult === undefined)
@@ -186,7 +187,7 @@ function close(state: State): Step {
   };
 }
 
-/** The first that waits begins; `before` are the effects that come first. */
+/** Starts the first waiting turn. `before`: effects that precede it. */
 function startNext([first, ...waiting]: readonly WaitingTurn[], before: readonly Effect[] = []): Step {
   if (first === undefined) return { state: initial, effects: before };
   const { itemId, committed } = first;
@@ -202,7 +203,7 @@ function unchanged(state: State): Step {
   return { state, effects: [] };
 }
 
-/** No delta is empty (openai-wire 8.5). */
+/** Deltas are never empty (openai-wire 8.5). */
 function deltaEvent(itemId: ItemId, delta: string): Effect[] {
   if (delta === '') return [];
   const type = 'conversation.item.input_audio_transcription.delta';
@@ -220,7 +221,7 @@ function resultEvent(finish: TranscriptionResult): Effect {
   return { kind: 'send', event: { type, ...at, transcript, logprobs: null, usage: wireUsage(tokens) } };
 }
 
-/** Both detail counts are required by clients (openai-wire 8.7). */
+/** Clients require both detail counts (openai-wire 8.7). */
 function wireUsage({ audio, text, output }: TranscriptTokens) {
   return {
     type: 'tokens',
