@@ -5,22 +5,22 @@ import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { PhoneCalls } from './transcriber/phone-calls.ts';
 import { transcriberRoutes } from './transcriber/routes.ts';
 import { voiceRoutes } from './voice/routes.ts';
-import { PartnerVoice } from './voice/service.ts';
+import { PartnerVoiceService } from './voice/service.ts';
 
 export interface PartnerOptions {
-  /** Most code points of a text that is spoken; as for `POST /v1/audio/speech`. */
+  /** Maximum length of a synthesized text, in Unicode code points; as for `POST /v1/audio/speech`. */
   readonly maxCharacters: number;
-  /** Of one organization, open at once. */
+  /** Concurrency limits per organization. */
   readonly perOrganization: { readonly calls: number; readonly voiceRequests: number };
-  /** Silence that ends a customer's turn. */
+  /** Silence that ends a customer turn, in ms. */
   readonly silenceMs: number;
-  /** New audio after which an open turn is transcribed again; 0 is never. */
+  /** New audio after which an open turn is transcribed again, in ms; 0 turns partials off. */
   readonly partialMs: number;
 }
 
 type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer';
 
-/** What a voice-agent platform calls: POST /v1/voices/partner and WS /v1/transcribers/partner. */
+/** Endpoints for voice-agent platforms: POST /v1/voices/partner and WS /v1/transcribers/partner. */
 export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
   const { maxCharacters, perOrganization, silenceMs, partialMs } = options;
   return {
@@ -33,7 +33,7 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
         ...slots,
         ...{ silenceMs, partialMs, perOrganization: perOrganization.calls },
       });
-      const voice = new PartnerVoice({
+      const voice = new PartnerVoiceService({
         ...slots,
         voices: new StoredVoices(slots),
         requestsPerOrganization: perOrganization.voiceRequests,

@@ -9,11 +9,11 @@ import { transcriptionRoutes } from './transcription/routes.ts';
 import { Transcriber } from './transcription/service.ts';
 
 export interface SpeechOptions {
-  /** Most code points of an `input`; the spec allows 5000 (8). */
+  /** Maximum length of `input`, in Unicode code points; at most 5000 (spec 8). */
   readonly maxCharacters: number;
-  /** Requests of one organization that may be open at once; half of the pool's places by default. */
+  /** Maximum number of concurrent requests per organization; by default half of the slots of the worker pool. */
   readonly requestsPerOrganization: { readonly speech: number; readonly transcription: number };
-  /** Largest file to transcribe, and where files lie while they are transcribed. */
+  /** Maximum size of a file to transcribe, and the folder for uploads. */
   readonly uploads: UploadSettings;
 }
 
@@ -22,7 +22,7 @@ type Needs = 'tts' | 'stt' | 'audioFiles' | 'voices' | 'blobs' | 'calls' | 'cloc
 /** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations. */
 export function speechPlugin({
   maxCharacters,
-  requestsPerOrganization: places,
+  requestsPerOrganization: limits,
   uploads,
 }: SpeechOptions): FeaturePlugin<Needs> {
   return {
@@ -35,9 +35,9 @@ export function speechPlugin({
       const synthesizer = new Synthesizer({
         ...slots,
         voices: new StoredVoices(slots),
-        requestsPerOrganization: places.speech,
+        requestsPerOrganization: limits.speech,
       });
-      const transcriber = new Transcriber({ ...slots, requestsPerOrganization: places.transcription });
+      const transcriber = new Transcriber({ ...slots, requestsPerOrganization: limits.transcription });
       return {
         provides: {},
         routes: new Elysia({ name: 'speech-plugin' })

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { AUDIO, type Fields, TRANSLATIONS, transcriptionApp } from '../../test/harness/transcription-app.ts';
 
 describe('fields', () => {
-  it('reach the engine', async () => {
+  it('are passed to the engine', async () => {
     const { post, engine } = await transcriptionApp();
     const fields = { language: 'de', prompt: 'Ahrensburg', temperature: '0.25', chunking_strategy: 'auto' };
     expect((await post({ ...fields, stream: 'false' })).status).toBe(200);
     expect(engine.requests[0]).toMatchObject({ language: 'de', prompt: 'Ahrensburg', temperature: 0.25 });
   });
 
-  it('a blank prompt is none', async () => {
+  it('treat a blank prompt as absent', async () => {
     const { post, engine } = await transcriptionApp();
     await post({ prompt: '  ' });
     expect(engine.requests[0]?.prompt).toBeUndefined();
@@ -24,7 +24,7 @@ describe('fields', () => {
     ['a list of files', { file: [], 'file[]': AUDIO }, 'file', 'invalid_type'],
     ['no file', { file: [] }, 'file', 'missing_required_parameter'],
     ['an empty file', { file: new File([], 'clip.wav') }, 'file', 'invalid_value'],
-    ['a file that is no audio', { file: new File(['xyz'], 'clip.wav') }, 'file', 'invalid_value'],
+    ['a file that is not audio', { file: new File(['xyz'], 'clip.wav') }, 'file', 'invalid_value'],
     ['another file', { file2: AUDIO }, 'file2', 'unknown_parameter'],
     ['a language the model lacks', { language: 'fr' }, 'language', 'invalid_value'],
     ['a name for a language', { language: 'german' }, 'language', 'invalid_value'],
@@ -68,7 +68,7 @@ describe('fields', () => {
     ['speakers', { 'known_speaker_names[]': 'Ann' }, 'known_speaker_names', 'unsupported_parameter'],
     ['a misspelt field', { promt: 'x' }, 'promt', 'unknown_parameter'],
     ['a field of prototypes', { '__proto__[x]': 'y' }, '__proto__', 'unknown_parameter'],
-  ] as [string, Fields, string, string][])('%s is refused', async (_, fields, param, code) => {
+  ] as [string, Fields, string, string][])('reject %s', async (_, fields, param, code) => {
     const { post, engine, rows, staged, files } = await transcriptionApp();
     const response = await post(fields);
     expect(response.status).toBe(400);
@@ -83,7 +83,7 @@ describe('fields', () => {
     expect([engine.requests, rows, staged(), files.reading]).toEqual([[], [], [], 0]);
   });
 
-  it('a translation has no language and no granularities', async () => {
+  it('of a translation do not include language and granularities', async () => {
     const { post } = await transcriptionApp();
     for (const field of ['language', 'timestamp_granularities[]', 'chunking_strategy']) {
       const response = await post({ [field]: 'en' }, { path: TRANSLATIONS });
@@ -93,7 +93,7 @@ describe('fields', () => {
     }
   });
 
-  it('any language there is may be asked of an engine that does not tell', async () => {
+  it('accept any ISO 639-1 language if the engine does not list its languages', async () => {
     const { post } = await transcriptionApp({ languages: undefined });
     expect((await post({ language: 'fr' })).status).toBe(200);
     for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
@@ -105,7 +105,7 @@ describe('fields', () => {
     }
   });
 
-  it('never repeats what the request said', async () => {
+  it('are not quoted in error messages', async () => {
     const { post } = await transcriptionApp();
     const secret = 'my private diary';
     for (const name of ['prompt', 'language', 'temperature', 'stream', 'response_format', 'model']) {

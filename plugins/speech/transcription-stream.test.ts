@@ -10,7 +10,7 @@ async function eventsOf(response: Response): Promise<Record<string, unknown>[]> 
 }
 
 describe('a stream', () => {
-  it('has deltas that make up the text, and the text', async () => {
+  it('has deltas that add up to the text, and the text', async () => {
     const { post, rows, staged } = await transcriptionApp({ deltas: ['Ask', ' not,', ' "my"\nfriend'] });
     const response = await post({ stream: 'true' });
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -24,14 +24,14 @@ describe('a stream', () => {
     expect(staged()).toEqual([]);
   });
 
-  it('of nothing has its end only', async () => {
+  it('without text has only its last event', async () => {
     const { post } = await transcriptionApp({ deltas: [] });
     expect(await eventsOf(await post({ stream: 'true', response_format: 'text' }))).toEqual([
       { type: 'transcript.text.done', text: '', usage: USAGE },
     ]);
   });
 
-  it('is sent while it is made', async () => {
+  it('is sent during transcription', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, rows } = await transcriptionApp({
       before: (delta) => (delta === 1 ? gate.promise : undefined),
@@ -45,7 +45,7 @@ describe('a stream', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('that fails before its first event has a status', async () => {
+  it('that fails before its first event sets the HTTP status', async () => {
     const { post } = await transcriptionApp({
       deltas: [],
       failure: () => new ServiceError('upstream', 'Failed.'),
@@ -53,7 +53,7 @@ describe('a stream', () => {
     expect((await post({ stream: 'true' })).status).toBe(502);
   });
 
-  it('that fails later ends with an error that SDKs throw', async () => {
+  it('that fails later ends with an error event that SDKs throw', async () => {
     const { post, rows, log, staged, app } = await transcriptionApp({
       failure: () => new ServiceError('internal', 'The model crashed.', { code: 'worker_crashed' }),
     });
@@ -76,7 +76,7 @@ describe('a stream', () => {
     await expect(consume()).rejects.toMatchObject({ code: 'worker_crashed', type: 'server_error' });
   });
 
-  it('stops the engine when its reader leaves', async () => {
+  it('stops the engine when the client disconnects', async () => {
     const { post, rows, engine, staged, files } = await transcriptionApp({
       deltas: new Array(100).fill('word '),
       before: (delta, signal) =>

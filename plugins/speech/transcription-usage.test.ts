@@ -3,7 +3,7 @@ import { ServiceError } from '../../src/contract/core/error.ts';
 import { TRANSCRIPTIONS, transcriptionApp } from '../../test/harness/transcription-app.ts';
 
 describe('usage', () => {
-  it('is one row with what was heard and said', async () => {
+  it('is one row with the audio and the transcript', async () => {
     const { post, rows } = await transcriptionApp();
     const response = await post({});
     expect(rows).toEqual([
@@ -21,7 +21,7 @@ describe('usage', () => {
     ]);
   });
 
-  it('of one that failed counts what was heard by then', async () => {
+  it('of a failed request counts the audio that was processed', async () => {
     const { post, rows, files } = await transcriptionApp();
     files.breaksAfter = 3;
     const response = await post({ prompt: 'Eight ch' });
@@ -31,7 +31,7 @@ describe('usage', () => {
     expect(rows[0]).not.toHaveProperty('transcript');
   });
 
-  it('has no row for a full queue', async () => {
+  it('has no row if the queue is full', async () => {
     const overloaded = () => new ServiceError('overloaded', 'Full.', { retryAfterS: 2 });
     for (const options of [{ refusal: overloaded }, { deltas: [], failure: overloaded }]) {
       const { post, rows, calls } = await transcriptionApp(options);
@@ -41,7 +41,7 @@ describe('usage', () => {
     }
   });
 
-  it('is of a call that is open before the engine begins, for as long as the file says that it is', async () => {
+  it('opens a call before the engine starts and reserves the declared duration of the file', async () => {
     const { post, calls } = await transcriptionApp({ before: () => expect(calls.openings).toHaveLength(1) });
     await post({ prompt: 'Eight ch' });
     expect(calls.openings).toMatchObject([
@@ -53,7 +53,7 @@ describe('usage', () => {
     expect(calls.unended).toBe(0);
   });
 
-  it('is none when credits do not cover it', async () => {
+  it('has no row if the credits do not cover the request', async () => {
     const { post, rows, engine, files } = await transcriptionApp(
       {},
       {
@@ -78,7 +78,7 @@ describe('usage', () => {
     expect([engine.requests, rows, files.reading]).toEqual([[], [], 0]);
   });
 
-  it('tells of a client that left', async () => {
+  it('records a client that disconnects', async () => {
     const controller = new AbortController();
     const { post, rows, staged } = await transcriptionApp({ before: () => controller.abort() });
     const response = await post({}, { signal: controller.signal });
@@ -88,8 +88,8 @@ describe('usage', () => {
   });
 });
 
-describe('places', () => {
-  it('are taken before the upload is read, and given back', async () => {
+describe('request slots', () => {
+  it('are reserved before the upload is read, and released', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, engine, app } = await transcriptionApp(
       { before: () => gate.promise },
@@ -108,16 +108,16 @@ describe('places', () => {
       { highWaterMark: 0 },
     );
     const headers = { 'x-api-key': 'key-of-a', 'content-type': 'multipart/form-data; boundary=b' };
-    const refused = await app.send(TRANSCRIPTIONS, { method: 'POST', headers, body });
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    const rejected = await app.send(TRANSCRIPTIONS, { method: 'POST', headers, body });
+    expect(rejected.status).toBe(429);
+    expect(await rejected.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
     expect(pulled).toBe(false);
     const other = post({}, { key: 'key-of-b' });
     gate.resolve();
     expect([(await held).status, (await other).status, (await post({})).status]).toEqual([200, 200, 200]);
   });
 
-  it('for the decoder are waited for, and no organization has them all', async () => {
+  it('of the decoder are queued, and no organization uses all of them', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, engine, files } = await transcriptionApp({ before: () => gate.promise });
     const ofA = Array.from({ length: 6 }, () => post({}));
@@ -131,20 +131,20 @@ describe('places', () => {
     expect(files.reading).toBe(0);
   });
 
-  it('of a refused request are free again', async () => {
+  it('of a rejected request are released', async () => {
     const { post } = await transcriptionApp({}, { perOrganization: 1 });
     expect((await post({ temperature: '7' })).status).toBe(400);
     expect((await post({})).status).toBe(200);
   });
 
-  it('are waited for at the end, and stopped when its time is over', async () => {
+  it('are waited for on drain, and aborted at the deadline', async () => {
     const { post, transcriber, rows, engine } = await transcriptionApp({
       before: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
     });
-    const answer = post({});
+    const response = post({});
     await expect.poll(() => engine.heard).toEqual([8000]);
     await transcriber.drain(AbortSignal.abort());
-    expect((await answer).status).toBe(503);
+    expect((await response).status).toBe(503);
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
   });
 });

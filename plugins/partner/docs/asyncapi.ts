@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI 3.0 document of /v1/transcribers/partner, built from the schemas of its messages. `bun
- * scripts/asyncapi.ts` writes it to docs/partner.asyncapi.json.
+ * The AsyncAPI 3.0 document of /v1/transcribers/partner, generated from the message schemas. `bun scripts/asyncapi.ts`
+ * writes it to docs/partner.asyncapi.json.
  */
 
 import type { TSchema } from '@sinclair/typebox';
@@ -28,13 +28,13 @@ const START = {
 const CLIENT_MESSAGES = {
   start: message(
     'start',
-    'How the audio of the call comes. One that cannot be used gives an error that names the field, then the close code 1008. A later one counts from there on.',
+    'Audio format of the call. An invalid message is answered with an error that names the field and close code 1008. A later message changes the format from there on.',
     StartSchema,
     [START],
   ),
   audio: {
     name: 'audio',
-    summary: 'A binary frame: samples of both channels in turn, cut anywhere.',
+    summary: 'A binary frame: interleaved samples of both channels, split anywhere.',
     contentType: 'application/octet-stream',
     payload: { type: 'string', format: 'binary' },
   },
@@ -43,7 +43,7 @@ const CLIENT_MESSAGES = {
 const SERVER_MESSAGES = {
   'transcriber-response': message(
     'transcriber-response',
-    'What the customer says: `partial` while a turn lasts, each in place of the one before, and `final` when it is over.',
+    'Transcript of the customer: `partial` during a turn, each replacing the previous one, and `final` at its end.',
     TranscriberResponseSchema,
     [
       transcriptMessage('partial', 'I would like to'),
@@ -52,23 +52,23 @@ const SERVER_MESSAGES = {
   ),
   error: message(
     'error',
-    'Something failed. The call goes on, unless a close follows.',
+    'An error. The call continues unless the socket is closed.',
     TranscriberErrorSchema,
     [errorMessage("'sampleRate' must be an integer from 8000 to 48000.")],
   ),
 };
 
 const CLOSE_CODES: readonly (readonly [code: number, why: string])[] = [
-  [1001, 'The service stops; the open turn was told first.'],
-  [1008, 'The start message cannot be used.'],
-  [1011, 'A fault of the server.'],
+  [1001, 'The service shuts down; the open turn was sent first.'],
+  [1008, 'Invalid start message.'],
+  [1011, 'Internal server error.'],
   [
     1013,
-    `Audio comes faster than it is dealt with: more than ${MAX_BUFFERED_BYTES} bytes of the customer, or ${MAX_TURNS} turns, wait.`,
+    `Audio arrives faster than it is processed: more than ${MAX_BUFFERED_BYTES} bytes of customer audio or ${MAX_TURNS} turns are pending.`,
   ],
 ];
 
-/** The document as an object of JSON. */
+/** The document as a JSON-serializable object. */
 export function asyncApiDocument(version: string) {
   const messages = { ...CLIENT_MESSAGES, ...SERVER_MESSAGES };
   const operation = (keys: readonly string[]) => ({
@@ -90,7 +90,7 @@ export function asyncApiDocument(version: string) {
     channels: {
       [CHANNEL]: {
         address: '/v1/transcribers/partner',
-        summary: 'Audio of a call in, words of the customer out.',
+        summary: 'Receives the audio of a call and sends transcripts of the customer.',
         messages: Object.fromEntries(
           Object.keys(messages).map((key) => [key, { $ref: `#/components/messages/${key}` }]),
         ),
@@ -100,12 +100,12 @@ export function asyncApiDocument(version: string) {
     operations: {
       receiveCall: {
         action: 'receive',
-        summary: `Any other text frame, and one of more than ${MAX_START_CHARACTERS} characters, is ignored.`,
+        summary: `Other text frames, and frames of more than ${MAX_START_CHARACTERS} characters, are ignored.`,
         ...operation(Object.keys(CLIENT_MESSAGES)),
       },
       sendWords: {
         action: 'send',
-        summary: 'Nothing before the customer speaks, nothing for silence, and nothing of the assistant.',
+        summary: 'Nothing is sent before the customer speaks, for silence, or for the assistant.',
         ...operation(Object.keys(SERVER_MESSAGES)),
       },
     },
@@ -118,7 +118,7 @@ function message(name: string, summary: string, schema: TSchema, examples: reado
   return { name, summary, payload: plain(schema), examples: examples.map((payload) => ({ payload })) };
 }
 
-/** What the platform may say in the address. */
+/** Query parameters of the handshake. */
 function handshake() {
   const text = (description: string) => ({ type: 'string', description });
   return {
@@ -127,22 +127,25 @@ function handshake() {
     query: {
       type: 'object',
       properties: {
-        model: { ...text('Id of a recogniser. Any other is refused by HTTP 400.'), default: 'svc-stt' },
+        model: {
+          ...text('Id of a transcription model. Unknown models return HTTP 400.'),
+          default: 'svc-stt',
+        },
         language: text(
-          'ISO 639-1 code of what customers speak. Left out: that of the start message, else it is found out.',
+          'ISO 639-1 code of the spoken language. Default: that of the start message, else detected automatically.',
         ),
       },
     },
   };
 }
 
-const header = (name: string) => ({ type: 'httpApiKey', in: 'header', name, description: 'The key alone.' });
+const header = (name: string) => ({ type: 'httpApiKey', in: 'header', name, description: 'The API key.' });
 
 const SECURITY = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: '`Bearer <API_KEY>`: what reaches every handshake.',
+    description: '`Bearer <API_KEY>`. Available in every handshake.',
   },
   apiKey: header('x-api-key'),
   partnerSecret: header('x-partner-secret'),
@@ -153,15 +156,15 @@ function securityReferences() {
 }
 
 function description(): string {
-  return `The custom transcriber of a voice-agent platform. A missing or a wrong key is answered before the upgrade, by HTTP 401 with the code \`missing_api_key\` or \`invalid_api_key\`.
+  return `The custom transcriber of a voice-agent platform. A missing or invalid key returns HTTP 401 before the upgrade, with the code \`missing_api_key\` or \`invalid_api_key\`.
 
-Order:
-1. The \`start\` message comes first. Audio before any start is taken as 16000 Hz with two channels.
-2. Finals come in the order in which their turns were spoken.
-3. Partials are of the turn whose final comes next; none follows that final.
-4. An \`error\` stands in the place of the final of a turn that could not be transcribed.
+Order of messages:
+1. The \`start\` message comes first. Without it, audio is read as 16000 Hz with two channels.
+2. Finals are sent in the order in which the turns were spoken.
+3. Partials belong to the turn whose final is sent next; none follows that final.
+4. If a turn cannot be transcribed, an \`error\` replaces its final.
 
-| close code | why |
+| close code | reason |
 |---|---|
 ${CLOSE_CODES.map(([code, why]) => `| ${code} | ${why} |`).join('\n')}
 `;

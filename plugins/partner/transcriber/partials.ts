@@ -1,6 +1,6 @@
 /**
- * What the customer's open turn sounds like so far: the turn is transcribed again from its beginning, every so often
- * while it is spoken. It costs at most half of the time, and only what nobody else needs.
+ * Produces partial transcripts: while a turn is open, all of it is transcribed repeatedly, at batch priority and for at
+ * most half of the time.
  */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
@@ -10,104 +10,104 @@ import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import { AudioQueue } from '../../../src/listen/audio-queue.ts';
 import { TurnAudio } from '../../../src/listen/turn-audio.ts';
 
-/** Longest turn of which this is done: what a recogniser takes in one window. */
+/** Maximum length of a turn with partials: the window of a transcription model. */
 const MAX_S = 30;
-/** Kept while nobody speaks: a turn begins in the past, by its prefix and what a detector needs to be sure. */
-const KEPT_S = 5;
+/** Audio retained without an open turn: a turn starts in the past because of its prefix and the detection delay. */
+const RETAINED_S = 5;
 
-export interface PartialsParts {
+export interface PartialTranscriberDeps {
   readonly engine: SttEngine;
-  /** ISO 639-1; undefined: the engine finds out. Asked for each time. */
+  /** ISO 639-1 code; undefined: automatic detection. Called for every transcription. */
   readonly language: () => string | undefined;
-  /** API key for which the work is done. */
+  /** Id of the API key that the work is scheduled for. */
   readonly fairnessKey: string;
-  /** New audio after which a turn is transcribed again; 0 is never. */
-  readonly everyMs: number;
+  /** New audio after which a turn is transcribed again, in ms; 0 turns partials off. */
+  readonly intervalMs: number;
   readonly clock: Clock;
   readonly report: (itemId: Id<'item'>, text: string) => void;
 }
 
 interface OpenTurn {
   readonly itemId: Id<'item'>;
-  /** Positions of the run. */
+  /** Position in the audio queue. */
   readonly startSample: number;
-  triedSample: number;
+  transcribedSample: number;
   text: string;
 }
 
-export class Partials {
-  readonly #parts: PartialsParts;
-  #run: AudioQueue;
-  /** Position of the run's first sample in all audio of the call. */
+export class PartialTranscriber {
+  readonly #deps: PartialTranscriberDeps;
+  #audio: AudioQueue;
+  /** Position of the queue's first sample in the audio of the call. */
   #startMs = 0;
-  #open: OpenTurn | undefined;
-  #stop = new AbortController();
-  /** One at a time, also while an engine lets go of an earlier turn. */
+  #openTurn: OpenTurn | undefined;
+  #abort = new AbortController();
+  /** The running transcription. At most one runs, including one of an earlier turn that is being aborted. */
   #running: Promise<void> | undefined;
-  /** Not before this time again. */
-  #freeMs = 0;
+  /** Monotonic time before which no transcription starts. */
+  #nextAllowedMs = 0;
 
-  constructor(parts: PartialsParts, format: AudioFormat) {
-    this.#parts = parts;
-    this.#run = new AudioQueue(format);
+  constructor(deps: PartialTranscriberDeps, format: AudioFormat) {
+    this.#deps = deps;
+    this.#audio = new AudioQueue(format);
   }
 
-  /** From now on audio comes in this format; an open turn has ended. */
+  /** Changes the audio format. The open turn must have ended. */
   configure(format: AudioFormat): void {
-    this.#startMs += this.#msOf(this.#run.endSample);
-    this.#run = new AudioQueue(format);
-    this.#forgetTurn();
+    this.#startMs += this.#msOf(this.#audio.endSample);
+    this.#audio = new AudioQueue(format);
+    this.#clearTurn();
   }
 
-  /** Takes audio, which must not be changed any more. */
-  hear(bytes: Uint8Array): void {
-    if (this.#parts.everyMs === 0) return;
-    this.#run.push(bytes);
-    if (this.#open !== undefined) this.#try(this.#open);
-    else this.#run.discardBefore(this.#run.endSample - KEPT_S * this.#run.format.rateHz);
+  /** Appends audio. The bytes must not be modified afterwards. */
+  append(bytes: Uint8Array): void {
+    if (this.#deps.intervalMs === 0) return;
+    this.#audio.push(bytes);
+    if (this.#openTurn !== undefined) this.#transcribeIfDue(this.#openTurn);
+    else this.#audio.discardBefore(this.#audio.endSample - RETAINED_S * this.#audio.format.rateHz);
   }
 
-  /** @param startMs of the turn, in all audio of the call. */
-  begin(itemId: Id<'item'>, startMs: number): void {
-    const { rateHz } = this.#run.format;
-    const asked = Math.round(((startMs - this.#startMs) * rateHz) / 1000);
-    const startSample = Math.min(this.#run.endSample, Math.max(this.#run.startSample, asked));
-    this.#open = { itemId, startSample, triedSample: startSample, text: '' };
+  /** @param startMs start of the turn in the audio of the call. */
+  startTurn(itemId: Id<'item'>, startMs: number): void {
+    const { rateHz } = this.#audio.format;
+    const requested = Math.round(((startMs - this.#startMs) * rateHz) / 1000);
+    const startSample = Math.min(this.#audio.endSample, Math.max(this.#audio.startSample, requested));
+    this.#openTurn = { itemId, startSample, transcribedSample: startSample, text: '' };
   }
 
-  /** The turn is complete: whoever transcribes all of it is quicker. */
-  end(itemId: Id<'item'>): void {
-    if (this.#open?.itemId === itemId) this.#forgetTurn();
+  /** Ends the turn, whose final transcription replaces partials. */
+  endTurn(itemId: Id<'item'>): void {
+    if (this.#openTurn?.itemId === itemId) this.#clearTurn();
   }
 
-  /** Resolves when the engine has let go. */
+  /** Resolves when the engine is released. */
   async close(): Promise<void> {
-    this.#forgetTurn();
+    this.#clearTurn();
     await this.#running;
   }
 
-  #forgetTurn(): void {
-    this.#open = undefined;
-    this.#stop.abort();
-    this.#stop = new AbortController();
+  #clearTurn(): void {
+    this.#openTurn = undefined;
+    this.#abort.abort();
+    this.#abort = new AbortController();
   }
 
-  #try(open: OpenTurn): void {
-    const { everyMs, clock } = this.#parts;
-    const { endSample } = this.#run;
-    if (this.#running !== undefined || clock.monotonicMs() < this.#freeMs) return;
-    if (this.#msOf(endSample - open.triedSample) < everyMs) return;
+  #transcribeIfDue(open: OpenTurn): void {
+    const { intervalMs, clock } = this.#deps;
+    const { endSample } = this.#audio;
+    if (this.#running !== undefined || clock.monotonicMs() < this.#nextAllowedMs) return;
+    if (this.#msOf(endSample - open.transcribedSample) < intervalMs) return;
     if (this.#msOf(endSample - open.startSample) > MAX_S * 1000) return;
-    open.triedSample = endSample;
-    const bytes = this.#run.bytes(open.startSample, endSample);
-    this.#running = this.#transcribe(open, bytes, this.#stop.signal).finally(() => {
+    open.transcribedSample = endSample;
+    const bytes = this.#audio.bytes(open.startSample, endSample);
+    this.#running = this.#transcribe(open, bytes, this.#abort.signal).finally(() => {
       this.#running = undefined;
     });
   }
 
   async #transcribe(open: OpenTurn, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    const { engine, language, fairnessKey, clock, report } = this.#parts;
-    const audio = TurnAudio.of(bytes, this.#run.format);
+    const { engine, language, fairnessKey, clock, report } = this.#deps;
+    const audio = TurnAudio.of(bytes, this.#audio.format);
     const request = {
       task: 'transcribe',
       language: language(),
@@ -115,7 +115,7 @@ export class Partials {
       priority: 'batch',
       fairnessKey,
     } as const;
-    const beganMs = clock.monotonicMs();
+    const startedMs = clock.monotonicMs();
     try {
       for await (const event of engine.transcribe(audio, request, signal)) {
         signal.throwIfAborted();
@@ -125,15 +125,15 @@ export class Partials {
         open.text = text;
       }
     } catch {
-      // The turn itself goes on, and tells what is wrong when it fails too.
+      // Ignored: if the final transcription of the turn fails too, it reports the error.
     } finally {
       audio.discard();
       const nowMs = clock.monotonicMs();
-      this.#freeMs = nowMs + (nowMs - beganMs);
+      this.#nextAllowedMs = nowMs + (nowMs - startedMs);
     }
   }
 
   #msOf(samples: number): number {
-    return (samples * 1000) / this.#run.format.rateHz;
+    return (samples * 1000) / this.#audio.format.rateHz;
   }
 }

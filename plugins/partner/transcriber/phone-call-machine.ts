@@ -1,56 +1,56 @@
 /**
- * The life of one transcriber socket, pure: from the upgrade to the moment at which everything of it is freed. The
- * table is docs/states/phone-call.md.
+ * The lifecycle of one transcriber socket, from the upgrade until all its resources are released. Pure. The state table
+ * is docs/states/phone-call.md.
  */
 
 export type State =
-  /** The upgrade was accepted; nothing can be sent yet. */
+  /** The upgrade was accepted; the socket is not open yet. */
   | { readonly kind: 'connecting' }
-  /** Open; neither a start nor audio came. */
-  | { readonly kind: 'expecting' }
-  /** Audio is heard. */
-  | { readonly kind: 'hearing' }
-  /** The service stops: no more audio is heard, the last turns are written out and told. */
-  | { readonly kind: 'finishing' }
-  /** A close was sent; the peer has not answered. */
+  /** The socket is open; neither a start message nor audio has arrived. */
+  | { readonly kind: 'waiting' }
+  /** Audio is processed. */
+  | { readonly kind: 'streaming' }
+  /** The service drains: input has stopped, the last turns are transcribed and sent. */
+  | { readonly kind: 'draining' }
+  /** A close was sent; the peer has not confirmed it. */
   | { readonly kind: 'closing' }
-  /** As closing, after a fault: nobody knows what is left in order. */
+  /** Closing after an internal error: pending turns are not waited for. */
   | { readonly kind: 'failing' }
-  /** The socket is closed; the last turns are written out, for their rows. */
-  | { readonly kind: 'leaving' }
+  /** The socket is closed; the last turns are transcribed for their usage rows. */
+  | { readonly kind: 'disconnected' }
   | { readonly kind: 'closed' };
 
 export type Event =
   | { readonly kind: 'opened' }
-  /** A start that can be used. */
-  | { readonly kind: 'start_came' }
-  | { readonly kind: 'wrong_start_came' }
-  /** Before what it holds is heard. */
-  | { readonly kind: 'audio_came' }
-  /** More came than is dealt with in time. */
+  /** A valid start message. */
+  | { readonly kind: 'start_received' }
+  | { readonly kind: 'invalid_start_received' }
+  /** Dispatched before the audio is processed. */
+  | { readonly kind: 'audio_received' }
+  /** Audio or turns arrive faster than they are processed. */
   | { readonly kind: 'overrun' }
-  /** All audio was judged, and every turn has ended. */
-  | { readonly kind: 'turns_ended' }
-  | { readonly kind: 'drain_ordered' }
-  /** Nothing may be waited for any more. */
-  | { readonly kind: 'stop_ordered' }
-  /** Something failed that nobody foresaw. */
-  | { readonly kind: 'fault_found' }
+  /** All audio is processed, and every turn has a result. */
+  | { readonly kind: 'turns_finished' }
+  | { readonly kind: 'drain_requested' }
+  /** The drain period is over. */
+  | { readonly kind: 'stop_requested' }
+  /** An unexpected error. */
+  | { readonly kind: 'error_occurred' }
   | { readonly kind: 'socket_closed' };
 
-export type Why = 'wrong_start' | 'overrun' | 'shutting_down' | 'fault';
+export type CloseReason = 'invalid_start' | 'overrun' | 'shutting_down' | 'internal_error';
 
 export type Effect =
-  /** Hear audio as the start says. */
+  /** Configure the audio input from the start message. */
   | { readonly kind: 'configure' }
-  /** Hear audio as it usually comes: nothing was said of it. */
-  | { readonly kind: 'assume' }
-  /** Hear no more; what was heard is judged, and an open turn ends. */
-  | { readonly kind: 'end_hearing' }
-  /** Tell why, in a message. */
-  | { readonly kind: 'tell'; readonly why: 'wrong_start' | 'overrun' }
-  | { readonly kind: 'close'; readonly why: Why }
-  /** Stop and free everything that belongs to the call. */
+  /** Configure the audio input with its defaults, without a start message. */
+  | { readonly kind: 'apply_defaults' }
+  /** Stop the input: process the received audio and end the open turn. */
+  | { readonly kind: 'stop_input' }
+  /** Send an error message. */
+  | { readonly kind: 'send_error'; readonly why: 'invalid_start' | 'overrun' }
+  | { readonly kind: 'close'; readonly why: CloseReason }
+  /** Release all resources of the call. */
   | { readonly kind: 'release' };
 
 export interface Step {
@@ -60,49 +60,49 @@ export interface Step {
 
 export const initial: State = { kind: 'connecting' };
 
-/** Whether audio counts. */
-export function hears({ kind }: State): boolean {
-  return kind === 'hearing';
+/** Whether audio is accepted. */
+export function acceptsAudio({ kind }: State): boolean {
+  return kind === 'streaming';
 }
 
-/** Total: what makes no sense in a state leaves it as it is. */
+/** Total: an event that does not apply to a state leaves it unchanged. */
 export function next(state: State, event: Event): Step {
   if (state.kind === 'closed') return step(state);
   switch (event.kind) {
     case 'opened':
-      return open(state);
-    case 'start_came':
-      return isListening(state) ? step({ kind: 'hearing' }, { kind: 'configure' }) : step(state);
-    case 'wrong_start_came':
-      return isListening(state) ? refuse('wrong_start') : step(state);
-    case 'audio_came':
-      return state.kind === 'expecting' ? step({ kind: 'hearing' }, { kind: 'assume' }) : step(state);
+      return openSocket(state);
+    case 'start_received':
+      return isOpen(state) ? step({ kind: 'streaming' }, { kind: 'configure' }) : step(state);
+    case 'invalid_start_received':
+      return isOpen(state) ? reject('invalid_start') : step(state);
+    case 'audio_received':
+      return state.kind === 'waiting' ? step({ kind: 'streaming' }, { kind: 'apply_defaults' }) : step(state);
     case 'overrun':
-      return state.kind === 'hearing' ? refuse('overrun') : step(state);
-    case 'turns_ended':
+      return state.kind === 'streaming' ? reject('overrun') : step(state);
+    case 'turns_finished':
       return endTurns(state);
-    case 'drain_ordered':
+    case 'drain_requested':
       return drain(state);
-    case 'stop_ordered':
+    case 'stop_requested':
       return step({ kind: 'closed' }, { kind: 'close', why: 'shutting_down' }, { kind: 'release' });
-    case 'fault_found':
+    case 'error_occurred':
       return fail(state);
     case 'socket_closed':
-      return leave(state);
+      return disconnect(state);
     default:
       return event satisfies never;
   }
 }
 
-function isListening({ kind }: State): boolean {
-  return kind === 'expecting' || kind === 'hearing';
+function isOpen({ kind }: State): boolean {
+  return kind === 'waiting' || kind === 'streaming';
 }
 
-function open(state: State): Step {
+function openSocket(state: State): Step {
   switch (state.kind) {
     case 'connecting':
-      return step({ kind: 'expecting' });
-    // The service began to stop between the upgrade and this moment.
+      return step({ kind: 'waiting' });
+    // The drain started between the upgrade and this event.
     case 'closing':
       return step(state, { kind: 'close', why: 'shutting_down' });
     default:
@@ -110,15 +110,15 @@ function open(state: State): Step {
   }
 }
 
-function refuse(why: 'wrong_start' | 'overrun'): Step {
-  return step({ kind: 'closing' }, { kind: 'tell', why }, { kind: 'close', why });
+function reject(why: 'invalid_start' | 'overrun'): Step {
+  return step({ kind: 'closing' }, { kind: 'send_error', why }, { kind: 'close', why });
 }
 
 function endTurns(state: State): Step {
   switch (state.kind) {
-    case 'finishing':
+    case 'draining':
       return step({ kind: 'closing' }, { kind: 'close', why: 'shutting_down' });
-    case 'leaving':
+    case 'disconnected':
       return step({ kind: 'closed' }, { kind: 'release' });
     default:
       return step(state);
@@ -128,10 +128,10 @@ function endTurns(state: State): Step {
 function drain(state: State): Step {
   switch (state.kind) {
     case 'connecting':
-    case 'expecting':
+    case 'waiting':
       return step({ kind: 'closing' }, { kind: 'close', why: 'shutting_down' });
-    case 'hearing':
-      return step({ kind: 'finishing' }, { kind: 'end_hearing' });
+    case 'streaming':
+      return step({ kind: 'draining' }, { kind: 'stop_input' });
     default:
       return step(state);
   }
@@ -141,21 +141,21 @@ function fail(state: State): Step {
   switch (state.kind) {
     case 'failing':
       return step(state);
-    case 'leaving':
+    case 'disconnected':
       return step({ kind: 'closed' }, { kind: 'release' });
     default:
-      return step({ kind: 'failing' }, { kind: 'close', why: 'fault' });
+      return step({ kind: 'failing' }, { kind: 'close', why: 'internal_error' });
   }
 }
 
-function leave(state: State): Step {
+function disconnect(state: State): Step {
   switch (state.kind) {
-    case 'leaving':
+    case 'disconnected':
       return step(state);
     case 'failing':
       return step({ kind: 'closed' }, { kind: 'release' });
     default:
-      return step({ kind: 'leaving' }, { kind: 'end_hearing' });
+      return step({ kind: 'disconnected' }, { kind: 'stop_input' });
   }
 }
 

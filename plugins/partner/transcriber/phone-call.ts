@@ -1,6 +1,6 @@
 /**
- * One call of the partner platform: the only one that reads and writes its socket. It takes the customer's channel
- * out of the audio, has its turns found and transcribed, and performs what the two machines order.
+ * One call of the partner platform. It owns the socket: extracts the customer's channel, has its turns detected and
+ * transcribed, and performs the effects of the two state machines.
  */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
@@ -18,83 +18,86 @@ import {
 } from '../../../src/listen/turn-transcriptions.ts';
 import type { PartnerMetrics } from '../metrics.ts';
 import { CustomerChannel } from './customer-channel.ts';
-import { Partials } from './partials.ts';
-import * as life from './phone-call-machine.ts';
-import { errorMessage, type PlatformMessage, tellable, transcriptMessage } from './platform-messages.ts';
-import { type CallAudio, readTextFrame, USUAL_AUDIO } from './start-message.ts';
-import * as order from './turn-order-machine.ts';
+import { PartialTranscriber } from './partials.ts';
+import * as callMachine from './phone-call-machine.ts';
+import { errorMessage, type PlatformMessage, publicMessage, transcriptMessage } from './platform-messages.ts';
+import { type CallAudio, DEFAULT_AUDIO, readTextFrame } from './start-message.ts';
+import * as turnOrder from './turn-order-machine.ts';
 
-/** A turn that has this much audio ends with its next pause: a recogniser takes 30 s in one window. */
+/** Length after which a turn ends at its next pause: transcription models process 30 s per window. */
 const LONG_TURN_S = 25;
-/** Audio of an open turn, and of what has not been judged: a minute at 48 kHz. A turn without any pause ends there. */
+/** Maximum size of the open turn and of unprocessed audio: one minute at 48 kHz. A turn without pauses ends there. */
 export const MAX_BUFFERED_BYTES = 60 * 48_000 * 2;
-/** Turns that may wait for their transcripts. */
+/** Maximum number of turns that wait for their transcripts. */
 export const MAX_TURNS = 16;
 
-export interface PhoneCallParts extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
+export interface PhoneCallDeps extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly caller: Caller;
-  /** Id of a recogniser that CONFIG has. */
+  /** Id of a configured transcription model. */
   readonly model: string;
   readonly engine: SttEngine;
-  /** ISO 639-1, of the address; undefined: what the start says, else the engine finds out. */
+  /** ISO 639-1 code of the query. Undefined: the language of the start message, or automatic detection. */
   readonly language: string | undefined;
   readonly detection: VadSettings;
-  /** New audio after which an open turn is transcribed again; 0 is never. */
+  /** New audio after which an open turn is transcribed again, in ms; 0 turns partials off. */
   readonly partialMs: number;
   readonly metrics: PartnerMetrics;
-  /** Called once, when nothing of the call runs any more. */
+  /** Called once, when all resources of the call are released. */
   readonly released: (call: PhoneCall) => void;
 }
 
-type Event = life.Event | { readonly kind: 'turn'; readonly event: order.Event };
+type Event = callMachine.Event | { readonly kind: 'turn'; readonly event: turnOrder.Event };
 
 export class PhoneCall implements SocketListener, OpenConnection {
-  readonly #parts: PhoneCallParts;
+  readonly #deps: PhoneCallDeps;
   #socket: Socket | undefined;
-  #life: life.State = life.initial;
-  #order: order.State = order.initial;
-  /** Events that came up while another one was dealt with. */
+  #callState: callMachine.State = callMachine.initial;
+  #turnOrder: turnOrder.State = turnOrder.initial;
+  /** Events that were dispatched while another event was being processed. */
   readonly #events: Event[] = [];
   #isStepping = false;
 
-  /** Of the last start, until another one comes. */
-  #audio: CallAudio = USUAL_AUDIO;
-  #channel = new CustomerChannel(USUAL_AUDIO.channels);
-  readonly #listener: TurnSegmenter;
-  readonly #partials: Partials;
+  /** Audio format of the last start message. */
+  #audio: CallAudio = DEFAULT_AUDIO;
+  #channel = new CustomerChannel(DEFAULT_AUDIO.channels);
+  readonly #segmenter: TurnSegmenter;
+  readonly #partials: PartialTranscriber;
   readonly #transcriptions: TurnTranscriptions;
-  /** Turns that have not been transcribed, with where they begin in the audio of the call. */
+  /** Turns without a transcript, and their start in the audio of the call. */
   readonly #turns = new Map<Id<'item'>, { readonly turn: Turn; readonly startMs: number }>();
-  /** When the turns ended whose transcripts have not been told. */
-  readonly #endedMs = new Map<Id<'item'>, number>();
-  /** The last start that was wrong: what is told of it. */
-  #wrongStart = '';
-  #hasHeardAll = false;
+  /** Monotonic end times of the turns whose transcripts are pending. */
+  readonly #turnEndMs = new Map<Id<'item'>, number>();
+  /** Error message of the last invalid start message. */
+  #startError = '';
+  #isInputFinished = false;
 
-  constructor(parts: PhoneCallParts) {
-    this.#parts = parts;
-    this.#listener = new TurnSegmenter({
-      vad: parts.vad,
+  constructor(deps: PhoneCallDeps) {
+    this.#deps = deps;
+    this.#segmenter = new TurnSegmenter({
+      vad: deps.vad,
       maxBufferedBytes: MAX_BUFFERED_BYTES,
       softMaxTurnS: LONG_TURN_S,
-      report: (event) => this.#heard(event),
+      report: (event) => this.#onSegmenterEvent(event),
     });
-    this.#partials = new Partials(
+    this.#partials = new PartialTranscriber(
       {
-        ...parts,
-        everyMs: parts.partialMs,
-        fairnessKey: parts.caller.keyId,
+        ...deps,
+        intervalMs: deps.partialMs,
+        fairnessKey: deps.caller.keyId,
         language: () => this.#language,
-        report: (itemId, text) => this.#happenedTo({ kind: 'heard_so_far', itemId, text }),
+        report: (itemId, text) => this.#dispatchTurn({ kind: 'partial_received', itemId, text }),
       },
-      formatOf(USUAL_AUDIO),
+      formatOf(DEFAULT_AUDIO),
     );
-    this.#transcriptions = new TurnTranscriptions({ ...parts, report: (fact) => this.#transcribed(fact) });
+    this.#transcriptions = new TurnTranscriptions({
+      ...deps,
+      report: (fact) => this.#onTranscriptionEvent(fact),
+    });
   }
 
   opened(socket: Socket): void {
     this.#socket = socket;
-    this.#happened({ kind: 'opened' });
+    this.#dispatch({ kind: 'opened' });
   }
 
   received(frame: string | Uint8Array): void {
@@ -104,15 +107,15 @@ export class PhoneCall implements SocketListener, OpenConnection {
 
   closed(): void {
     this.#socket = undefined;
-    this.#happened({ kind: 'socket_closed' });
+    this.#dispatch({ kind: 'socket_closed' });
   }
 
   drain(): void {
-    this.#happened({ kind: 'drain_ordered' });
+    this.#dispatch({ kind: 'drain_requested' });
   }
 
   stop(): void {
-    this.#happened({ kind: 'stop_ordered' });
+    this.#dispatch({ kind: 'stop_requested' });
   }
 
   #receivedText(text: string): void {
@@ -120,11 +123,11 @@ export class PhoneCall implements SocketListener, OpenConnection {
     switch (frame.kind) {
       case 'start':
         this.#audio = frame.audio;
-        this.#happened({ kind: 'start_came' });
+        this.#dispatch({ kind: 'start_received' });
         break;
-      case 'wrong_start':
-        this.#wrongStart = frame.message;
-        this.#happened({ kind: 'wrong_start_came' });
+      case 'invalid_start':
+        this.#startError = frame.message;
+        this.#dispatch({ kind: 'invalid_start_received' });
         break;
       case 'other':
         break;
@@ -134,29 +137,29 @@ export class PhoneCall implements SocketListener, OpenConnection {
   }
 
   #receivedAudio(bytes: Uint8Array): void {
-    this.#happened({ kind: 'audio_came' });
-    if (!life.hears(this.#life)) return;
-    const samples = this.#channel.take(bytes);
-    if (this.#listener.append(samples)) this.#partials.hear(samples);
-    else this.#happened({ kind: 'overrun' });
+    this.#dispatch({ kind: 'audio_received' });
+    if (!callMachine.acceptsAudio(this.#callState)) return;
+    const samples = this.#channel.extract(bytes);
+    if (this.#segmenter.append(samples)) this.#partials.append(samples);
+    else this.#dispatch({ kind: 'overrun' });
   }
 
-  #heard(event: SegmenterEvent): void {
+  #onSegmenterEvent(event: SegmenterEvent): void {
     switch (event.kind) {
       case 'speech_started': {
         const { turn, audioStartMs } = event;
         this.#turns.set(turn.itemId, { turn, startMs: audioStartMs });
-        this.#happenedTo({ kind: 'opened', itemId: turn.itemId });
-        if (this.#order.length > MAX_TURNS) this.#happened({ kind: 'overrun' });
+        this.#dispatchTurn({ kind: 'started', itemId: turn.itemId });
+        if (this.#turnOrder.length > MAX_TURNS) this.#dispatch({ kind: 'overrun' });
         break;
       }
       case 'committed':
-        this.#partials.end(event.turn.itemId);
-        this.#endedMs.set(event.turn.itemId, this.#parts.clock.monotonicMs());
+        this.#partials.endTurn(event.turn.itemId);
+        this.#turnEndMs.set(event.turn.itemId, this.#deps.clock.monotonicMs());
         break;
       case 'detector_failed':
-        this.#parts.log.error('voice activity detection failed', event.error, this.#who);
-        this.#send(errorMessage(tellable(event.error)));
+        this.#deps.log.error('voice activity detection failed', event.error, this.#logFields);
+        this.#send(errorMessage(publicMessage(event.error)));
         break;
       case 'speech_stopped':
       case 'dropped':
@@ -166,62 +169,62 @@ export class PhoneCall implements SocketListener, OpenConnection {
     }
   }
 
-  #transcribed(fact: TurnTranscriptionEvent): void {
+  #onTranscriptionEvent(fact: TurnTranscriptionEvent): void {
     if (fact.kind === 'delta') return;
     const { itemId } = fact;
     this.#turns.delete(itemId);
-    this.#partials.end(itemId);
+    this.#partials.endTurn(itemId);
     this.#count(itemId, fact.kind);
-    if (fact.kind === 'completed') this.#happenedTo(fact);
-    else this.#happenedTo({ kind: 'failed', itemId, message: tellable(fact.error) });
+    if (fact.kind === 'completed') this.#dispatchTurn(fact);
+    else this.#dispatchTurn({ kind: 'failed', itemId, message: publicMessage(fact.error) });
   }
 
   #count(itemId: Id<'item'>, status: string): void {
-    const { metrics, clock } = this.#parts;
-    const endedMs = this.#endedMs.get(itemId);
-    this.#endedMs.delete(itemId);
+    const { metrics, clock } = this.#deps;
+    const turnEndMs = this.#turnEndMs.get(itemId);
+    this.#turnEndMs.delete(itemId);
     metrics.turns.add({ status });
-    if (endedMs !== undefined) metrics.final.observe({}, (clock.monotonicMs() - endedMs) / 1000);
+    if (turnEndMs !== undefined) metrics.final.observe({}, (clock.monotonicMs() - turnEndMs) / 1000);
   }
 
-  #happenedTo(event: order.Event): void {
-    this.#happened({ kind: 'turn', event });
+  #dispatchTurn(event: turnOrder.Event): void {
+    this.#dispatch({ kind: 'turn', event });
   }
 
-  /** Deals with an event, and with those that it leads to, in their order. */
-  #happened(event: Event): void {
+  /** Processes an event and the events that it causes, in order. */
+  #dispatch(event: Event): void {
     this.#events.push(event);
     if (this.#isStepping) return;
     this.#isStepping = true;
     for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
       try {
-        if (first.kind === 'turn') this.#stepOrder(first.event);
-        else this.#stepLife(first);
+        if (first.kind === 'turn') this.#stepTurns(first.event);
+        else this.#stepCall(first);
       } catch (error) {
-        this.#parts.log.error('partner call failed', error, this.#who);
-        this.#events.push({ kind: 'fault_found' });
+        this.#deps.log.error('partner call failed', error, this.#logFields);
+        this.#events.push({ kind: 'error_occurred' });
       }
     }
     this.#isStepping = false;
   }
 
-  #stepLife(event: life.Event): void {
-    const { state, effects } = life.next(this.#life, event);
-    this.#life = state;
-    for (const effect of effects) this.#performLife(effect);
+  #stepCall(event: callMachine.Event): void {
+    const { state, effects } = callMachine.next(this.#callState, event);
+    this.#callState = state;
+    for (const effect of effects) this.#performCallEffect(effect);
   }
 
-  #performLife(effect: life.Effect): void {
+  #performCallEffect(effect: callMachine.Effect): void {
     switch (effect.kind) {
       case 'configure':
-      case 'assume':
+      case 'apply_defaults':
         this.#configure(this.#audio);
         break;
-      case 'end_hearing':
-        void this.#endHearing();
+      case 'stop_input':
+        void this.#stopInput();
         break;
-      case 'tell':
-        this.#send(errorMessage(effect.why === 'overrun' ? TOO_MUCH : this.#wrongStart));
+      case 'send_error':
+        this.#send(errorMessage(effect.why === 'overrun' ? OVERRUN_MESSAGE : this.#startError));
         break;
       case 'close': {
         const { code, reason } = CLOSES[effect.why];
@@ -239,36 +242,36 @@ export class PhoneCall implements SocketListener, OpenConnection {
   #configure(audio: CallAudio): void {
     const format = formatOf(audio);
     this.#channel = new CustomerChannel(audio.channels);
-    this.#listener.configure(format, this.#parts.detection);
+    this.#segmenter.configure(format, this.#deps.detection);
     this.#partials.configure(format);
   }
 
-  async #endHearing(): Promise<void> {
-    await this.#listener.end();
-    this.#hasHeardAll = true;
-    this.#tellTurnsEnded();
+  async #stopInput(): Promise<void> {
+    await this.#segmenter.end();
+    this.#isInputFinished = true;
+    this.#checkTurnsFinished();
   }
 
-  #stepOrder(event: order.Event): void {
-    const { state, effects } = order.next(this.#order, event);
-    this.#order = state;
-    for (const effect of effects) this.#performOrder(effect);
-    this.#tellTurnsEnded();
+  #stepTurns(event: turnOrder.Event): void {
+    const { state, effects } = turnOrder.next(this.#turnOrder, event);
+    this.#turnOrder = state;
+    for (const effect of effects) this.#performTurnEffect(effect);
+    this.#checkTurnsFinished();
   }
 
-  #performOrder(effect: order.Effect): void {
+  #performTurnEffect(effect: turnOrder.Effect): void {
     switch (effect.kind) {
       case 'transcribe':
         void this.#transcribe(effect.itemId);
         break;
-      case 'tell_partial':
-        this.#parts.metrics.partials.add({});
+      case 'send_partial':
+        this.#deps.metrics.partials.add({});
         this.#send(transcriptMessage('partial', effect.text));
         break;
-      case 'tell_final':
+      case 'send_final':
         this.#send(transcriptMessage('final', effect.text));
         break;
-      case 'tell_failure':
+      case 'send_error':
         this.#send(errorMessage(effect.message));
         break;
       default:
@@ -276,39 +279,41 @@ export class PhoneCall implements SocketListener, OpenConnection {
     }
   }
 
-  /** Begins a turn, which is a call from its beginning on: nothing of it is told before it is open. */
+  /** Starts the usage call of a turn. Partials start only when the call is open. */
   async #transcribe(itemId: Id<'item'>): Promise<void> {
-    const begun = this.#turns.get(itemId);
-    if (begun === undefined) return;
-    const ask: TranscriptionParams = {
-      model: this.#parts.model,
+    const started = this.#turns.get(itemId);
+    if (started === undefined) return;
+    const params: TranscriptionParams = {
+      model: this.#deps.model,
       task: 'transcribe',
       language: this.#language,
       prompt: undefined,
       endpoint: 'POST /v1/transcribers/partner',
       silence: 'no_row',
     };
-    this.#transcriptions.start(begun.turn, ask);
+    this.#transcriptions.start(started.turn, params);
     const maxS = MAX_BUFFERED_BYTES / 2 / this.#audio.rateHz;
-    const isOpen = await this.#transcriptions.confirm(begun.turn, ask, maxS);
-    const isSpoken = this.#turns.has(itemId) && !this.#endedMs.has(itemId);
-    if (isOpen && isSpoken) this.#partials.begin(itemId, begun.startMs);
+    const isOpen = await this.#transcriptions.confirm(started.turn, params, maxS);
+    const isSpoken = this.#turns.has(itemId) && !this.#turnEndMs.has(itemId);
+    if (isOpen && isSpoken) this.#partials.startTurn(itemId, started.startMs);
   }
 
-  /** The language of the address, or that of the start where the model knows it. */
+  /** The language of the query, or that of the start message if the model supports it. */
   get #language(): string | undefined {
-    const { language, engine } = this.#parts;
+    const { language, engine } = this.#deps;
     if (language !== undefined) return language;
-    const said = this.#audio.language;
-    return said !== undefined && engine.languages?.includes(said) ? said : undefined;
+    const startLanguage = this.#audio.language;
+    return startLanguage !== undefined && engine.languages?.includes(startLanguage)
+      ? startLanguage
+      : undefined;
   }
 
-  get #who() {
-    return { request_id: this.#parts.caller.requestId };
+  get #logFields() {
+    return { request_id: this.#deps.caller.requestId };
   }
 
-  #tellTurnsEnded(): void {
-    if (this.#hasHeardAll && this.#order.length === 0) this.#happened({ kind: 'turns_ended' });
+  #checkTurnsFinished(): void {
+    if (this.#isInputFinished && this.#turnOrder.length === 0) this.#dispatch({ kind: 'turns_finished' });
   }
 
   #send(message: PlatformMessage): void {
@@ -316,11 +321,11 @@ export class PhoneCall implements SocketListener, OpenConnection {
   }
 
   async #release(): Promise<void> {
-    this.#listener.close();
+    this.#segmenter.close();
     try {
       await Promise.all([this.#transcriptions.close(), this.#partials.close()]);
     } finally {
-      this.#parts.released(this);
+      this.#deps.released(this);
     }
   }
 }
@@ -329,11 +334,12 @@ function formatOf({ rateHz }: CallAudio): AudioFormat {
   return { encoding: 'pcm16', rateHz };
 }
 
-const TOO_MUCH = `Audio comes faster than it can be transcribed: ${MAX_TURNS} turns, or a minute of audio, wait.`;
+const OVERRUN_MESSAGE = `Audio arrives faster than it can be transcribed: the limit of ${MAX_TURNS} pending turns or one minute of buffered audio is exceeded.`;
 
-const CLOSES: Readonly<Record<life.Why, { readonly code: number; readonly reason: string }>> = {
-  wrong_start: { code: CLOSE.policy, reason: 'The start message cannot be used.' },
-  overrun: { code: CLOSE.tryAgainLater, reason: 'Audio comes faster than it can be transcribed.' },
-  shutting_down: { code: CLOSE.goingAway, reason: 'The server is shutting down.' },
-  fault: { code: CLOSE.serverFault, reason: 'The server failed.' },
-};
+const CLOSES: Readonly<Record<callMachine.CloseReason, { readonly code: number; readonly reason: string }>> =
+  {
+    invalid_start: { code: CLOSE.policy, reason: 'Invalid start message.' },
+    overrun: { code: CLOSE.tryAgainLater, reason: 'Audio arrives faster than it can be transcribed.' },
+    shutting_down: { code: CLOSE.goingAway, reason: 'The server is shutting down.' },
+    internal_error: { code: CLOSE.serverFault, reason: 'Internal server error.' },
+  };

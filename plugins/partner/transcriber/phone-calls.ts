@@ -1,4 +1,4 @@
-/** Every open call: their limit, their end, and what the service tells of them. */
+/** All open calls: their limit, shutdown and metrics. */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
@@ -11,26 +11,26 @@ import { PhoneCall } from './phone-call.ts';
 
 const DEFAULT_MODEL = 'svc-stt';
 
-export interface PhoneCallsParts
+export interface PhoneCallsDeps
   extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer'> {
-  /** Calls of one organization that may be open at once. */
+  /** Maximum number of concurrent calls per organization. */
   readonly perOrganization: number;
-  /** Silence that ends a turn. */
+  /** Silence that ends a turn, in ms. */
   readonly silenceMs: number;
-  /** New audio after which an open turn is transcribed again; 0 is never. */
+  /** New audio after which an open turn is transcribed again, in ms; 0 turns partials off. */
   readonly partialMs: number;
 }
 
 export class PhoneCalls {
-  readonly #parts: PhoneCallsParts;
+  readonly #deps: PhoneCallsDeps;
   readonly #metrics: PartnerMetrics;
   readonly #open: OpenConnections<PhoneCall>;
 
-  constructor(parts: PhoneCallsParts) {
-    this.#parts = parts;
-    this.#open = new OpenConnections('partner calls', parts.perOrganization);
-    this.#metrics = partnerMetrics(parts.metrics);
-    parts.metrics.gauge(
+  constructor(deps: PhoneCallsDeps) {
+    this.#deps = deps;
+    this.#open = new OpenConnections('partner calls', deps.perOrganization);
+    this.#metrics = partnerMetrics(deps.metrics);
+    deps.metrics.gauge(
       'partner_open_calls',
       'WebSockets at /v1/transcribers/partner',
       () => this.#open.count,
@@ -38,36 +38,36 @@ export class PhoneCalls {
   }
 
   /**
-   * A call for a request that is about to be upgraded; its `closed` must be called if it is not.
-   * @throws ServiceError `invalid_request` for an unknown model, and a language that it does not know;
-   *   `rate_limited` when the organization has too many open.
+   * Creates the call of a request that is about to be upgraded. If the upgrade fails, call its `closed`.
+   * @throws ServiceError `invalid_request` for an unknown model or an unsupported language; `rate_limited` if the
+   *   organization has too many open calls.
    */
-  open(caller: Caller, query: URLSearchParams): PhoneCall {
+  openCall(caller: Caller, query: URLSearchParams): PhoneCall {
     const model = query.get('model') ?? DEFAULT_MODEL;
-    const engine = requireModel(this.#parts.stt, model);
+    const engine = requireModel(this.#deps.stt, model);
     const language = query.get('language') ?? undefined;
     if (language !== undefined && engine.languages?.includes(language) === false) {
       const allowed = engine.languages.join(', ');
       throw invalidRequest(`'language' must be one of ${allowed}.`, 'language', 'invalid_value');
     }
-    const detection = { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: this.#parts.silenceMs };
+    const detection = { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: this.#deps.silenceMs };
     return this.#open.openConnection(
       caller,
       (released) =>
         new PhoneCall({
-          ...this.#parts,
+          ...this.#deps,
           metrics: this.#metrics,
           ...{ caller, model, engine, language, detection, released },
         }),
     );
   }
 
-  /** Every call writes out its open turn and closes; those that have not when the signal fires are closed then. */
+  /** Lets every call finish its open turn and close. Closes the remaining ones when the signal fires. */
   drain(until: AbortSignal): Promise<void> {
     return this.#open.drain(until);
   }
 
-  /** Closes every call now; resolves when their engines are free and their usage rows stored. */
+  /** Closes all calls. Resolves when their engines are released and their usage rows are stored. */
   close(): Promise<void> {
     return this.#open.close();
   }

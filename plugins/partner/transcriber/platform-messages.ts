@@ -1,4 +1,4 @@
-/** What the service says to the platform (reference A.1): text frames of JSON. */
+/** Messages to the platform (reference A.1): JSON text frames. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import type { ErrorKind } from '../../../src/contract/core/error.ts';
@@ -7,7 +7,7 @@ import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 
 const strict = { additionalProperties: false } as const;
 
-/** The words of the customer. A `partial` replaces the one before it, until the `final` of its turn. */
+/** A transcript of the customer. A `partial` replaces the previous one, until the `final` of its turn. */
 export const TranscriberResponseSchema = Type.Object(
   {
     type: Type.Literal('transcriber-response'),
@@ -19,9 +19,9 @@ export const TranscriberResponseSchema = Type.Object(
 );
 export type TranscriberResponse = Readonly<Static<typeof TranscriberResponseSchema>>;
 
-/** Something went wrong; the call goes on unless the socket is closed behind it. */
+/** An error. The call continues unless the socket is closed afterwards. */
 export const TranscriberErrorSchema = Type.Object(
-  { type: Type.Literal('error'), error: Type.String({ description: 'What went wrong, in words.' }) },
+  { type: Type.Literal('error'), error: Type.String({ description: 'Human-readable error message.' }) },
   strict,
 );
 export type TranscriberError = Readonly<Static<typeof TranscriberErrorSchema>>;
@@ -39,11 +39,11 @@ export function errorMessage(error: string): TranscriberError {
   return { type: 'error', error };
 }
 
-/** Kinds whose messages speak of the inside. */
+/** Error kinds whose messages contain internal details. */
 const INTERNAL: ReadonlySet<ErrorKind> = new Set(['internal']);
 
-/** What the platform may read of a failure: only the messages of {@link ServiceError} are free of private text. */
-export function tellable(error: unknown): string {
+/** The public message of an error: only messages of {@link ServiceError} are free of private data. */
+export function publicMessage(error: unknown): string {
   if (error instanceof ServiceError && !INTERNAL.has(error.kind)) return error.message;
-  return 'The server failed to do this. It is not your fault.';
+  return 'Internal server error.';
 }

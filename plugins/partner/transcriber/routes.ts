@@ -6,19 +6,19 @@ import { upgrade } from '../../../src/http/transport/socket.ts';
 import type { PhoneCalls } from './phone-calls.ts';
 
 /**
- * GET /v1/transcribers/partner, which becomes a WebSocket (spec 4.10), the custom transcriber of a voice-agent
- * platform. The key was checked before it comes here.
+ * GET /v1/transcribers/partner, the custom transcriber of a voice-agent platform: upgrades to a WebSocket (spec 4.10).
+ * The API key is already verified.
  */
 export function transcriberRoutes(calls: PhoneCalls) {
   return new Elysia({ name: 'partner-transcriber', tags: ['partner'] }).get(
     '/v1/transcribers/partner',
     ({ request, set }) => {
       const caller = callerOf(request);
-      const call = calls.open(caller, addressOf(request).searchParams);
+      const call = calls.openCall(caller, addressOf(request).searchParams);
       try {
         upgrade(request, call, { protocol: '', headers: { 'x-request-id': caller.requestId } });
       } catch (error) {
-        // No socket will ever say that it was closed.
+        // A socket that was never opened has no close event.
         call.closed();
         throw error;
       }
@@ -37,18 +37,18 @@ function documentation() {
     schema: { type: 'string' as const, ...(fallback === undefined ? {} : { default: fallback }) },
   });
   return {
-    summary: 'Transcriber of a voice-agent platform over WebSocket',
+    summary: 'Custom transcriber for a voice-agent platform (WebSocket)',
     description:
-      'The platform sends a `start` message and the audio of a call; it is sent what the customer says. [Its frames](docs/sockets#partner). This page cannot open a WebSocket: to try it, see [the guide](docs/partner).',
+      'The platform sends a `start` message and the audio of a call, and receives transcripts of the customer. [Messages](docs/sockets#partner). Swagger UI cannot open WebSockets; see [the guide](docs/partner).',
     parameters: [
-      query('model', 'Id of a recogniser.', 'svc-stt'),
-      query('language', 'ISO 639-1 code of what the customer speaks. Left out: it is found out.'),
+      query('model', 'Id of a transcription model.', 'svc-stt'),
+      query('language', 'ISO 639-1 code of the spoken language. Default: detected automatically.'),
     ],
     responses: {
       101: { description: 'The connection is a WebSocket' },
-      400: failure('The model is not known, or it does not know the language'),
-      426: failure('The request does not ask for a WebSocket'),
-      429: failure('The organization has too many calls open'),
+      400: failure('The model is unknown or does not support the language'),
+      426: failure('The request is not a WebSocket upgrade'),
+      429: failure('The organization has too many open calls'),
       503: failure('The server is shutting down'),
     },
   };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_START_CHARACTERS, readTextFrame, USUAL_AUDIO } from './start-message.ts';
+import { DEFAULT_AUDIO, MAX_START_CHARACTERS, readTextFrame } from './start-message.ts';
 
 const START = { type: 'start', encoding: 'linear16', container: 'raw', sampleRate: 16_000, channels: 2 };
 const read = (frame: unknown) => readTextFrame(JSON.stringify(frame));
 
-describe('a start', () => {
-  it('says how the audio comes', () => {
+describe('a start message', () => {
+  it('describes the audio format', () => {
     expect(read({ ...START, sampleRate: 8000, channels: 1, language: 'de', more: [1] })).toEqual({
       kind: 'start',
       audio: { rateHz: 8000, channels: 1, language: 'de' },
@@ -13,11 +13,11 @@ describe('a start', () => {
   });
 
   it.each([{ type: 'start' }, { type: 'start', sampleRate: null, channels: null, language: 7 }])(
-    'of which fields are missing means the usual: %j',
-    (frame) => expect(read(frame)).toEqual({ kind: 'start', audio: USUAL_AUDIO }),
+    'with missing fields has the defaults: %j',
+    (frame) => expect(read(frame)).toEqual({ kind: 'start', audio: DEFAULT_AUDIO }),
   );
 
-  it.each([8000, 11_025, 22_050, 44_100, 48_000])('may have %i Hz', (sampleRate) => {
+  it.each([8000, 11_025, 22_050, 44_100, 48_000])('supports %i Hz', (sampleRate) => {
     expect(read({ ...START, sampleRate })).toMatchObject({ audio: { rateHz: sampleRate } });
   });
 
@@ -30,15 +30,15 @@ describe('a start', () => {
     [{ sampleRate: '16000' }, /^'sampleRate' must be/],
     [{ channels: 3 }, /^'channels' must be .*1.*2/],
     [{ channels: 0 }, /^'channels' must be/],
-  ])('with %j is wrong, and says what is allowed', (fields, message) => {
+  ])('with %j is invalid, and the message lists the allowed values', (fields, message) => {
     expect(read({ ...START, ...fields })).toEqual({
-      kind: 'wrong_start',
+      kind: 'invalid_start',
       message: expect.stringMatching(message),
     });
   });
 });
 
-it('a text that is too long to be a start is another frame', () => {
+it('ignores a text that is too long for a start message', () => {
   const start = (more: number) => read({ ...START, more: 'x'.repeat(more) }).kind;
   const least = JSON.stringify({ ...START, more: '' }).length;
   expect(start(MAX_START_CHARACTERS - least)).toBe('start');
@@ -46,6 +46,6 @@ it('a text that is too long to be a start is another frame', () => {
 });
 
 it.each(['', 'start', '7', 'null', '[]', '{"type":"ping"}', '{"type":["start"]}', '{', '{"TYPE":"start"}'])(
-  'another text is another frame: %s',
+  'ignores other texts: %s',
   (text) => expect(readTextFrame(text)).toEqual({ kind: 'other' }),
 );

@@ -1,4 +1,4 @@
-/** What the platform says of its audio: the text frames that it sends (reference A.1). */
+/** Text frames of the platform, which describe the format of its audio (reference A.1). */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -7,7 +7,7 @@ import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 
-/** The rules, and what the AsyncAPI document shows. Fields without a name here are ignored. */
+/** Validates start messages and documents them in AsyncAPI. Unknown fields are ignored. */
 export const StartSchema = Type.Object({
   type: Type.Literal('start'),
   encoding: Type.Optional(
@@ -19,62 +19,64 @@ export const StartSchema = Type.Object({
       minimum: MIN_RATE_HZ,
       maximum: MAX_RATE_HZ,
       default: 16_000,
-      description: 'Samples a second of each channel.',
+      description: 'Samples per second and channel.',
     }),
   ),
   channels: Type.Optional(
     Type.Union([Type.Literal(1), Type.Literal(2)], {
       default: 2,
-      description: 'Of two, the first is the customer, and the second, the assistant, is dropped.',
+      description: 'With two channels, the first is the customer; the second, the assistant, is dropped.',
     }),
   ),
   language: Type.Optional(
-    Type.Unknown({ description: 'ISO 639-1 code of what the customer speaks: a hint, if it is a text.' }),
+    Type.Unknown({
+      description: 'ISO 639-1 code of the spoken language: a hint. Ignored unless it is a string.',
+    }),
   ),
 });
 const checker = TypeCompiler.Compile(StartSchema);
 
-/** How the audio of a call comes: signed 16-bit little-endian samples, interleaved. */
+/** Audio format of a call: signed 16-bit little-endian samples, interleaved. */
 export interface CallAudio {
   readonly rateHz: number;
   readonly channels: 1 | 2;
-  /** What the platform says is spoken, if it is a text; nobody has looked whether a model knows it. */
+  /** The language of the platform; the model may not support it. */
   readonly language: string | undefined;
 }
 
-/** Of calls whose audio comes without a word about it, and of fields that are left out. */
-export const USUAL_AUDIO: CallAudio = { rateHz: 16_000, channels: 2, language: undefined };
+/** Defaults of omitted fields and of calls without a start message. */
+export const DEFAULT_AUDIO: CallAudio = { rateHz: 16_000, channels: 2, language: undefined };
 
 export type TextFrame =
   | { readonly kind: 'start'; readonly audio: CallAudio }
-  /** A start that cannot be used; the message says which field, and what is allowed. */
-  | { readonly kind: 'wrong_start'; readonly message: string }
-  /** Of a type that has no meaning here. */
+  /** An invalid start message. The message names the field and the allowed values. */
+  | { readonly kind: 'invalid_start'; readonly message: string }
+  /** Any other message. Ignored. */
   | { readonly kind: 'other' };
 
-/** Longest text that may be a start: a frame may have megabytes, which would hold up every other call. */
+/** Maximum length of a start message. Parsing frames of several MB would block other calls. */
 export const MAX_START_CHARACTERS = 64 * 1024;
 
-/** Reads a text frame. Total: what is no JSON is another frame, and so is what is longer than a start may be. */
+/** Parses a text frame. Total: a frame that is not JSON or too long has kind `other`. */
 export function readTextFrame(text: string): TextFrame {
   if (text.length > MAX_START_CHARACTERS) return { kind: 'other' };
-  const frame = parsed(text);
+  const frame = parseJson(text);
   if (!isRecord(frame) || frame.type !== 'start') return { kind: 'other' };
   const fields = Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== null));
-  const fault = firstIssue(checker, fields);
-  if (fault !== undefined) return { kind: 'wrong_start', message: `'${fault.field}' ${fault.problem}.` };
+  const issue = firstIssue(checker, fields);
+  if (issue !== undefined) return { kind: 'invalid_start', message: `'${issue.field}' ${issue.problem}.` };
   const { sampleRate, channels, language } = fields as Static<typeof StartSchema>;
   return {
     kind: 'start',
     audio: {
-      rateHz: sampleRate ?? USUAL_AUDIO.rateHz,
-      channels: channels ?? USUAL_AUDIO.channels,
+      rateHz: sampleRate ?? DEFAULT_AUDIO.rateHz,
+      channels: channels ?? DEFAULT_AUDIO.channels,
       language: typeof language === 'string' ? language : undefined,
     },
   };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,14 +1,21 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
-import { type Effect, type Event, initial, next, type State, type UntoldTurn } from './turn-order-machine.ts';
+import {
+  type Effect,
+  type Event,
+  initial,
+  next,
+  type PendingTurn,
+  type State,
+} from './turn-order-machine.ts';
 
 const A = 'item_a';
 const B = 'item_b';
 const C = 'item_c';
-const completed = (itemId: UntoldTurn['itemId'], transcript = 'words') =>
+const completed = (itemId: PendingTurn['itemId'], transcript = 'words') =>
   ({ kind: 'completed', itemId, transcript }) as const;
-const failed = (itemId: UntoldTurn['itemId']) => ({ kind: 'failed', itemId, message: 'why' }) as const;
+const failed = (itemId: PendingTurn['itemId']) => ({ kind: 'failed', itemId, message: 'why' }) as const;
 
 const STATES: Record<string, State> = {
   none: initial,
@@ -21,11 +28,11 @@ const STATES: Record<string, State> = {
 };
 
 const EVENTS: Record<string, Event> = {
-  'A opened': { kind: 'opened', itemId: A },
-  'B opened': { kind: 'opened', itemId: B },
-  'A heard so far': { kind: 'heard_so_far', itemId: A, text: 'so far' },
-  'A heard so far, nothing': { kind: 'heard_so_far', itemId: A, text: '' },
-  'B heard so far': { kind: 'heard_so_far', itemId: B, text: 'so far' },
+  'A started': { kind: 'started', itemId: A },
+  'B started': { kind: 'started', itemId: B },
+  'A partial received': { kind: 'partial_received', itemId: A, text: 'so far' },
+  'A partial received, nothing': { kind: 'partial_received', itemId: A, text: '' },
+  'B partial received': { kind: 'partial_received', itemId: B, text: 'so far' },
   'A completed': completed(A),
   'A completed, silent': completed(A, ''),
   'A failed': failed(A),
@@ -36,7 +43,7 @@ const EVENTS: Record<string, Event> = {
 
 const letter = (itemId: string) => itemId.slice(-1).toUpperCase();
 
-function turnName({ itemId, end }: UntoldTurn): string {
+function turnName({ itemId, end }: PendingTurn): string {
   if (end === undefined) return letter(itemId);
   if (end.kind === 'failed') return `${letter(itemId)} failed`;
   return `${letter(itemId)} ${end.transcript === '' ? 'silent' : 'completed'}`;
@@ -53,38 +60,38 @@ function cell(state: State, event: Event): string {
   return [effects, before === after ? '' : `→ ${after}`].filter((part) => part !== '').join(' ') || '–';
 }
 
-it('is the table of docs/states/turn-order.md, every cell', () => {
+it('equals the table of docs/states/turn-order.md', () => {
   expect(machineTable(STATES, EVENTS, cell)).toEqual(documentedTable('turn-order'));
 });
 
-it('tells every turn once, in the order in which they were spoken, and partials of the first alone', () => {
+it('sends every turn once, in spoken order, and partials of the first one only', () => {
   const name = fc.constantFrom('item_1', 'item_2', 'item_3', 'item_4');
   const event: fc.Arbitrary<Event> = fc.oneof(
-    name.map((itemId) => ({ kind: 'opened', itemId }) as const),
-    name.map((itemId) => ({ kind: 'heard_so_far', itemId, text: `${itemId}?` }) as const),
+    name.map((itemId) => ({ kind: 'started', itemId }) as const),
+    name.map((itemId) => ({ kind: 'partial_received', itemId, text: `${itemId}?` }) as const),
     name.map((itemId) => ({ kind: 'completed', itemId, transcript: itemId }) as const),
     name.map((itemId) => ({ kind: 'failed', itemId, message: itemId }) as const),
   );
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {
       let state = initial;
-      const opened: string[] = [];
-      const told: string[] = [];
+      const started: string[] = [];
+      const sent: string[] = [];
       for (const each of events) {
-        // An id is given once.
-        if (each.kind === 'opened' && opened.includes(each.itemId)) continue;
+        // Item ids are unique.
+        if (each.kind === 'started' && started.includes(each.itemId)) continue;
         const step = next(state, each);
-        if (each.kind === 'opened') opened.push(each.itemId);
+        if (each.kind === 'started') started.push(each.itemId);
         state = step.state;
         expect(state[0]?.end).toBeUndefined();
         for (const effect of step.effects) {
-          if (effect.kind === 'tell_partial') expect(effect.text).toBe(`${opened[told.length]}?`);
-          if (effect.kind === 'tell_final') told.push(effect.text);
-          if (effect.kind === 'tell_failure') told.push(effect.message);
+          if (effect.kind === 'send_partial') expect(effect.text).toBe(`${started[sent.length]}?`);
+          if (effect.kind === 'send_final') sent.push(effect.text);
+          if (effect.kind === 'send_error') sent.push(effect.message);
         }
       }
-      expect(told).toEqual(opened.slice(0, told.length));
-      expect(state.map(({ itemId }) => itemId)).toEqual(opened.slice(told.length));
+      expect(sent).toEqual(started.slice(0, sent.length));
+      expect(state.map(({ itemId }) => itemId)).toEqual(started.slice(sent.length));
     }),
     { seed: 11, numRuns: 500 },
   );

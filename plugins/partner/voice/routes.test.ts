@@ -7,7 +7,7 @@ import { KEY_ID_A, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { voiceRoutes } from './routes.ts';
-import { PartnerVoice } from './service.ts';
+import { PartnerVoiceService } from './service.ts';
 
 const PATH = '/v1/voices/partner';
 const MESSAGE = {
@@ -21,14 +21,14 @@ const MESSAGE = {
 
 const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 
-/** The plugin's route over a scripted engine, in the real app. */
+/** The route over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
   limits: { perOrganization?: number } & RecordedCallsOptions = {},
 ) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
-  const voice = new PartnerVoice({
+  const voice = new PartnerVoiceService({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     calls,
     clock: new ManualClock(),
@@ -51,7 +51,7 @@ function setUp(
 }
 
 describe('the audio', () => {
-  it('is raw samples at 24 kHz, and one row', async () => {
+  it('is raw samples at 24 kHz and has one usage row', async () => {
     const { post, rows, engine } = setUp();
     const response = await post();
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -59,7 +59,7 @@ describe('the audio', () => {
       'application/octet-stream',
     ]);
     const bytes = new Int16Array(await response.arrayBuffer());
-    // Two sentences of 2400 samples of a quarter.
+    // Two sentences of 2400 samples with the value 0.25.
     expect(bytes).toEqual(new Int16Array(4800).fill(8192));
     expect(rows).toMatchObject([
       {
@@ -82,20 +82,20 @@ describe('the audio', () => {
   });
 
   it.each([8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000])(
-    'has the rate that was asked for: %i Hz',
+    'has the requested sample rate: %i Hz',
     async (sampleRate) => {
       const { post, rows } = setUp();
       const response = await post({ sampleRate });
       const samples = new Int16Array(await response.arrayBuffer());
       expect(samples.length).toBe(Math.round(0.2 * sampleRate));
-      // Away from the ends, where silence is near.
+      // In the middle, because the ends fade to silence.
       const middle = samples.subarray(samples.length * 0.3, samples.length * 0.7);
       expect(middle.every((sample) => Math.abs(sample - 8192) < 20)).toBe(true);
       expect(rows).toMatchObject([{ audioBytes: samples.length * 2, audioSeconds: 0.2 }]);
     },
   );
 
-  it('leaves while the rest is made, in whole samples', async () => {
+  it('is streamed during synthesis, in whole samples', async () => {
     const gate = Promise.withResolvers<void>();
     const { post } = setUp({
       runs: () => [new Array(4800).fill(0.25), new Array(4800).fill(0.25)],
@@ -112,7 +112,7 @@ describe('the audio', () => {
     }
   });
 
-  it('that its reader leaves is no longer made, and has a row of what was', async () => {
+  it('stops when the client disconnects, and the row counts what was synthesized', async () => {
     const { post, rows, engine } = setUp({ runs: () => new Array(1000).fill(new Array(240).fill(0.1)) });
     const response = await post({ text: 'One.' });
     const reader = response.body?.getReader();
@@ -125,7 +125,7 @@ describe('the audio', () => {
 });
 
 describe('a request', () => {
-  it('may have anything else in it, as large as a body may be', async () => {
+  it('may contain unknown fields, up to the body limit', async () => {
     const { send, rows } = setUp();
     const artifact = {
       messages: Array.from({ length: 1000 }, (_, i) => ({ role: 'user', message: `${i}` })),
@@ -137,7 +137,7 @@ describe('a request', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('speaks with the model and the voice of its address, and the voice of its body first', async () => {
+  it('uses model and voice of the query; the voice of the body takes precedence', async () => {
     const { post, engine } = setUp();
     await (await post({}, '')).arrayBuffer();
     await (await post({}, '?voice_id=tts-vc-voice_a&more=1')).arrayBuffer();
@@ -150,7 +150,7 @@ describe('a request', () => {
   it.each<[string, unknown, string | null, RegExp]>([
     ['without a message', {}, 'message', /^'message' /],
     ['that is a list', [MESSAGE], null, /JSON object/],
-    ['with a message that is a text', { message: 'Hello.' }, 'message', /object/],
+    ['with a message that is a string', { message: 'Hello.' }, 'message', /object/],
     ['of another type', { message: { ...MESSAGE, type: 'hello' } }, 'message.type', /voice-request/],
     ['without a type', { message: { ...MESSAGE, type: undefined } }, 'message.type', /voice-request/],
     ['without a text', { message: { ...MESSAGE, text: undefined } }, 'message.text', /string/],
@@ -168,7 +168,7 @@ describe('a request', () => {
     ['at 48001 Hz', { message: { ...MESSAGE, sampleRate: 48_001 } }, 'message.sampleRate', /48000/],
     ['at half a Hz', { message: { ...MESSAGE, sampleRate: 8000.5 } }, 'message.sampleRate', /integer/],
     [
-      'with a rate that is a text',
+      'with a rate that is a string',
       { message: { ...MESSAGE, sampleRate: '8000' } },
       'message.sampleRate',
       /integer/,
@@ -179,7 +179,7 @@ describe('a request', () => {
       'message.voiceId',
       /stored voice/,
     ],
-  ])('%s is a 400 that names the field', async (_, body, param, message) => {
+  ])('%s returns 400 with the name of the field', async (_, body, param, message) => {
     const { send, engine, calls } = setUp();
     const response = await send(body);
     expect(response.status).toBe(400);
@@ -189,7 +189,7 @@ describe('a request', () => {
     expect([engine.requests, calls.openings]).toEqual([[], []]);
   });
 
-  it('of 5000 characters is spoken; characters are code points', async () => {
+  it('may have 5000 characters, counted as code points', async () => {
     const { post, rows } = setUp();
     await (await post({ text: '😀'.repeat(5000) })).arrayBuffer();
     expect(rows).toMatchObject([{ characters: 5000 }]);
@@ -199,11 +199,11 @@ describe('a request', () => {
   it.each<[string, object, string, string, string]>([
     ['an unknown model', {}, '?model=other', 'model_not_found', 'model'],
     ['the voice of another organization', {}, `?voice_id=${FOREIGN}`, 'voice_not_found', 'voice_id'],
-    ['such a voice in its body', { voiceId: FOREIGN }, '', 'voice_not_found', 'message.voiceId'],
+    ['such a voice in the body', { voiceId: FOREIGN }, '', 'voice_not_found', 'message.voiceId'],
     ['an empty voice', {}, '?voice_id=', 'voice_not_found', 'voice_id'],
-    ['a voice of another name', {}, '?voice=x', 'unknown_parameter', 'voice'],
-    ['a voice of the name of the body', {}, '?voiceId=x', 'unknown_parameter', 'voiceId'],
-  ])('with %s is refused', async (_, message, query, code, param) => {
+    ['the query parameter voice', {}, '?voice=x', 'unknown_parameter', 'voice'],
+    ['the query parameter voiceId', {}, '?voiceId=x', 'unknown_parameter', 'voiceId'],
+  ])('with %s is rejected', async (_, message, query, code, param) => {
     const { post, calls } = setUp();
     const response = await post(message, query, 'key-of-b');
     expect(response.status).toBe(400);
@@ -213,7 +213,7 @@ describe('a request', () => {
     expect(calls.openings).toEqual([]);
   });
 
-  it('with nothing that can be spoken is a 400 without a row', async () => {
+  it('without speakable text returns 400 and has no usage row', async () => {
     const { post, rows, calls } = setUp({ runs: () => [] });
     const response = await post();
     expect(response.status).toBe(400);
@@ -232,7 +232,7 @@ describe('a request', () => {
       429,
     ],
     [
-      'there is no time',
+      'the engine is overloaded',
       {
         runs: () => [],
         failure: () => new ServiceError('overloaded', 'Full.', { retryAfterS: 1 }),
@@ -240,8 +240,8 @@ describe('a request', () => {
       503,
     ],
     ['the engine fails', { runs: () => [], failure: () => new ServiceError('upstream', 'Gone.') }, 502],
-    ['something breaks', { runs: () => [], failure: () => new Error('private words') }, 500],
-  ])('for which %s is told by a status', async (_, options, status) => {
+    ['an internal error occurs', { runs: () => [], failure: () => new Error('private words') }, 500],
+  ])('returns the HTTP status if %s', async (_, options, status) => {
     const { post, calls } = setUp(options, options);
     const response = await post();
     expect(response.status).toBe(status);
@@ -249,7 +249,7 @@ describe('a request', () => {
     expect(calls.unended).toBe(0);
   });
 
-  it('beyond those that an organization may have open is a 429', async () => {
+  it('above the concurrency limit of the organization returns 429', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, engine } = setUp({ before: () => gate.promise }, { perOrganization: 1 });
     const first = post();
@@ -260,8 +260,8 @@ describe('a request', () => {
   });
 });
 
-describe('the end of the service', () => {
-  it('waits for what is spoken, and stops it when its time is over', async () => {
+describe('drain', () => {
+  it('waits for running requests and stops them at the deadline', async () => {
     const { post, voice, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
     const response = await post({ text: 'One.' });
     const draining = voice.drain(AbortSignal.abort());
@@ -272,7 +272,7 @@ describe('the end of the service', () => {
   });
 });
 
-it('Swagger shows the body with its limits, and the query', async () => {
+it('the OpenAPI document has the body with its limits and the query', async () => {
   const { app } = setUp();
   const document = (await (await app.send('/swagger/json')).json()) as {
     paths: Record<string, { post: { parameters: object[]; requestBody: { content: object } } }>;

@@ -4,23 +4,23 @@ import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { addressOf } from '../../../src/http/transport/address.ts';
 import { DEFAULT_MODEL, parseVoiceRequest, voiceBodySchema } from './schema.ts';
-import type { PartnerVoice } from './service.ts';
+import type { PartnerVoiceService } from './service.ts';
 
-/** POST /v1/voices/partner (spec 4.9), the custom voice of a voice-agent platform. */
-export function voiceRoutes(voice: PartnerVoice, maxCharacters: number) {
+/** POST /v1/voices/partner (spec 4.9): the custom voice of a voice-agent platform. */
+export function voiceRoutes(voice: PartnerVoiceService, maxCharacters: number) {
   return new Elysia({ name: 'partner-voice', tags: ['partner'] }).post(
     '/v1/voices/partner',
     async ({ body, request }) => {
-      const asked = parseVoiceRequest(body, addressOf(request).searchParams, maxCharacters);
+      const params = parseVoiceRequest(body, addressOf(request).searchParams, maxCharacters);
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
-      const left = new AbortController();
+      const disconnected = new AbortController();
       try {
-        const signal = AbortSignal.any([request.signal, left.signal]);
-        const chunks = await voice.speak(asked, callerOf(request), signal);
-        // The platform's guide names this type; it plays the bytes as they come, without a look at it.
+        const signal = AbortSignal.any([request.signal, disconnected.signal]);
+        const chunks = await voice.synthesize(params, callerOf(request), signal);
+        // The content type of the platform's guide. The platform plays the bytes as they arrive and ignores the type.
         const headers = { 'content-type': 'application/octet-stream' };
-        return new Response(streamedBody(chunks, left, request), { headers });
+        return new Response(streamedBody(chunks, disconnected, request), { headers });
       } finally {
         idleTimeout.resume();
       }
@@ -38,12 +38,12 @@ function documentation(maxCharacters: number) {
     schema: { type: 'string' as const, ...(fallback === undefined ? {} : { default: fallback }) },
   });
   return {
-    summary: 'Voice of a voice-agent platform',
+    summary: 'Custom voice for a voice-agent platform',
     description:
-      'Speaks one piece of a reply: raw signed 16-bit little-endian PCM, mono, at the requested rate, sent while it is being made. What else the platform says of the call is ignored.',
+      'Synthesizes one part of a reply: raw signed 16-bit little-endian PCM, mono, at the requested rate, streamed during synthesis. Other fields of the request are ignored.',
     parameters: [
       query('model', 'Id of a speech model.', DEFAULT_MODEL),
-      query('voice_id', 'A stored voice, unless the body names one.'),
+      query('voice_id', 'Id of a stored voice. The body takes precedence.'),
     ],
     requestBody: {
       required: true,
@@ -52,7 +52,7 @@ function documentation(maxCharacters: number) {
           schema: jsonBody(voiceBodySchema(maxCharacters)),
           examples: {
             piece: {
-              summary: 'A piece of a reply',
+              summary: 'A part of a reply',
               value: { message: { type: 'voice-request', text: 'Good evening.', sampleRate: 16_000 } },
             },
           },
@@ -67,7 +67,7 @@ function documentation(maxCharacters: number) {
       ...WORK_FAILURES,
       415: failure('The body is not JSON'),
       500: failure('The synthesis failed'),
-      502: failure('The server that makes the audio failed'),
+      502: failure('The upstream synthesis server failed'),
     },
   };
 }

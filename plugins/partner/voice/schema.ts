@@ -1,4 +1,4 @@
-/** The body of POST /v1/voices/partner in wire names, and its rules (spec 4.9). */
+/** The body of POST /v1/voices/partner in wire names, and its validation (spec 4.9). */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -12,45 +12,45 @@ export const DEFAULT_MODEL = 'svc-tts';
 const MESSAGE = {
   type: Type.Literal('voice-request'),
   text: Type.String({
-    description: 'The text to speak, one piece of a reply. Characters are Unicode code points.',
+    description: 'Text to synthesize, one part of a reply. Characters are Unicode code points.',
     examples: ['Hello there, how can I help you today?'],
   }),
   sampleRate: Type.Integer({
     minimum: MIN_RATE_HZ,
     maximum: MAX_RATE_HZ,
-    description: 'Rate of the audio that is sent, in Hz.',
+    description: 'Sample rate of the returned audio, in Hz.',
     examples: [24_000],
   }),
   voiceId: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
-      description: 'A stored voice. Left out: `voice_id` of the query, else the configured voice.',
+      description: 'Id of a stored voice. Default: `voice_id` of the query, then the configured voice.',
     }),
   ),
   timestamp: Type.Optional(
     Type.Unknown({ description: 'Unix time in ms. Ignored.', examples: [1_765_000_000_000] }),
   ),
-  call: Type.Optional(Type.Unknown({ description: 'The call, as the platform knows it. Ignored.' })),
+  call: Type.Optional(Type.Unknown({ description: 'Metadata of the call. Ignored.' })),
   assistant: Type.Optional(Type.Unknown({ description: 'The assistant of the call. Ignored.' })),
 };
 
-/** The platform adds whatever it knows of the call, at any depth: all that has no name here is ignored. */
+/** Unknown fields are ignored at any depth, because the platform adds metadata of the call. */
 const VoiceBody = Type.Object({ message: Type.Object(MESSAGE) });
 const checker = TypeCompiler.Compile(VoiceBody);
 
-/** A checked request. */
+/** The validated parameters. */
 export interface VoiceRequest {
   readonly text: string;
   /** Unicode code points of `text`. */
   readonly characters: number;
   readonly rateHz: number;
   readonly model: string;
-  /** Of the body, else of the query. */
+  /** From the body or the query. */
   readonly voiceId: string | undefined;
-  /** Where a voice was named, or could be. */
+  /** The parameter that names the voice, for error messages. */
   readonly voiceParam: string;
 }
 
-/** What Swagger shows: the rules above with the limit of this installation. */
+/** The OpenAPI schema of the body, with the configured maximum length. */
 export function voiceBodySchema(maxCharacters: number) {
   const text = { ...MESSAGE.text, minLength: 1, maxLength: maxCharacters };
   const { message } = VoiceBody.properties;
@@ -60,22 +60,22 @@ export function voiceBodySchema(maxCharacters: number) {
   };
 }
 
-/** Names of the voice elsewhere: who gives one in the query would hear another voice. */
-const MISNAMED = ['voice', 'voiceId'] as const;
+/** Names that the voice parameter has in other APIs. They are rejected, because ignoring them would use another voice. */
+const MISNAMED_VOICE_PARAMS = ['voice', 'voiceId'] as const;
 
 /**
- * Checks a request against every rule that needs no look at models or voices.
- * @param query of the address; what has no name here is ignored there, too.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates a request. Does not check whether the model and the voice exist.
+ * @param query query parameters; unknown ones are ignored.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
 export function parseVoiceRequest(
   body: unknown,
   query: URLSearchParams,
   maxCharacters: number,
 ): VoiceRequest {
-  const misnamed = MISNAMED.find((name) => query.has(name));
+  const misnamed = MISNAMED_VOICE_PARAMS.find((name) => query.has(name));
   if (misnamed !== undefined) {
-    const message = `The query parameter '${misnamed}' is not known; a stored voice is named by 'voice_id'.`;
+    const message = `Unknown query parameter '${misnamed}'; use 'voice_id' to select a stored voice.`;
     throw invalidRequest(message, misnamed, 'unknown_parameter');
   }
   const { message } = checkedBody<Static<typeof VoiceBody>>(body, checker);
@@ -90,14 +90,10 @@ export function parseVoiceRequest(
   };
 }
 
-/** @throws ServiceError for a text that is blank or too long. */
+/** @throws ServiceError if the text is blank or too long. */
 function countCharacters(text: string, maxCharacters: number): number {
   if (text.trim() === '') {
-    throw invalidRequest(
-      "'message.text' must hold text to speak; it is blank.",
-      'message.text',
-      'invalid_value',
-    );
+    throw invalidRequest("'message.text' must not be blank.", 'message.text', 'invalid_value');
   }
   const characters = codePoints(text);
   if (characters <= maxCharacters) return characters;

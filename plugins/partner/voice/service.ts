@@ -1,4 +1,4 @@
-/** The service behind POST /v1/voices/partner: one call a request, its audio while it is being made (spec 4.9). */
+/** The service behind POST /v1/voices/partner. The audio is streamed while it is synthesized (spec 4.9). */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
@@ -10,44 +10,44 @@ import {
 } from '../../../src/speak/billed-synthesis.ts';
 import type { VoiceRequest } from './schema.ts';
 
-export type PartnerVoiceParts = Omit<BilledSynthesisDeps, 'endpoint'>;
+export type PartnerVoiceDeps = Omit<BilledSynthesisDeps, 'endpoint'>;
 
-export class PartnerVoice {
-  readonly #answers: BilledSynthesis;
+export class PartnerVoiceService {
+  readonly #synthesis: BilledSynthesis;
 
-  constructor(parts: PartnerVoiceParts) {
-    this.#answers = new BilledSynthesis({ ...parts, endpoint: 'POST /v1/voices/partner' });
+  constructor(deps: PartnerVoiceDeps) {
+    this.#synthesis = new BilledSynthesis({ ...deps, endpoint: 'POST /v1/voices/partner' });
   }
 
   /**
-   * Speaks one request. Resolves when the first audio is there, so that whatever fails before can still be told by
-   * a status. Leaving the chunks early stops the work.
-   * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis, and for a text with
-   *   nothing to speak; `rate_limited` when the organization has too many requests open; `insufficient_quota`; what
-   *   the engine throws; the signal's reason after an abort.
+   * Synthesizes one request. Resolves with the first audio, so that earlier failures can set the HTTP status. Returning
+   * the chunks early stops the synthesis.
+   * @throws ServiceError `invalid_request` for an unknown model or voice (before synthesis) or a text without speakable
+   *   content; `rate_limited` if the organization has too many open requests; `insufficient_quota`; the errors of the
+   *   engine; the reason of the signal.
    */
-  async speak(
+  async synthesize(
     request: VoiceRequest,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<SpeechChunk, void, undefined>> {
-    const begun = await this.#answers.startSynthesis(
-      // Somebody is on the phone: as soon as a realtime response.
+    const speech = await this.#synthesis.startSynthesis(
+      // A caller is on the phone: same priority as realtime responses.
       { ...request, speed: 1, priority: 'realtime', delivery: 'stream' },
       caller,
       signal,
     );
-    if (begun !== undefined) return prepend(begun.first, begun.rest);
-    throw invalidRequest("'message.text' holds nothing that can be spoken.", 'message.text', 'invalid_value');
+    if (speech !== undefined) return prepend(speech.first, speech.rest);
+    throw invalidRequest("'message.text' contains no speakable text.", 'message.text', 'invalid_value');
   }
 
-  /** Resolves when nothing is running; at the signal it stops what still is. */
+  /** Waits for running requests; stops the remaining ones when the signal fires. */
   drain(until: AbortSignal): Promise<void> {
-    return this.#answers.drain(until);
+    return this.#synthesis.drain(until);
   }
 
-  /** Stops every request that is running. */
+  /** Stops all running requests. */
   stop(): void {
-    this.#answers.stop();
+    this.#synthesis.stop();
   }
 }

@@ -18,7 +18,7 @@ afterEach(() => {
 
 const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 
-/** The plugin's routes over a scripted engine, in the real app. */
+/** The routes over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
   limits: { maxWavS?: number; perOrganization?: number } & RecordedCallsOptions = {},
@@ -63,7 +63,7 @@ function setUp(
 }
 
 describe('wav', () => {
-  it('is complete, with a true header and length', async () => {
+  it('is complete, with a correct header and length', async () => {
     const { post } = setUp({ runs: () => [[0.5], [-0.5, 0]] });
     const response = await post({ input: 'One. Two.' });
     expect(response.headers.get('content-type')).toBe('audio/wav');
@@ -77,7 +77,7 @@ describe('wav', () => {
     ]).toEqual([16384, -16384, 0, 16384, -16384, 0]);
   });
 
-  it('is made as a whole, a stream is not', async () => {
+  it('is synthesized with delivery `whole`, pcm with `stream`', async () => {
     const { engine, post } = setUp();
     await post({});
     await (await post({ response_format: 'pcm' })).arrayBuffer();
@@ -87,7 +87,7 @@ describe('wav', () => {
     ]);
   });
 
-  it('has a limit', async () => {
+  it('has a maximum length', async () => {
     const { rows, engine, post } = setUp(
       { runs: () => new Array(20).fill(new Array(2400).fill(0.1)) },
       { maxWavS: 1 },
@@ -96,13 +96,13 @@ describe('wav', () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { param: 'input' } });
     expect(engine.runsMade).toBeLessThan(13);
-    // Work that was done and paid for with time, but nobody left: the row says so.
+    // Work was done, so the row exists; its status is not `cancelled`, because the client did not disconnect.
     expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 1.1 }]);
   });
 });
 
 describe('pcm', () => {
-  it('is sent run by run while the next is made', async () => {
+  it('is streamed while the next chunk is synthesized', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, rows } = setUp({
       runs: () => [[0.5], [0.25]],
@@ -120,7 +120,7 @@ describe('pcm', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('breaks off when the engine fails in the middle', async () => {
+  it('is aborted when the engine fails midway', async () => {
     const { post, rows } = setUp({ failure: () => new ServiceError('internal', 'crashed') });
     const response = await post({ response_format: 'pcm' });
     expect(response.status).toBe(200);
@@ -128,7 +128,7 @@ describe('pcm', () => {
     expect(rows).toMatchObject([{ status: 'failed', audioBytes: 4800, audioSeconds: 0.1, outputTokens: 3 }]);
   });
 
-  it('stops the engine when its reader leaves', async () => {
+  it('stops the engine when the client disconnects', async () => {
     const { post, rows, engine } = setUp({ runs: () => new Array(100).fill([0.1]) });
     const response = await post({ response_format: 'pcm' });
     const reader = response.body?.getReader();
@@ -141,7 +141,7 @@ describe('pcm', () => {
 });
 
 describe('the idle timeout of the connection', () => {
-  it('is for a reader who does not read, not for one who waits for the next window', async () => {
+  it('applies to a client that does not read, not to one that waits for audio', async () => {
     const events: string[] = [];
     const gates = [0, 1].map(() => Promise.withResolvers<void>());
     const { app, post } = setUp({
@@ -153,10 +153,10 @@ describe('the idle timeout of the connection', () => {
       },
     });
     app.server.timeout = (_, seconds) => events.push(`${seconds} s`);
-    const answer = post({ response_format: 'pcm' });
+    const response = post({ response_format: 'pcm' });
     await expect.poll(() => events.at(-1)).toBe('work 0');
     gates[0]?.resolve();
-    const reader = (await answer).body?.getReader();
+    const reader = (await response).body?.getReader();
     await reader?.read();
     await expect.poll(() => events.at(-1)).toBe('work 1');
     expect(events.findLast((event) => event.endsWith(' s'))).toBe('0 s');
@@ -169,14 +169,14 @@ describe('the idle timeout of the connection', () => {
 });
 
 describe('a form', () => {
-  it('gives the bytes that JSON gives', async () => {
+  it('returns the same bytes as JSON', async () => {
     const { post, postForm } = setUp();
     const json = await (await post({ speed: 1.5 })).bytes();
     const form = await (await postForm({ speed: '1.5' })).bytes();
     expect(form).toEqual(json);
   });
 
-  it('takes a voice in brackets', async () => {
+  it('accepts a voice in brackets', async () => {
     const { postForm, engine } = setUp();
     expect((await postForm({ 'voice[id]': 'tts-vc-voice_a' })).status).toBe(200);
     expect(engine.requests[0]?.voice).toBe(ANNA);
@@ -185,8 +185,8 @@ describe('a form', () => {
   it.each([
     ['a file as input', { input: new Blob(['One.']) }, 'input'],
     ['a cloning field', { x_vector_only_mode: 'false' }, 'x_vector_only_mode'],
-    ['a speed that is no number', { speed: 'fast' }, 'speed'],
-  ])('is refused with %s', async (_, fields, param) => {
+    ['a speed that is not a number', { speed: 'fast' }, 'speed'],
+  ])('is rejected with %s', async (_, fields, param) => {
     const { postForm, engine } = setUp();
     const response = await postForm(fields as Record<string, string | Blob>);
     expect(response.status).toBe(400);
@@ -194,7 +194,7 @@ describe('a form', () => {
     expect(engine.requests).toEqual([]);
   });
 
-  it('is refused with a field given twice', async () => {
+  it('is rejected with a repeated field', async () => {
     const { app } = setUp();
     const body = new FormData();
     for (const model of ['svc-tts', 'svc-tts']) body.append('model', model);
@@ -203,13 +203,13 @@ describe('a form', () => {
   });
 });
 
-describe('refusals', () => {
+describe('rejections', () => {
   it.each([
     ['an unknown model', { model: 'tts-1' }, 'model', 'model_not_found'],
-    ['a voice of the SDK', { voice: 'alloy' }, 'voice', 'voice_not_found'],
+    ['a voice name of OpenAI', { voice: 'alloy' }, 'voice', 'voice_not_found'],
     ['an unknown voice as object', { voice: { id: 'tts-vc-voice_b' } }, 'voice', 'voice_not_found'],
-    ['a format that is not made', { response_format: 'mp3' }, 'response_format', 'unsupported_value'],
-  ])('%s: before any synthesis and without a row', async (_, fields, param, code) => {
+    ['an unsupported format', { response_format: 'mp3' }, 'response_format', 'unsupported_value'],
+  ])('%s: before synthesis and without a usage row', async (_, fields, param, code) => {
     const { post, engine, rows } = setUp();
     const response = await post(fields);
     expect(response.status).toBe(400);
@@ -218,7 +218,7 @@ describe('refusals', () => {
     expect(rows).toEqual([]);
   });
 
-  it('a text with nothing to speak', async () => {
+  it('text without speakable content', async () => {
     const { post, rows } = setUp({ runs: () => [] });
     for (const response_format of ['wav', 'pcm']) {
       const response = await post({ input: '… 🙂', response_format });
@@ -241,18 +241,23 @@ describe('refusals', () => {
     },
   );
 
-  it.each(['wav', 'pcm'])('a failure before the first audio has a status (%s)', async (response_format) => {
-    const { post, rows } = setUp({
-      runs: () => [],
-      failure: () => new ServiceError('upstream', 'The speech engine failed.', { code: 'upstream_error' }),
-    });
-    const response = await post({ response_format });
-    expect(response.status).toBe(502);
-    expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
-    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 0, outputTokens: 0 }]);
-  });
+  it.each(['wav', 'pcm'])(
+    'a failure before the first audio sets the HTTP status (%s)',
+    async (response_format) => {
+      const { post, rows } = setUp({
+        runs: () => [],
+        failure: () => new ServiceError('upstream', 'The speech engine failed.', { code: 'upstream_error' }),
+      });
+      const response = await post({ response_format });
+      expect(response.status).toBe(502);
+      expect(await response.json()).toMatchObject({
+        error: { type: 'server_error', code: 'upstream_error' },
+      });
+      expect(rows).toMatchObject([{ status: 'failed', audioBytes: 0, outputTokens: 0 }]);
+    },
+  );
 
-  it('a full queue: with the time to wait, and without a row', async () => {
+  it('a full queue: with retry-after and without a usage row', async () => {
     const { post, rows } = setUp({
       runs: () => [],
       failure: () => new ServiceError('overloaded', 'Full.', { retryAfterS: 2 }),
@@ -264,17 +269,17 @@ describe('refusals', () => {
   });
 });
 
-describe('an organization that asks for too much at once', () => {
-  it('is told to wait, others are served, and a place that is free again is given away', async () => {
+describe('the concurrency limit of an organization', () => {
+  it('rejects further requests, does not affect others, and releases slots', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, rows, engine } = setUp({ before: () => gate.promise }, { perOrganization: 2 });
     const held = [post({}), post({ response_format: 'pcm' })];
     await expect.poll(() => engine.requests.length).toBe(2);
 
-    const refused = await post({});
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(await refused.json()).toMatchObject({
+    const rejected = await post({});
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await rejected.json()).toMatchObject({
       error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
     });
     expect(engine.requests).toHaveLength(2);
@@ -282,7 +287,8 @@ describe('an organization that asks for too much at once', () => {
     const other = post({}, undefined, 'key-of-b');
     await expect.poll(() => engine.requests.length).toBe(3);
     gate.resolve();
-    for (const answer of [...held, other]) expect((await (await answer).bytes()).length).toBeGreaterThan(0);
+    for (const response of [...held, other])
+      expect((await (await response).bytes()).length).toBeGreaterThan(0);
     expect((await post({})).status).toBe(200);
     expect(rows.map(({ organization, status }) => `${organization} ${status}`).toSorted()).toEqual([
       'a completed',
@@ -306,7 +312,7 @@ describe('usage', () => {
     expect(rows).toMatchObject([{ outputTokens }]);
   });
 
-  it('is one row with what was made, however many sentences', async () => {
+  it('is one row with the synthesized audio for any number of sentences', async () => {
     const { post, rows } = setUp();
     const response = await post({ input: 'One. Two. 😀 Three.' });
     await response.arrayBuffer();
@@ -327,21 +333,21 @@ describe('usage', () => {
     expect(rows[0]?.audioBytes).toBeGreaterThanOrEqual(3 * 4800);
   });
 
-  it('is of a call that is open before the engine begins, for as much as it may be', async () => {
+  it('opens a call before the engine starts and reserves its maximum cost', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, engine, calls } = setUp({}, { opening: () => gate.promise });
-    const answer = post({ input: 'One. Two.', speed: 0.5 });
+    const response = post({ input: 'One. Two.', speed: 0.5 });
     // Long enough for an engine that does not wait.
     await new Promise((resolve) => setImmediate(resolve));
     expect(engine.requests).toEqual([]);
     gate.resolve();
-    expect((await answer).status).toBe(200);
+    expect((await response).status).toBe(200);
     expect(calls.openings).toMatchObject([
       { maxUsage: { inputTokens: 3, outputTokens: 575, characters: 9, audioSeconds: 23 } },
     ]);
   });
 
-  it('is none when credits do not cover it', async () => {
+  it('has no row if the credits do not cover the request', async () => {
     const { post, engine, rows } = setUp(
       {},
       {
@@ -368,17 +374,17 @@ describe('usage', () => {
   });
 
   it.each<[string, FakeTtsOptions]>([
-    ['that has nothing to speak', { runs: () => [] }],
-    ['that was refused', { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') }],
+    ['without speakable text', { runs: () => [] }],
+    ['that was rejected', { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') }],
     ['that failed', { failure: () => new Error('engine') }],
-    ['that ended well', {}],
-  ])('leaves no call open of one %s', async (_, options) => {
+    ['that completed', {}],
+  ])('closes the call of a request %s', async (_, options) => {
     const { post, calls } = setUp(options);
     await (await post({})).arrayBuffer();
     expect([calls.openings.length, calls.unended]).toEqual([1, 0]);
   });
 
-  it('tells of a client that left before the first audio', async () => {
+  it('records a client that disconnects before the first audio', async () => {
     const controller = new AbortController();
     const { post, rows } = setUp({ before: () => controller.abort() });
     const response = await post({}, controller.signal);
@@ -388,10 +394,10 @@ describe('usage', () => {
 });
 
 describe('drain', () => {
-  it('waits for what is running', async () => {
+  it('waits for running requests', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, synthesizer, engine } = setUp({ before: () => gate.promise });
-    const answer = post({});
+    const response = post({});
     await expect.poll(() => engine.requests.length).toBe(1);
     let drained = false;
     const draining = synthesizer.drain(new AbortController().signal).then(() => {
@@ -401,23 +407,23 @@ describe('drain', () => {
     expect(drained).toBe(false);
     gate.resolve();
     await draining;
-    expect((await answer).status).toBe(200);
+    expect((await response).status).toBe(200);
   });
 
-  it('stops what is still running when its time is over', async () => {
+  it('stops running requests at the deadline', async () => {
     const { post, synthesizer, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
     const response = await post({ response_format: 'pcm' });
     const draining = synthesizer.drain(AbortSignal.abort());
     await expect(response.arrayBuffer()).rejects.toThrow();
     await draining;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
-    // Nothing is left to wait for.
+    // Resolves immediately.
     await synthesizer.drain(new AbortController().signal);
   });
 });
 
-describe('Swagger', () => {
-  it('shows both body types and an example', async () => {
+describe('OpenAPI', () => {
+  it('documents both body types with an example', async () => {
     const { app } = setUp();
     const document = (await (await app.send('/swagger/json')).json()) as {
       paths: Record<

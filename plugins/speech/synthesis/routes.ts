@@ -12,15 +12,16 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
     async ({ body, request }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const speech = parseSpeechRequest(body as object | null, isForm, maxCharacters);
-      // A long text behind a long queue takes its time; the connection must outlive it.
+      // Synthesis of a long text may exceed the idle timeout of the connection.
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
-      const left = new AbortController();
-      const signal = AbortSignal.any([request.signal, left.signal]);
+      const disconnected = new AbortController();
+      const signal = AbortSignal.any([request.signal, disconnected.signal]);
       try {
         const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
-        const answer = audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, left, request);
-        return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
+        const responseBody =
+          audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, disconnected, request);
+        return new Response(responseBody, { headers: { 'content-type': `audio/${audio.format}` } });
       } finally {
         idleTimeout.resume();
       }
@@ -35,7 +36,7 @@ function documentation(maxCharacters: number) {
   return {
     summary: 'Text to speech',
     description:
-      'Speaks a text. `wav` is sent when all of it is made, `pcm` (signed 16-bit little-endian, mono, 24 kHz) while it is being made.',
+      'Synthesizes speech. `wav` is sent when it is complete; `pcm` (signed 16-bit little-endian, mono, 24 kHz) is streamed during synthesis.',
     requestBody: {
       required: true,
       content: {
@@ -44,7 +45,7 @@ function documentation(maxCharacters: number) {
           examples: {
             file: { summary: 'A WAV file', value: { model: 'svc-tts', input: TEXT } },
             streamed: {
-              summary: 'Samples while they are made',
+              summary: 'Streamed samples',
               value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', speed: 1.1 },
             },
           },
@@ -63,7 +64,7 @@ function documentation(maxCharacters: number) {
       ...WORK_FAILURES,
       415: failure('The body is neither JSON nor a form'),
       500: failure('The synthesis failed'),
-      502: failure('The server that makes the audio failed'),
+      502: failure('The upstream synthesis server failed'),
     },
   };
 }

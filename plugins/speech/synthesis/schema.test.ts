@@ -5,7 +5,7 @@ const LIMIT = 5000;
 const OK = { model: 'svc-tts', input: 'Hello.' };
 const parse = (body: object | null, isForm = false) => parseSpeechRequest(body, isForm, LIMIT);
 
-/** The `param` and `code` of a refusal. */
+/** `param` and `code` of the error. */
 function refusal(body: object | null, isForm = false): unknown[] {
   try {
     parse(body, isForm);
@@ -16,8 +16,8 @@ function refusal(body: object | null, isForm = false): unknown[] {
   return [];
 }
 
-describe('what is accepted', () => {
-  it('fills the defaults of the specification', () => {
+describe('valid requests', () => {
+  it('have the default values of the specification', () => {
     expect(parse(OK)).toEqual({
       model: 'svc-tts',
       input: 'Hello.',
@@ -45,7 +45,7 @@ describe('what is accepted', () => {
     ['.5', 0.5],
     ['2e0', 2],
     ['4', 4],
-  ])('reads the speed %s of a form', (speed, expected) => {
+  ])('parse the speed %s of a form', (speed, expected) => {
     expect(parse({ ...OK, speed, max_new_tokens: '12' }, true).speed).toBe(expected);
   });
 
@@ -53,7 +53,7 @@ describe('what is accepted', () => {
     ['emoji outside the basic plane', '😀'.repeat(LIMIT)],
     ['combining marks', 'e\u0301'.repeat(LIMIT / 2)],
     ['CJK', '語'.repeat(LIMIT)],
-  ])('counts %s as code points', (_, input) => {
+  ])('count %s as code points', (_, input) => {
     expect(parse({ ...OK, input }).characters).toBe(LIMIT);
     expect(refusal({ ...OK, input: `${input}x` })).toEqual([
       'invalid_request',
@@ -62,12 +62,12 @@ describe('what is accepted', () => {
     ]);
   });
 
-  it('makes half a surrogate pair harmless', () => {
+  it('replace lone surrogates', () => {
     expect(parse({ ...OK, input: 'a\ud83d' }).input).toBe('a\ufffd');
   });
 });
 
-describe('what is refused', () => {
+describe('invalid requests', () => {
   it.each([
     [null, 'model', 'missing_required_parameter'],
     [{}, 'model', 'missing_required_parameter'],
@@ -122,12 +122,12 @@ describe('what is refused', () => {
     },
   );
 
-  it('a file where text is due', () => {
+  it('include a file in a text field', () => {
     const input = new File(['Hello.'], 'input.txt');
     expect(refusal({ ...OK, input }, true)).toEqual(['invalid_request', 'input', 'invalid_type']);
   });
 
-  it('never repeats the text of the request', () => {
+  it('are not quoted in error messages', () => {
     const secret = 'my private diary';
     for (const body of [
       { ...OK, input: secret.repeat(1000) },
@@ -140,7 +140,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('what Swagger shows', () => {
+describe('the OpenAPI schema', () => {
   it('has every rule of a field', () => {
     const { properties, required } = speechBodySchema(LIMIT);
     expect(required).toEqual(['model', 'input']);

@@ -1,4 +1,4 @@
-/** The body of POST /v1/audio/speech in wire names, its rules, and how a form becomes one (spec 4.3). */
+/** The body of POST /v1/audio/speech in wire names, its validation, and the conversion of forms (spec 4.3). */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -7,18 +7,18 @@ import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { numberOf, presentFields, requireFields } from '../fields.ts';
 
-/** Fields of the removed inline voice cloning. */
+/** Fields of the former inline voice cloning. */
 const REMOVED = ['voice_ref_wav_b64', 'voice_ref_wav_format', 'ref_text', 'x_vector_only_mode'] as const;
 
 const FIELDS = {
   model: Type.String({ description: 'Id of a speech model.', examples: ['svc-tts'] }),
   input: Type.String({
-    description: 'The text to speak. Characters are Unicode code points.',
+    description: 'Text to synthesize. Characters are Unicode code points.',
     examples: ['Hello there, how can I help you today?'],
   }),
   voice: Type.Optional(
     Type.Union([Type.String(), Type.Object({ id: Type.String() }, { additionalProperties: false })], {
-      description: 'A stored voice: its id, or an object with its id. Left out: the configured voice.',
+      description: 'A stored voice: its id, or an object with its id. Default: the configured voice.',
     }),
   ),
   response_format: Type.Optional(oneOf(['wav', 'pcm'], { default: 'wav' })),
@@ -27,7 +27,7 @@ const FIELDS = {
       minimum: 0.25,
       maximum: 4,
       default: 1,
-      description: 'A hint; the duration does not follow it exactly.',
+      description: 'A hint; the duration is not exactly proportional.',
     }),
   ),
   max_new_tokens: Type.Optional(Type.Integer({ description: 'Accepted and ignored.' })),
@@ -39,7 +39,7 @@ const SpeechBody = Type.Object(FIELDS, { additionalProperties: false });
 type SpeechBody = Static<typeof SpeechBody>;
 const checker = TypeCompiler.Compile(SpeechBody);
 
-/** A checked request. */
+/** The validated parameters. */
 export interface SpeechRequest {
   readonly model: string;
   readonly input: string;
@@ -50,25 +50,25 @@ export interface SpeechRequest {
   readonly speed: number;
 }
 
-/** The documented schema of a form: the rules above with the limit of this installation. */
+/** The OpenAPI schema of a form, with the configured maximum length. */
 export function speechFormSchema(maxCharacters: number) {
   const input = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
   return { ...SpeechBody, properties: { ...FIELDS, input } };
 }
 
-/** The documented schema of a JSON body: the same, and the removed fields, in which null means absent as in others. */
+/** The OpenAPI schema of a JSON body: the form schema plus the removed fields, which may be null. */
 export function speechBodySchema(maxCharacters: number) {
-  const description = 'No longer accepted; any value but null is an error.';
+  const description = 'Removed; any value except null is an error.';
   const removed = REMOVED.map((name) => [name, Type.Null({ deprecated: true, description })]);
   const schema = speechFormSchema(maxCharacters);
   return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(removed) } };
 }
 
 /**
- * Checks a body against every rule that needs no look at models or voices.
+ * Validates a body. Does not check whether the model and the voice exist.
  * @param body a JSON object, or the fields of a form.
- * @param isForm whether scalars came as text.
- * @throws ServiceError `invalid_request` that names the field.
+ * @param isForm whether scalars are strings.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
 export function parseSpeechRequest(
   body: object | null,
@@ -78,7 +78,7 @@ export function parseSpeechRequest(
   const fields = presentFields(body, isForm ? NUMBERS : undefined);
   const removed = REMOVED.find((name) => Object.hasOwn(fields, name));
   if (removed !== undefined) {
-    const message = `'${removed}' is no longer accepted: store the voice once and send its id as 'voice'.`;
+    const message = `'${removed}' is no longer supported: create a stored voice and pass its id as 'voice'.`;
     throw invalidRequest(message, removed, 'unsupported_parameter');
   }
   requireFields(fields, checker, CHOICES);
@@ -99,10 +99,10 @@ const NUMBERS = new Map([
 ]);
 const CHOICES: ReadonlySet<string> = new Set(['response_format', 'stream_format']);
 
-/** @throws ServiceError for a text that is blank or too long. */
+/** @throws ServiceError if the text is blank or too long. */
 function countCharacters(input: string, maxCharacters: number): number {
   if (input.trim() === '') {
-    throw invalidRequest("'input' must hold text to speak; it is blank.", 'input', 'invalid_value');
+    throw invalidRequest("'input' must not be blank.", 'input', 'invalid_value');
   }
   const characters = codePoints(input);
   if (characters <= maxCharacters) return characters;

@@ -1,4 +1,4 @@
-/** The service behind POST /v1/audio/speech: from a checked request to audio and a usage row. */
+/** The service behind POST /v1/audio/speech: from a validated request to audio and a usage row. */
 
 import { WAV_HEADER_BYTES, wavHeader } from '../../../src/audio/wav.ts';
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
@@ -13,40 +13,39 @@ import {
 import type { SpeechRequest } from './schema.ts';
 
 /**
- * Longest audio that is held for a `wav` answer: 260 MB. Only hostile texts come near it, and how much one
- * gives cannot be told before it is spoken: 5000 characters are 5 minutes of a story, and hours of digits
- * said slowly.
+ * Maximum length of the audio that is buffered for a `wav` response: 260 MB. Only malicious texts exceed it, but the
+ * length is unknown before synthesis: 5000 characters are 5 minutes of prose, or hours of slowly read digits.
  */
 const MAX_WAV_S = 90 * 60;
 
-export interface SynthesizerParts extends Omit<BilledSynthesisDeps, 'endpoint'> {
+export interface SynthesizerDeps extends Omit<BilledSynthesisDeps, 'endpoint'> {
   readonly maxWavS?: number;
 }
 
-/** Bytes of an answer. A stream that fails half-way throws; one that is left early stops the synthesis. */
+/** The audio of a response. The stream throws if synthesis fails midway; returning it early stops the synthesis. */
 export type SpeechAudio =
   | { readonly format: 'wav'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly format: 'pcm'; readonly chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> };
 
 export class Synthesizer {
-  readonly #parts: SynthesizerParts;
-  readonly #answers: BilledSynthesis;
+  readonly #deps: SynthesizerDeps;
+  readonly #synthesis: BilledSynthesis;
 
-  constructor(parts: SynthesizerParts) {
-    this.#parts = parts;
-    this.#answers = new BilledSynthesis({ ...parts, endpoint: '/v1/audio/speech' });
+  constructor(deps: SynthesizerDeps) {
+    this.#deps = deps;
+    this.#synthesis = new BilledSynthesis({ ...deps, endpoint: '/v1/audio/speech' });
   }
 
   /**
-   * Synthesises one request. Resolves when the first audio (`pcm`) or all of it (`wav`) is there, so that
-   * whatever fails before can still be told by a status.
-   * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis, and for a
-   *   text with nothing to speak; `rate_limited` when the organization has too many requests open;
-   *   `insufficient_quota`; what the engine throws; the signal's reason after an abort.
+   * Synthesizes one request. Resolves with the first audio (`pcm`) or all of it (`wav`), so that earlier failures can
+   * set the HTTP status.
+   * @throws ServiceError `invalid_request` for an unknown model or voice (before synthesis) or a text without speakable
+   *   content; `rate_limited` if the organization has too many open requests; `insufficient_quota`; the errors of the
+   *   engine; the reason of the signal.
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
     const { model, input: text, characters, speed, voice: voiceId, format } = request;
-    const begun = await this.#answers.startSynthesis(
+    const speech = await this.#synthesis.startSynthesis(
       {
         ...{ model, text, characters, speed, voiceId, rateHz: SPEECH_RATE_HZ },
         voiceParam: 'voice',
@@ -56,45 +55,45 @@ export class Synthesizer {
       caller,
       signal,
     );
-    if (begun === undefined) throw nothingToSpeak();
-    if (format === 'pcm') return { format, chunks: prepend(begun.first, begun.rest) };
-    return { format, bytes: await this.#wav(begun) };
+    if (speech === undefined) throw noSpeakableText();
+    if (format === 'pcm') return { format, chunks: prepend(speech.first, speech.rest) };
+    return { format, bytes: await this.#wav(speech) };
   }
 
-  /** Resolves when nothing is running; at the signal it stops what still is. */
+  /** Waits for running requests; stops the remaining ones when the signal fires. */
   drain(until: AbortSignal): Promise<void> {
-    return this.#answers.drain(until);
+    return this.#synthesis.drain(until);
   }
 
-  /** Stops every request that is running. */
+  /** Stops all running requests. */
   stop(): void {
-    this.#answers.stop();
+    this.#synthesis.stop();
   }
 
   async #wav({ first, rest }: StartedSpeech): Promise<Uint8Array<ArrayBuffer>> {
-    const maxBytes = (this.#parts.maxWavS ?? MAX_WAV_S) * SPEECH_RATE_HZ * 2;
-    const parts = [new Uint8Array(WAV_HEADER_BYTES), first];
+    const maxBytes = (this.#deps.maxWavS ?? MAX_WAV_S) * SPEECH_RATE_HZ * 2;
+    const chunks = [new Uint8Array(WAV_HEADER_BYTES), first];
     let dataBytes = first.length;
     for await (const chunk of rest) {
-      parts.push(chunk);
+      chunks.push(chunk);
       dataBytes += chunk.length;
       if (dataBytes > maxBytes) {
-        await rest.throw(tooMuchAudio());
+        await rest.throw(audioTooLong());
       }
     }
-    const bytes = Buffer.concat(parts);
+    const bytes = Buffer.concat(chunks);
     bytes.set(wavHeader(dataBytes, SPEECH_RATE_HZ));
     return bytes;
   }
 }
 
-function nothingToSpeak(): ServiceError {
-  return invalidRequest("'input' holds nothing that can be spoken.", 'input', 'invalid_value');
+function noSpeakableText(): ServiceError {
+  return invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
 }
 
-function tooMuchAudio(): ServiceError {
+function audioTooLong(): ServiceError {
   return invalidRequest(
-    "'input' gives more audio than a wav answer can hold; send it in parts, or ask for 'pcm'.",
+    "'input' produces more audio than a wav response can contain; split it, or use 'pcm'.",
     'input',
   );
 }

@@ -23,7 +23,7 @@ it('numbers cues and separates them with a blank line', () => {
   );
 });
 
-it('has no cue for nothing', () => {
+it('has no cues without text', () => {
   expect(srtText([])).toBe('');
   expect(vttText([segment(0, 1, ' \n ')])).toBe('WEBVTT\n\n');
 });
@@ -34,11 +34,11 @@ it.each([
   [3599.9996, '01:00:00,000'],
   [360_000, '100:00:00,000'],
   [-1, '00:00:00,000'],
-])('%d s are %s', (endS, text) => {
+])('formats %d s as %s', (endS, text) => {
   expect(srtText([segment(0, endS, 'x')])).toContain(`--> ${text}\n`);
 });
 
-it('breaks long text into lines of about the same length', () => {
+it('wraps long text into lines of about equal length', () => {
   const text =
     'And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.';
   const lines = srtText([segment(0, 9, text)])
@@ -52,7 +52,7 @@ it('breaks long text into lines of about the same length', () => {
   ]);
 });
 
-it('gives a word without end a line of its own', () => {
+it('puts a very long word on its own line', () => {
   const word = 'x'.repeat(60);
   const lines = srtText([segment(0, 9, `a ${word} b`)])
     .trimEnd()
@@ -61,7 +61,7 @@ it('gives a word without end a line of its own', () => {
   expect(lines).toEqual(['a', word, 'b']);
 });
 
-it('lets no text break the format', () => {
+it('escapes text that would break the format', () => {
   const text = 'a\n\n2\n00:00:00.000 --> 00:00:09.000\n<b>R&D</b>';
   expect(srtText([segment(0, 1, text)]).split('\n\n')).toHaveLength(2);
   expect(vttText([segment(0, 1, text)])).toContain('a 2 00:00:00.000 --&gt;\n');

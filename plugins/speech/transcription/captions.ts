@@ -1,11 +1,11 @@
-/** Transcripts as captions: SubRip (`srt`) and WebVTT (`vtt`). */
+/** Formats transcripts as captions: SubRip (`srt`) and WebVTT (`vtt`). */
 
 import type { TranscriptSegment } from '../../../src/contract/engines/engine.ts';
 
-/** Characters of a line that people can take in at a glance, as broadcasters have it. */
+/** Maximum characters per line, a common broadcast limit. */
 const LINE_CHARACTERS = 42;
 
-/** SubRip: numbered cues, times with a comma. Empty without a cue. */
+/** SubRip: numbered cues, times with a comma. Empty without cues. */
 export function srtText(segments: readonly TranscriptSegment[]): string {
   return cuesOf(segments)
     .map(({ start, end, lines }, index) => {
@@ -15,7 +15,7 @@ export function srtText(segments: readonly TranscriptSegment[]): string {
     .join('');
 }
 
-/** WebVTT; `&` and `<` of the text are escaped, which its grammar asks for. */
+/** WebVTT. The grammar requires `&` and `<` to be escaped. */
 export function vttText(segments: readonly TranscriptSegment[]): string {
   const cues = cuesOf(segments).map(({ start, end, lines }) => {
     const text = lines.join('\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
@@ -30,7 +30,7 @@ interface Cue {
   readonly lines: readonly string[];
 }
 
-/** Segments with something to read. A blank line would end a cue, so white space is made single spaces. */
+/** Non-empty segments. Whitespace is collapsed, because a blank line would end the cue. */
 function cuesOf(segments: readonly TranscriptSegment[]): Cue[] {
   return segments.flatMap(({ startS, endS, text }) => {
     const words = text.split(/\s+/).filter((word) => word !== '');
@@ -39,18 +39,18 @@ function cuesOf(segments: readonly TranscriptSegment[]): Cue[] {
   });
 }
 
-/** As few lines as need be, of about the same length. */
+/** Wraps words into the minimum number of lines, of about equal length. */
 function wrapped(words: readonly string[]): string[] {
   const widest = linesWithin(words, LINE_CHARACTERS);
-  const least = Math.ceil(words.join(' ').length / widest.length);
-  for (let width = least; width < LINE_CHARACTERS; width += 1) {
+  const minWidth = Math.ceil(words.join(' ').length / widest.length);
+  for (let width = minWidth; width < LINE_CHARACTERS; width += 1) {
     const lines = linesWithin(words, width);
     if (lines.length === widest.length) return lines;
   }
   return widest;
 }
 
-/** A word that is longer than a line has one for itself. */
+/** Greedy line breaking. A word longer than a line has its own line. */
 function linesWithin(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -64,7 +64,7 @@ function linesWithin(words: readonly string[], width: number): string[] {
   return [...lines, line];
 }
 
-/** `01:02:03,004` or with a point; hours are always there, and as long as they need to be. */
+/** Formats a time as `01:02:03,004` or `01:02:03.004`. Hours have at least two digits. */
 function timeText(seconds: number, mark: ',' | '.'): string {
   const ms = Math.round(Math.max(0, seconds) * 1000);
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0');

@@ -1,4 +1,4 @@
-/** What Swagger shows of POST /v1/audio/transcriptions and /v1/audio/translations. */
+/** OpenAPI documentation of POST /v1/audio/transcriptions and /v1/audio/translations. */
 
 import { Type } from '@sinclair/typebox';
 import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts';
@@ -17,7 +17,7 @@ const Json = Type.Object(
       total_tokens: Type.Integer({ examples: [137] }),
       input_token_details: Type.Object({
         audio_tokens: Type.Integer({ examples: [110] }),
-        text_tokens: Type.Integer({ description: 'Of the prompt.', examples: [0] }),
+        text_tokens: Type.Integer({ description: 'Tokens of the prompt.', examples: [0] }),
       }),
     }),
   },
@@ -32,9 +32,15 @@ const Segment = Type.Object({
   text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
   tokens: Type.Array(Type.Integer()),
   temperature: Type.Number({ examples: [0] }),
-  avg_logprob: Type.Number({ description: 'Mean logarithm of the tokens’ probabilities.', examples: [-0.2] }),
-  compression_ratio: Type.Number({ description: 'Above 2.4 the text repeats itself.', examples: [1.3] }),
-  no_speech_prob: Type.Number({ description: 'Probability that nothing was said.', examples: [0.01] }),
+  avg_logprob: Type.Number({ description: 'Mean log probability of the tokens.', examples: [-0.2] }),
+  compression_ratio: Type.Number({
+    description: 'A value above 2.4 indicates repetitions.',
+    examples: [1.3],
+  }),
+  no_speech_prob: Type.Number({
+    description: 'Probability that the segment contains no speech.',
+    examples: [0.01],
+  }),
 });
 
 const Word = Type.Object({
@@ -65,11 +71,11 @@ data: {"type":"transcript.text.done","text":"Ask not","usage":{"type":"tokens","
 const TASKS = {
   transcribe: {
     summary: 'Speech to text',
-    description: 'Writes down what a recording says, in the language that is spoken.',
+    description: 'Transcribes a recording in its spoken language.',
   },
   translate: {
-    summary: 'Speech of any language to English text',
-    description: 'Writes down in English what a recording says.',
+    summary: 'Speech translation to English',
+    description: 'Transcribes a recording in any language to English text.',
   },
 } as const;
 
@@ -84,7 +90,7 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
     },
     responses: {
       200: {
-        description: 'The text in the `response_format`; with `stream`, events',
+        description: 'The transcript in the `response_format`; with `stream`, events',
         content: {
           'application/json': { schema: plain(Type.Union([Json, Verbose])) },
           'text/plain': text(
@@ -94,10 +100,10 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
         },
       },
       ...WORK_FAILURES,
-      413: failure(`The file has more than ${fileBytes} bytes, or the form is too large`),
-      415: failure('The body is no multipart form'),
+      413: failure(`The file is larger than ${fileBytes} bytes, or the form is too large`),
+      415: failure('The body is not a multipart form'),
       500: failure('The transcription failed'),
-      502: failure('The server that hears the audio failed'),
+      502: failure('The upstream transcription server failed'),
     },
   };
 }

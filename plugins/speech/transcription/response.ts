@@ -3,15 +3,15 @@
 import type { Transcript, TranscriptSegment, TranscriptWord } from '../../../src/contract/engines/engine.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
 import { srtText, vttText } from './captions.ts';
-import type { TranscriptionAsk } from './schema.ts';
+import type { TranscriptionFormParams } from './schema.ts';
 
-/** The answer to a request that did not ask for a stream. */
-export function transcriptAnswer(ask: TranscriptionAsk, transcript: Transcript): Response {
-  switch (ask.format) {
+/** The response to a non-streaming request. */
+export function transcriptResponse(params: TranscriptionFormParams, transcript: Transcript): Response {
+  switch (params.format) {
     case 'json':
       return Response.json({ text: transcript.text, usage: tokenUsage(transcript) });
     case 'verbose_json':
-      return Response.json(verbose(ask, transcript));
+      return Response.json(verbose(params, transcript));
     case 'text':
       return plainText(`${transcript.text}\n`);
     case 'srt':
@@ -21,7 +21,7 @@ export function transcriptAnswer(ask: TranscriptionAsk, transcript: Transcript):
   }
 }
 
-/** The tokens that a request consumed. */
+/** Token usage of a request. */
 export function tokenUsage({ inputTokens, outputTokens }: Transcript) {
   const all = inputTokens.audio + inputTokens.text;
   return {
@@ -33,21 +33,21 @@ export function tokenUsage({ inputTokens, outputTokens }: Transcript) {
   };
 }
 
-function verbose(ask: TranscriptionAsk, transcript: Transcript) {
+function verbose(params: TranscriptionFormParams, transcript: Transcript) {
   const { durationS, text, segments, words } = transcript;
   return {
-    task: ask.task,
-    language: languageOf(ask, transcript),
+    task: params.task,
+    language: languageOf(params, transcript),
     duration: toMs(durationS),
     text,
-    ...(ask.shown.segments ? { segments: segments.map(wireSegment) } : {}),
-    ...(ask.shown.words ? { words: words.map(wireWord) } : {}),
+    ...(params.shown.segments ? { segments: segments.map(wireSegment) } : {}),
+    ...(params.shown.words ? { words: words.map(wireWord) } : {}),
     usage: { type: 'duration', seconds: Math.ceil(durationS) },
   };
 }
 
-/** Of the text: a translation is always English. */
-function languageOf({ task, language }: TranscriptionAsk, transcript: Transcript): string {
+/** English name of the transcript's language. Translations are always English. */
+function languageOf({ task, language }: TranscriptionFormParams, transcript: Transcript): string {
   const code = task === 'translate' ? 'en' : (transcript.language ?? language);
   return (code && languageName(code)) ?? 'unknown';
 }
@@ -55,7 +55,7 @@ function languageOf({ task, language }: TranscriptionAsk, transcript: Transcript
 function wireSegment(segment: TranscriptSegment, id: number) {
   return {
     id,
-    // Whisper's own unit for where its window began: hundredths of a second.
+    // Whisper's unit for the start of a window: hundredths of a second.
     seek: Math.floor(segment.startS * 100),
     start: toMs(segment.startS),
     end: toMs(segment.endS),
@@ -72,7 +72,7 @@ function wireWord({ word, startS, endS }: TranscriptWord) {
   return { word, start: toMs(startS), end: toMs(endS) };
 }
 
-/** To the millisecond, so that sums of binary fractions show no digits that mean nothing. */
+/** Rounds to milliseconds, to avoid floating-point noise. */
 function toMs(seconds: number): number {
   return Math.round(seconds * 1000) / 1000;
 }

@@ -44,7 +44,7 @@ describe('formats', () => {
     expect(staged()).toEqual([]);
   });
 
-  it('verbose_json has segments with all that is known of them', async () => {
+  it('verbose_json has segments with all fields', async () => {
     const { post, engine } = await transcriptionApp(TIMED);
     const response = await post({ response_format: 'verbose_json' });
     expect(await response.json()).toEqual({
@@ -71,7 +71,7 @@ describe('formats', () => {
     expect(engine.requests[0]?.timestamps).toBe('segment');
   });
 
-  it('times are to the millisecond', async () => {
+  it('timestamps are rounded to milliseconds', async () => {
     const at = { startS: 0.1 + 0.2, endS: 7.6000000000000005 };
     const final = { durationS: 11.8725625, segments: [{ ...SEGMENT, ...at }], words: [{ ...WORD, ...at }] };
     const { post } = await transcriptionApp({ final });
@@ -103,7 +103,7 @@ describe('formats', () => {
     [{ timestamp_granularities: 'word' }, false],
     [{ timestamp_granularities: ['word', 'segment'] }, true],
     [{ timestamp_granularities: 'word', 'timestamp_granularities[]': 'segment' }, true],
-  ] as [Fields, boolean][])('a list needs no brackets: %j', async (named, segments) => {
+  ] as [Fields, boolean][])('a list field does not need brackets: %j', async (named, segments) => {
     const { post } = await transcriptionApp(TIMED);
     const response = await post({ response_format: 'verbose_json', ...named });
     const body = (await response.json()) as object;
@@ -122,7 +122,7 @@ describe('formats', () => {
     expect(engine.requests[0]?.timestamps).toBe(response_format === 'text' ? 'none' : 'segment');
   });
 
-  it('a translation is English whatever was spoken', async () => {
+  it('the language of a translation is English', async () => {
     const { post, engine, rows } = await transcriptionApp({ final: { language: 'de' } });
     const response = await post({ response_format: 'verbose_json' }, { path: TRANSLATIONS });
     expect(await response.json()).toMatchObject({ task: 'translate', language: 'english' });
@@ -133,7 +133,7 @@ describe('formats', () => {
   it.each([
     [{ language: undefined }, { language: 'de' }, 'german'],
     [{ language: undefined }, {}, 'unknown'],
-  ])('the language may come from the request', async (final, fields, language) => {
+  ])('the language falls back to that of the request', async (final, fields, language) => {
     const { post } = await transcriptionApp({ final });
     const response = await post({ response_format: 'verbose_json', ...fields });
     expect(await response.json()).toMatchObject({ language });
@@ -157,9 +157,9 @@ describe('bodies', () => {
     expect(staged()).toEqual([]);
   });
 
-  it('may be larger than other bodies, and have a limit of their own', async () => {
+  it('may be larger than other bodies and have their own limit', async () => {
     const { app, post, rows, staged } = await transcriptionApp();
-    // The app of the tests takes 64 KiB, and a form beside its file 1 MiB.
+    // The test app accepts 64 KiB, and 1 MiB of form data besides the file.
     expect((await post({ file: new File([new Uint8Array(FILE_BYTES)], 'a.wav') })).status).toBe(200);
     const over = await post({ file: new File([new Uint8Array(FILE_BYTES + 1)], 'a.wav') });
     expect(over.status).toBe(413);
@@ -180,8 +180,8 @@ describe('bodies', () => {
   });
 });
 
-describe('Swagger', () => {
-  it('shows both forms with rules and examples', async () => {
+describe('OpenAPI', () => {
+  it('documents both forms with rules and examples', async () => {
     const { app } = await transcriptionApp();
     const document = JSON.parse(await (await app.send('/swagger/json')).text());
     const operation = document.paths[TRANSCRIPTIONS].post;

@@ -8,54 +8,54 @@ import { callerOf } from '../../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../../src/http/server/route-table.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { transcriptionDocumentation } from './openapi.ts';
-import { tokenUsage, transcriptAnswer } from './response.ts';
+import { tokenUsage, transcriptResponse } from './response.ts';
 import { LIST_FIELDS, parseTranscription } from './schema.ts';
 import type { Transcriber } from './service.ts';
 
-/** POST /v1/audio/transcriptions and /v1/audio/translations, as in OpenAI's SDK. */
+/** POST /v1/audio/transcriptions and /v1/audio/translations, compatible with OpenAI's SDK. */
 export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSettings) {
   const detail = (task: TranscriptionTask) => ({
     ...transcriptionDocumentation(task, uploads.fileBytes),
     [UPLOAD_BYTES]: maxFormBytes(uploads.fileBytes),
   });
   const settings = { ...uploads, lists: LIST_FIELDS };
-  const answer =
+  const handler =
     (task: TranscriptionTask) =>
     ({ request }: { request: Request }) =>
-      answerTo(task, request);
+      handleRequest(task, request);
   return new Elysia({ name: 'transcription', tags: ['audio'] })
-    .post('/v1/audio/transcriptions', answer('transcribe'), { detail: detail('transcribe') })
-    .post('/v1/audio/translations', answer('translate'), { detail: detail('translate') });
+    .post('/v1/audio/transcriptions', handler('transcribe'), { detail: detail('transcribe') })
+    .post('/v1/audio/translations', handler('translate'), { detail: detail('translate') });
 
-  async function answerTo(task: TranscriptionTask, request: Request) {
+  async function handleRequest(task: TranscriptionTask, request: Request) {
     const caller = callerOf(request);
     const idleTimeout = idleTimeoutOf(request);
-    const left = new AbortController();
-    // Ended in reverse: the engine, then the file, then the place that they took.
-    const held = new AsyncDisposableStack();
+    const disconnected = new AbortController();
+    // Released in reverse order: the engine, the file, the request slot.
+    const resources = new AsyncDisposableStack();
     try {
-      const signal = AbortSignal.any([request.signal, left.signal]);
-      const place = held.adopt(transcriber.begin(caller, signal), (open) => open.end());
-      const form = held.adopt(await receiveForm(request, settings, place.signal), (it) => it.release());
-      const ask = parseTranscription(task, form.fields);
-      const events = held.adopt(transcriber.transcribe(ask, caller, place.signal), async (it) => {
+      const signal = AbortSignal.any([request.signal, disconnected.signal]);
+      const slot = resources.adopt(transcriber.startRequest(caller, signal), (open) => open.end());
+      const form = resources.adopt(await receiveForm(request, settings, slot.signal), (it) => it.release());
+      const params = parseTranscription(task, form.fields);
+      const events = resources.adopt(transcriber.transcribe(params, caller, slot.signal), async (it) => {
         await it.return();
       });
       idleTimeout.suspend();
-      if (!ask.stream) {
-        const answer = transcriptAnswer(ask, await finalOf(events));
-        await held.disposeAsync();
-        return answer;
+      if (!params.stream) {
+        const response = transcriptResponse(params, await finalOf(events));
+        await resources.disposeAsync();
+        return response;
       }
-      // What fails before the first event can still be told by a status.
+      // A failure before the first event sets the HTTP status.
       const first = await events.next();
       if (first.done) throw noFinal();
-      const chunks = sseOf(prepend(first.value, events), held, (error) => {
-        if (!place.signal.aborted) transcriber.failedLate(error, caller);
+      const chunks = sseOf(prepend(first.value, events), resources, (error) => {
+        if (!slot.signal.aborted) transcriber.logStreamFailure(error, caller);
       });
-      return new Response(streamedBody(chunks, left, request), { headers: SSE_HEADERS });
+      return new Response(streamedBody(chunks, disconnected, request), { headers: SSE_HEADERS });
     } catch (error) {
-      await held.disposeAsync();
+      await resources.disposeAsync();
       throw error;
     } finally {
       idleTimeout.resume();
@@ -72,10 +72,10 @@ function noFinal(): ServiceError {
   return new ServiceError('internal', 'The transcription ended without a result.', { code: 'server_error' });
 }
 
-/** The events of a stream (openai-wire 1.6); a failure is the last of them. */
+/** Serializes the events of a stream (openai-wire 1.6). A failure is the last event. */
 async function* sseOf(
   events: AsyncIterable<TranscriptionEvent>,
-  held: AsyncDisposableStack,
+  resources: AsyncDisposableStack,
   onFailure: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   try {
@@ -90,6 +90,6 @@ async function* sseOf(
     onFailure(error);
     yield sseError(error);
   } finally {
-    await held.disposeAsync();
+    await resources.disposeAsync();
   }
 }

@@ -1,4 +1,4 @@
-/** The form of POST /v1/audio/transcriptions and /v1/audio/translations in wire names, and its rules. */
+/** The form of POST /v1/audio/transcriptions and /v1/audio/translations in wire names, and its validation. */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -9,41 +9,44 @@ import { StagedFile } from '../../../src/http/request/multipart.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { booleanOf, numberOf, presentFields, requireFields } from '../fields.ts';
 
-/** Code points of a prompt; a recogniser listens to the last two hundred words at most. */
+/** Maximum code points of a prompt. Transcription models use about the last 200 words. */
 const PROMPT_CHARACTERS = 5000;
 
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type TranscriptFormat = (typeof FORMATS)[number];
 
 const COMMON = {
-  // Checked by hand: a file is no JSON. This is what documentation calls one.
+  // Validated separately, because a file is not a JSON value. The schema is its OpenAPI documentation.
   file: Type.Any({
     type: 'string',
     format: 'binary',
-    description: 'The audio: WAV, MP3, M4A or MP4, FLAC, OGG, WebM. Its content decides, not its name.',
+    description: 'Audio file: WAV, MP3, M4A, MP4, FLAC, OGG or WebM. Detected by content, not by name.',
   }),
   model: Type.String({ description: 'Id of a transcription model.', examples: ['svc-stt'] }),
   prompt: Type.Optional(
     Type.String({
       maxLength: PROMPT_CHARACTERS,
       description:
-        'Earlier text of the same speaker, or words to expect, such as `Ahrensburg, HVV`: a hint for spelling and style.',
+        'Preceding text or expected vocabulary, such as `Ahrensburg, HVV`: a hint for spelling and style.',
     }),
   ),
   response_format: Type.Optional(
-    oneOf(FORMATS, { default: 'json', description: 'With `stream`, `json` or `text`.' }),
+    oneOf(FORMATS, { default: 'json', description: 'With `stream`: `json` or `text`.' }),
   ),
   temperature: Type.Optional(
     Type.Number({
       minimum: 0,
       maximum: 1,
       default: 0,
-      description: '0 takes the likeliest words, and raises itself where those repeat themselves.',
+      description: 'Sampling temperature. With 0, it is raised automatically if the text repeats itself.',
       examples: [0],
     }),
   ),
   stream: Type.Optional(
-    Type.Boolean({ default: false, description: 'Sends the text in server-sent events while it is heard.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Streams the text as server-sent events during transcription.',
+    }),
   ),
 };
 
@@ -53,20 +56,20 @@ const Transcription = Type.Object(
     ...COMMON,
     language: Type.Optional(
       Type.String({
-        description: 'ISO 639-1 code of the spoken language, in small letters. Left out: it is detected.',
+        description: 'Lowercase ISO 639-1 code of the spoken language. Default: detected automatically.',
         examples: ['en'],
       }),
     ),
     timestamp_granularities: Type.Optional(
       Type.Array(oneOf(['word', 'segment']), {
-        // None, or Swagger would send one with every other format.
+        // Empty, because Swagger UI would otherwise send a value with every format.
         examples: [[]],
         description:
-          'What has times, `segment` if nothing is said; with the `response_format` `verbose_json` only.',
+          'Granularities of timestamps, `segment` by default. Requires the `response_format` `verbose_json`.',
       }),
     ),
     chunking_strategy: Type.Optional(
-      oneOf(['auto'], { description: 'How long audio is cut is always chosen here.' }),
+      oneOf(['auto'], { description: 'Long audio is always split automatically.' }),
     ),
   },
   { additionalProperties: false },
@@ -80,20 +83,20 @@ const CHECKERS = {
   translate: TypeCompiler.Compile(Translation),
 };
 
-/** Fields of OpenAI's that ask for what is not there, and what to do instead. */
+/** OpenAI fields that are not supported, with an alternative or reason. */
 const UNAVAILABLE: ReadonlyMap<string, string> = new Map([
-  ['include', 'log probabilities of tokens are not given'],
-  ['keywords', "name the words in 'prompt'"],
-  ['languages', "name one in 'language', or none"],
-  ['known_speaker_names', 'speakers are not told apart'],
-  ['known_speaker_references', 'speakers are not told apart'],
+  ['include', 'log probabilities are not available'],
+  ['keywords', "list the vocabulary in 'prompt'"],
+  ['languages', "set 'language' or omit it"],
+  ['known_speaker_names', 'speaker diarization is not available'],
+  ['known_speaker_references', 'speaker diarization is not available'],
 ]);
 
 const READERS = new Map([
   ['temperature', numberOf],
   ['stream', booleanOf],
 ]);
-/** Fields that are given once for each of their values. */
+/** Fields that may be repeated, once per value. */
 export const LIST_FIELDS: ReadonlySet<string> = new Set(['timestamp_granularities']);
 const CHOICES: ReadonlySet<string> = new Set([
   'response_format',
@@ -101,8 +104,8 @@ const CHOICES: ReadonlySet<string> = new Set([
   'chunking_strategy',
 ]);
 
-/** A checked request. */
-export interface TranscriptionAsk {
+/** The validated parameters. */
+export interface TranscriptionFormParams {
   readonly task: TranscriptionTask;
   readonly model: string;
   readonly file: StagedFile;
@@ -110,15 +113,18 @@ export interface TranscriptionAsk {
   readonly prompt: string | undefined;
   readonly temperature: number;
   readonly format: TranscriptFormat;
-  /** Times that the answer shows. */
+  /** Timestamps included in the response. */
   readonly shown: { readonly segments: boolean; readonly words: boolean };
   readonly stream: boolean;
 }
 
-/** What Swagger shows for one of the two routes. */
+/** The OpenAPI schema of the form of one of the two routes. */
 export function transcriptionFormSchema(task: TranscriptionTask, fileBytes: number) {
   const { properties, required } = SCHEMAS[task];
-  const file = { ...COMMON.file, description: `${COMMON.file.description} At most ${fileBytes} bytes.` };
+  const file = {
+    ...COMMON.file,
+    description: `${COMMON.file.description} Maximum size: ${fileBytes} bytes.`,
+  };
   const entries = Object.entries({ ...properties, file }).map(([name, schema]) => [
     LIST_FIELDS.has(name) ? `${name}[]` : name,
     schema,
@@ -132,59 +138,62 @@ export function transcriptionFormSchema(task: TranscriptionTask, fileBytes: numb
 }
 
 /**
- * Checks a form against every rule that needs no look at models.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates a form. Does not check whether the model exists.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
-export function parseTranscription(task: TranscriptionTask, form: FormFields<StagedFile>): TranscriptionAsk {
+export function parseTranscription(
+  task: TranscriptionTask,
+  form: FormFields<StagedFile>,
+): TranscriptionFormParams {
   const fields = presentFields(form, READERS);
-  refuseUnavailable(fields);
+  rejectUnavailable(fields);
   requireFile(fields);
   requireFields(fields, CHECKERS[task], CHOICES);
-  const asked = fields as Static<typeof Transcription> & { file: StagedFile };
-  const format = asked.response_format ?? 'json';
-  refuseContradictions(asked, format);
-  const granularities = asked.timestamp_granularities ?? ['segment'];
+  const params = fields as Static<typeof Transcription> & { file: StagedFile };
+  const format = params.response_format ?? 'json';
+  rejectContradictions(params, format);
+  const granularities = params.timestamp_granularities ?? ['segment'];
   return {
     task,
-    model: asked.model,
-    file: asked.file,
-    language: asked.language,
-    prompt: asked.prompt?.trim() ? asked.prompt.toWellFormed() : undefined,
-    temperature: asked.temperature ?? 0,
+    model: params.model,
+    file: params.file,
+    language: params.language,
+    prompt: params.prompt?.trim() ? params.prompt.toWellFormed() : undefined,
+    temperature: params.temperature ?? 0,
     format,
     shown: {
       segments: format === 'verbose_json' && granularities.includes('segment'),
       words: format === 'verbose_json' && granularities.includes('word'),
     },
-    stream: asked.stream ?? false,
+    stream: params.stream ?? false,
   };
 }
 
-function refuseUnavailable(fields: Record<string, unknown>): void {
+function rejectUnavailable(fields: Record<string, unknown>): void {
   for (const [name, instead] of UNAVAILABLE) {
     if (!Object.hasOwn(fields, name)) continue;
-    throw invalidRequest(`'${name}' is not available here: ${instead}.`, name, 'unsupported_parameter');
+    throw invalidRequest(`'${name}' is not supported: ${instead}.`, name, 'unsupported_parameter');
   }
 }
 
 function requireFile({ file }: Record<string, unknown>): void {
   if (!(file instanceof StagedFile)) {
     const code = file === undefined ? 'missing_required_parameter' : 'invalid_type';
-    const form = 'one uploaded file, a part of the form with a file name';
-    throw invalidRequest(`'file' is required and must be ${form}.`, 'file', code);
+    const expected = 'a single uploaded file (a form part with a file name)';
+    throw invalidRequest(`'file' is required and must be ${expected}.`, 'file', code);
   }
   if (file.lengthBytes === 0) throw invalidRequest("The file in 'file' is empty.", 'file', 'invalid_value');
 }
 
-function refuseContradictions(asked: Static<typeof Transcription>, format: TranscriptFormat): void {
-  if (asked.timestamp_granularities !== undefined && format !== 'verbose_json') {
+function rejectContradictions(params: Static<typeof Transcription>, format: TranscriptFormat): void {
+  if (params.timestamp_granularities !== undefined && format !== 'verbose_json') {
     throw invalidRequest(
-      "'timestamp_granularities' needs the 'response_format' verbose_json.",
+      "'timestamp_granularities' requires the 'response_format' verbose_json.",
       'timestamp_granularities',
       'invalid_value',
     );
   }
-  if (asked.stream && format !== 'json' && format !== 'text') {
+  if (params.stream && format !== 'json' && format !== 'text') {
     throw invalidRequest(
       "'response_format' must be json or text when 'stream' is true.",
       'response_format',

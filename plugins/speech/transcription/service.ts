@@ -12,70 +12,75 @@ import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-req
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
 import { TranscriptionUsageMeter } from '../../../src/usage/usage-meters.ts';
-import type { TranscriptionAsk } from './schema.ts';
+import type { TranscriptionFormParams } from './schema.ts';
 
-/** Turns to have a file read that no key has to itself. */
-const TURNS_FOR_OTHERS = 2;
+/** File reader slots that a single API key cannot use. */
+const SLOTS_FOR_OTHER_KEYS = 2;
 const MAX_WAITING = 1000;
 
-export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'calls' | 'log'> {
-  /** Requests of one organization that may be open at once, uploads included. */
+export interface TranscriberDeps extends Pick<Slots, 'stt' | 'audioFiles' | 'calls' | 'log'> {
+  /** Maximum number of concurrent requests per organization, including uploads. */
   readonly requestsPerOrganization: number;
 }
 
 export class Transcriber {
-  readonly #parts: TranscriberParts;
+  readonly #deps: TranscriberDeps;
   readonly #open: OpenRequests;
-  /** Files that are read at once: each has a decoder in a process of its own. Others wait for their turn. */
+  /** Limits concurrent file reads: each file is decoded in its own process. */
   readonly #files: FairSemaphore;
 
-  constructor(parts: TranscriberParts) {
-    this.#parts = parts;
-    this.#open = new OpenRequests('transcription', parts.requestsPerOrganization);
-    const { maxOpen } = parts.audioFiles;
-    const ofOneOwner = Math.max(1, maxOpen - TURNS_FOR_OTHERS);
-    this.#files = new FairSemaphore({ maxConcurrent: maxOpen, maxConcurrentPerKey: ofOneOwner, maxQueued: MAX_WAITING });
+  constructor(deps: TranscriberDeps) {
+    this.#deps = deps;
+    this.#open = new OpenRequests('transcription', deps.requestsPerOrganization);
+    const { maxOpen } = deps.audioFiles;
+    const maxPerKey = Math.max(1, maxOpen - SLOTS_FOR_OTHER_KEYS);
+    this.#files = new FairSemaphore({
+      maxConcurrent: maxOpen,
+      maxConcurrentPerKey: maxPerKey,
+      maxQueued: MAX_WAITING,
+    });
   }
 
   /**
-   * Takes a place for a request, before its upload is read: places bound the disk that uploads take.
-   * @throws ServiceError `rate_limited` when the organization has too many requests open.
+   * Reserves a request slot. Called before the upload is read, because the slots bound the disk space of uploads.
+   * @throws ServiceError `rate_limited` if the organization has too many open requests.
    */
-  begin(caller: Caller, signal: AbortSignal): OpenRequest {
+  startRequest(caller: Caller, signal: AbortSignal): OpenRequest {
     return this.#open.startRequest(caller, signal);
   }
 
   /**
-   * Transcribes a file: deltas, then the final, then the usage row is stored. Not consuming stops the work.
-   * @throws ServiceError: `invalid_request` for an unknown model, a language it lacks and a file that is no
-   *   audio; what the engine throws; the signal's reason after an abort.
+   * Transcribes a file: yields deltas, then the final. The usage row is stored before the final is yielded. Returning
+   * early stops the work.
+   * @throws ServiceError `invalid_request` for an unknown model, an unsupported language or a file that is not audio;
+   *   the errors of the engine; the reason of the signal.
    */
   async *transcribe(
-    ask: TranscriptionAsk,
+    params: TranscriptionFormParams,
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const engine = this.#engine(ask);
-    const end = await this.#files.acquire(caller.keyId, signal);
+    const engine = this.#engine(params);
+    const release = await this.#files.acquire(caller.keyId, signal);
     try {
-      const file = await this.#parts.audioFiles.openFile(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
-      yield* this.#events(engine, file, ask, caller, signal);
+      const file = await this.#deps.audioFiles.openFile(params.file.path, LISTEN_RATE_HZ, 'file', signal);
+      yield* this.#events(engine, file, params, caller, signal);
     } finally {
-      end();
+      release();
     }
   }
 
-  /** Notes a failure that no status can tell any more, because the answer had begun. */
-  failedLate(error: unknown, { requestId }: Caller): void {
-    logFailure(this.#parts.log, 'transcription failed in its stream', error, { request_id: requestId });
+  /** Logs a failure after the response has started, which cannot set the HTTP status any more. */
+  logStreamFailure(error: unknown, { requestId }: Caller): void {
+    logFailure(this.#deps.log, 'transcription failed in its stream', error, { request_id: requestId });
   }
 
-  /** Resolves when nothing is running; at the signal it stops what still is. */
+  /** Waits for running requests; stops the remaining ones when the signal fires. */
   drain(until: AbortSignal): Promise<void> {
     return this.#open.drain(until);
   }
 
-  /** Stops every request that is running. */
+  /** Stops all running requests. */
   stop(): void {
     this.#open.stop();
   }
@@ -83,69 +88,69 @@ export class Transcriber {
   async *#events(
     engine: SttEngine,
     file: OpenAudioFile,
-    ask: TranscriptionAsk,
+    params: TranscriptionFormParams,
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const usageMeter = new TranscriptionUsageMeter(ask, caller);
-    let refused = false;
+    const usageMeter = new TranscriptionUsageMeter(params, caller);
+    let isRejected = false;
     try {
-      await usageMeter.open(this.#parts.calls, file.declaredS);
+      await usageMeter.open(this.#deps.calls, file.declaredS);
       for await (const event of engine.transcribe(
-        counted(file, usageMeter),
-        requestOf(ask, caller.keyId),
+        countAudio(file, usageMeter),
+        requestOf(params, caller.keyId),
         signal,
       )) {
         usageMeter.addEvent(event);
-        // The row comes first: whoever has the final may look for it.
+        // The row is stored first, because the client may query usage as soon as it has the final.
         if (event.kind === 'final') await usageMeter.close('completed');
         yield event;
       }
     } catch (error) {
-      refused = !signal.aborted && isRefusal(error, usageMeter);
-      if (!refused) await usageMeter.close(signal.aborted ? 'cancelled' : 'failed');
+      isRejected = !signal.aborted && isRejection(error, usageMeter);
+      if (!isRejected) await usageMeter.close(signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
       await file.samples.return();
-      // Still open here: the consumer left in the middle.
-      if (usageMeter.hasReceivedAudio && !refused) await usageMeter.close('cancelled');
+      // Still open here if the consumer returned early.
+      if (usageMeter.hasReceivedAudio && !isRejected) await usageMeter.close('cancelled');
       else await usageMeter.discard();
     }
   }
 
-  #engine({ model, language }: TranscriptionAsk): SttEngine {
-    const engine = requireModel(this.#parts.stt, model);
+  #engine({ model, language }: TranscriptionFormParams): SttEngine {
+    const engine = requireModel(this.#deps.stt, model);
     if (language !== undefined) requireLanguage(engine, language);
     return engine;
   }
 }
 
-/** @throws ServiceError for a language that the model does not know. */
+/** @throws ServiceError if the model does not support the language. */
 function requireLanguage({ languages }: SttEngine, language: string): void {
   if (languages?.includes(language) ?? languageName(language) !== undefined) return;
   const allowed = languages === undefined ? 'an ISO 639-1 code' : `one of ${languages.join(', ')}`;
   throw invalidRequest(`'language' must be ${allowed}.`, 'language', 'invalid_value');
 }
 
-function requestOf(ask: TranscriptionAsk, fairnessKey: string) {
-  const { task, language, prompt, temperature, format, shown } = ask;
+function requestOf(params: TranscriptionFormParams, fairnessKey: string) {
+  const { task, language, prompt, temperature, format, shown } = params;
   const needsSegments = format === 'verbose_json' || format === 'srt' || format === 'vtt';
   const timestamps = shown.words ? 'word' : needsSegments ? 'segment' : 'none';
   return { task, language, prompt, temperature, timestamps, priority: 'interactive', fairnessKey } as const;
 }
 
-async function* counted(
+async function* countAudio(
   { samples }: OpenAudioFile,
   usageMeter: TranscriptionUsageMeter,
 ): AsyncGenerator<AudioChunk, void, undefined> {
-  for await (const run of samples) {
-    usageMeter.addAudio(run.length);
-    yield run;
+  for await (const chunk of samples) {
+    usageMeter.addAudio(chunk.length);
+    yield chunk;
   }
 }
 
-/** Whether nothing was done yet: refusals have no row. An engine may hear a little before it says that it is full. */
-function isRefusal(error: unknown, { hasReceivedAudio: hasHeard, hasTranscript: hasSaid }: TranscriptionUsageMeter): boolean {
+/** Whether the request was rejected before any billable work. An engine may read some audio before it reports overload. */
+function isRejection(error: unknown, { hasReceivedAudio, hasTranscript }: TranscriptionUsageMeter): boolean {
   if (!(error instanceof ServiceError)) return false;
-  return error.kind === 'overloaded' ? !hasSaid : error.kind === 'invalid_request' && !hasHeard;
+  return error.kind === 'overloaded' ? !hasTranscript : error.kind === 'invalid_request' && !hasReceivedAudio;
 }
