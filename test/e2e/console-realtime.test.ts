@@ -61,7 +61,7 @@ async function open(options: ConsoleOptions = {}): Promise<void> {
 }
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });
-const turns = (side: 'heard' | 'spoken', state: string): Locator =>
+const turns = (side: 'user' | 'service', state: string): Locator =>
   page.locator(`[data-side=${side}][data-state=${state}]`);
 /** The words of a turn. */
 const wordsOf = async (turn: Locator) => (await turn.locator('p').last().textContent()) ?? '';
@@ -157,12 +157,12 @@ describe('what is said', () => {
     await page.evaluate(`
       globalThis.partial = new Set();
       new MutationObserver(() => {
-        for (const words of document.querySelectorAll('[data-side=heard]:not([data-state=done]) p:last-child'))
+        for (const words of document.querySelectorAll('[data-side=user]:not([data-state=done]) p:last-child'))
           partial.add(words.textContent);
       }).observe(document.body, { subtree: true, childList: true, characterData: true });
     `);
     await connect();
-    const heard = turns('heard', 'done');
+    const heard = turns('user', 'done');
     await expect.poll(() => heard.count(), PATIENCE).toBeGreaterThanOrEqual(2);
     // The file starts somewhere in its middle; the second turn is whole.
     const turn = heard.nth(1);
@@ -204,7 +204,7 @@ describe('what is said', () => {
     // Longer than the file once around, so that everything is in it.
     await page.getByText(/× ([6-9]\d|1\d\d)$/).waitFor(PATIENCE);
     await page.keyboard.up('Space');
-    const turn = turns('heard', 'done');
+    const turn = turns('user', 'done');
     await turn.waitFor(PATIENCE);
     const words = transcriptWords(SAID);
     expect(await turn.textContent()).toMatch(/^You0:00\.0 – 0:\d\d\.\dwords after \d+\.\d+ s/);
@@ -218,9 +218,9 @@ describe('what is said', () => {
   test('is said back, for who wants that', async () => {
     await choose('Response mode', 'Repeat transcript');
     await connect();
-    await turns('spoken', 'done').first().waitFor(PATIENCE);
-    const heard = await wordsOf(turns('heard', 'done').first());
-    expect(await wordsOf(turns('spoken', 'done').first())).toBe(heard);
+    await turns('service', 'done').first().waitFor(PATIENCE);
+    const heard = await wordsOf(turns('user', 'done').first());
+    expect(await wordsOf(turns('service', 'done').first())).toBe(heard);
     await button('Disconnect').click();
     await trace();
   });
@@ -231,12 +231,12 @@ test('is answered by a language model, for who wants that', async () => {
   await choose('Response mode', 'Language model reply');
   await page.getByRole('combobox', { name: 'Language model' }).waitFor();
   await connect();
-  await turns('heard', 'done').first().waitFor(PATIENCE);
-  const spoken = page.locator('[data-side=spoken]').first();
+  await turns('user', 'done').first().waitFor(PATIENCE);
+  const spoken = page.locator('[data-side=service]').first();
   await spoken.waitFor(PATIENCE);
   const answer = await wordsOf(spoken);
   expect(answer.length).toBeGreaterThan(5);
-  expect(answer).not.toBe(await wordsOf(turns('heard', 'done').first()));
+  expect(answer).not.toBe(await wordsOf(turns('user', 'done').first()));
 });
 
 describe('a text', () => {
@@ -246,7 +246,7 @@ describe('a text', () => {
     await connect();
     await page.getByLabel('Text', { exact: true }).fill(ANSWER);
     await page.keyboard.press('Enter');
-    const turn = turns('spoken', 'done');
+    const turn = turns('service', 'done');
     await turn.waitFor(PATIENCE);
     expect(await wordsOf(turn)).toBe(ANSWER);
     const lengthS = Number.parseFloat(/^Voice(\d+\.\d+) s/.exec((await turn.textContent()) ?? '')?.[1] ?? '');
@@ -266,14 +266,14 @@ describe('a text', () => {
     await connect();
     await page.getByLabel('Text', { exact: true }).fill('And so on, without an end. '.repeat(30));
     await button('Speak').click();
-    await turns('spoken', 'speaking').waitFor(PATIENCE);
+    await turns('service', 'speaking').waitFor(PATIENCE);
     await expect.poll(async () => (await playedBy(page)).loudS, PATIENCE).toBeGreaterThan(0.2);
     await button('Cancel').click();
-    await turns('spoken', 'cancelled').waitFor();
+    await turns('service', 'cancelled').waitFor();
     await expect.poll(() => button('Cancel').isDisabled()).toBe(true);
     await page.getByLabel('Text', { exact: true }).fill(ANSWER);
     await button('Speak').click();
-    await turns('spoken', 'done').waitFor(PATIENCE);
+    await turns('service', 'done').waitFor(PATIENCE);
     expect(errorsOf(await trace())).toEqual([]);
   });
 
@@ -369,7 +369,7 @@ describe('what goes wrong is told in words', () => {
     await connect();
     await page.getByRole('alert').getByText('No microphone found.').waitFor();
     await button('Speak').click();
-    await turns('spoken', 'done').waitFor(PATIENCE);
+    await turns('service', 'done').waitFor(PATIENCE);
   });
 
   test('a microphone that goes away while a turn is held ends the turn', async () => {
@@ -388,7 +388,7 @@ describe('what goes wrong is told in words', () => {
     await page.evaluate(`stream.getTracks()[0].dispatchEvent(new Event('ended')); undefined`);
     await page.getByRole('alert').getByText('The microphone was disconnected.').waitFor();
     await page.getByRole('status').getByText('connected', { exact: true }).waitFor();
-    await turns('heard', 'done').waitFor(PATIENCE);
+    await turns('user', 'done').waitFor(PATIENCE);
   });
 
   test('a service that takes no more connections, and one that stops', async () => {
@@ -434,7 +434,7 @@ describe('what goes wrong is told in words', () => {
 test('works over TLS, and can be used by everybody in the dark scheme', async () => {
   await open({ baseUrl: service.tlsUrl, scheme: 'dark' });
   await connect();
-  await turns('heard', 'done').first().waitFor(PATIENCE);
+  await turns('user', 'done').first().waitFor(PATIENCE);
   await expectAccessible(page);
 });
 

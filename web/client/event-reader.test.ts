@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EventCutter, readEvents } from './event-reader.ts';
+import { readEvents, ServerEventParser } from './event-reader.ts';
 
 const TEXT = [
   ': a comment\n\n',
@@ -24,8 +24,8 @@ test('EventCutter parses the same events wherever the input is split', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(TEXT.length), { maxLength: 12 }), (places) => {
       const cuts = [0, ...places.sort((a, b) => a - b), TEXT.length];
-      const cutter = new EventCutter();
-      const events = cuts.slice(1).flatMap((end, index) => cutter.read(TEXT.slice(cuts[index], end)));
+      const parser = new ServerEventParser();
+      const events = cuts.slice(1).flatMap((end, index) => parser.read(TEXT.slice(cuts[index], end)));
       expect(events).toEqual(EVENTS);
     }),
   );

@@ -7,7 +7,7 @@ export interface ServerEvent {
 }
 
 /** Incremental parser for server-sent events (WHATWG HTML, section 9.2). Comments are dropped. */
-export class EventCutter {
+export class ServerEventParser {
   #rest = '';
   #event = '';
   #data: string[] = [];
@@ -45,12 +45,12 @@ export class EventCutter {
 export async function* readEvents(response: Response): AsyncGenerator<ServerEvent, void, undefined> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const cutter = new EventCutter();
+  const parser = new ServerEventParser();
   try {
     while (true) {
       const { done, value } = await reader.read();
       if (done) return;
-      yield* cutter.read(value);
+      yield* parser.read(value);
     }
   } finally {
     await reader.cancel().catch(() => undefined);

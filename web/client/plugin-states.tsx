@@ -23,8 +23,8 @@ export interface PluginInfo {
 
 const Plugins = createContext<Loaded<readonly PluginInfo[]> | undefined>(undefined);
 
-const EVERY_MS = 5000;
-const WHILE_CHANGING_MS = 500;
+const INTERVAL_MS = 5000;
+const CHANGING_INTERVAL_MS = 500;
 
 /** Polls the plugin states while the console is visible. */
 export function PluginStates({ children }: { readonly children: ReactNode }) {
@@ -32,7 +32,10 @@ export function PluginStates({ children }: { readonly children: ReactNode }) {
   const plugins = useLoad(
     async (signal) => (await client.list<PluginInfo>('v1/plugins', { signal })).data,
     [client],
-    { everyMs: EVERY_MS, whileMs: (value) => (value?.some(isChanging) ? WHILE_CHANGING_MS : undefined) },
+    {
+      intervalMs: INTERVAL_MS,
+      dynamicIntervalMs: (value) => (value?.some(isChanging) ? CHANGING_INTERVAL_MS : undefined),
+    },
   );
   return <Plugins value={plugins}>{children}</Plugins>;
 }

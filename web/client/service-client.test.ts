@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceClient } from './service-client.ts';
-import type { ServiceFault } from './service-fault.ts';
+import type { ServiceError } from './service-fault.ts';
 
 /** A server that echoes the request, below a path prefix such as a reverse proxy adds. */
 let server: Bun.Server<undefined>;
@@ -27,12 +27,12 @@ async function answer(request: Request): Promise<Response> {
   });
 }
 
-const client = (onRefused?: () => void) =>
-  new ServiceClient('sk-1', `${server.url.origin}/voice/#/keys`, onRefused);
-const faultOf = (promise: Promise<unknown>) =>
+const client = (onRejected?: () => void) =>
+  new ServiceClient('sk-1', `${server.url.origin}/voice/#/keys`, onRejected);
+const errorFromBody = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
-    (error: ServiceFault) => error,
+    (error: ServiceError) => error,
   );
 
 describe('a request', () => {
@@ -67,16 +67,16 @@ describe('a request', () => {
 
 describe('a fault', () => {
   test('has the message and code of the response body', async () => {
-    expect(await faultOf(client().get('v1/refused'))).toMatchObject({
-      ...{ name: 'ServiceFault', message: "'limit' must be smaller.", status: 400 },
+    expect(await errorFromBody(client().get('v1/refused'))).toMatchObject({
+      ...{ name: 'ServiceError', message: "'limit' must be smaller.", status: 400 },
       ...{ code: 'invalid_value', param: 'limit', requestId: 'req_1' },
     });
   });
 
   test('names the status if the response is not from the service', async () => {
-    expect(await faultOf(client().get('v1/broken'))).toMatchObject({ status: 502, code: null });
-    expect((await faultOf(client().get('v1/broken')))?.message).toContain('502');
-    expect((await faultOf(client().get('v1/text')))?.message).toContain('JSON');
+    expect(await errorFromBody(client().get('v1/broken'))).toMatchObject({ status: 502, code: null });
+    expect((await errorFromBody(client().get('v1/broken')))?.message).toContain('502');
+    expect((await errorFromBody(client().get('v1/text')))?.message).toContain('JSON');
   });
 
   test('with status 401 calls onKeyRejected', async () => {
@@ -84,19 +84,19 @@ describe('a fault', () => {
     const count = () => {
       refused += 1;
     };
-    expect(await faultOf(client(count).get('v1/unknown'))).toMatchObject({ status: 401 });
-    await faultOf(client(count).get('v1/refused'));
+    expect(await errorFromBody(client(count).get('v1/unknown'))).toMatchObject({ status: 401 });
+    await errorFromBody(client(count).get('v1/refused'));
     expect(refused).toBe(1);
   });
 
   test('with status 0 is thrown if the service is unreachable', async () => {
     const away = new ServiceClient('k', 'http://127.0.0.1:9/');
-    expect(await faultOf(away.get('v1/models'))).toMatchObject({ name: 'ServiceFault', status: 0 });
+    expect(await errorFromBody(away.get('v1/models'))).toMatchObject({ name: 'ServiceError', status: 0 });
   });
 
   test('is an AbortError if the request was cancelled', async () => {
     const abort = new AbortController();
-    const asking = faultOf(client().get('v1/never', { signal: abort.signal }));
+    const asking = errorFromBody(client().get('v1/never', { signal: abort.signal }));
     abort.abort();
     expect(await asking).toMatchObject({ name: 'AbortError' });
   });

@@ -1,5 +1,5 @@
 import { readEvents, type ServerEvent } from './event-reader.ts';
-import { faultOf, ServiceFault, toFault } from './service-fault.ts';
+import { errorFromBody, ServiceError, toServiceError } from './service-fault.ts';
 
 /** A page of a list endpoint. */
 export interface ListPage<Item> {
@@ -26,23 +26,23 @@ export interface UploadOptions extends RequestOptions {
 
 /**
  * HTTP client of the service for one API key. Paths are relative (`v1/models`), so that the console works
- * below a path prefix. All methods throw {@link ServiceFault} for an error response or a failed connection,
+ * below a path prefix. All methods throw {@link ServiceError} for an error response or a failed connection,
  * and the `AbortError` of their signal.
  */
 export class ServiceClient {
   readonly #key: string;
   readonly #base: string;
-  readonly #onKeyRefused: () => void;
+  readonly #onKeyRejected: () => void;
 
   /**
    *
    * @param base absolute URL that paths are resolved against.
-   * @param onKeyRefused called when the service rejects the key, for example after it was revoked.
+   * @param onKeyRejected called when the service rejects the key, for example after it was revoked.
    */
-  constructor(key: string, base: string, onKeyRefused: () => void = () => undefined) {
+  constructor(key: string, base: string, onKeyRejected: () => void = () => undefined) {
     this.#key = key;
     this.#base = base;
-    this.#onKeyRefused = onKeyRefused;
+    this.#onKeyRejected = onKeyRejected;
   }
 
   /** Returns the absolute URL of a path. */
@@ -60,16 +60,16 @@ export class ServiceClient {
     return { address, protocols: ['realtime', `ext-insecure-api-key.${this.#key}`] };
   }
 
-  get<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  get<Body>(path: string, options: RequestOptions = {}): Promise<Body> {
     return this.#json('GET', path, undefined, options);
   }
 
   /** @param body a form, or a value that is sent as JSON. */
-  post<Answer>(path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
+  post<Body>(path: string, body?: unknown, options: RequestOptions = {}): Promise<Body> {
     return this.#json('POST', path, body, options);
   }
 
-  delete<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  delete<Body>(path: string, options: RequestOptions = {}): Promise<Body> {
     return this.#json('DELETE', path, undefined, options);
   }
 
@@ -89,7 +89,7 @@ export class ServiceClient {
     try {
       yield* readEvents(response);
     } catch (error) {
-      throw options.signal?.aborted ? options.signal.reason : toFault(error);
+      throw options.signal?.aborted ? options.signal.reason : toServiceError(error);
     }
   }
 
@@ -106,17 +106,17 @@ export class ServiceClient {
       ...(body === undefined ? {} : { body: isRaw(body) ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     }).catch((error: unknown) => {
-      throw signal?.aborted ? error : toFault(error);
+      throw signal?.aborted ? error : toServiceError(error);
     });
     if (response.ok) return response;
     const answer: unknown = await response.json().catch(() => undefined);
-    throw this.#refused(faultOf(answer, response.status, response.headers.get('x-request-id')));
+    throw this.#refused(errorFromBody(answer, response.status, response.headers.get('x-request-id')));
   }
 
   /** POST with upload progress, which fetch does not provide. */
-  upload<Answer>(path: string, form: FormData, options: UploadOptions = {}): Promise<Answer> {
+  upload<Body>(path: string, form: FormData, options: UploadOptions = {}): Promise<Body> {
     const { signal, query, headers = {}, onProgress } = options;
-    return new Promise<Answer>((resolve, reject) => {
+    return new Promise<Body>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const request = new XMLHttpRequest();
       const abort = () => request.abort();
@@ -126,12 +126,14 @@ export class ServiceClient {
       };
       request.upload.onprogress = ({ loaded, total }) => onProgress?.(total > 0 ? loaded / total : 0);
       request.onabort = () => end(() => reject(signal?.reason));
-      request.onerror = () => end(() => reject(toFault(new TypeError('no response'))));
+      request.onerror = () => end(() => reject(toServiceError(new TypeError('no response'))));
       request.onload = () =>
         end(() => {
           const body = parsed(request.responseText);
-          if (request.status >= 200 && request.status < 300) return resolve(body as Answer);
-          reject(this.#refused(faultOf(body, request.status, request.getResponseHeader('x-request-id'))));
+          if (request.status >= 200 && request.status < 300) return resolve(body as Body);
+          reject(
+            this.#refused(errorFromBody(body, request.status, request.getResponseHeader('x-request-id'))),
+          );
         });
       request.open('POST', this.address(path, query));
       request.setRequestHeader('authorization', `Bearer ${this.#key}`);
@@ -141,9 +143,9 @@ export class ServiceClient {
     });
   }
 
-  async #json<Answer>(method: string, path: string, body: unknown, options: RequestOptions): Promise<Answer> {
+  async #json<Body>(method: string, path: string, body: unknown, options: RequestOptions): Promise<Body> {
     const response = await this.send(method, path, body, options);
-    return this.#read(response, (answer) => answer.json() as Promise<Answer>);
+    return this.#read(response, (answer) => answer.json() as Promise<Body>);
   }
 
   async #read<Value>(response: Response, read: (response: Response) => Promise<Value>): Promise<Value> {
@@ -151,16 +153,16 @@ export class ServiceClient {
       return await read(response);
     } catch (error) {
       throw error instanceof SyntaxError
-        ? new ServiceFault('The response is not JSON.', { status: response.status })
+        ? new ServiceError('The response is not JSON.', { status: response.status })
         : error instanceof TypeError
-          ? toFault(error)
+          ? toServiceError(error)
           : error;
     }
   }
 
-  #refused(fault: ServiceFault): ServiceFault {
-    if (fault.status === 401) this.#onKeyRefused();
-    return fault;
+  #refused(error: ServiceError): ServiceError {
+    if (error.status === 401) this.#onKeyRejected();
+    return error;
   }
 }
 

@@ -1,6 +1,6 @@
 /** An error response of the service, or a failed connection. The only error type that pages display. */
-export class ServiceFault extends Error {
-  override readonly name = 'ServiceFault';
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
   /** HTTP status; 0 without a response. */
   readonly status: number;
   /** `error.code` of the response, such as `invalid_value`. */
@@ -33,10 +33,10 @@ interface WireError {
  * Converts an error body, `{"error": {message, type, param, code}}`, of a response or an event.
  * @param body the parsed JSON; any other shape becomes an error that names the status.
  */
-export function faultOf(body: unknown, status: number, requestId: string | null = null): ServiceFault {
+export function errorFromBody(body: unknown, status: number, requestId: string | null = null): ServiceError {
   const error = ((body as { error?: WireError } | null | undefined)?.error ?? {}) as WireError;
   const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return new ServiceFault(text(error.message) ?? `The service returned status ${status}.`, {
+  return new ServiceError(text(error.message) ?? `The service returned status ${status}.`, {
     status,
     code: text(error.code),
     param: text(error.param),
@@ -45,17 +45,17 @@ export function faultOf(body: unknown, status: number, requestId: string | null 
 }
 
 /** Converts a thrown value. Connection failures, whose messages depend on the browser, get one message. */
-export function toFault(thrown: unknown): ServiceFault {
-  if (thrown instanceof ServiceFault) return thrown;
+export function toServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
   if (thrown instanceof TypeError) {
-    return new ServiceFault(
+    return new ServiceError(
       'The service is unreachable. Check that it is running and that this device is online.',
       {
         status: 0,
       },
     );
   }
-  return new ServiceFault(thrown instanceof Error ? thrown.message : String(thrown), { status: 0 });
+  return new ServiceError(thrown instanceof Error ? thrown.message : String(thrown), { status: 0 });
 }
 
 /** Whether the value is the error of a cancelled request. */

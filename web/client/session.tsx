@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import type { Organization } from './organization.ts';
 import { ServiceClient } from './service-client.ts';
-import { type ServiceFault, toFault } from './service-fault.ts';
+import { type ServiceError, toServiceError } from './service-fault.ts';
 
 /** The signed-in session; see {@link useSession}. */
 export interface Session {
@@ -15,7 +15,7 @@ export interface Entrance {
   /** Whether a key is being verified. */
   readonly isTrying: boolean;
   /** Why the last key was rejected, or why the session ended. */
-  readonly fault: ServiceFault | string | undefined;
+  readonly error: ServiceError | string | undefined;
   signIn(key: string): void;
   /**
    * Verifies the last key again. Set if the service could not verify it, for example while it was
@@ -31,7 +31,7 @@ const KEY_NAME = 'console.key';
 const CAN_BE_KEY = /^[\x21-\x7e]+$/;
 
 type State =
-  | { readonly phase: 'out'; readonly fault?: ServiceFault | string; readonly unjudged?: string }
+  | { readonly phase: 'out'; readonly error?: ServiceError | string; readonly unjudged?: string }
   | { readonly phase: 'trying'; readonly key: string }
   | { readonly phase: 'in'; readonly client: ServiceClient; readonly organization: Organization };
 
@@ -47,9 +47,9 @@ export function SessionProvider(props: {
     return key === null ? { phase: 'out' } : { phase: 'trying', key };
   });
 
-  const leave = useCallback((fault?: ServiceFault | string) => {
+  const leave = useCallback((error?: ServiceError | string) => {
     sessionStorage.removeItem(KEY_NAME);
-    setState(fault === undefined ? { phase: 'out' } : { phase: 'out', fault });
+    setState(error === undefined ? { phase: 'out' } : { phase: 'out', error });
   }, []);
 
   const tried = state.phase === 'trying' ? state.key : undefined;
@@ -64,11 +64,11 @@ export function SessionProvider(props: {
         const client = new ServiceClient(tried, document.baseURI, refused);
         setState({ phase: 'in', client, organization });
       },
-      (error: unknown) => {
+      (thrown: unknown) => {
         if (abort.signal.aborted) return;
-        const fault = toFault(error);
-        if (fault.status === 401) leave('Invalid API key.');
-        else setState({ phase: 'out', fault, unjudged: tried });
+        const error = toServiceError(thrown);
+        if (error.status === 401) leave('Invalid API key.');
+        else setState({ phase: 'out', error, unjudged: tried });
       },
     );
     return () => abort.abort();
@@ -80,14 +80,14 @@ export function SessionProvider(props: {
   }, [state, leave]);
 
   if (session === undefined) {
-    const { fault, unjudged } = state.phase === 'out' ? state : {};
+    const { error, unjudged } = state.phase === 'out' ? state : {};
     const signIn = (key: string) => {
       if (CAN_BE_KEY.test(key)) setState({ phase: 'trying', key });
       else
         leave('The key contains invalid characters: only letters, digits and ASCII punctuation are allowed.');
     };
     return props.entrance({
-      ...{ isTrying: state.phase === 'trying', fault, signIn },
+      ...{ isTrying: state.phase === 'trying', error, signIn },
       retry: unjudged === undefined ? undefined : () => signIn(unjudged),
     });
   }

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { isAbort, type ServiceFault, toFault } from './service-fault.ts';
+import { isAbort, type ServiceError, toServiceError } from './service-fault.ts';
 
 export interface Loaded<Value> {
   /** The last loaded value; retained while a newer one loads. */
   readonly value: Value | undefined;
   /** Why the last load failed; undefined after the next successful load. */
-  readonly fault: ServiceFault | undefined;
+  readonly error: ServiceError | undefined;
   readonly isLoading: boolean;
   /** Loads again. */
   reload(): void;
@@ -13,9 +13,9 @@ export interface Loaded<Value> {
 
 export interface LoadOptions<Value> {
   /** Polling interval in ms, while the page is visible. */
-  readonly everyMs?: number | undefined;
-  /** Polling interval in ms that depends on the last value; undefined selects `everyMs`. */
-  readonly whileMs?: ((value: Value | undefined) => number | undefined) | undefined;
+  readonly intervalMs?: number | undefined;
+  /** Polling interval in ms that depends on the last value; undefined selects `intervalMs`. */
+  readonly dynamicIntervalMs?: ((value: Value | undefined) => number | undefined) | undefined;
 }
 
 /**
@@ -29,7 +29,7 @@ export function useLoad<Value>(
 ): Loaded<Value> {
   const [state, setState] = useState<Omit<Loaded<Value>, 'reload'>>({
     value: undefined,
-    fault: undefined,
+    error: undefined,
     isLoading: true,
   });
   const [round, setRound] = useState(0);
@@ -41,10 +41,10 @@ export function useLoad<Value>(
     const abort = new AbortController();
     setState((before) => ({ ...before, isLoading: true }));
     latest.current(abort.signal).then(
-      (value) => !abort.signal.aborted && setState({ value, fault: undefined, isLoading: false }),
+      (value) => !abort.signal.aborted && setState({ value, error: undefined, isLoading: false }),
       (error: unknown) => {
         if (abort.signal.aborted || isAbort(error)) return;
-        setState((before) => ({ ...before, fault: toFault(error), isLoading: false }));
+        setState((before) => ({ ...before, error: toServiceError(error), isLoading: false }));
       },
     );
     return () => abort.abort();
@@ -52,18 +52,18 @@ export function useLoad<Value>(
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const { isLoading } = state;
-  const everyMs = options.whileMs?.(state.value) ?? options.everyMs;
+  const intervalMs = options.dynamicIntervalMs?.(state.value) ?? options.intervalMs;
   useEffect(() => {
-    if (everyMs === undefined || isLoading) return;
+    if (intervalMs === undefined || isLoading) return;
     const timer = setTimeout(() => {
       if (document.visibilityState === 'visible') reload();
       else document.addEventListener('visibilitychange', reload, { once: true });
-    }, everyMs);
+    }, intervalMs);
     return () => {
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', reload);
     };
-  }, [everyMs, isLoading, reload]);
+  }, [intervalMs, isLoading, reload]);
 
   return { ...state, reload };
 }

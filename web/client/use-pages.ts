@@ -4,7 +4,7 @@ import { useSession } from './session.tsx';
 import { type Loaded, type LoadOptions, useLoad } from './use-load.ts';
 
 /** A paginated list, newest first, and the current page. */
-export interface Pages<Item> extends Pick<Loaded<unknown>, 'fault' | 'reload'> {
+export interface Pages<Item> extends Pick<Loaded<unknown>, 'error' | 'reload'> {
   /** The current page; undefined until it is loaded for the first time. */
   readonly page: ListPage<Item> | undefined;
   readonly isFirst: boolean;
@@ -26,7 +26,7 @@ export function usePages<Item>(
   const after = afters.at(-1);
   const {
     value: page,
-    fault,
+    error,
     reload,
   } = useLoad(
     (signal) => client.list<Item>(path, { signal, query: { ...query, after } }),
@@ -37,7 +37,7 @@ export function usePages<Item>(
   // The previous page stays visible while the next one loads; a second click must not skip a page.
   const hasOlder = lastId != null && lastId !== after;
   return {
-    ...{ page, fault, reload, isFirst: after === undefined },
+    ...{ page, error, reload, isFirst: after === undefined },
     older: hasOlder ? () => setAfters((before) => [...before, lastId]) : undefined,
     newer: after === undefined ? undefined : () => setAfters((before) => before.slice(0, -1)),
     newest: () => {

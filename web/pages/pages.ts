@@ -10,7 +10,7 @@ export interface ConsolePage {
   /** The plugin that the page depends on; undefined for pages of the core. */
   readonly plugin?: string;
   /** Whether the page has subpaths: `/batches/batch_1`. */
-  readonly hasPlaces?: true;
+  readonly hasSubpaths?: true;
   /** Lazily loaded. */
   readonly component: ComponentType;
 }
@@ -52,7 +52,7 @@ const batches: ConsolePage = {
   title: 'Batches',
   icon: 'batches',
   plugin: 'batch',
-  hasPlaces: true,
+  hasSubpaths: true,
   component: lazy(() => import('./batches/batches-page.tsx')),
 };
 
@@ -61,7 +61,7 @@ const video: ConsolePage = {
   title: 'Video',
   icon: 'video',
   plugin: 'video',
-  hasPlaces: true,
+  hasSubpaths: true,
   component: lazy(() => import('./video/video-page.tsx')),
 };
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { isJsonObject, laidOut, readJson } from './json-text.ts';
+import { formatJson, isJsonObject, readJson } from './json-text.ts';
 
 test('readJson returns the value or an error message', () => {
   expect(readJson('{"a":[1]}')).toEqual({ value: { a: [1] } });
-  expect(readJson('{"a":')).toEqual({ fault: expect.stringMatching(/^Invalid JSON: .+\.$/) });
+  expect(readJson('{"a":')).toEqual({ error: expect.stringMatching(/^Invalid JSON: .+\.$/) });
 });
 
 test('laidOut formats JSON and leaves other texts unchanged', () => {
-  expect(laidOut('{"a":[1]}')).toBe('{\n  "a": [\n    1\n  ]\n}');
-  expect(laidOut('{"a":')).toBe('{"a":');
+  expect(formatJson('{"a":[1]}')).toBe('{\n  "a": [\n    1\n  ]\n}');
+  expect(formatJson('{"a":')).toBe('{"a":');
 });
 
 test('isJsonObject rejects lists and null', () => {

@@ -1,18 +1,18 @@
 /** Parsing and formatting of JSON for display. */
 
 /** Parses JSON; returns an error message for invalid input. */
-export function readJson(text: string): { readonly value: unknown } | { readonly fault: string } {
+export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { fault: error instanceof Error ? `Invalid JSON: ${error.message}.` : 'Invalid JSON.' };
+    return { error: error instanceof Error ? `Invalid JSON: ${error.message}.` : 'Invalid JSON.' };
   }
 }
 
 /** Formats JSON with indentation; returns other texts unchanged. */
-export function laidOut(text: string): string {
+export function formatJson(text: string): string {
   const read = readJson(text);
-  return 'fault' in read ? text : JSON.stringify(read.value, null, 2);
+  return 'error' in read ? text : JSON.stringify(read.value, null, 2);
 }
 
 /** Whether a value is a JSON object. */

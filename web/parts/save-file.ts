@@ -1,5 +1,5 @@
 /** Lifetime of the object URL in ms: browsers may start reading some time after the click. */
-const KEPT_MS = 40_000;
+const URL_LIFETIME_MS = 40_000;
 
 /** Downloads bytes as a file, like a click on a download link. */
 export function saveFile(bytes: Blob, name: string): void {
@@ -8,5 +8,5 @@ export function saveFile(bytes: Blob, name: string): void {
   link.href = address;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
+  setTimeout(() => URL.revokeObjectURL(address), URL_LIFETIME_MS);
 }

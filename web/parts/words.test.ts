@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesWords, countWords, creditWords, secondsWords } from './words.ts';
+import { formatBytes, formatCount, formatCredits, formatSeconds } from './words.ts';
 
 describe('formatted values', () => {
   test.each([
@@ -10,7 +10,7 @@ describe('formatted values', () => {
     [61, '1 min'],
     [3900, '1 h 5 min'],
   ])('%d seconds are formatted as %s', (seconds, words) => {
-    expect(secondsWords(seconds)).toBe(words);
+    expect(formatSeconds(seconds)).toBe(words);
   });
 
   test.each([
@@ -21,11 +21,11 @@ describe('formatted values', () => {
     [999_999, '1.0 MB'],
     [250_000_000, '250 MB'],
   ])('%d bytes are formatted as %s', (bytes, words) => {
-    expect(bytesWords(bytes)).toBe(words);
+    expect(formatBytes(bytes)).toBe(words);
   });
 
   test('counts have thousands separators, and credits up to six decimals', () => {
-    expect(countWords(1234567)).toBe('1,234,567');
-    expect(creditWords(12.500001)).toBe('12.500001');
+    expect(formatCount(1234567)).toBe('1,234,567');
+    expect(formatCredits(12.500001)).toBe('12.500001');
   });
 });

@@ -4,21 +4,21 @@ const COUNT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const CREDITS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
 const TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-export function countWords(count: number): string {
+export function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
-export function creditWords(credits: number): string {
+export function formatCredits(credits: number): string {
   return CREDITS.format(credits);
 }
 
 /** @param unixSeconds shown in the time zone of the browser. */
-export function timeWords(unixSeconds: number): string {
+export function formatTime(unixSeconds: number): string {
   return TIME.format(unixSeconds * 1000);
 }
 
 /** Formats a duration, from `< 0.01 s` over `2.35 s` to `1 h 4 min`. */
-export function secondsWords(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   if (seconds < 0.01) return seconds === 0 ? '0 s' : '< 0.01 s';
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
   const minutes = Math.round(seconds / 60);
@@ -27,7 +27,7 @@ export function secondsWords(seconds: number): string {
 }
 
 /** Formats bytes in decimal units: `980 B`, `1.2 MB`. */
-export function bytesWords(bytes: number): string {
+export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
   let unit = 0;

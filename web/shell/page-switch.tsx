@@ -19,7 +19,7 @@ export function PageSwitch() {
             <Redirect to={PAGES[0].path} replace />
           </Route>
           {PAGES.map((page) => (
-            <Route key={page.path} path={page.hasPlaces ? `${page.path}/*?` : page.path}>
+            <Route key={page.path} path={page.hasSubpaths ? `${page.path}/*?` : page.path}>
               <PluginPage page={page} />
             </Route>
           ))}

@@ -1,10 +1,10 @@
 import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { Entrance } from '../client/session.tsx';
-import { FaultNote } from '../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../parts/feedback/fault-note.tsx';
 
 /** Sign-in form for an API key. */
-export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
+export function SignIn({ isTrying, error, signIn, retry }: Entrance) {
   const [key, setKey] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -27,7 +27,7 @@ export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
             placeholder="sk-…"
             value={key}
             onChange={(event) => setKey(event.currentTarget.value)}
-            error={typeof fault === 'string' ? fault : undefined}
+            error={typeof error === 'string' ? error : undefined}
             errorProps={{ role: 'alert' }}
             autoComplete="off"
             spellCheck={false}
@@ -36,7 +36,7 @@ export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
             withAsterisk={false}
             visibilityToggleButtonProps={{ 'aria-label': 'Show key', tabIndex: 0 }}
           />
-          {typeof fault === 'object' && <FaultNote fault={fault} onRetry={retry} />}
+          {typeof error === 'object' && <ErrorAlert error={error} onRetry={retry} />}
           <Button type="submit" loading={isTrying}>
             Sign in
           </Button>

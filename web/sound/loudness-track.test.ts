@@ -27,9 +27,9 @@ describe('LoudnessTrack', () => {
 
   it('retains the newest bars and the marks that overlap them', () => {
     const track = new LoudnessTrack();
-    track.begin(0);
-    track.end(2 * BAR_MS);
-    track.begin(4 * BAR_MS);
+    track.startMark(0);
+    track.endMark(2 * BAR_MS);
+    track.startMark(4 * BAR_MS);
     track.add(flat(BAR * 2003, 1), RATE_HZ);
     expect(track.bars).toHaveLength(2000);
     expect(track.before).toBe(3);
@@ -39,10 +39,10 @@ describe('LoudnessTrack', () => {
 
   it('ends only the open mark', () => {
     const track = new LoudnessTrack();
-    track.begin(100);
-    track.begin(300);
-    track.end(400);
-    track.end(500);
+    track.startMark(100);
+    track.startMark(300);
+    track.endMark(400);
+    track.endMark(500);
     expect(track.marks).toEqual([
       { startMs: 100, endMs: 300 },
       { startMs: 300, endMs: 400 },
@@ -51,19 +51,19 @@ describe('LoudnessTrack', () => {
 
   it('notifies subscribers until they unsubscribe', () => {
     const track = new LoudnessTrack();
-    let told = 0;
+    let notified = 0;
     const end = track.subscribe(() => {
-      told += 1;
+      notified += 1;
     });
     track.add(flat(BAR, 1), RATE_HZ);
-    track.begin(0);
-    track.end(1);
+    track.startMark(0);
+    track.endMark(1);
     track.clear();
-    expect(told).toBe(4);
+    expect(notified).toBe(4);
     expect([track.bars, track.marks, track.lengthMs]).toEqual([[], [], 0]);
     end();
-    track.begin(0);
-    expect(told).toBe(4);
+    track.startMark(0);
+    expect(notified).toBe(4);
   });
 });
 

@@ -67,14 +67,14 @@ export class LoudnessTrack {
     this.#tell();
   }
 
-  /** Starts a mark that lasts until {@link end}. An open mark ends at its start. */
-  begin(startMs: number): void {
-    this.end(startMs);
+  /** Starts a mark that lasts until {@link endMark}. An open mark ends at its start. */
+  startMark(startMs: number): void {
+    this.endMark(startMs);
     this.#marks.push({ startMs, endMs: Number.POSITIVE_INFINITY });
     this.#tell();
   }
 
-  end(endMs: number): void {
+  endMark(endMs: number): void {
     const open = this.#marks.at(-1);
     if (open?.endMs !== Number.POSITIVE_INFINITY) return;
     this.#marks[this.#marks.length - 1] = { ...open, endMs };

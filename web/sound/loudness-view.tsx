@@ -26,15 +26,15 @@ export function LoudnessView(props: {
     if (drawn === null) return;
     let frame = 0;
     // At most one draw per animation frame.
-    const ask = () => {
+    const params = () => {
       if (frame === 0) frame = requestAnimationFrame(draw);
     };
     const draw = () => {
       frame = 0;
       paint(drawn, track, colors);
     };
-    const end = track.subscribe(ask);
-    const resized = new ResizeObserver(ask);
+    const end = track.subscribe(params);
+    const resized = new ResizeObserver(params);
     resized.observe(drawn);
     return () => {
       end();

@@ -16,7 +16,7 @@ export function startOf(endS: number, nowS: number): number {
   return endS > nowS ? endS : nowS + LEAD_S;
 }
 
-interface Piece {
+interface Chunk {
   readonly samples: Samples;
   readonly rateHz: number;
 }
@@ -26,7 +26,7 @@ export class Player {
   readonly #context: AudioContext;
   readonly #onSilent: () => void;
   readonly #playing = new Set<AudioBufferSourceNode>();
-  #waiting: Piece[] = [];
+  #waiting: Chunk[] = [];
   #endS = 0;
 
   /**
@@ -49,10 +49,10 @@ export class Player {
 
   #schedule(): void {
     while (this.#endS < this.#context.currentTime + AHEAD_S) {
-      const piece = this.#waiting.shift();
-      if (piece === undefined) return;
-      const buffer = this.#context.createBuffer(1, piece.samples.length, piece.rateHz);
-      buffer.copyToChannel(floatsOf(piece.samples), 0);
+      const chunk = this.#waiting.shift();
+      if (chunk === undefined) return;
+      const buffer = this.#context.createBuffer(1, chunk.samples.length, chunk.rateHz);
+      buffer.copyToChannel(floatsOf(chunk.samples), 0);
       const source = this.#context.createBufferSource();
       source.buffer = buffer;
       source.connect(this.#context.destination);

@@ -1,10 +1,10 @@
 import type { ServiceClient } from '../client/service-client.ts';
-import { ServiceFault, toFault } from '../client/service-fault.ts';
+import { ServiceError, toServiceError } from '../client/service-fault.ts';
 import { PcmReader, type Samples } from './pcm.ts';
 import { readWav } from './wav.ts';
 
 /** Parameters of a speech request. */
-export interface SpeechAsk {
+export interface SpeechParams {
   readonly model: string | undefined;
   readonly input: string;
   /** Id of a stored voice; undefined for the default of the model. */
@@ -22,46 +22,46 @@ const MAX_SECONDS = 3600;
 
 export interface SpeechListener {
   /** Called when the response headers arrive, with the request id. */
-  onAnswer(requestId: string | null): void;
+  onResponse(requestId: string | null): void;
   /** Called with each chunk; all chunks have the same sample rate. */
   onSamples(samples: Samples, rateHz: number): void;
 }
 
 /**
  * Synthesizes a text and passes the audio on as it arrives.
- * @throws ServiceFault for an error response, an interrupted response, or too much audio; the reason of
+ * @throws ServiceError for an error response, an interrupted response, or too much audio; the reason of
  * `signal`.
  */
 export async function speak(
   client: ServiceClient,
-  ask: SpeechAsk,
+  params: SpeechParams,
   listener: SpeechListener,
   signal: AbortSignal,
   maxSeconds: number = MAX_SECONDS,
 ): Promise<void> {
-  const { format, model, input, voice, speed } = ask;
+  const { format, model, input, voice, speed } = params;
   const body = { model, input, voice, speed, response_format: format };
-  const answer = await client.send('POST', 'v1/audio/speech', body, { signal });
-  listener.onAnswer(answer.headers.get('x-request-id'));
+  const response = await client.send('POST', 'v1/audio/speech', body, { signal });
+  listener.onResponse(response.headers.get('x-request-id'));
   try {
     if (format === 'wav') {
-      const { samples, rateHz } = readWav(await answer.arrayBuffer());
+      const { samples, rateHz } = readWav(await response.arrayBuffer());
       return listener.onSamples(samples, rateHz);
     }
     const pcm = new PcmReader();
     let room = maxSeconds * SPEECH_RATE_HZ;
-    for await (const bytes of piecesOf(answer)) {
+    for await (const bytes of chunksOf(response)) {
       const samples = pcm.read(bytes);
       room -= samples.length;
       if (room < 0) throw tooLong(maxSeconds);
       listener.onSamples(samples, SPEECH_RATE_HZ);
     }
   } catch (error) {
-    throw signal.aborted ? signal.reason : toFault(error);
+    throw signal.aborted ? signal.reason : toServiceError(error);
   }
 }
 
-async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   if (reader === undefined) return;
   try {
@@ -75,9 +75,9 @@ async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-function tooLong(maxSeconds: number): ServiceFault {
+function tooLong(maxSeconds: number): ServiceError {
   const message = `The speech is longer than ${Math.round(maxSeconds / 60)} minutes, the maximum of this page.`;
-  return new ServiceFault(message, { status: 0 });
+  return new ServiceError(message, { status: 0 });
 }
 
 /** Number of Unicode code points, which is how the service counts characters. */

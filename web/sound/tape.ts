@@ -2,10 +2,10 @@ import type { Samples } from './pcm.ts';
 import { wavFile } from './wav.ts';
 
 /** Records microphone samples up to a maximum length. */
-export class Tape {
+export class RecordingBuffer {
   readonly rateHz: number;
   readonly #maxSamples: number;
-  readonly #pieces: Samples[] = [];
+  readonly #chunks: Samples[] = [];
   #samples = 0;
 
   constructor(rateHz: number, maxSeconds: number) {
@@ -24,20 +24,20 @@ export class Tape {
   /** Appends samples up to the maximum length. */
   add(samples: Samples): void {
     const taken = samples.slice(0, this.#maxSamples - this.#samples);
-    this.#pieces.push(taken);
+    this.#chunks.push(taken);
     this.#samples += taken.length;
   }
 
   /** The recording as a WAV file. */
   file(name: string): File {
-    return new File([wavFile(this.#pieces, this.rateHz)], name, { type: 'audio/wav' });
+    return new File([wavFile(this.#chunks, this.rateHz)], name, { type: 'audio/wav' });
   }
 
   /** User-facing advice about the level; undefined if it is good. */
   advice(): string | undefined {
     let [peak, cut] = [0, 0];
-    for (const piece of this.#pieces) {
-      for (const sample of piece) {
+    for (const chunk of this.#chunks) {
+      for (const sample of chunk) {
         const loudness = Math.abs(sample);
         peak = Math.max(peak, loudness);
         if (loudness >= FULL_SCALE) cut += 1;

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { LoudnessTrack } from './loudness-track.ts';
 import { Microphone } from './microphone.ts';
 import type { Samples } from './pcm.ts';
-import { Tape } from './tape.ts';
+import { RecordingBuffer } from './tape.ts';
 
 export interface Recorded {
   readonly file: File;
@@ -15,23 +15,23 @@ export interface Recorder {
   readonly phase: 'idle' | 'opening' | 'recording';
   readonly seconds: number;
   /** Why the microphone is unavailable. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   /** Loudness of the recording. */
   readonly track: LoudnessTrack;
   start(): void;
   stop(): void;
 }
 
-const IDLE = { phase: 'idle', seconds: 0, fault: undefined } as const;
+const IDLE = { phase: 'idle', seconds: 0, error: undefined } as const;
 
 /**
  * Records unprocessed microphone audio. Stops at `maxSeconds` and when the component unmounts.
  * @param onRecorded called with the finished recording.
  */
 export function useRecorder(maxSeconds: number, onRecorded: (recorded: Recorded) => void): Recorder {
-  const [state, setState] = useState<Pick<Recorder, 'phase' | 'seconds' | 'fault'>>(IDLE);
+  const [state, setState] = useState<Pick<Recorder, 'phase' | 'seconds' | 'error'>>(IDLE);
   const [track] = useState(() => new LoudnessTrack());
-  const running = useRef<Take>(undefined);
+  const running = useRef<RecordingSession>(undefined);
   const done = useRef(onRecorded);
   done.current = onRecorded;
   useEffect(() => () => running.current?.close(), []);
@@ -39,38 +39,42 @@ export function useRecorder(maxSeconds: number, onRecorded: (recorded: Recorded)
     running.current?.close();
     track.clear();
     setState({ ...IDLE, phase: 'opening' });
-    running.current = new Take(maxSeconds, {
-      onBlock(block, tape) {
-        track.add(block, tape.rateHz);
-        setState({ ...IDLE, phase: 'recording', seconds: tape.seconds });
+    running.current = new RecordingSession(maxSeconds, {
+      onBlock(block, buffer) {
+        track.add(block, buffer.rateHz);
+        setState({ ...IDLE, phase: 'recording', seconds: buffer.seconds });
       },
-      onEnd(tape) {
+      onEnd(buffer) {
         setState(IDLE);
-        if (tape.seconds === 0) return;
-        done.current({ file: tape.file('recording.wav'), seconds: tape.seconds, advice: tape.advice() });
+        if (buffer.seconds === 0) return;
+        done.current({
+          file: buffer.file('recording.wav'),
+          seconds: buffer.seconds,
+          advice: buffer.advice(),
+        });
       },
-      onFault: (fault) => setState({ ...IDLE, fault }),
+      onError: (error) => setState({ ...IDLE, error }),
     });
   }, [maxSeconds, track]);
   const stop = useCallback(() => running.current?.stop(), []);
   return { ...state, track, start, stop };
 }
 
-interface TakeListener {
-  onBlock(block: Samples, tape: Tape): void;
-  onEnd(tape: Tape): void;
-  onFault(words: string): void;
+interface RecordingListener {
+  onBlock(block: Samples, buffer: RecordingBuffer): void;
+  onEnd(buffer: RecordingBuffer): void;
+  onError(words: string): void;
 }
 
 /** One recording, from the request for the microphone to its end. */
-class Take {
+class RecordingSession {
   readonly #abort = new AbortController();
   readonly #maxSeconds: number;
-  readonly #listener: TakeListener;
+  readonly #listener: RecordingListener;
   #microphone: Microphone | undefined;
-  #tape: Tape | undefined;
+  #buffer: RecordingBuffer | undefined;
 
-  constructor(maxSeconds: number, listener: TakeListener) {
+  constructor(maxSeconds: number, listener: RecordingListener) {
     this.#maxSeconds = maxSeconds;
     this.#listener = listener;
     void this.#open();
@@ -85,30 +89,30 @@ class Take {
     try {
       const microphone = await Microphone.open('pattern', listener, signal);
       this.#microphone = microphone;
-      this.#tape = new Tape(microphone.rateHz, this.#maxSeconds);
+      this.#buffer = new RecordingBuffer(microphone.rateHz, this.#maxSeconds);
     } catch (error) {
       if (!signal.aborted) this.#fail(error instanceof Error ? error.message : String(error));
     }
   }
 
   #take(block: Samples): void {
-    const tape = this.#tape;
-    if (tape === undefined) return;
-    tape.add(block);
-    this.#listener.onBlock(block, tape);
-    if (tape.isFull) this.stop();
+    const buffer = this.#buffer;
+    if (buffer === undefined) return;
+    buffer.add(block);
+    this.#listener.onBlock(block, buffer);
+    if (buffer.isFull) this.stop();
   }
 
   #fail(words: string): void {
     this.close();
-    this.#listener.onFault(words);
+    this.#listener.onError(words);
   }
 
   /** Finishes the recording; cancels it if the microphone is not open yet. */
   stop(): void {
-    const tape = this.#tape ?? new Tape(1, 0);
+    const buffer = this.#buffer ?? new RecordingBuffer(1, 0);
     this.close();
-    this.#listener.onEnd(tape);
+    this.#listener.onEnd(buffer);
   }
 
   /** Discards the recording without a notification. */
@@ -116,6 +120,6 @@ class Take {
     this.#abort.abort();
     this.#microphone?.close();
     this.#microphone = undefined;
-    this.#tape = undefined;
+    this.#buffer = undefined;
   }
 }

@@ -1,16 +1,16 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ServiceClient } from '../client/service-client.ts';
-import { type ServiceFault, toFault } from '../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../client/service-fault.ts';
 import { LoudnessTrack } from './loudness-track.ts';
 import type { Samples } from './pcm.ts';
 import { Player } from './player.ts';
-import { SPEECH_RATE_HZ, type SpeechAsk, speak } from './speech-request.ts';
+import { SPEECH_RATE_HZ, type SpeechParams, speak } from './speech-request.ts';
 import { wavFile } from './wav.ts';
 
 export interface Speech {
-  /** `heard`: all audio was received and is still playing. */
-  readonly phase: 'idle' | 'asked' | 'coming' | 'heard' | 'over';
-  readonly fault: ServiceFault | undefined;
+  /** `playing`: all audio was received and is still playing. */
+  readonly phase: 'idle' | 'requested' | 'receiving' | 'playing' | 'finished';
+  readonly error: ServiceError | undefined;
   readonly isStopped: boolean;
   /** Seconds from the request to the first and to the last audio. */
   readonly firstS: number | undefined;
@@ -23,7 +23,7 @@ export interface Speech {
 
 const NOTHING: Speech = {
   phase: 'idle',
-  fault: undefined,
+  error: undefined,
   isStopped: false,
   firstS: undefined,
   totalS: undefined,
@@ -36,15 +36,15 @@ const NOTHING: Speech = {
 export function useSpeech(client: ServiceClient) {
   const [speech, setSpeech] = useState(NOTHING);
   const [track] = useState(() => new LoudnessTrack());
-  const running = useRef<SpeechRun>(undefined);
+  const running = useRef<SpeechSession>(undefined);
   useEffect(() => () => running.current?.close(), []);
   const start = useCallback(
-    (ask: SpeechAsk) => {
+    (params: SpeechParams) => {
       running.current?.close();
       track.clear();
-      setSpeech({ ...NOTHING, phase: 'asked' });
+      setSpeech({ ...NOTHING, phase: 'requested' });
       const tell = (change: Partial<Speech>) => setSpeech((before) => ({ ...before, ...change }));
-      running.current = new SpeechRun(client, ask, track, tell);
+      running.current = new SpeechSession(client, params, track, tell);
     },
     [client, track],
   );
@@ -53,12 +53,12 @@ export function useSpeech(client: ServiceClient) {
 }
 
 /** One request and its playback. */
-class SpeechRun {
+class SpeechSession {
   readonly #abort = new AbortController();
   readonly #track: LoudnessTrack;
   readonly #tell: (change: Partial<Speech>) => void;
   readonly #startMs = performance.now();
-  readonly #pieces: Samples[] = [];
+  readonly #chunks: Samples[] = [];
   readonly #player = new Player(SPEECH_RATE_HZ, () => this.#silent());
   #rateHz = 0;
   #samples = 0;
@@ -66,26 +66,26 @@ class SpeechRun {
 
   constructor(
     client: ServiceClient,
-    ask: SpeechAsk,
+    params: SpeechParams,
     track: LoudnessTrack,
     tell: (change: Partial<Speech>) => void,
   ) {
     this.#track = track;
     this.#tell = tell;
-    void this.#run(client, ask);
+    void this.#run(client, params);
   }
 
-  async #run(client: ServiceClient, ask: SpeechAsk): Promise<void> {
+  async #run(client: ServiceClient, params: SpeechParams): Promise<void> {
     const { signal } = this.#abort;
     const listener = {
-      onAnswer: (requestId: string | null) => this.#tell({ requestId, phase: 'coming' }),
+      onResponse: (requestId: string | null) => this.#tell({ requestId, phase: 'receiving' }),
       onSamples: (samples: Samples, rateHz: number) => this.#take(samples, rateHz),
     };
     try {
-      await speak(client, ask, listener, signal);
+      await speak(client, params, listener, signal);
       this.#complete({ totalS: this.#elapsedS });
     } catch (error) {
-      if (!signal.aborted) this.#complete({ fault: toFault(error) });
+      if (!signal.aborted) this.#complete({ error: toServiceError(error) });
     }
   }
 
@@ -93,7 +93,7 @@ class SpeechRun {
     if (samples.length === 0) return;
     if (this.#samples === 0) this.#tell({ firstS: this.#elapsedS });
     this.#rateHz = rateHz;
-    this.#pieces.push(samples);
+    this.#chunks.push(samples);
     this.#samples += samples.length;
     this.#player.play(samples, rateHz);
     this.#track.add(samples, rateHz);
@@ -103,12 +103,12 @@ class SpeechRun {
   /** All audio was received. */
   #complete(change: Partial<Speech>): void {
     this.#hasAll = true;
-    const file = this.#samples === 0 ? undefined : wavFile(this.#pieces, this.#rateHz);
-    this.#tell({ ...change, file, phase: this.#player.playing ? 'heard' : 'over' });
+    const file = this.#samples === 0 ? undefined : wavFile(this.#chunks, this.#rateHz);
+    this.#tell({ ...change, file, phase: this.#player.playing ? 'playing' : 'finished' });
   }
 
   #silent(): void {
-    if (this.#hasAll) this.#tell({ phase: 'over' });
+    if (this.#hasAll) this.#tell({ phase: 'finished' });
   }
 
   get #elapsedS(): number {
@@ -120,7 +120,7 @@ class SpeechRun {
     this.#abort.abort();
     this.#player.stop();
     if (!this.#hasAll) this.#complete({ isStopped: true });
-    this.#tell({ phase: 'over' });
+    this.#tell({ phase: 'finished' });
   }
 
   close(): void {

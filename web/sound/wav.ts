@@ -5,8 +5,8 @@ import type { Samples } from './pcm.ts';
 const HEADER_BYTES = 44;
 
 /** Creates a WAV file from consecutive chunks. */
-export function wavFile(pieces: readonly Samples[], rateHz: number): Blob {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+export function wavFile(chunks: readonly Samples[], rateHz: number): Blob {
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const view = new DataView(new ArrayBuffer(HEADER_BYTES + length * 2));
   const ascii = (text: string, at: number) => {
     for (let i = 0; i < text.length; i += 1) view.setUint8(at + i, text.charCodeAt(i));
@@ -24,8 +24,8 @@ export function wavFile(pieces: readonly Samples[], rateHz: number): Blob {
   ascii('data', 36);
   view.setUint32(40, length * 2, true);
   let at = HEADER_BYTES;
-  for (const piece of pieces) {
-    for (const sample of piece) {
+  for (const chunk of chunks) {
+    for (const sample of chunk) {
       view.setInt16(at, sample, true);
       at += 2;
     }

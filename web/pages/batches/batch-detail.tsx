@@ -4,18 +4,18 @@ import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { CopyAction } from '../../parts/code-block.tsx';
 import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';
-import { countWords, secondsWords, timeWords } from '../../parts/words.ts';
-import { canCancel, hasEnded, statusWords, timeline } from './batch-view.ts';
-import type { Batch, BatchFault } from './batch-wire.ts';
+import { formatCount, formatSeconds, formatTime } from '../../parts/words.ts';
+import { canCancel, isFinal, statusPresentation, timeline } from './batch-view.ts';
+import type { Batch, BatchError } from './batch-wire.ts';
 import { LinesProgress } from './lines-progress.tsx';
 import { ResultLines } from './result-lines.tsx';
 import { StatusBadge } from './status-badge.tsx';
 
-const WHILE_RUNNING_MS = 1000;
+const RUNNING_INTERVAL_MS = 1000;
 
 /** One batch, polled until it is finished. */
 export function BatchDetail({ id }: { readonly id: string }) {
@@ -24,16 +24,16 @@ export function BatchDetail({ id }: { readonly id: string }) {
   const path = `v1/batches/${encodeURIComponent(id)}`;
   const {
     value: batch,
-    fault,
+    error,
     reload,
   } = useLoad((signal) => client.get<Batch>(path, { signal }), [client, path], {
-    whileMs: (value) => (value !== undefined && !hasEnded(value) ? WHILE_RUNNING_MS : undefined),
+    dynamicIntervalMs: (value) => (value !== undefined && !isFinal(value) ? RUNNING_INTERVAL_MS : undefined),
   });
   const cancel = async () => {
     await client.post(`${path}/cancel`);
     reload();
   };
-  if (batch === undefined) return <FaultNote fault={fault} onRetry={reload} />;
+  if (batch === undefined) return <ErrorAlert error={error} onRetry={reload} />;
   return (
     <>
       <Panel
@@ -46,7 +46,7 @@ export function BatchDetail({ id }: { readonly id: string }) {
           )
         }
       >
-        <FaultNote fault={fault} onRetry={reload} />
+        <ErrorAlert error={error} onRetry={reload} />
         <Group gap="xs" wrap="nowrap">
           <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
             {batch.id}
@@ -56,15 +56,15 @@ export function BatchDetail({ id }: { readonly id: string }) {
         <Group gap="sm" role="status">
           <StatusBadge status={batch.status} />
           <Text size="sm" c="dimmed">
-            {statusWords(batch.status).meaning}
+            {statusPresentation(batch.status).meaning}
           </Text>
         </Group>
         {batch.request_counts.total > 0 && <LinesProgress batch={batch} size="lg" />}
         <Figures batch={batch} />
-        <Moments batch={batch} />
+        <Timeline batch={batch} />
         {batch.metadata !== null && <Metadata metadata={batch.metadata} />}
       </Panel>
-      {batch.errors !== null && <Faults faults={batch.errors.data} />}
+      {batch.errors !== null && <Faults fieldErrors={batch.errors.data} />}
       {batch.output_file_id !== null && (
         <ResultLines title="Results" file={batch.output_file_id} name={`${batch.id}_output.jsonl`} />
       )}
@@ -88,11 +88,11 @@ function Figures({ batch }: { readonly batch: Batch }) {
   const { total, completed, failed } = batch.request_counts;
   return (
     <Group gap="xl" align="flex-start">
-      <Figure name="Lines">{countWords(total)}</Figure>
-      <Figure name="Completed">{countWords(completed)}</Figure>
-      <Figure name="Failed">{countWords(failed)}</Figure>
-      <Figure name="Input tokens">{countWords(batch.usage?.input_tokens ?? 0)}</Figure>
-      <Figure name="Output tokens">{countWords(batch.usage?.output_tokens ?? 0)}</Figure>
+      <Figure name="Lines">{formatCount(total)}</Figure>
+      <Figure name="Completed">{formatCount(completed)}</Figure>
+      <Figure name="Failed">{formatCount(failed)}</Figure>
+      <Figure name="Input tokens">{formatCount(batch.usage?.input_tokens ?? 0)}</Figure>
+      <Figure name="Output tokens">{formatCount(batch.usage?.output_tokens ?? 0)}</Figure>
       <div>
         <Text size="xs" c="dimmed">
           Endpoint
@@ -104,14 +104,14 @@ function Figures({ batch }: { readonly batch: Batch }) {
   );
 }
 
-function Moments({ batch }: { readonly batch: Batch }) {
+function Timeline({ batch }: { readonly batch: Batch }) {
   return (
     <Stack gap={2}>
       {timeline(batch).map(({ label, at }) => (
         <Text key={label} size="sm">
           {label}{' '}
           <Text span c="dimmed">
-            {timeWords(at)}
+            {formatTime(at)}
             {at > batch.created_at && `, after ${passed(at - batch.created_at)}`}
           </Text>
         </Text>
@@ -122,7 +122,7 @@ function Moments({ batch }: { readonly batch: Batch }) {
 
 /** Formats a duration given in whole seconds. */
 function passed(seconds: number): string {
-  return seconds < 60 ? `${seconds} s` : secondsWords(seconds);
+  return seconds < 60 ? `${seconds} s` : formatSeconds(seconds);
 }
 
 function Metadata({ metadata }: { readonly metadata: Readonly<Record<string, string>> }) {
@@ -141,7 +141,7 @@ function Metadata({ metadata }: { readonly metadata: Readonly<Record<string, str
 }
 
 /** Validation errors of the input, one row per line. */
-function Faults({ faults }: { readonly faults: readonly BatchFault[] }) {
+function Faults({ fieldErrors }: { readonly fieldErrors: readonly BatchError[] }) {
   return (
     <Panel title="Validation errors">
       <WideTable label="Validation errors" minWidth={480}>
@@ -155,9 +155,9 @@ function Faults({ faults }: { readonly faults: readonly BatchFault[] }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {faults.map(({ line, code, param, message }) => (
+            {fieldErrors.map(({ line, code, param, message }) => (
               <Table.Tr key={`${line} ${code} ${param}`}>
-                <Table.Td>{line === null ? 'file' : countWords(line)}</Table.Td>
+                <Table.Td>{line === null ? 'file' : formatCount(line)}</Table.Td>
                 <Table.Td ff="monospace">{code}</Table.Td>
                 <Table.Td ff="monospace">{param}</Table.Td>
                 <Table.Td>{message}</Table.Td>

@@ -2,17 +2,17 @@ import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { countWords, timeWords } from '../../parts/words.ts';
-import { hasEnded } from './batch-view.ts';
+import { formatCount, formatTime } from '../../parts/words.ts';
+import { isFinal } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 import { LinesProgress } from './lines-progress.tsx';
 import { StatusBadge } from './status-badge.tsx';
 
-const EVERY_MS = 10_000;
-const WHILE_RUNNING_MS = 2000;
+const INTERVAL_MS = 10_000;
+const RUNNING_INTERVAL_MS = 2000;
 
 /** The organization's batches, newest first. */
 export function BatchList() {
@@ -20,14 +20,15 @@ export function BatchList() {
     'v1/batches',
     { limit: 20 },
     {
-      everyMs: EVERY_MS,
-      whileMs: (page) => (page?.data.some((batch) => !hasEnded(batch)) ? WHILE_RUNNING_MS : undefined),
+      intervalMs: INTERVAL_MS,
+      dynamicIntervalMs: (page) =>
+        page?.data.some((batch) => !isFinal(batch)) ? RUNNING_INTERVAL_MS : undefined,
     },
   );
-  const { page, fault, reload } = pages;
+  const { page, error, reload } = pages;
   return (
     <Panel>
-      <FaultNote fault={fault} onRetry={reload} />
+      <ErrorAlert error={error} onRetry={reload} />
       {page?.data.length === 0 && (
         <Empty text="No batches yet. A batch is a file with one request per line: upload a file, or enter a few texts to try it." />
       )}
@@ -60,7 +61,7 @@ function Row({ batch }: { readonly batch: Batch }) {
     <Table.Tr>
       <Table.Td>
         <Anchor component={Link} href={`/batches/${batch.id}`} size="sm" ff="monospace">
-          {shortened(batch.id)}
+          {shortenId(batch.id)}
         </Anchor>
         {batch.metadata !== null && (
           <Text size="xs" c="dimmed" lineClamp={1} maw="16rem" style={{ overflowWrap: 'anywhere' }}>
@@ -83,19 +84,19 @@ function Row({ batch }: { readonly batch: Batch }) {
       </Table.Td>
       <Table.Td>
         <Text size="xs" mb={4}>
-          {countWords(completed + failed)} of {countWords(total)}
-          {failed > 0 && `, ${countWords(failed)} failed`}
+          {formatCount(completed + failed)} of {formatCount(total)}
+          {failed > 0 && `, ${formatCount(failed)} failed`}
         </Text>
         {total > 0 && <LinesProgress batch={batch} size="sm" />}
       </Table.Td>
       <Table.Td visibleFrom="md">
-        <Text size="sm">{timeWords(batch.created_at)}</Text>
+        <Text size="sm">{formatTime(batch.created_at)}</Text>
       </Table.Td>
     </Table.Tr>
   );
 }
 
 /** Shortens an id for display. */
-function shortened(id: string): string {
+function shortenId(id: string): string {
   return `${id.slice(0, 12)}…`;
 }

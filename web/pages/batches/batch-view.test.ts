@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BATCH_STATUSES } from '../../../src/contract/stores/batch-store.ts';
-import { canCancel, hasEnded, linesDone, statusWords, timeline } from './batch-view.ts';
+import { canCancel, isFinal, linesDone, statusPresentation, timeline } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 
 const BATCH: Batch = {
@@ -12,13 +12,13 @@ const BATCH: Batch = {
 };
 
 test('every batch status has a label and a description', () => {
-  for (const status of BATCH_STATUSES) expect(statusWords(status).meaning).toMatch(/^[A-Z].*\.$/);
+  for (const status of BATCH_STATUSES) expect(statusPresentation(status).meaning).toMatch(/^[A-Z].*\.$/);
 });
 
 test('four statuses are final, and only unfinished batches can be cancelled', () => {
   const those = (holds: (batch: { status: Batch['status'] }) => boolean) =>
     BATCH_STATUSES.filter((status) => holds({ status }));
-  expect(those(hasEnded).toSorted()).toEqual(['cancelled', 'completed', 'expired', 'failed']);
+  expect(those(isFinal).toSorted()).toEqual(['cancelled', 'completed', 'expired', 'failed']);
   expect(those(canCancel).toSorted()).toEqual(['in_progress', 'validating']);
 });
 

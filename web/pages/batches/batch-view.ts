@@ -2,7 +2,7 @@
 
 import type { Batch, BatchStatus } from './batch-wire.ts';
 
-interface StatusWords {
+interface StatusPresentation {
   readonly label: string;
   /** A Mantine colour name. */
   readonly color: string;
@@ -10,7 +10,7 @@ interface StatusWords {
   readonly meaning: string;
 }
 
-const WORDS: Readonly<Record<BatchStatus, StatusWords>> = {
+const WORDS: Readonly<Record<BatchStatus, StatusPresentation>> = {
   validating: { label: 'validating', color: 'blue', meaning: 'The input file is being validated.' },
   in_progress: {
     label: 'running',
@@ -41,14 +41,14 @@ const WORDS: Readonly<Record<BatchStatus, StatusWords>> = {
   },
 };
 
-export function statusWords(status: BatchStatus): StatusWords {
+export function statusPresentation(status: BatchStatus): StatusPresentation {
   return WORDS[status];
 }
 
 const ENDS: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'cancelled', 'expired']);
 
 /** Whether the status is final. */
-export function hasEnded({ status }: Pick<Batch, 'status'>): boolean {
+export function isFinal({ status }: Pick<Batch, 'status'>): boolean {
   return ENDS.has(status);
 }
 

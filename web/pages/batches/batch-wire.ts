@@ -13,7 +13,7 @@ export type BatchStatus =
   | 'cancelled'
   | 'expired';
 
-export interface BatchFault {
+export interface BatchError {
   readonly code: string;
   readonly message: string;
   readonly param: string | null;
@@ -26,7 +26,7 @@ export interface Batch {
   readonly endpoint: Endpoint;
   readonly model: string | null;
   readonly status: BatchStatus;
-  readonly errors: { readonly data: readonly BatchFault[] } | null;
+  readonly errors: { readonly data: readonly BatchError[] } | null;
   readonly input_file_id: string;
   readonly output_file_id: string | null;
   readonly error_file_id: string | null;

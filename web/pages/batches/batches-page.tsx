@@ -9,11 +9,11 @@ import { NewBatch } from './new-batch.tsx';
 /** Lists batches. `/batches/new` is the form for a new batch, `/batches/<id>` shows one batch. */
 export default function BatchesPage() {
   const [, navigate] = useLocation();
-  const [, params] = useRoute('/batches/:place?');
-  const place = params?.place;
+  const [, params] = useRoute('/batches/:subpath?');
+  const subpath = params?.subpath;
   const open = (id: string) => navigate(`/batches/${id}`);
   const action =
-    place === undefined ? (
+    subpath === undefined ? (
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => open('new')}>
         New batch
       </Button>
@@ -32,9 +32,9 @@ export default function BatchesPage() {
       text="Many requests in one file, processed within 24 hours at lower priority than live requests."
       actions={action}
     >
-      {place === undefined && <BatchList />}
-      {place === 'new' && <NewBatch onMade={open} />}
-      {place !== undefined && place !== 'new' && <BatchDetail key={place} id={place} />}
+      {subpath === undefined && <BatchList />}
+      {subpath === 'new' && <NewBatch onCreated={open} />}
+      {subpath !== undefined && subpath !== 'new' && <BatchDetail key={subpath} id={subpath} />}
     </Page>
   );
 }

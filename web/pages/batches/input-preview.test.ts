@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_INPUT_FILE_BYTES } from '../../../src/contract/stores/file-store.ts';
-import { beginningOf, beginningOfText, PREVIEW_BYTES, PREVIEW_LINES, previewOf } from './input-preview.ts';
+import { PREVIEW_BYTES, PREVIEW_LINES, previewOf, readFileHead, textHead } from './input-preview.ts';
 
 const line = (id: string, more: object = {}) =>
   JSON.stringify({ custom_id: id, body: { model: 'm', input: 'x' }, ...more });
@@ -50,19 +50,19 @@ test('empty files and files that are too large have a hint', () => {
   expect(whole('\n\n').hint).toMatch(/no requests/);
   expect(previewOf({ text: line('a'), size: MAX_INPUT_FILE_BYTES, isWhole: false }).hint).toBeUndefined();
   expect(previewOf({ text: line('a'), size: MAX_INPUT_FILE_BYTES + 1, isWhole: false }).hint).toMatch(
-    /at most/,
+    /maximum is/,
   );
 });
 
 test('only the beginning of a file is read, and a truncated last line is ignored', async () => {
   const long = new Blob([`${line('a')}\n`.repeat(10_000)]);
-  const beginning = await beginningOf(long);
+  const beginning = await readFileHead(long);
   expect(beginning).toMatchObject({ size: long.size, isWhole: false });
   expect(beginning.text).toHaveLength(PREVIEW_BYTES);
-  const one = await beginningOf(new Blob([line('a', { note: 'x'.repeat(PREVIEW_BYTES) })]));
+  const one = await readFileHead(new Blob([line('a', { note: 'x'.repeat(PREVIEW_BYTES) })]));
   expect(previewOf(one)).toMatchObject({ lines: [{ number: 1, hint: undefined }], hint: undefined });
-  expect(await beginningOf(new Blob([line('a')]))).toMatchObject({ isWhole: true });
+  expect(await readFileHead(new Blob([line('a')]))).toMatchObject({ isWhole: true });
   const text = await long.text();
-  expect(beginningOfText(text, long.size)).toEqual(beginning);
-  expect(beginningOfText('é', 2)).toEqual({ text: 'é', size: 2, isWhole: true });
+  expect(textHead(text, long.size)).toEqual(beginning);
+  expect(textHead('é', 2)).toEqual({ text: 'é', size: 2, isWhole: true });
 });

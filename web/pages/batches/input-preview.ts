@@ -29,7 +29,7 @@ export interface Preview {
   readonly hint: string | undefined;
 }
 
-export interface BeginningOfFile {
+export interface FileHead {
   readonly text: string;
   /** Size of the whole file in bytes. */
   readonly size: number;
@@ -38,17 +38,17 @@ export interface BeginningOfFile {
 }
 
 /** The beginning of a text that becomes a file of `size` bytes. */
-export function beginningOfText(text: string, size: number): BeginningOfFile {
+export function textHead(text: string, size: number): FileHead {
   return { text: text.slice(0, PREVIEW_BYTES), size, isWhole: text.length <= PREVIEW_BYTES };
 }
 
 /** Reads the first {@link PREVIEW_BYTES} of a file. */
-export async function beginningOf(file: Blob): Promise<BeginningOfFile> {
+export async function readFileHead(file: Blob): Promise<FileHead> {
   const text = await file.slice(0, PREVIEW_BYTES).text();
   return { text, size: file.size, isWhole: file.size <= PREVIEW_BYTES };
 }
 
-export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
+export function previewOf({ text, size, isWhole }: FileHead): Preview {
   const all = text.replace(/^\uFEFF/, '').split('\n');
   // The last line may be truncated; it is kept only if it is the only one.
   const read = isWhole || all.length === 1 ? all : all.slice(0, -1);
@@ -61,7 +61,7 @@ export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
     return {
       number,
       text: line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line,
-      hint: isCut ? undefined : hintOf(line, ids),
+      hint: isCut ? undefined : lineHint(line, ids),
     };
   });
   return {
@@ -77,7 +77,7 @@ function fileHint(size: number, filled: number): string | undefined {
 }
 
 /** @param ids ids of the preceding lines; the id of this line is added. */
-function hintOf(line: string, ids: Set<string>): string | undefined {
+function lineHint(line: string, ids: Set<string>): string | undefined {
   const fields = objectOf(line);
   if (fields === undefined) return 'Not a JSON object.';
   const { custom_id: id, body } = fields;

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
 import { ENDPOINTS } from './batch-wire.ts';
 import { previewOf } from './input-preview.ts';
-import { linesOf } from './line-maker.ts';
+import { buildInputLines } from './line-maker.ts';
 
 test('the endpoints match those of the batch plugin', () => {
   expect(ENDPOINTS.toSorted()).toEqual(OPERATION_URLS.toSorted());
 });
 
 test.each(ENDPOINTS)('each text becomes a valid line for %s', (endpoint) => {
-  const text = linesOf('A cat sat.\n\n  Say "hi"  \n', endpoint, 'm');
+  const text = buildInputLines('A cat sat.\n\n  Say "hi"  \n', endpoint, 'm');
   const lines = text
     .trimEnd()
     .split('\n')
@@ -29,5 +29,5 @@ test.each(ENDPOINTS)('each text becomes a valid line for %s', (endpoint) => {
 });
 
 test('empty input has no lines', () => {
-  expect(linesOf(' \n\n', '/v1/embeddings', 'm')).toBe('');
+  expect(buildInputLines(' \n\n', '/v1/embeddings', 'm')).toBe('');
 });

@@ -3,7 +3,7 @@
 import type { Endpoint } from './batch-wire.ts';
 
 /** Returns JSONL with one request for each non-empty line of `texts`. */
-export function linesOf(texts: string, endpoint: Endpoint, model: string): string {
+export function buildInputLines(texts: string, endpoint: Endpoint, model: string): string {
   return texts
     .split('\n')
     .map((text) => text.trim())

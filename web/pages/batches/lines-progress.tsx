@@ -1,5 +1,5 @@
 import { Progress } from '@mantine/core';
-import { countWords } from '../../parts/words.ts';
+import { formatCount } from '../../parts/words.ts';
 import { linesDone } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 
@@ -13,9 +13,9 @@ export function LinesProgress(props: { readonly batch: Batch; readonly size: 'sm
       <Progress.Section
         value={done.completed}
         color="green"
-        aria-label={`${countWords(completed)} of ${countWords(total)} lines completed`}
+        aria-label={`${formatCount(completed)} of ${formatCount(total)} lines completed`}
       />
-      <Progress.Section value={done.failed} color="red" aria-label={`${countWords(failed)} lines failed`} />
+      <Progress.Section value={done.failed} color="red" aria-label={`${formatCount(failed)} lines failed`} />
     </Progress.Root>
   );
 }

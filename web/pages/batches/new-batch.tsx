@@ -1,14 +1,14 @@
 import { Button, Group, Progress, Select, Tabs, Textarea } from '@mantine/core';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { isAbort, type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { FileDrop } from '../../parts/form/file-drop.tsx';
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { type Batch, ENDPOINTS, type Endpoint, type StoredFile } from './batch-wire.ts';
-import { beginningOf, beginningOfText, type Preview, previewOf } from './input-preview.ts';
-import { linesOf } from './line-maker.ts';
+import { type Preview, previewOf, readFileHead, textHead } from './input-preview.ts';
+import { buildInputLines } from './line-maker.ts';
 import { MetadataEditor, type Pair } from './metadata-editor.tsx';
 import { PreviewLines } from './preview-lines.tsx';
 
@@ -24,13 +24,13 @@ interface Input {
 /** The typed texts as an input file. */
 function writtenInput(texts: string, endpoint: Endpoint, model: string | undefined): Input | undefined {
   if (model === undefined) return undefined;
-  const text = linesOf(texts, endpoint, model);
+  const text = buildInputLines(texts, endpoint, model);
   const file = new File([text], 'lines.jsonl', { type: 'application/jsonl' });
-  return { file, preview: previewOf(beginningOfText(text, file.size)) };
+  return { file, preview: previewOf(textHead(text, file.size)) };
 }
 
 /** Form that creates a batch from a file or from typed texts. */
-export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) {
+export function NewBatch({ onCreated }: { readonly onCreated: (id: string) => void }) {
   const { client } = useSession();
   const [way, setWay] = useState<Way>('file');
   const [chosen, setChosen] = useState<Input>();
@@ -39,7 +39,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
   const [endpoint, setEndpoint] = useState<Endpoint>('/v1/embeddings');
   const [metadata, setMetadata] = useState<readonly Pair[]>([]);
   const [progress, setProgress] = useState<number>();
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
 
@@ -47,7 +47,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
   const written = useMemo(() => writtenInput(texts, endpoint, model), [texts, endpoint, model]);
   const input = way === 'file' ? chosen : written;
   const choose = async (file: File) => {
-    const preview = previewOf(await beginningOf(file));
+    const preview = previewOf(await readFileHead(file));
     setChosen({ file, preview });
     if (preview.endpoint !== undefined) setEndpoint(preview.endpoint);
   };
@@ -67,7 +67,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
     if (input === undefined) return;
     const abort = new AbortController();
     running.current = abort;
-    setFault(undefined);
+    setError(undefined);
     setProgress(0);
     try {
       const form = new FormData();
@@ -75,9 +75,9 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
       form.set('file', input.file);
       const { signal } = abort;
       const file = await client.upload<StoredFile>('v1/files', form, { signal, onProgress: setProgress });
-      onMade((await create(file.id, signal)).id);
+      onCreated((await create(file.id, signal)).id);
     } catch (error) {
-      if (!isAbort(error)) setFault(toFault(error));
+      if (!isAbort(error)) setError(toServiceError(error));
     } finally {
       setProgress(undefined);
     }
@@ -134,7 +134,7 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
       </Group>
       <MetadataEditor pairs={metadata} onChange={setMetadata} />
       {input !== undefined && <PreviewLines preview={input.preview} />}
-      <FaultNote fault={fault} />
+      <ErrorAlert error={error} />
       <Group gap="sm">
         <Button onClick={start} loading={isRunning} disabled={input === undefined || input.file.size === 0}>
           Start batch

@@ -1,10 +1,10 @@
 import { Button, Code, Table, Text } from '@mantine/core';
 import { useState } from 'react';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { saveFile } from '../../parts/save-file.ts';
@@ -18,14 +18,14 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
   const path = `v1/files/${encodeURIComponent(file)}/content`;
   const {
     value: lines,
-    fault,
+    error,
     reload,
   } = useLoad(
     async (signal) => {
       const headers = { range: `bytes=0-${RESULT_BYTES - 1}` };
-      const answer = await client.send('GET', path, undefined, { signal, headers });
-      const text = await answer.text();
-      return resultsOf(text, !isCut(answer));
+      const response = await client.send('GET', path, undefined, { signal, headers });
+      const text = await response.text();
+      return resultsOf(text, !isCut(response));
     },
     [client, path],
   );
@@ -34,7 +34,7 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
       title={title}
       actions={<Download path={path} name={name} label={`Download ${title.toLowerCase()}`} />}
     >
-      <FaultNote fault={fault} onRetry={reload} />
+      <ErrorAlert error={error} onRetry={reload} />
       {lines?.length === 0 && (
         <Empty text="The first line is too long for the preview. Download the file to read it." />
       )}
@@ -48,18 +48,18 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {lines.map(({ id, fault: refused, answer }) => (
+              {lines.map(({ id, error, response }) => (
                 <Table.Tr key={id}>
                   <Table.Td style={{ overflowWrap: 'anywhere' }}>{id}</Table.Td>
                   <Table.Td>
-                    {refused !== undefined && (
+                    {error !== undefined && (
                       <Text size="sm">
-                        <Code>{refused.code}</Code> {refused.message}
+                        <Code>{error.code}</Code> {error.message}
                       </Text>
                     )}
-                    {answer !== undefined && (
+                    {response !== undefined && (
                       <Text size="xs" ff="monospace" truncate>
-                        {answer}
+                        {response}
                       </Text>
                     )}
                   </Table.Td>
@@ -74,8 +74,8 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
 }
 
 /** Whether a `Content-Range` such as `bytes 0-65535/70000` covers only a part of the file. */
-function isCut(answer: Response): boolean {
-  const [, last, total] = /-(\d+)\/(\d+)$/.exec(answer.headers.get('content-range') ?? '') ?? [];
+function isCut(response: Response): boolean {
+  const [, last, total] = /-(\d+)\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
   return last !== undefined && Number(last) + 1 < Number(total);
 }
 
@@ -83,14 +83,14 @@ function Download(props: { readonly path: string; readonly name: string; readonl
   const { path, name, label } = props;
   const { client } = useSession();
   const [isLoading, setLoading] = useState(false);
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
   const load = async () => {
     setLoading(true);
-    setFault(undefined);
+    setError(undefined);
     try {
       saveFile(await client.blob(path), name);
     } catch (error) {
-      setFault(toFault(error));
+      setError(toServiceError(error));
     } finally {
       setLoading(false);
     }
@@ -107,7 +107,7 @@ function Download(props: { readonly path: string; readonly name: string; readonl
       >
         Download
       </Button>
-      <FaultNote fault={fault} />
+      <ErrorAlert error={error} />
     </>
   );
 }

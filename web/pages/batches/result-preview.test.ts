@@ -8,8 +8,8 @@ const failed = (id: string) =>
 
 test('lines have their response or their error', () => {
   expect(resultsOf(`${answered('a')}\n${failed('b')}\n`, true)).toEqual([
-    { id: 'a', answer: '{"data":[1]}' },
-    { id: 'b', fault: { code: 'model_not_found', message: 'No.' } },
+    { id: 'a', response: '{"data":[1]}' },
+    { id: 'b', error: { code: 'model_not_found', message: 'No.' } },
   ]);
 });
 

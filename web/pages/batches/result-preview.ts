@@ -9,9 +9,9 @@ export const RESULT_LINES = 20;
 export interface ResultLine {
   readonly id: string;
   /** Absent if the request succeeded. */
-  readonly fault?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: string; readonly message: string };
   /** Response body as JSON text. */
-  readonly answer?: string;
+  readonly response?: string;
 }
 
 /**
@@ -27,10 +27,10 @@ export function resultsOf(text: string, isWhole: boolean): readonly ResultLine[]
 
 function resultOf(line: string): readonly ResultLine[] {
   const read = readJson(line);
-  if ('fault' in read || !isJsonObject(read.value)) return [];
+  if ('error' in read || !isJsonObject(read.value)) return [];
   const { custom_id, response, error } = read.value;
   const id = String(custom_id);
   if (isJsonObject(error))
-    return [{ id, fault: { code: String(error.code), message: String(error.message) } }];
-  return [{ id, answer: JSON.stringify(isJsonObject(response) ? response.body : null) }];
+    return [{ id, error: { code: String(error.code), message: String(error.message) } }];
+  return [{ id, response: JSON.stringify(isJsonObject(response) ? response.body : null) }];
 }

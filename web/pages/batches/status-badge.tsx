@@ -1,10 +1,10 @@
 import { Badge } from '@mantine/core';
-import { statusWords } from './batch-view.ts';
+import { statusPresentation } from './batch-view.ts';
 import type { BatchStatus } from './batch-wire.ts';
 
 /** Badge with the status label; the tooltip has the description. */
 export function StatusBadge({ status }: { readonly status: BatchStatus }) {
-  const { label, color, meaning } = statusWords(status);
+  const { label, color, meaning } = statusPresentation(status);
   return (
     <Badge variant="light" color={color} title={meaning} miw="max-content">
       {label}

@@ -13,6 +13,6 @@ export interface ApiKey {
 }
 
 /** Response of `POST /v1/keys`, the only one that contains the key itself. */
-export interface MadeKey extends ApiKey {
+export interface CreatedKey extends ApiKey {
   readonly key: string;
 }

@@ -4,12 +4,12 @@ import { useSession } from '../../client/session.tsx';
 import { usePages } from '../../client/use-pages.ts';
 import { Confirm } from '../../parts/feedback/confirm.tsx';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';
-import { timeWords } from '../../parts/words.ts';
+import { formatTime } from '../../parts/words.ts';
 import type { ApiKey } from './api-key.ts';
 import { NewKey } from './new-key.tsx';
 
@@ -17,9 +17,9 @@ import { NewKey } from './new-key.tsx';
 export default function KeysPage() {
   const { client, organization } = useSession();
   const pages = usePages<ApiKey>('v1/keys', { limit: 20 });
-  const { page: keys, fault, reload } = pages;
-  const [isMaking, setMaking] = useState(false);
-  const [ending, setEnding] = useState<ApiKey>();
+  const { page: keys, error, reload } = pages;
+  const [isCreating, setCreating] = useState(false);
+  const [revoking, setRevoking] = useState<ApiKey>();
   const isAdmin = organization.role === 'admin';
 
   return (
@@ -28,7 +28,7 @@ export default function KeysPage() {
       text="Create one key per application or person, so that each can be revoked separately. The service stores only a hash of the key."
       actions={
         isAdmin && (
-          <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
+          <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
             New key
           </Button>
         )
@@ -39,7 +39,7 @@ export default function KeysPage() {
           Only admins can create and revoke keys. You are signed in as a member.
         </Text>
       )}
-      <FaultNote fault={fault} onRetry={reload} />
+      <ErrorAlert error={error} onRetry={reload} />
       {keys?.data.length === 0 && (
         <Empty text="No stored keys. Keys of the API_KEYS setting are not listed here." />
       )}
@@ -62,7 +62,7 @@ export default function KeysPage() {
                   key={key.id}
                   apiKey={key}
                   isOwn={key.id === organization.key_id}
-                  onEnd={isAdmin ? () => setEnding(key) : undefined}
+                  onRevoke={isAdmin ? () => setRevoking(key) : undefined}
                 />
               ))}
             </Table.Tbody>
@@ -70,22 +70,22 @@ export default function KeysPage() {
         </WideTable>
       )}
       <Pager pages={pages} />
-      {isMaking && <NewKey onMade={pages.newest} onClose={() => setMaking(false)} />}
-      {ending !== undefined && (
+      {isCreating && <NewKey onCreated={pages.newest} onClose={() => setCreating(false)} />}
+      {revoking !== undefined && (
         <Confirm
           title="Revoke this key?"
           text={
             <>
-              Requests with <b>{nameOf(ending)}</b> are rejected on all machines within five seconds. This
+              Requests with <b>{nameOf(revoking)}</b> are rejected on all machines within five seconds. This
               cannot be undone.
             </>
           }
           action="Revoke key"
           onConfirm={async () => {
-            await client.delete(`v1/keys/${ending.id}`);
+            await client.delete(`v1/keys/${revoking.id}`);
             reload();
           }}
-          onClose={() => setEnding(undefined)}
+          onClose={() => setRevoking(undefined)}
         />
       )}
     </Page>
@@ -100,10 +100,10 @@ function KeyRow(props: {
   readonly apiKey: ApiKey;
   readonly isOwn: boolean;
   /** Undefined if the caller may not revoke this key. */
-  readonly onEnd: (() => void) | undefined;
+  readonly onRevoke: (() => void) | undefined;
 }) {
-  const { apiKey, isOwn, onEnd } = props;
-  const isGood = apiKey.revoked_at === null;
+  const { apiKey, isOwn, onRevoke } = props;
+  const isActive = apiKey.revoked_at === null;
   return (
     <Table.Tr>
       <Table.Td>
@@ -125,25 +125,25 @@ function KeyRow(props: {
         {apiKey.hint}
       </Table.Td>
       <Table.Td>{apiKey.role}</Table.Td>
-      <Table.Td visibleFrom="sm">{timeWords(apiKey.created_at)}</Table.Td>
+      <Table.Td visibleFrom="sm">{formatTime(apiKey.created_at)}</Table.Td>
       <Table.Td>
-        {isGood ? (
+        {isActive ? (
           <Badge color="green" variant="light">
             active
           </Badge>
         ) : (
           <Text size="sm" c="dimmed">
-            revoked {timeWords(apiKey.revoked_at ?? 0)}
+            revoked {formatTime(apiKey.revoked_at ?? 0)}
           </Text>
         )}
       </Table.Td>
-      {onEnd !== undefined && (
+      {onRevoke !== undefined && (
         <Table.Td ta="right">
-          {isGood && !isOwn && (
+          {isActive && !isOwn && (
             <Button
               size="compact-sm"
               variant="default"
-              onClick={onEnd}
+              onClick={onRevoke}
               aria-label={`Revoke key ${nameOf(apiKey)}`}
             >
               Revoke

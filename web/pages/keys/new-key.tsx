@@ -1,51 +1,53 @@
 import { Alert, Button, CopyButton, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { CAN_COPY } from '../../parts/code-block.tsx';
 import { Dialog } from '../../parts/feedback/dialog.tsx';
-import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert, fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import type { ApiKey, MadeKey } from './api-key.ts';
+import type { ApiKey, CreatedKey } from './api-key.ts';
 
 /** Dialog that creates a key and shows it once. */
-export function NewKey(props: { readonly onMade: () => void; readonly onClose: () => void }) {
-  const [made, setMade] = useState<MadeKey>();
+export function NewKey(props: { readonly onCreated: () => void; readonly onClose: () => void }) {
+  const [created, setCreated] = useState<CreatedKey>();
   return (
     <Dialog
       onClose={props.onClose}
-      title={made === undefined ? 'New key' : 'Key created'}
-      isKept={made !== undefined}
+      title={created === undefined ? 'New key' : 'Key created'}
+      isKept={created !== undefined}
     >
-      {made === undefined ? (
-        <Wish
-          onMade={(key) => {
-            setMade(key);
-            props.onMade();
+      {created === undefined ? (
+        <NewKeyForm
+          onCreated={(key) => {
+            setCreated(key);
+            props.onCreated();
           }}
         />
       ) : (
-        <Shown made={made} onClose={props.onClose} />
+        <Shown created={created} onClose={props.onClose} />
       )}
     </Dialog>
   );
 }
 
-function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
+function NewKeyForm({ onCreated }: { readonly onCreated: (key: CreatedKey) => void }) {
   const { client } = useSession();
   const [name, setName] = useState('');
   const [role, setRole] = useState<ApiKey['role']>('member');
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
   const [isRunning, setRunning] = useState(false);
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setRunning(true);
-    setFault(undefined);
+    setError(undefined);
     try {
-      onMade(await client.post<MadeKey>('v1/keys', { ...(name.trim() && { name: name.trim() }), role }));
+      onCreated(
+        await client.post<CreatedKey>('v1/keys', { ...(name.trim() && { name: name.trim() }), role }),
+      );
     } catch (error) {
-      setFault(toFault(error));
+      setError(toServiceError(error));
       setRunning(false);
     }
   };
@@ -60,7 +62,7 @@ function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           maxLength={64}
-          error={faultOfField(fault, 'name')}
+          error={fieldErrorMessage(error, 'name')}
           data-autofocus
         />
         <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as ApiKey['role'])}>
@@ -73,7 +75,7 @@ function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
             />
           </Stack>
         </Radio.Group>
-        {fault?.param !== 'name' && <FaultNote fault={fault} />}
+        {error?.param !== 'name' && <ErrorAlert error={error} />}
         <Group justify="flex-end">
           <Button type="submit" loading={isRunning}>
             Create key
@@ -84,15 +86,15 @@ function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
   );
 }
 
-function Shown({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
+function Shown({ created, onClose }: { readonly created: CreatedKey; readonly onClose: () => void }) {
   return (
     <Stack>
       <Alert color="yellow" variant="light" icon={<Icon name="warning" />} p="sm">
         <Text size="sm">Copy this key now. It is not shown again.</Text>
       </Alert>
       <TextInput
-        label={made.name ?? 'Key'}
-        value={made.key}
+        label={created.name ?? 'Key'}
+        value={created.key}
         readOnly
         autoFocus={!CAN_COPY}
         onFocus={(event) => event.currentTarget.select()}
@@ -100,7 +102,7 @@ function Shown({ made, onClose }: { readonly made: MadeKey; readonly onClose: ()
       />
       <Group justify="flex-end" gap="xs">
         {CAN_COPY && (
-          <CopyButton value={made.key} timeout={3000}>
+          <CopyButton value={created.key} timeout={3000}>
             {({ copied, copy }) => (
               <Button
                 variant="default"

@@ -1,10 +1,10 @@
 import { Badge, Group, SimpleGrid, Stack, Switch, Text, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import { type PluginInfo, type PluginState, usePlugins } from '../../client/plugin-states.tsx';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 
@@ -40,7 +40,7 @@ export default function PluginsPage() {
           : 'Features of this service. Your key is not allowed to change them.'
       }
     >
-      <FaultNote fault={plugins.fault} onRetry={plugins.reload} />
+      <ErrorAlert error={plugins.error} onRetry={plugins.reload} />
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
         {plugins.value?.map((plugin) => (
           <PluginCard
@@ -64,16 +64,16 @@ function PluginCard(props: {
   const { client } = useSession();
   const [isAsking, setAsking] = useState(false);
   const [isRunning, setRunning] = useState(false);
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
 
   const set = (enabled: boolean) => client.post(`v1/plugins/${plugin.name}`, { enabled }).then(onChange);
   const switchOn = async () => {
     setRunning(true);
-    setFault(undefined);
+    setError(undefined);
     try {
       await set(true);
     } catch (error) {
-      setFault(toFault(error));
+      setError(toServiceError(error));
     }
     setRunning(false);
   };
@@ -112,7 +112,7 @@ function PluginCard(props: {
           {plugin.routes.join('  ')}
         </Text>
       </Stack>
-      <FaultNote fault={fault} />
+      <ErrorAlert error={error} />
       {isAsking && (
         <Confirm
           title={`Disable ${plugin.name}?`}

@@ -11,12 +11,12 @@ const turn = (side: Turn['side'], text: string, state: Turn['state'] = 'done'): 
 
 it('sends completed turns to the language model and omits incomplete ones', () => {
   const turns = [
-    turn('heard', 'Hello.'),
-    turn('spoken', 'Hello to you.'),
-    turn('heard', ' '),
-    turn('spoken', 'This was', 'cancelled'),
-    turn('heard', 'The model failed.', 'failed'),
-    turn('heard', 'What time is it?'),
+    turn('user', 'Hello.'),
+    turn('service', 'Hello to you.'),
+    turn('user', ' '),
+    turn('service', 'This was', 'cancelled'),
+    turn('user', 'The model failed.', 'failed'),
+    turn('user', 'What time is it?'),
   ];
   expect(messagesOf(turns)).toEqual([
     { role: 'user', content: 'Hello.' },
@@ -26,7 +26,7 @@ it('sends completed turns to the language model and omits incomplete ones', () =
 });
 
 it('sends only the newest turns of a long conversation', () => {
-  const turns = Array.from({ length: 30 }, (_, at) => turn('heard', `Turn ${at}.`));
+  const turns = Array.from({ length: 30 }, (_, at) => turn('user', `Turn ${at}.`));
   expect(messagesOf(turns).map(({ content }) => content)).toEqual(
     Array.from({ length: 12 }, (_, at) => `Turn ${at + 18}.`),
   );

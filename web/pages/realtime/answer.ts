@@ -2,7 +2,7 @@ import type { ServiceClient } from '../../client/service-client.ts';
 import type { Turn } from './conversation.ts';
 
 /** Maximum number of previous turns that are sent to the language model. */
-const MAX_TOLD = 12;
+const MAX_HISTORY_TURNS = 12;
 /** Maximum length of a reply; long replies are tedious when spoken. */
 const MAX_TOKENS = 120;
 const INSTRUCTIONS =
@@ -17,15 +17,15 @@ interface Message {
 export function messagesOf(turns: readonly Turn[]): readonly Message[] {
   return turns
     .filter(({ state, text }) => state === 'done' && text.trim() !== '')
-    .map(({ side, text }): Message => ({ role: side === 'heard' ? 'user' : 'assistant', content: text }))
-    .slice(-MAX_TOLD);
+    .map(({ side, text }): Message => ({ role: side === 'user' ? 'user' : 'assistant', content: text }))
+    .slice(-MAX_HISTORY_TURNS);
 }
 
 /**
  * Requests the language model's reply to the last turn.
- * @throws ServiceFault, or the reason of `signal`.
+ * @throws ServiceError, or the reason of `signal`.
  */
-export async function sendWithTimeout(
+export async function requestReply(
   client: ServiceClient,
   model: string | undefined,
   turns: readonly Turn[],
@@ -36,10 +36,10 @@ export async function sendWithTimeout(
     messages: [{ role: 'system', content: INSTRUCTIONS }, ...messagesOf(turns)],
     max_completion_tokens: MAX_TOKENS,
   };
-  const answer = await client.post<ChatAnswer>('v1/chat/completions', body, { signal });
-  return answer.choices[0]?.message.content?.trim() ?? '';
+  const completion = await client.post<ChatCompletion>('v1/chat/completions', body, { signal });
+  return completion.choices[0]?.message.content?.trim() ?? '';
 }
 
-interface ChatAnswer {
+interface ChatCompletion {
   readonly choices: readonly { readonly message: { readonly content: string | null } }[];
 }

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Conversation, MAX_TURNS, NOTHING_SAID, next } from './conversation.ts';
+import { type Conversation, EMPTY_CONVERSATION, MAX_TURNS, reduceConversation } from './conversation.ts';
 
-type Event = Parameters<typeof next>[1];
+type Event = Parameters<typeof reduceConversation>[1];
 
 /** Folds events with their times; service events have only the fields that the fold reads. */
-function said(...events: readonly (readonly [nowMs: number, event: object])[]): Conversation {
-  return events.reduce((before, [nowMs, event]) => next(before, event as Event, nowMs), NOTHING_SAID);
+function conversationAfter(...events: readonly (readonly [nowMs: number, event: object])[]): Conversation {
+  return events.reduce(
+    (state, [nowMs, event]) => reduceConversation(state, event as Event, nowMs),
+    EMPTY_CONVERSATION,
+  );
 }
 
 const started = { type: 'input_audio_buffer.speech_started', item_id: 'item_1', audio_start_ms: 700 };
@@ -24,20 +27,26 @@ const completed = {
 
 describe('a user turn', () => {
   it('starts with its first audio and grows with each transcript delta', () => {
-    const speaking = said([10, started]);
-    expect(speaking.isHearing).toBe(true);
+    const speaking = conversationAfter([10, started]);
+    expect(speaking.isSpeechDetected).toBe(true);
     expect(speaking.turns).toEqual([
-      { id: 'item_1', side: 'heard', text: '', state: 'speaking', startMs: 700 },
+      { id: 'item_1', side: 'user', text: '', state: 'speaking', startMs: 700 },
     ]);
-    const writing = said([10, started], [20, stopped], [21, committed], [25, delta('Good')]);
-    expect(writing.isHearing).toBe(false);
+    const writing = conversationAfter([10, started], [20, stopped], [21, committed], [25, delta('Good')]);
+    expect(writing.isSpeechDetected).toBe(false);
     expect(writing.turns).toMatchObject([{ text: 'Good', state: 'writing', endMs: 2100 }]);
-    const done = said([10, started], [20, stopped], [21, committed], [25, delta('Good')], [70, completed]);
+    const done = conversationAfter(
+      [10, started],
+      [20, stopped],
+      [21, committed],
+      [25, delta('Good')],
+      [70, completed],
+    );
     expect(done.turns).toMatchObject([{ text: 'Good morning.', state: 'done', waitMs: 50 }]);
   });
 
   it('has the error of a failed transcription', () => {
-    const { turns } = said(
+    const { turns } = conversationAfter(
       [10, started],
       [
         20,
@@ -52,8 +61,8 @@ describe('a user turn', () => {
   });
 
   it('has the times of the held button', () => {
-    const turn = { startMs: 0, endMs: 1200, letGoMs: 5 };
-    const { turns, committed: open } = said(
+    const turn = { startMs: 0, endMs: 1200, releasedMs: 5 };
+    const { turns, committed: open } = conversationAfter(
       [9, { type: 'page.committed', turn }],
       [10, { type: 'page.committed', turn: { ...turn, startMs: 1200 } }],
       [12, committed],
@@ -64,16 +73,20 @@ describe('a user turn', () => {
   });
 
   it('is no longer active once it is committed', () => {
-    expect(said([10, started], [20, committed]).isHearing).toBe(false);
+    expect(conversationAfter([10, started], [20, committed]).isSpeechDetected).toBe(false);
   });
 
   it('ends with the connection', () => {
-    const { turns, isHearing } = said([10, started], [20, delta('Good')], [30, { type: 'page.ended' }]);
+    const { turns, isSpeechDetected } = conversationAfter(
+      [10, started],
+      [20, delta('Good')],
+      [30, { type: 'page.ended' }],
+    );
     expect(turns).toMatchObject([{ text: 'Good', state: 'cancelled' }]);
-    expect(isHearing).toBe(false);
-    expect(said([10, started], [20, completed], [30, { type: 'page.ended' }]).turns).toMatchObject([
-      { state: 'done' },
-    ]);
+    expect(isSpeechDetected).toBe(false);
+    expect(
+      conversationAfter([10, started], [20, completed], [30, { type: 'page.ended' }]).turns,
+    ).toMatchObject([{ state: 'done' }]);
   });
 
   it('is dropped when the conversation exceeds its maximum length', () => {
@@ -81,7 +94,7 @@ describe('a user turn', () => {
       { length: MAX_TURNS + 3 },
       (_, at) => [at, { ...started, item_id: `i${at}` }] as const,
     );
-    const { turns } = said(...many);
+    const { turns } = conversationAfter(...many);
     expect(turns).toHaveLength(MAX_TURNS);
     expect(turns[0]?.id).toBe('i3');
   });
@@ -102,7 +115,7 @@ describe('a spoken turn', () => {
   });
 
   it('has the requested text, its duration and the time to first audio', () => {
-    const { turns, response } = said(
+    const { turns, response } = conversationAfter(
       [100, asked],
       [110, added],
       [140, audio],
@@ -110,7 +123,7 @@ describe('a spoken turn', () => {
       [160, done('completed')],
     );
     expect(turns).toEqual([
-      { id: 'item_2', side: 'spoken', text: 'Hello.', state: 'done', lengthMs: 200, waitMs: 40 },
+      { id: 'item_2', side: 'service', text: 'Hello.', state: 'done', lengthMs: 200, waitMs: 40 },
     ]);
     expect(response).toBeUndefined();
   });
@@ -122,15 +135,19 @@ describe('a spoken turn', () => {
   });
 
   it('ends where it was cancelled', () => {
-    const cancelled = said([100, asked], [110, added], [120, cancel]);
+    const cancelled = conversationAfter([100, asked], [110, added], [120, cancel]);
     expect(cancelled.response?.isCancelled).toBe(true);
-    const { turns } = said([100, asked], [110, added], [130, done('cancelled', { type: 'cancelled' })]);
+    const { turns } = conversationAfter(
+      [100, asked],
+      [110, added],
+      [130, done('cancelled', { type: 'cancelled' })],
+    );
     expect(turns).toMatchObject([{ state: 'cancelled' }]);
-    expect(said([1, cancel])).toBe(NOTHING_SAID);
+    expect(conversationAfter([1, cancel])).toBe(EMPTY_CONVERSATION);
   });
 
   it('may complete while it is being cancelled, without an error', () => {
-    const after = said(
+    const after = conversationAfter(
       [100, asked],
       [110, added],
       [120, cancel],
@@ -139,37 +156,37 @@ describe('a spoken turn', () => {
     );
     expect(after).toMatchObject({
       turns: [{ state: 'done' }],
-      sessionFault: undefined,
-      speechFault: undefined,
+      sessionError: undefined,
+      speechError: undefined,
     });
   });
 
   it('has its error until the next turn', () => {
     const failed = done('failed', { type: 'failed', error: { message: 'The model is unavailable.' } });
-    expect(said([100, asked], [110, added], [120, failed])).toMatchObject({
+    expect(conversationAfter([100, asked], [110, added], [120, failed])).toMatchObject({
       turns: [{ state: 'failed' }],
-      speechFault: 'The model is unavailable.',
+      speechError: 'The model is unavailable.',
     });
-    expect(said([100, asked], [120, failed], [130, asked]).speechFault).toBeUndefined();
+    expect(conversationAfter([100, asked], [120, failed], [130, asked]).speechError).toBeUndefined();
   });
 
   it('distinguishes its own rejection from session errors', () => {
-    expect(said([1, asked], [2, error('page_3')])).toMatchObject({
+    expect(conversationAfter([1, asked], [2, error('page_3')])).toMatchObject({
       response: undefined,
-      speechFault: 'No text.',
-      sessionFault: undefined,
+      speechError: 'No text.',
+      sessionError: undefined,
     });
-    const other = said([1, asked], [2, error('page_1')]);
-    expect(other).toMatchObject({ response: { askedBy: 'page_3' }, sessionFault: 'No text.' });
-    expect(next(other, { type: 'page.configured' }, 3).sessionFault).toBeUndefined();
+    const other = conversationAfter([1, asked], [2, error('page_1')]);
+    expect(other).toMatchObject({ response: { requestedBy: 'page_3' }, sessionError: 'No text.' });
+    expect(reduceConversation(other, { type: 'page.configured' }, 3).sessionError).toBeUndefined();
   });
 
   it('attributes an error of its text to the text, regardless of later response events', () => {
-    const refused = said([1, asked], [2, error('page_2', 'Too long.')]);
-    expect(refused).toMatchObject({ speechFault: 'Too long.', sessionFault: undefined });
-    expect(next(refused, error('page_3') as Event, 3)).toMatchObject({
+    const refused = conversationAfter([1, asked], [2, error('page_2', 'Too long.')]);
+    expect(refused).toMatchObject({ speechError: 'Too long.', sessionError: undefined });
+    expect(reduceConversation(refused, error('page_3') as Event, 3)).toMatchObject({
       response: undefined,
-      speechFault: 'Too long.',
+      speechError: 'Too long.',
     });
   });
 });

@@ -3,7 +3,7 @@ import { memo, useMemo, useState } from 'react';
 import { Empty } from '../../parts/feedback/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { countWords } from '../../parts/words.ts';
+import { formatCount } from '../../parts/words.ts';
 import { type EventLog, type LogFilter, type LogRow, rowsOf, shownFrame } from './event-log.ts';
 import classes from './realtime.module.css';
 
@@ -50,8 +50,9 @@ export function EventList({ log, version }: { readonly log: EventLog; readonly v
         </Button>
       </Group>
       <Text size="xs" c="dimmed">
-        {countWords(log.entries.length)} events, without audio.{' '}
-        {log.left > 0 && `The log is full; ${countWords(log.left)} later events were dropped. `}
+        {formatCount(log.entries.length)} events, without audio.{' '}
+        {log.droppedCount > 0 &&
+          `The log is full; ${formatCount(log.droppedCount)} later events were dropped. `}
         Check the trace with the trace-check command.
       </Text>
       {rows.length === 0 ? (

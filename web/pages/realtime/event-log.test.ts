@@ -41,7 +41,7 @@ describe('EventLog', () => {
     const log = new EventLog();
     for (let i = 0; i < MAX_ENTRIES + 2; i += 1) log.add('client', append('AAAA'), i);
     expect(log.entries).toHaveLength(MAX_ENTRIES);
-    expect(log.left).toBe(2);
+    expect(log.droppedCount).toBe(2);
   });
 });
 
@@ -52,8 +52,13 @@ describe('rowsOf', () => {
   log.add('server', { type: 'error', error: { message: 'one' } }, 4);
   log.add('server', { type: 'error', error: { message: 'two' } }, 5);
   log.add('client', append('AAAA'), 6);
-  const kinds = (filter: LogFilter, most = 100) =>
-    rowsOf(log.entries, filter, most).map(({ at, times, last }) => [at, last.frame.type, times, last.at_ms]);
+  const kinds = (filter: LogFilter, maxRows = 100) =>
+    rowsOf(log.entries, filter, maxRows).map(({ at, times, last }) => [
+      at,
+      last.frame.type,
+      times,
+      last.at_ms,
+    ]);
 
   it('groups consecutive frames of the same type, except errors', () => {
     expect(kinds(ALL)).toEqual([

@@ -28,11 +28,11 @@ const AUDIO: Readonly<Record<string, string>> = {
 };
 
 /** Placeholder for audio: 1.5 samples, so that trace-check sees that the frame had audio. */
-const ELIDED = 'AAAA';
+const AUDIO_PLACEHOLDER = 'AAAA';
 
 export class EventLog {
   #entries: LogEntry[] = [];
-  #left = 0;
+  #droppedCount = 0;
   /** Increases with every change. */
   version = 0;
 
@@ -41,13 +41,13 @@ export class EventLog {
   }
 
   /** Number of frames that were dropped because the log is full. */
-  get left(): number {
-    return this.#left;
+  get droppedCount(): number {
+    return this.#droppedCount;
   }
 
   add(from: Side, frame: Frame, atMs: number): void {
     this.version += 1;
-    if (this.#entries.length === MAX_ENTRIES) this.#left += 1;
+    if (this.#entries.length === MAX_ENTRIES) this.#droppedCount += 1;
     else this.#entries.push({ from, ...withoutAudio(frame), at_ms: Math.round(atMs) });
   }
 
@@ -61,7 +61,7 @@ function withoutAudio(frame: Frame): Pick<LogEntry, 'frame' | 'elided_characters
   const field = AUDIO[frame.type];
   const audio = field === undefined ? undefined : frame[field];
   if (field === undefined || typeof audio !== 'string') return { frame };
-  return { frame: { ...frame, [field]: ELIDED }, elided_characters: audio.length };
+  return { frame: { ...frame, [field]: AUDIO_PLACEHOLDER }, elided_characters: audio.length };
 }
 
 /** Formats a frame for display. */
@@ -89,7 +89,7 @@ export interface LogRow {
 }
 
 /** Returns the newest rows of a log in order. Each error has its own row. */
-export function rowsOf(entries: readonly LogEntry[], filter: LogFilter, most: number): readonly LogRow[] {
+export function rowsOf(entries: readonly LogEntry[], filter: LogFilter, maxRows: number): readonly LogRow[] {
   const wanted = filter.type.trim().toLowerCase();
   const rows: LogRow[] = [];
   for (let at = entries.length - 1; at >= 0; at -= 1) {
@@ -100,7 +100,7 @@ export function rowsOf(entries: readonly LogEntry[], filter: LogFilter, most: nu
     if (row !== undefined && isSameKind(row.first, entry)) {
       rows[rows.length - 1] = { ...row, at, times: row.times + 1, first: entry };
     } else {
-      if (rows.length === most) break;
+      if (rows.length === maxRows) break;
       rows.push({ at, times: 1, first: entry, last: entry });
     }
   }

@@ -8,7 +8,7 @@ describe('a push-to-talk turn', () => {
   it('starts when the button is pressed and ends with the audio block after its release', () => {
     expect(completed(UP, 1500)).toBeUndefined();
     expect(completed(down, 1500)).toBeUndefined();
-    expect(completed(ending, 1580)).toEqual({ startMs: 1000, endMs: 1580, letGoMs: 77 });
+    expect(completed(ending, 1580)).toEqual({ startMs: 1000, endMs: 1580, releasedMs: 77 });
   });
 
   it('continues if the button is pressed again before the turn ended', () => {

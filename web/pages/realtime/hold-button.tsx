@@ -1,15 +1,15 @@
 import { Button } from '@mantine/core';
 import { Icon } from '../../parts/icon.tsx';
-import type { Talk } from './talk.ts';
+import type { RealtimeConnection } from './talk.ts';
 
 /** Push-to-talk button. Works with the pointer, and with the space bar or Enter while it is focused. */
-export function HoldButton({ talk }: { readonly talk: Talk }) {
+export function PushToTalkButton({ connection }: { readonly connection: RealtimeConnection }) {
   const isKey = (key: string) => key === ' ' || key === 'Enter';
   return (
     <Button
-      variant={talk.isHeld ? 'filled' : 'light'}
-      aria-pressed={talk.isHeld}
-      disabled={!talk.hasMicrophone}
+      variant={connection.isButtonDown ? 'filled' : 'light'}
+      aria-pressed={connection.isButtonDown}
+      disabled={!connection.hasMicrophone}
       leftSection={<Icon name="microphone" />}
       // A long touch must not scroll or open a context menu.
       style={{ touchAction: 'none', userSelect: 'none' }}
@@ -17,17 +17,17 @@ export function HoldButton({ talk }: { readonly talk: Talk }) {
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
-        talk.press();
+        connection.press();
       }}
-      onPointerUp={() => talk.release()}
-      onPointerCancel={() => talk.release()}
-      onBlur={() => talk.release()}
+      onPointerUp={() => connection.release()}
+      onPointerCancel={() => connection.release()}
+      onBlur={() => connection.release()}
       onKeyDown={(event) => {
         if (!isKey(event.key)) return;
         event.preventDefault();
-        if (!event.repeat) talk.press();
+        if (!event.repeat) connection.press();
       }}
-      onKeyUp={({ key }) => isKey(key) && talk.release()}
+      onKeyUp={({ key }) => isKey(key) && connection.release()}
     >
       Hold to talk
     </Button>

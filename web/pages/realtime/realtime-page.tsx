@@ -6,30 +6,30 @@ import { Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { LevelMeter } from '../../sound/level-meter.tsx';
 import { LoudnessView } from '../../sound/loudness-view.tsx';
-import { NOTHING_SAID } from './conversation.ts';
+import { EMPTY_CONVERSATION } from './conversation.ts';
 import { EventList } from './event-list.tsx';
 import { EventLog } from './event-log.ts';
-import { HoldButton } from './hold-button.tsx';
+import { PushToTalkButton } from './hold-button.tsx';
 import { SessionFields } from './session-fields.tsx';
 import { useSpaceKey } from './space-key.ts';
-import type { Talk } from './talk.ts';
-import { type TalkSettings, USUAL_SETTINGS } from './talk-settings.ts';
+import type { RealtimeConnection } from './talk.ts';
+import { type ConversationSettings, DEFAULT_SETTINGS } from './talk-settings.ts';
 import { TurnList } from './turn-list.tsx';
-import { useTalk } from './use-talk.ts';
+import { useRealtimeConnection } from './use-talk.ts';
 
 const NO_EVENTS = new EventLog();
 
 export default function RealtimePage() {
   const { client } = useSession();
-  const [settings, setSettings] = useState(USUAL_SETTINGS);
+  const [settings, setSettings] = useState(DEFAULT_SETTINGS);
   const change = useCallback(
-    (part: Partial<TalkSettings>) => setSettings((before) => ({ ...before, ...part })),
+    (part: Partial<ConversationSettings>) => setSettings((state) => ({ ...state, ...part })),
     [],
   );
-  const { talk, isOpen, fault, connect, disconnect } = useTalk(client, settings);
-  useEffect(() => talk?.configure(settings), [talk, settings]);
-  const conversation = talk?.conversation ?? NOTHING_SAID;
-  const log = talk?.log ?? NO_EVENTS;
+  const { connection, isOpen, error, connect, disconnect } = useRealtimeConnection(client, settings);
+  useEffect(() => connection?.configure(settings), [connection, settings]);
+  const conversation = connection?.conversation ?? EMPTY_CONVERSATION;
+  const log = connection?.log ?? NO_EVENTS;
   return (
     <Page
       title="Realtime"
@@ -40,7 +40,7 @@ export default function RealtimePage() {
           variant={isOpen ? 'default' : 'filled'}
           leftSection={<Icon name={isOpen ? 'stop' : 'microphone'} size={16} />}
         >
-          {isOpen ? 'Disconnect' : talk === undefined ? 'Connect' : 'Reconnect'}
+          {isOpen ? 'Disconnect' : connection === undefined ? 'Connect' : 'Reconnect'}
         </Button>
       }
     >
@@ -49,16 +49,18 @@ export default function RealtimePage() {
       </Panel>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
         <Stack gap="lg" miw={0}>
-          <Panel title="Microphone" actions={<TalkState talk={talk} />}>
-            <Faults talk={talk} fault={fault} />
-            {talk !== undefined && <Sound talk={talk} isByHand={settings.turns === 'hold'} />}
-            {talk === undefined && (
+          <Panel title="Microphone" actions={<ConnectionState connection={connection} />}>
+            <ErrorAlerts connection={connection} error={error} />
+            {connection !== undefined && (
+              <MicrophoneControls connection={connection} isPushToTalk={settings.turns === 'hold'} />
+            )}
+            {connection === undefined && (
               <Text size="sm" c="dimmed">
                 Connect and allow microphone access. Text to speech also works without a microphone.
               </Text>
             )}
           </Panel>
-          <SpeakPanel talk={talk} />
+          <SpeakPanel connection={connection} />
         </Stack>
         <Panel title="Conversation">
           <TurnList turns={conversation.turns} />
@@ -72,43 +74,50 @@ export default function RealtimePage() {
 }
 
 /** Connection state as a badge. */
-function TalkState({ talk }: { readonly talk: Talk | undefined }) {
-  const [words, color] = stateOf(talk);
+function ConnectionState({ connection }: { readonly connection: RealtimeConnection | undefined }) {
+  const [message, color] = stateOf(connection);
   return (
     <Badge variant="light" color={color} role="status">
-      {words}
+      {message}
     </Badge>
   );
 }
 
-function stateOf(talk: Talk | undefined): readonly [words: string, color: string] {
-  if (talk === undefined || talk.phase === 'ended') return ['not connected', 'gray'];
-  if (talk.phase !== 'ready') return ['connecting', 'gray'];
-  if (talk.conversation.isHearing || talk.isHeld) return ['receiving speech', 'green'];
-  return talk.hasMicrophone ? ['listening', 'indigo'] : ['connected', 'indigo'];
+function stateOf(connection: RealtimeConnection | undefined): readonly [message: string, color: string] {
+  if (connection === undefined || connection.phase === 'ended') return ['not connected', 'gray'];
+  if (connection.phase !== 'ready') return ['connecting', 'gray'];
+  if (connection.conversation.isSpeechDetected || connection.isButtonDown)
+    return ['receiving speech', 'green'];
+  return connection.hasMicrophone ? ['listening', 'indigo'] : ['connected', 'indigo'];
 }
 
 /** Errors of the connection, the microphone and the session. */
-function Faults({ talk, fault }: { readonly talk: Talk | undefined; readonly fault: string | undefined }) {
-  const ending = talk?.phase === 'ended' ? talk.ending : '';
-  const { microphoneFault } = talk ?? {};
+function ErrorAlerts({
+  connection,
+  error,
+}: {
+  readonly connection: RealtimeConnection | undefined;
+  readonly error: string | undefined;
+}) {
+  const closeReason = connection?.phase === 'ended' ? connection.closeReason : '';
+  const { microphoneError } = connection ?? {};
   return (
     <>
-      <Fault words={fault} />
-      <Fault words={ending === '' ? undefined : ending}>
+      <ErrorText message={error} />
+      <ErrorText message={closeReason === '' ? undefined : closeReason}>
         Reconnect to continue. A new connection starts a new conversation; this one stays visible until then.
-      </Fault>
-      <Fault words={microphoneFault}>Text to speech still works.</Fault>
-      <Fault words={talk?.conversation.sessionFault} />
+      </ErrorText>
+      <ErrorText message={microphoneError}>Text to speech still works.</ErrorText>
+      <ErrorText message={connection?.conversation.sessionError} />
     </>
   );
 }
 
-function Fault(props: { readonly words: string | undefined; readonly children?: string }) {
-  if (props.words === undefined) return null;
+function ErrorText(props: { readonly message: string | undefined; readonly children?: string }) {
+  if (props.message === undefined) return null;
   return (
     <Alert color="red" variant="light" role="alert" p="sm" icon={<Icon name="warning" />}>
-      <Text size="sm">{props.words}</Text>
+      <Text size="sm">{props.message}</Text>
       <Text size="xs" c="dimmed">
         {props.children}
       </Text>
@@ -116,20 +125,26 @@ function Fault(props: { readonly words: string | undefined; readonly children?: 
   );
 }
 
-function Sound({ talk, isByHand }: { readonly talk: Talk; readonly isByHand: boolean }) {
-  const press = useCallback(() => talk.press(), [talk]);
-  const release = useCallback(() => talk.release(), [talk]);
-  useSpaceKey(isByHand && talk.hasMicrophone, press, release);
+function MicrophoneControls({
+  connection,
+  isPushToTalk,
+}: {
+  readonly connection: RealtimeConnection;
+  readonly isPushToTalk: boolean;
+}) {
+  const press = useCallback(() => connection.press(), [connection]);
+  const release = useCallback(() => connection.release(), [connection]);
+  useSpaceKey(isPushToTalk && connection.hasMicrophone, press, release);
   return (
     <>
-      <LevelMeter track={talk.track} label="Microphone level" />
+      <LevelMeter track={connection.track} label="Microphone level" />
       <LoudnessView
-        track={talk.track}
+        track={connection.track}
         label="Loudness of the audio sent in the last seconds, with detected turns highlighted"
       />
-      {isByHand && (
+      {isPushToTalk && (
         <Group gap="sm">
-          <HoldButton talk={talk} />
+          <PushToTalkButton connection={connection} />
           <Text size="sm" c="dimmed">
             You can also hold the space bar.
           </Text>
@@ -143,15 +158,15 @@ function Sound({ talk, isByHand }: { readonly talk: Talk; readonly isByHand: boo
 const MAX_CHARACTERS = 5000;
 
 /** Text to speech over the same connection. */
-function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
+function SpeakPanel({ connection }: { readonly connection: RealtimeConnection | undefined }) {
   const [text, setText] = useState('The kettle is on, and your tea will be ready in two minutes.');
-  const isReady = talk?.phase === 'ready';
+  const isReady = connection?.phase === 'ready';
   return (
     <Panel title="Text to speech">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          talk?.speak(text);
+          connection?.speak(text);
         }}
       >
         <Stack gap="sm">
@@ -160,7 +175,7 @@ function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
             value={text}
             maxLength={MAX_CHARACTERS}
             autoComplete="off"
-            error={talk?.conversation.speechFault}
+            error={connection?.conversation.speechError}
             dir="auto"
             onChange={({ currentTarget }) => setText(currentTarget.value)}
           />
@@ -172,7 +187,11 @@ function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
             >
               Speak
             </Button>
-            <Button variant="default" disabled={talk?.isSpeaking !== true} onClick={() => talk?.cancel()}>
+            <Button
+              variant="default"
+              disabled={connection?.isSpeaking !== true}
+              onClick={() => connection?.cancel()}
+            >
               Cancel
             </Button>
           </Group>

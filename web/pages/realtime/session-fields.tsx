@@ -4,7 +4,7 @@ import { LanguageField } from '../../parts/form/language-field.tsx';
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { SliderField } from '../../parts/form/slider-field.tsx';
 import { VoicePicker } from '../../parts/form/voice-picker.tsx';
-import type { TalkSettings } from './talk-settings.ts';
+import type { ConversationSettings } from './talk-settings.ts';
 
 const TASKS = [
   { value: 'transcription', label: 'Transcribe' },
@@ -14,15 +14,15 @@ const TURNS = [
   { value: 'pause', label: 'Automatic' },
   { value: 'hold', label: 'Push to talk' },
 ];
-const ANSWERS = [
+const RESPONSE_MODES = [
   { value: 'nothing', label: 'None' },
   { value: 'echo', label: 'Repeat transcript' },
   { value: 'model', label: 'Language model reply' },
 ];
 
 interface SessionFieldsProps {
-  readonly settings: TalkSettings;
-  readonly onChange: (part: Partial<TalkSettings>) => void;
+  readonly settings: ConversationSettings;
+  readonly onChange: (part: Partial<ConversationSettings>) => void;
 }
 
 /** Session settings, which can be changed before and during a connection. */
@@ -34,13 +34,13 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
         data={TASKS}
         value={settings.task}
         allowDeselect={false}
-        onChange={(task) => change({ task: task as TalkSettings['task'] })}
+        onChange={(task) => change({ task: task as ConversationSettings['task'] })}
       />
       <ModelPicker
         task="transcription"
         label="Transcription model"
-        value={settings.hearingModel}
-        onChange={(hearingModel) => change({ hearingModel })}
+        value={settings.transcriptionModel}
+        onChange={(transcriptionModel) => change({ transcriptionModel })}
       />
       <LanguageField value={settings.language} onChange={(language) => change({ language })} />
       <Select
@@ -48,7 +48,7 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
         data={TURNS}
         value={settings.turns}
         allowDeselect={false}
-        onChange={(turns) => change({ turns: turns as TalkSettings['turns'] })}
+        onChange={(turns) => change({ turns: turns as ConversationSettings['turns'] })}
       />
       {settings.turns === 'pause' && (
         <>
@@ -75,23 +75,25 @@ export const SessionFields = memo(({ settings, onChange: change }: SessionFields
       <ModelPicker
         task="speech"
         label="Speech model"
-        value={settings.speakingModel}
-        onChange={(speakingModel) => change({ speakingModel })}
+        value={settings.speechModel}
+        onChange={(speechModel) => change({ speechModel })}
       />
       <VoicePicker value={settings.voice} onChange={(voice) => change({ voice })} />
       <Select
         label="Response mode"
-        data={ANSWERS}
-        value={settings.answers}
+        data={RESPONSE_MODES}
+        value={settings.responseMode}
         allowDeselect={false}
-        onChange={(answers) => change({ answers: answers as TalkSettings['answers'] })}
+        onChange={(responseMode) =>
+          change({ responseMode: responseMode as ConversationSettings['responseMode'] })
+        }
       />
-      {settings.answers === 'model' && (
+      {settings.responseMode === 'model' && (
         <ModelPicker
           task="chat"
           label="Language model"
-          value={settings.answeringModel}
-          onChange={(answeringModel) => change({ answeringModel })}
+          value={settings.languageModel}
+          onChange={(languageModel) => change({ languageModel })}
         />
       )}
     </SimpleGrid>

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 
 /** Elements that use the space bar themselves. */
-const TAKES_SPACE = 'input, textarea, select, button, a, summary, [role="slider"], [contenteditable]';
+const USES_SPACE = 'input, textarea, select, button, a, summary, [role="slider"], [contenteditable]';
 
 /** Calls `press` and `release` for the space bar, unless the focused element uses it. */
 export function useSpaceKey(isActive: boolean, press: () => void, release: () => void): void {
@@ -10,7 +10,7 @@ export function useSpaceKey(isActive: boolean, press: () => void, release: () =>
     const abort = new AbortController();
     const { signal } = abort;
     const down = (event: KeyboardEvent) => {
-      if (event.key !== ' ' || (event.target instanceof Element && event.target.closest(TAKES_SPACE))) return;
+      if (event.key !== ' ' || (event.target instanceof Element && event.target.closest(USES_SPACE))) return;
       event.preventDefault();
       if (!event.repeat) press();
     };

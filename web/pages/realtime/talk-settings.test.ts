@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { sessionOf, USUAL_SETTINGS } from './talk-settings.ts';
+import { DEFAULT_SETTINGS, sessionOf } from './talk-settings.ts';
 
 describe('sessionOf', () => {
   it('omits settings that were not chosen', () => {
-    expect(sessionOf(USUAL_SETTINGS, 48_000)).toEqual({
+    expect(sessionOf(DEFAULT_SETTINGS, 48_000)).toEqual({
       type: 'transcription',
       output_modalities: ['audio'],
       audio: {
@@ -25,10 +25,10 @@ describe('sessionOf', () => {
   it('contains the chosen settings', () => {
     const session = sessionOf(
       {
-        ...USUAL_SETTINGS,
+        ...DEFAULT_SETTINGS,
         task: 'translation',
-        hearingModel: 'ears',
-        speakingModel: 'mouth',
+        transcriptionModel: 'ears',
+        speechModel: 'mouth',
         voice: 'tts-vc-1',
         language: 'de',
         turns: 'hold',

@@ -1,11 +1,11 @@
 /** User settings of a realtime conversation, and their conversion to a session. */
 
-export interface TalkSettings {
+export interface ConversationSettings {
   readonly task: 'transcription' | 'translation';
   /** Id of the transcription model; undefined for the default of the service. */
-  readonly hearingModel: string | undefined;
+  readonly transcriptionModel: string | undefined;
   /** Id of the speech model; undefined for the default of the service. */
-  readonly speakingModel: string | undefined;
+  readonly speechModel: string | undefined;
   /** Id of a stored voice; undefined for the default of the model. */
   readonly voice: string | undefined;
   /** ISO 639-1 code; empty for automatic detection. */
@@ -18,34 +18,34 @@ export interface TalkSettings {
   /** Audio before the start of speech that belongs to the turn, in ms. */
   readonly prefixMs: number;
   /** What is synthesized after each turn: nothing, the transcript, or a language model's reply. */
-  readonly answers: 'nothing' | 'echo' | 'model';
+  readonly responseMode: 'nothing' | 'echo' | 'model';
   /** Id of the language model. */
-  readonly answeringModel: string | undefined;
+  readonly languageModel: string | undefined;
 }
 
-export const USUAL_SETTINGS: TalkSettings = {
+export const DEFAULT_SETTINGS: ConversationSettings = {
   task: 'transcription',
-  hearingModel: undefined,
-  speakingModel: undefined,
+  transcriptionModel: undefined,
+  speechModel: undefined,
   voice: undefined,
   language: '',
   turns: 'pause',
   threshold: 0.5,
   silenceMs: 500,
   prefixMs: 300,
-  answers: 'nothing',
-  answeringModel: undefined,
+  responseMode: 'nothing',
+  languageModel: undefined,
 };
 
 /** Sample rate of synthesized audio in Hz. */
-export const SPOKEN_RATE_HZ = 24_000;
+export const SPEECH_RATE_HZ = 24_000;
 
 /**
  * Returns the `session` of a `session.update`; null restores the default of the service.
  * @param rateHz sample rate of the microphone.
  */
-export function sessionOf(settings: TalkSettings, rateHz: number) {
-  const { task, hearingModel, speakingModel, voice, language, turns } = settings;
+export function sessionOf(settings: ConversationSettings, rateHz: number) {
+  const { task, transcriptionModel, speechModel, voice, language, turns } = settings;
   const { threshold, silenceMs, prefixMs } = settings;
   const detection = {
     type: 'server_vad',
@@ -56,17 +56,17 @@ export function sessionOf(settings: TalkSettings, rateHz: number) {
   return {
     type: task,
     output_modalities: ['audio'],
-    ...(speakingModel !== undefined && { tts_model: speakingModel }),
+    ...(speechModel !== undefined && { tts_model: speechModel }),
     audio: {
       input: {
         format: { type: 'audio/pcm', rate: rateHz },
         transcription: {
-          ...(hearingModel !== undefined && { model: hearingModel }),
+          ...(transcriptionModel !== undefined && { model: transcriptionModel }),
           language: language === '' ? null : language,
         },
         turn_detection: turns === 'hold' ? null : detection,
       },
-      output: { format: { type: 'audio/pcm', rate: SPOKEN_RATE_HZ }, voice: voice ?? null },
+      output: { format: { type: 'audio/pcm', rate: SPEECH_RATE_HZ }, voice: voice ?? null },
     },
   };
 }

@@ -1,23 +1,29 @@
 import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { isAbort, toFault } from '../../client/service-fault.ts';
+import { isAbort, toServiceError } from '../../client/service-fault.ts';
 import { LoudnessTrack } from '../../sound/loudness-track.ts';
 import { Microphone } from '../../sound/microphone.ts';
 import { base64Of, bytesOf, PcmReader, type Samples } from '../../sound/pcm.ts';
 import { Player } from '../../sound/player.ts';
-import { sendWithTimeout } from './answer.ts';
-import { type Conversation, isRefusedText, NOTHING_SAID, next, type PageAct } from './conversation.ts';
+import { requestReply } from './answer.ts';
+import {
+  type Conversation,
+  EMPTY_CONVERSATION,
+  isRefusedText,
+  reduceConversation,
+  type UserAction,
+} from './conversation.ts';
 import { EventLog, type Frame } from './event-log.ts';
-import { completed, type HeldTurn, pressed, released, UP } from './held-turn.ts';
-import { SPOKEN_RATE_HZ, sessionOf, type TalkSettings } from './talk-settings.ts';
+import { completed, type PushToTalkTurn, pressed, released, UP } from './held-turn.ts';
+import { type ConversationSettings, SPEECH_RATE_HZ, sessionOf } from './talk-settings.ts';
 
 /** Maximum size of the send buffer in bytes: half a minute of audio at 24 kHz. */
-const MAX_WAITING_BYTES = 2_000_000;
+const MAX_BUFFERED_BYTES = 2_000_000;
 /** Sample rate of the session until the microphone is open, in Hz. */
-const USUAL_RATE_HZ = 24_000;
+const DEFAULT_RATE_HZ = 24_000;
 
 /** User-facing messages for WebSocket close codes. */
-const CLOSED: Readonly<Record<number, string>> = {
+const CLOSE_MESSAGES: Readonly<Record<number, string>> = {
   1001: 'The service is shutting down.',
   1006: 'Connection lost.',
   1008: 'The service closed the connection.',
@@ -27,10 +33,10 @@ const CLOSED: Readonly<Record<number, string>> = {
 };
 
 /** `configuring`: the service has not accepted the session yet, possibly because it rejected the settings. */
-export type TalkPhase = 'connecting' | 'configuring' | 'ready' | 'ended';
+export type ConnectionPhase = 'connecting' | 'configuring' | 'ready' | 'ended';
 
 /** One connection to `/v1/realtime` with its microphone and audio player. The caller closes it. */
-export class Talk {
+export class RealtimeConnection {
   /** Loudness of the sent audio. */
   readonly track = new LoudnessTrack();
   readonly log = new EventLog();
@@ -40,56 +46,56 @@ export class Talk {
   readonly #player: Player;
   readonly #abort = new AbortController();
   readonly #startMs = performance.now();
-  readonly #listeners = new Set<() => void>();
-  #settings: TalkSettings;
-  #phase: TalkPhase = 'connecting';
-  #ending = '';
-  #conversation: Conversation = NOTHING_SAID;
+  readonly #openMicrophoneers = new Set<() => void>();
+  #settings: ConversationSettings;
+  #phase: ConnectionPhase = 'connecting';
+  #closeReason = '';
+  #conversation: Conversation = EMPTY_CONVERSATION;
   #microphone: Microphone | undefined;
-  #microphoneFault: string | undefined;
-  #held: HeldTurn = UP;
+  #microphoneError: string | undefined;
+  #pushToTalk: PushToTalkTurn = UP;
   #sentMs = 0;
   #sentEvents = 0;
   #pcm = new PcmReader();
   /** Whether a language model request is running, and whether new turns arrived since it started. */
-  #isAnswering = false;
+  #isReplyPending = false;
   #hasMore = false;
   /** A text that is synthesized when the current response ends; only the newest is retained. */
-  #waiting: string | undefined;
+  #pendingText: string | undefined;
   #version = 0;
 
   /** @throws SyntaxError if the key has characters that a subprotocol must not contain. */
-  constructor(client: ServiceClient, settings: TalkSettings) {
+  constructor(client: ServiceClient, settings: ConversationSettings) {
     this.#client = client;
     this.#settings = settings;
     const { address, protocols } = client.socket('v1/realtime');
     this.#socket = new WebSocket(address, protocols);
-    this.#player = new Player(SPOKEN_RATE_HZ, () => this.#changed());
-    this.#socket.onmessage = ({ data }) => this.#told(JSON.parse(data as string) as ServerEvent);
+    this.#player = new Player(SPEECH_RATE_HZ, () => this.#notify());
+    this.#socket.onmessage = ({ data }) => this.#receive(JSON.parse(data as string) as ServerEvent);
     this.#socket.onclose = ({ code, reason }) => {
       const wasReady = this.#phase === 'ready';
-      const words = CLOSED[code] ?? `Connection closed (${code}).`;
-      this.#end(reason === '' ? words : `${words} ${reason}`);
-      if (!wasReady) void this.#explain();
+      const message = CLOSE_MESSAGES[code] ?? `Connection closed (${code}).`;
+      this.#close(reason === '' ? message : `${message} ${reason}`);
+      if (!wasReady) void this.#fetchHandshakeError();
     };
   }
 
   /** @returns a function that removes the listener. */
   subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#openMicrophoneers.add(listener);
+    return () => this.#openMicrophoneers.delete(listener);
   };
 
   /** Increases with every change, except changes of {@link track}. */
   version = (): number => this.#version;
 
-  get phase(): TalkPhase {
+  get phase(): ConnectionPhase {
     return this.#phase;
   }
 
   /** Why the connection ended, for the user; empty if the user closed it. */
-  get ending(): string {
-    return this.#ending;
+  get closeReason(): string {
+    return this.#closeReason;
   }
 
   get conversation(): Conversation {
@@ -100,12 +106,12 @@ export class Talk {
     return this.#microphone !== undefined;
   }
 
-  get microphoneFault(): string | undefined {
-    return this.#microphoneFault;
+  get microphoneError(): string | undefined {
+    return this.#microphoneError;
   }
 
-  get isHeld(): boolean {
-    return this.#held.kind === 'down';
+  get isButtonDown(): boolean {
+    return this.#pushToTalk.kind === 'down';
   }
 
   /** Whether synthesized audio is playing or still expected. */
@@ -114,26 +120,26 @@ export class Talk {
   }
 
   /** Changes the settings, also during a connection. */
-  configure(settings: TalkSettings): void {
+  configure(settings: ConversationSettings): void {
     if (settings === this.#settings) return;
     this.#settings = settings;
-    this.#endHeld();
+    this.#stopPushToTalk();
     if (this.#phase === 'configuring' || this.#phase === 'ready') this.#sendSession();
-    this.#changed();
+    this.#notify();
   }
 
   /** Starts a push-to-talk turn. */
   press(): void {
-    if (this.#microphone === undefined || !this.#isByHand || this.isHeld) return;
-    if (this.#held.kind === 'up') this.track.begin(this.#sentMs);
-    this.#held = pressed(this.#held, this.#sentMs);
-    this.#changed();
+    if (this.#microphone === undefined || !this.#isPushToTalk || this.isButtonDown) return;
+    if (this.#pushToTalk.kind === 'up') this.track.startMark(this.#sentMs);
+    this.#pushToTalk = pressed(this.#pushToTalk, this.#sentMs);
+    this.#notify();
   }
 
   /** Ends the push-to-talk turn after the current audio block. */
   release(): void {
-    this.#held = released(this.#held, performance.now());
-    this.#changed();
+    this.#pushToTalk = released(this.#pushToTalk, performance.now());
+    this.#notify();
   }
 
   /** Synthesizes a text; cancels the current response. */
@@ -141,7 +147,7 @@ export class Talk {
     if (this.#phase !== 'ready') return;
     if (this.#conversation.response !== undefined) {
       this.cancel();
-      this.#waiting = text;
+      this.#pendingText = text;
       return;
     }
     this.#player.stop();
@@ -150,175 +156,175 @@ export class Talk {
     const item = { type: 'message', role: 'user', content };
     const textEventId = this.#send({ type: 'conversation.item.create', item });
     const eventId = this.#send({ type: 'response.create' });
-    this.#act({ type: 'page.asked', eventId, textEventId, text });
+    this.#dispatch({ type: 'page.asked', eventId, textEventId, text });
   }
 
   /** Cancels the current response. */
   cancel(): void {
     const { response } = this.#conversation;
-    this.#waiting = undefined;
+    this.#pendingText = undefined;
     this.#player.stop();
     if (response !== undefined && !response.isCancelled) {
-      this.#act({ type: 'page.cancelled', eventId: this.#send({ type: 'response.cancel' }) });
+      this.#dispatch({ type: 'page.cancelled', eventId: this.#send({ type: 'response.cancel' }) });
     }
-    this.#changed();
+    this.#notify();
   }
 
   close(): void {
-    this.#end('');
+    this.#close('');
   }
 
-  #told(event: ServerEvent): void {
+  #receive(event: ServerEvent): void {
     this.log.add('server', event, this.#atMs);
-    this.#conversation = next(this.#conversation, event, performance.now());
-    this.#perform(event);
-    this.#changed();
+    this.#conversation = reduceConversation(this.#conversation, event, performance.now());
+    this.#applyEffects(event);
+    this.#notify();
   }
 
   /** Side effects of an event. */
-  #perform(event: ServerEvent): void {
+  #applyEffects(event: ServerEvent): void {
     switch (event.type) {
       case 'session.created':
         this.#phase = 'configuring';
         this.#sendSession();
         break;
       case 'session.updated':
-        this.#begin();
+        this.#onSessionReady();
         break;
       case 'input_audio_buffer.speech_started':
-        this.track.begin(event.audio_start_ms);
+        this.track.startMark(event.audio_start_ms);
         break;
       case 'input_audio_buffer.speech_stopped':
-        this.track.end(event.audio_end_ms);
+        this.track.endMark(event.audio_end_ms);
         break;
       case 'conversation.item.input_audio_transcription.completed':
-        this.#answer(event.transcript);
+        this.#respond(event.transcript);
         break;
       case 'response.audio.delta':
         if (this.#conversation.response?.isCancelled !== true) {
-          this.#player.play(this.#pcm.read(bytesOf(event.delta)), SPOKEN_RATE_HZ);
+          this.#player.play(this.#pcm.read(bytesOf(event.delta)), SPEECH_RATE_HZ);
         }
         break;
       case 'error':
         // The response is already requested; without its text it would repeat the previous one.
-        if (isRefusedText(this.#conversation, event) && this.#waiting === undefined) this.cancel();
-        this.#speakWaiting();
+        if (isRefusedText(this.#conversation, event) && this.#pendingText === undefined) this.cancel();
+        this.#speakPendingText();
         break;
       case 'response.done':
-        this.#speakWaiting();
+        this.#speakPendingText();
         break;
     }
   }
 
   /** Called when the service accepted the session. */
-  #begin(): void {
+  #onSessionReady(): void {
     if (this.#phase !== 'configuring') return;
     this.#phase = 'ready';
-    void this.#listen();
+    void this.#openMicrophone();
   }
 
-  #speakWaiting(): void {
-    const text = this.#waiting;
+  #speakPendingText(): void {
+    const text = this.#pendingText;
     if (text === undefined || this.#conversation.response !== undefined) return;
-    this.#waiting = undefined;
+    this.#pendingText = undefined;
     this.speak(text);
   }
 
-  #answer(transcript: string): void {
+  #respond(transcript: string): void {
     if (transcript.trim() === '') return;
-    const { answers } = this.#settings;
-    if (answers === 'echo') this.speak(transcript);
-    if (answers === 'model') void this.#answerByModel();
+    const { responseMode } = this.#settings;
+    if (responseMode === 'echo') this.speak(transcript);
+    if (responseMode === 'model') void this.#requestModelReply();
   }
 
   /** One request at a time: turns that complete during a request share the next one. */
-  async #answerByModel(): Promise<void> {
+  async #requestModelReply(): Promise<void> {
     this.#hasMore = true;
-    if (this.#isAnswering) return;
-    this.#isAnswering = true;
+    if (this.#isReplyPending) return;
+    this.#isReplyPending = true;
     const { signal } = this.#abort;
     try {
       while (this.#hasMore && !signal.aborted) {
         this.#hasMore = false;
-        const { answeringModel } = this.#settings;
-        const text = await sendWithTimeout(this.#client, answeringModel, this.#conversation.turns, signal);
+        const { languageModel } = this.#settings;
+        const text = await requestReply(this.#client, languageModel, this.#conversation.turns, signal);
         if (text !== '') this.speak(text);
       }
     } catch (error) {
-      if (!signal.aborted) this.#faulted(toFault(error).message);
+      if (!signal.aborted) this.#showSpeechError(toServiceError(error).message);
     } finally {
-      this.#isAnswering = false;
+      this.#isReplyPending = false;
     }
   }
 
-  #faulted(message: string): void {
-    this.#conversation = { ...this.#conversation, speechFault: message };
-    this.#changed();
+  #showSpeechError(message: string): void {
+    this.#conversation = { ...this.#conversation, speechError: message };
+    this.#notify();
   }
 
-  async #listen(): Promise<void> {
+  async #openMicrophone(): Promise<void> {
     const { signal } = this.#abort;
     try {
       const listener = {
-        onBlock: (block: Samples) => this.#heard(block),
-        onEnd: (words: string) => this.#lostMicrophone(words),
+        onBlock: (block: Samples) => this.#sendBlock(block),
+        onEnd: (message: string) => this.#lostMicrophone(message),
       };
       this.#microphone = await Microphone.open('talk', listener, signal);
-      if (this.#microphone.rateHz !== USUAL_RATE_HZ) this.#sendSession();
+      if (this.#microphone.rateHz !== DEFAULT_RATE_HZ) this.#sendSession();
     } catch (error) {
       if (isAbort(error)) return;
-      this.#lostMicrophone(toFault(error).message);
+      this.#lostMicrophone(toServiceError(error).message);
     }
-    this.#changed();
+    this.#notify();
   }
 
-  #lostMicrophone(words: string): void {
-    this.#endHeld();
+  #lostMicrophone(message: string): void {
+    this.#stopPushToTalk();
     this.#microphone?.close();
     this.#microphone = undefined;
-    this.#microphoneFault = words;
-    this.#changed();
+    this.#microphoneError = message;
+    this.#notify();
   }
 
-  get #isByHand(): boolean {
+  get #isPushToTalk(): boolean {
     return this.#settings.turns === 'hold';
   }
 
-  #heard(block: Samples): void {
+  #sendBlock(block: Samples): void {
     const microphone = this.#microphone;
-    if (microphone === undefined || (this.#isByHand && this.#held.kind === 'up')) return;
-    if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
-      this.#end('The network is too slow for live audio.');
+    if (microphone === undefined || (this.#isPushToTalk && this.#pushToTalk.kind === 'up')) return;
+    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+      this.#close('The network is too slow for live audio.');
       return;
     }
     this.#send({ type: 'input_audio_buffer.append', audio: base64Of(block) });
     this.#sentMs += (block.length / microphone.rateHz) * 1000;
     this.track.add(block, microphone.rateHz);
-    this.#commitHeld();
-    this.#changed();
+    this.#commitPushToTalk();
+    this.#notify();
   }
 
   /** Ends a push-to-talk turn with the audio sent so far. */
-  #endHeld(): void {
+  #stopPushToTalk(): void {
     this.release();
-    this.#commitHeld();
+    this.#commitPushToTalk();
   }
 
   /** Commits the released turn for transcription. */
-  #commitHeld(): void {
-    if (this.#held.kind !== 'ending') return;
-    const turn = completed(this.#held, this.#sentMs);
-    this.#held = UP;
-    this.track.end(this.#sentMs);
+  #commitPushToTalk(): void {
+    if (this.#pushToTalk.kind !== 'ending') return;
+    const turn = completed(this.#pushToTalk, this.#sentMs);
+    this.#pushToTalk = UP;
+    this.track.endMark(this.#sentMs);
     if (turn === undefined) return;
     this.#send({ type: 'input_audio_buffer.commit' });
-    this.#act({ type: 'page.committed', turn });
+    this.#dispatch({ type: 'page.committed', turn });
   }
 
   #sendSession(): void {
-    const rateHz = this.#microphone?.rateHz ?? USUAL_RATE_HZ;
+    const rateHz = this.#microphone?.rateHz ?? DEFAULT_RATE_HZ;
     this.#send({ type: 'session.update', session: sessionOf(this.#settings, rateHz) });
-    this.#act({ type: 'page.configured' });
+    this.#dispatch({ type: 'page.configured' });
   }
 
   /**
@@ -339,47 +345,47 @@ export class Talk {
     return performance.now() - this.#startMs;
   }
 
-  #act(act: PageAct): void {
-    this.#conversation = next(this.#conversation, act, performance.now());
-    this.#changed();
+  #dispatch(dispatch: UserAction): void {
+    this.#conversation = reduceConversation(this.#conversation, dispatch, performance.now());
+    this.#notify();
   }
 
-  #end(words: string): void {
+  #close(message: string): void {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
-    this.#ending = words;
-    this.#held = UP;
+    this.#closeReason = message;
+    this.#pushToTalk = UP;
     this.#abort.abort();
     this.#microphone?.close();
     this.#microphone = undefined;
     this.#player.close();
-    this.track.end(this.#sentMs);
+    this.track.endMark(this.#sentMs);
     this.#socket.onmessage = null;
     this.#socket.onclose = null;
     this.#socket.close(1000);
-    this.#act({ type: 'page.ended' });
+    this.#dispatch({ type: 'page.ended' });
   }
 
   /**
    * Browsers do not expose why a WebSocket handshake failed. The same request over HTTP returns the error.
    */
-  async #explain(): Promise<void> {
+  async #fetchHandshakeError(): Promise<void> {
     try {
-      await this.#client.get('v1/realtime', { signal: AbortSignal.timeout(EXPLAIN_MS) });
-    } catch (error) {
-      const fault = toFault(error);
+      await this.#client.get('v1/realtime', { signal: AbortSignal.timeout(HANDSHAKE_ERROR_TIMEOUT_MS) });
+    } catch (thrown) {
+      const error = toServiceError(thrown);
       // The expected response to a request without an upgrade: there is no other error to show.
-      if (fault.status === UPGRADE_REQUIRED || fault.status === 0) return;
-      this.#ending = fault.message;
-      this.#changed();
+      if (error.status === UPGRADE_REQUIRED || error.status === 0) return;
+      this.#closeReason = error.message;
+      this.#notify();
     }
   }
 
-  #changed(): void {
+  #notify(): void {
     this.#version += 1;
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#openMicrophoneers) listener();
   }
 }
 
 const UPGRADE_REQUIRED = 426;
-const EXPLAIN_MS = 5000;
+const HANDSHAKE_ERROR_TIMEOUT_MS = 5000;

@@ -1,9 +1,9 @@
 import { Badge, Box, Group, Text, VisuallyHidden } from '@mantine/core';
 import { memo, useLayoutEffect, useRef } from 'react';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { secondsWords } from '../../parts/words.ts';
+import { formatSeconds } from '../../parts/words.ts';
 import type { Turn } from './conversation.ts';
-import { clockWords } from './moments.ts';
+import { formatClock } from './moments.ts';
 import classes from './realtime.module.css';
 
 /** Distance from the end of the list within which it scrolls along, in px. */
@@ -17,7 +17,7 @@ export const TurnList = memo(({ turns }: { readonly turns: readonly Turn[] }) =>
   useLayoutEffect(() => {
     if (list.current !== null && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
   }, [turns]);
-  const complete = turns.findLast(({ side, state }) => side === 'heard' && state === 'done');
+  const complete = turns.findLast(({ side, state }) => side === 'user' && state === 'done');
   return (
     <>
       {turns.length === 0 && <Empty text="Your words appear here while you speak." />}
@@ -49,15 +49,15 @@ const TurnRow = memo(({ turn }: { readonly turn: Turn }) => {
       <Group gap="xs" justify="space-between">
         <Group gap="xs">
           <Text size="xs" fw={600}>
-            {side === 'heard' ? 'You' : 'Service'}
+            {side === 'user' ? 'You' : 'Service'}
           </Text>
           <Text size="xs" c="dimmed" className="figures">
-            {spanWords(turn)}
+            {formatSpan(turn)}
           </Text>
         </Group>
         <TurnState turn={turn} />
       </Group>
-      <Text className={classes.words} dir="auto" {...(state === 'failed' && { c: 'error' })}>
+      <Text className={classes.message} dir="auto" {...(state === 'failed' && { c: 'error' })}>
         {text === '' && state === 'done' ? '(no speech)' : text}
       </Text>
     </Box>
@@ -75,15 +75,15 @@ function TurnState({ turn: { side, state, waitMs } }: { readonly turn: Turn }) {
   if (waitMs === undefined) return null;
   return (
     <Text size="xs" c="dimmed" className="figures">
-      {side === 'heard' ? 'transcript' : 'first audio'} after {secondsWords(waitMs / 1000)}
+      {side === 'user' ? 'transcript' : 'first audio'} after {formatSeconds(waitMs / 1000)}
     </Text>
   );
 }
 
-function spanWords({ side, startMs, endMs, lengthMs }: Turn): string {
-  if (side === 'spoken') return lengthMs === undefined ? '' : secondsWords(lengthMs / 1000);
+function formatSpan({ side, startMs, endMs, lengthMs }: Turn): string {
+  if (side === 'service') return lengthMs === undefined ? '' : formatSeconds(lengthMs / 1000);
   if (startMs === undefined) return '';
   return endMs === undefined
-    ? `from ${clockWords(startMs)}`
-    : `${clockWords(startMs)} – ${clockWords(endMs)}`;
+    ? `from ${formatClock(startMs)}`
+    : `${formatClock(startMs)} – ${formatClock(endMs)}`;
 }

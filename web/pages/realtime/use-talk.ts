@@ -1,37 +1,40 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { Talk } from './talk.ts';
-import type { TalkSettings } from './talk-settings.ts';
+import { RealtimeConnection } from './talk.ts';
+import type { ConversationSettings } from './talk-settings.ts';
 
-export interface TalkControl {
+export interface ConnectionControl {
   /** The current connection, or the last one, whose conversation and events stay visible. */
-  readonly talk: Talk | undefined;
+  readonly connection: RealtimeConnection | undefined;
   readonly isOpen: boolean;
   /** Why the connection could not be opened. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   connect(): void;
   disconnect(): void;
 }
 
 /** The connection of the page; closed when the page unmounts. */
-export function useTalk(client: ServiceClient, settings: TalkSettings): TalkControl {
-  const [talk, setTalk] = useState<Talk>();
-  const [fault, setFault] = useState<string>();
-  useSyncExternalStore(talk?.subscribe ?? never, talk?.version ?? zero);
-  useEffect(() => () => talk?.close(), [talk]);
+export function useRealtimeConnection(
+  client: ServiceClient,
+  settings: ConversationSettings,
+): ConnectionControl {
+  const [connection, setConnection] = useState<RealtimeConnection>();
+  const [error, setError] = useState<string>();
+  useSyncExternalStore(connection?.subscribe ?? never, connection?.version ?? zero);
+  useEffect(() => () => connection?.close(), [connection]);
   return {
-    talk,
-    isOpen: talk !== undefined && talk.phase !== 'ended',
-    fault,
+    connection,
+    isOpen: connection !== undefined && connection.phase !== 'ended',
+    error,
     connect() {
       try {
-        setFault(undefined);
-        setTalk(new Talk(client, settings));
+        setError(undefined);
+        setConnection(new RealtimeConnection(client, settings));
       } catch {
-        setFault('This key has characters that cannot be sent over a WebSocket. Sign in with another key.');
+        setError('This key has characters that cannot be sent over a WebSocket. Sign in with another key.');
       }
     },
-    disconnect: () => talk?.close(),
+    disconnect: () => connection?.close(),
   };
 }
 

@@ -1,48 +1,54 @@
 import { Alert, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { readJson } from '../../parts/json-text.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { CallResults } from './call-results.tsx';
 import { continuedId, inputOf, openCalls } from './conversation.ts';
-import type { AskForm } from './response-form.ts';
+import type { ResponseForm } from './response-form.ts';
 import type { InputItem } from './response-wire.ts';
-import type { Talk } from './use-conversation.ts';
+import type { ConversationControl } from './use-conversation.ts';
 
 type Way = 'text' | 'items';
 
 const EXAMPLE_ITEMS = JSON.stringify([{ role: 'user', content: 'Name three birds.' }], null, 2);
 
 /** Input of the next turn: results of pending function calls and a text, or items as JSON. */
-export function AskPanel({ form, conversation }: { readonly form: AskForm; readonly conversation: Talk }) {
-  const { turns, faults, fault, isRunning, ask, stop } = conversation;
+export function InputPanel({
+  form,
+  conversation,
+}: {
+  readonly form: ResponseForm;
+  readonly conversation: ConversationControl;
+}) {
+  const { turns, fieldErrors, error, isRunning, send, stop } = conversation;
   const [way, setWay] = useState<Way>('text');
   const [text, setText] = useState('');
   const [items, setItems] = useState(EXAMPLE_ITEMS);
-  const [itemsFault, setItemsFault] = useState<string>();
+  const [itemsError, setItemsError] = useState<string>();
   const [results, setResults] = useState<Readonly<Record<string, string>>>({});
   const calls = openCalls(turns);
   const previous = continuedId(turns);
 
-  const send = async () => {
+  const submit = async () => {
     if (isRunning) return;
     if (way === 'items') {
       const read = readJson(items);
       const isList = 'value' in read && Array.isArray(read.value);
-      setItemsFault('fault' in read ? read.fault : isList ? undefined : 'Items must be a list: [ … ].');
-      if (isList) await ask(form, read.value as InputItem[]);
+      setItemsError('error' in read ? read.error : isList ? undefined : 'Items must be a list: [ … ].');
+      if (isList) await send(form, read.value as InputItem[]);
       return;
     }
     const given = calls.map(({ call_id: callId }) => ({ callId, output: results[callId] ?? '' }));
     const sent = text;
     setText('');
     // A rejected input stays in the field so that it can be corrected.
-    if (!(await ask(form, inputOf(sent.trim(), given)))) setText((typed) => (typed === '' ? sent : typed));
+    if (!(await send(form, inputOf(sent.trim(), given)))) setText((typed) => (typed === '' ? sent : typed));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    void send();
+    void submit();
   };
   return (
     <Panel
@@ -61,9 +67,9 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
       }
     >
       {turns.length > 0 && <Continues previous={previous} />}
-      {faults.previous !== undefined && (
+      {fieldErrors.previous !== undefined && (
         <Alert color="red" variant="light" p="xs" role="alert">
-          {faults.previous}
+          {fieldErrors.previous}
         </Alert>
       )}
       {way === 'text' && calls.length > 0 && (
@@ -77,7 +83,7 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
           onKeyDown={onKeyDown}
-          error={faults.input}
+          error={fieldErrors.input}
           autosize
           minRows={2}
           maxRows={12}
@@ -88,7 +94,7 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
           description="Messages, function calls and their results, in the format of the API."
           value={items}
           onChange={({ currentTarget }) => setItems(currentTarget.value)}
-          error={itemsFault ?? faults.input}
+          error={itemsError ?? fieldErrors.input}
           styles={{ input: { fontFamily: 'var(--console-mono)', fontSize: 13 } }}
           spellCheck={false}
           autosize
@@ -96,9 +102,9 @@ export function AskPanel({ form, conversation }: { readonly form: AskForm; reado
           maxRows={24}
         />
       )}
-      <FaultNote fault={fault} />
+      <ErrorAlert error={error} />
       <Group gap="xs">
-        <Button onClick={send} disabled={isRunning}>
+        <Button onClick={submit} disabled={isRunning}>
           {calls.length > 0 && way === 'text' ? 'Send results' : 'Send'}
         </Button>
         {isRunning && (

@@ -1,5 +1,5 @@
 import { Code, Stack, Text, Textarea } from '@mantine/core';
-import { laidOut } from '../../parts/json-text.ts';
+import { formatJson } from '../../parts/json-text.ts';
 import type { CallItem } from './response-wire.ts';
 
 /** Pending function calls: the model's arguments, and a field for each result. */
@@ -18,7 +18,7 @@ export function CallResults(props: {
       {calls.map(({ call_id: callId, name, arguments: written }, index) => (
         <div key={callId}>
           <Code block mb={4}>
-            {name}({laidOut(written)})
+            {name}({formatJson(written)})
           </Code>
           <Textarea
             label={

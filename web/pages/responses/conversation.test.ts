@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Conversation,
-  type ConversationAct,
+  type ConversationAction,
   continuedId,
-  conversed,
   inputOf,
   itemsOf,
-  KEPT_EVENTS,
+  MAX_EVENTS,
   openCalls,
+  reduceConversation,
 } from './conversation.ts';
 import type { CallItem, ResponseBody } from './response-wire.ts';
 
@@ -21,39 +21,40 @@ const response = (id: string, changes: Partial<ResponseBody> = {}): ResponseBody
   ...{ output: [], usage: null, error: null, incomplete_details: null },
   ...changes,
 });
-const asked = (key: number): ConversationAct => ({
-  ...{ kind: 'asked', key, asked: itemsOf('Hello'), body: { model: 'm', input: 'Hello' }, atMs: 100 },
+const input = (key: number): ConversationAction => ({
+  ...{ kind: 'requested', key, input: itemsOf('Hello'), body: { model: 'm', input: 'Hello' }, atMs: 100 },
 });
-const answered = (key: number, changes?: Partial<ResponseBody>): ConversationAct => ({
-  ...{ kind: 'answered', key, response: response(`resp_${key}`, changes), atMs: 400 },
+const answered = (key: number, changes?: Partial<ResponseBody>): ConversationAction => ({
+  ...{ kind: 'responded', key, response: response(`resp_${key}`, changes), atMs: 400 },
 });
-const turnsAfter = (...acts: readonly ConversationAct[]): Conversation => acts.reduce(conversed, []);
+const turnsAfter = (...acts: readonly ConversationAction[]): Conversation =>
+  acts.reduce(reduceConversation, []);
 const created = (id: string) => ({
   ...{ type: 'response.created', sequence_number: 0, response: response(id, { status: 'in_progress' }) },
 });
 
 describe('the next turn continues', () => {
-  test.each<[string, string | undefined, ConversationAct[]]>([
+  test.each<[string, string | undefined, ConversationAction[]]>([
     ['no response at the start', undefined, []],
-    ['the last response', 'resp_2', [asked(1), answered(1), asked(2), answered(2)]],
+    ['the last response', 'resp_2', [input(1), answered(1), input(2), answered(2)]],
     [
       'the response before a removed turn',
       'resp_1',
-      [asked(1), answered(1), asked(2), answered(2), { kind: 'cut', key: 2 }],
+      [input(1), answered(1), input(2), answered(2), { kind: 'removed', key: 2 }],
     ],
-    ['no response if all turns are removed', undefined, [asked(1), answered(1), { kind: 'cut', key: 1 }]],
-    ['no response that was not stored', undefined, [asked(1), answered(1, { store: false })]],
+    ['no response if all turns are removed', undefined, [input(1), answered(1), { kind: 'removed', key: 1 }]],
+    ['no response that was not stored', undefined, [input(1), answered(1, { store: false })]],
     [
       'no response that continues a deleted one',
       undefined,
-      [asked(1), answered(1), asked(2), answered(2), { kind: 'deleted', key: 1 }],
+      [input(1), answered(1), input(2), answered(2), { kind: 'deleted', key: 1 }],
     ],
     [
       'a response that was stopped after it started',
       'resp_9',
       [
-        asked(1),
-        { kind: 'told', key: 1, event: created('resp_9'), atMs: 200 },
+        input(1),
+        { kind: 'event', key: 1, event: created('resp_9'), atMs: 200 },
         { kind: 'stopped', key: 1, atMs: 300 },
       ],
     ],
@@ -64,8 +65,8 @@ describe('the next turn continues', () => {
         {
           kind: 'opened',
           turns: [
-            { key: 1, asked: [], response: response('resp_a') },
-            { key: 2, asked: [], response: response('resp_b') },
+            { key: 1, input: [], response: response('resp_a') },
+            { key: 2, input: [], response: response('resp_b') },
           ],
         },
       ],
@@ -77,42 +78,42 @@ describe('the next turn continues', () => {
 
 test('a turn has the times of its first event and of its end', () => {
   const [turn] = turnsAfter(
-    asked(1),
-    { kind: 'told', key: 1, event: created('resp_1'), atMs: 150 },
-    { kind: 'told', key: 1, event: created('resp_1'), atMs: 160 },
-    { kind: 'ended', key: 1, atMs: 190 },
+    input(1),
+    { kind: 'event', key: 1, event: created('resp_1'), atMs: 150 },
+    { kind: 'event', key: 1, event: created('resp_1'), atMs: 160 },
+    { kind: 'finished', key: 1, atMs: 190 },
     { kind: 'stopped', key: 1, atMs: 999 },
   );
-  expect(turn).toMatchObject({ state: 'ended', times: { sentMs: 100, firstMs: 150, endedMs: 190 } });
+  expect(turn).toMatchObject({ state: 'finished', times: { sentMs: 100, firstMs: 150, finishedMs: 190 } });
 });
 
 test('events are retained up to a limit, and all of them are applied', () => {
   const delta = (index: number) => ({ type: 'unknown', sequence_number: index });
-  const events = Array.from({ length: KEPT_EVENTS + 5 }, (_, index) => delta(index));
-  const told = [created('resp_1'), ...events].map(
-    (event) => ({ kind: 'told', key: 1, event, atMs: 1 }) as const,
+  const events = Array.from({ length: MAX_EVENTS + 5 }, (_, index) => delta(index));
+  const action = [created('resp_1'), ...events].map(
+    (event) => ({ kind: 'event', key: 1, event, atMs: 1 }) as const,
   );
-  const [turn] = turnsAfter(asked(1), ...told);
-  expect(turn?.events).toHaveLength(KEPT_EVENTS);
-  expect(turn?.events.at(-1)).toEqual(delta(KEPT_EVENTS + 4));
+  const [turn] = turnsAfter(input(1), ...action);
+  expect(turn?.events).toHaveLength(MAX_EVENTS);
+  expect(turn?.events.at(-1)).toEqual(delta(MAX_EVENTS + 4));
   expect(turn?.view.id).toBe('resp_1');
 });
 
 test('a request that is rejected or stopped before its first event leaves no turn; a later failure keeps it', () => {
-  const refused: ConversationAct = { kind: 'refused', key: 2, message: 'No.', atMs: 5 };
-  expect(turnsAfter(asked(1), answered(1), asked(2), refused)).toHaveLength(1);
-  expect(turnsAfter(asked(1), answered(1), asked(2), { kind: 'stopped', key: 2, atMs: 5 })).toHaveLength(1);
-  const began: ConversationAct = { kind: 'told', key: 2, event: created('resp_2'), atMs: 4 };
-  const [turn] = turnsAfter(asked(2), began, refused);
-  expect(turn).toMatchObject({ state: 'refused', view: { problem: 'No.' } });
+  const error: ConversationAction = { kind: 'failed', key: 2, message: 'No.', atMs: 5 };
+  expect(turnsAfter(input(1), answered(1), input(2), error)).toHaveLength(1);
+  expect(turnsAfter(input(1), answered(1), input(2), { kind: 'stopped', key: 2, atMs: 5 })).toHaveLength(1);
+  const isStarted: ConversationAction = { kind: 'event', key: 2, event: created('resp_2'), atMs: 4 };
+  const [turn] = turnsAfter(input(2), isStarted, error);
+  expect(turn).toMatchObject({ state: 'failed', view: { problem: 'No.' } });
 });
 
 describe('pending function calls', () => {
-  const called = [asked(1), answered(1, { output: [CALL] })];
+  const called = [input(1), answered(1, { output: [CALL] })];
   test('are those of the last turn', () => {
     expect(openCalls(turnsAfter(...called))).toEqual([CALL]);
-    expect(openCalls(turnsAfter(...called, asked(2)))).toEqual([]);
-    expect(openCalls(turnsAfter(...called, asked(2), answered(2)))).toEqual([]);
+    expect(openCalls(turnsAfter(...called, input(2)))).toEqual([]);
+    expect(openCalls(turnsAfter(...called, input(2), answered(2)))).toEqual([]);
     expect(openCalls(turnsAfter(...called, { kind: 'deleted', key: 1 }))).toEqual([]);
     expect(openCalls([])).toEqual([]);
   });

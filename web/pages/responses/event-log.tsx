@@ -4,11 +4,11 @@ import type { StreamEvent } from './response-wire.ts';
 import classes from './responses.module.css';
 
 /** Maximum number of rendered events; the download has all retained ones. */
-const SHOWN_EVENTS = 300;
+const MAX_SHOWN_EVENTS = 300;
 
 /** Stream events by type and delta; each expands to its full JSON. */
 export function EventLog({ events }: { readonly events: readonly StreamEvent[] }) {
-  const shown = events.slice(-SHOWN_EVENTS);
+  const shown = events.slice(-MAX_SHOWN_EVENTS);
   const save = () => {
     const lines = events.map((event) => `${JSON.stringify(event)}\n`);
     saveFile(new Blob(lines, { type: 'application/jsonl' }), 'response-events.jsonl');

@@ -1,30 +1,30 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type SubmitEvent, useState } from 'react';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { Dialog } from '../../parts/feedback/dialog.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
-import type { Talk } from './use-conversation.ts';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
+import type { ConversationControl } from './use-conversation.ts';
 
 /** Dialog that opens a stored response and its predecessors by id. */
 export function OpenStored({
   conversation,
   onClose,
 }: {
-  readonly conversation: Talk;
+  readonly conversation: ConversationControl;
   readonly onClose: () => void;
 }) {
   const [id, setId] = useState('');
   const [isLoading, setLoading] = useState(false);
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
   const open = async (event: SubmitEvent) => {
     event.preventDefault();
     setLoading(true);
-    setFault(undefined);
+    setError(undefined);
     try {
       await conversation.open(id.trim());
       onClose();
     } catch (error) {
-      setFault(toFault(error));
+      setError(toServiceError(error));
       setLoading(false);
     }
   };
@@ -40,7 +40,7 @@ export function OpenStored({
             onChange={({ currentTarget }) => setId(currentTarget.value)}
             data-autofocus
           />
-          <FaultNote fault={fault} />
+          <ErrorAlert error={error} />
           <Group justify="flex-end">
             <Button type="submit" loading={isLoading} disabled={id.trim() === ''}>
               Open

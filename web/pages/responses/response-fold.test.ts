@@ -4,7 +4,7 @@ import type { BuiltInResult } from '../../../plugins/responses/responses/items/b
 import type { RequestEcho } from '../../../plugins/responses/responses/items/response-object.ts';
 import { begin, next } from '../../../plugins/responses/responses/stream/events.ts';
 import type { ResponseFact, ResponseState } from '../../../plugins/responses/responses/stream/state.ts';
-import { folded, NOTHING_YET, spokenText, viewOf } from './response-fold.ts';
+import { applyEvent, EMPTY_RESPONSE, messageText, viewOf } from './response-fold.ts';
 import type { ResponseBody, StreamEvent } from './response-wire.ts';
 
 /** Uses the event builders of the service. */
@@ -32,7 +32,7 @@ function eventsOf(facts: readonly ResponseFact[]): StreamEvent[] {
   return events;
 }
 
-const shown = (events: readonly StreamEvent[]) => events.reduce(folded, NOTHING_YET);
+const shown = (events: readonly StreamEvent[]) => events.reduce(applyEvent, EMPTY_RESPONSE);
 
 const ran = (result: Partial<BuiltInResult>): ResponseFact => ({
   kind: 'tool_ended',
@@ -75,7 +75,7 @@ test('folding the events results in the response of the final event', () => {
 describe('a streamed response', () => {
   test('has the text so far', () => {
     const events = eventsOf([text('Robin'), text(', wren'), END]);
-    const texts = events.map((_, index) => spokenText(shown(events.slice(0, index + 1)).output));
+    const texts = events.map((_, index) => messageText(shown(events.slice(0, index + 1)).output));
     expect(new Set(texts)).toEqual(new Set(['', 'Robin', 'Robin, wren']));
     expect(shown(events)).toMatchObject({ id: 'resp_1', status: 'completed', usage: { total_tokens: 17 } });
   });
@@ -104,8 +104,11 @@ describe('a streamed response', () => {
 });
 
 test('has the reason of a failure or an early end', () => {
-  const cut = eventsOf([text('Robin'), { ...END, reason: 'length' } as ResponseFact]);
-  expect(shown(cut)).toMatchObject({ status: 'incomplete', problem: 'Incomplete: max_output_tokens.' });
+  const removeFrom = eventsOf([text('Robin'), { ...END, reason: 'length' } as ResponseFact]);
+  expect(shown(removeFrom)).toMatchObject({
+    status: 'incomplete',
+    problem: 'Incomplete: max_output_tokens.',
+  });
   const failed = eventsOf([
     text('Robin'),
     { kind: 'failed', error: { code: 'server_error', message: 'The model failed.' } },
@@ -121,6 +124,6 @@ test('unknown events are ignored', () => {
     { type: 'response.output_text.delta', sequence_number: 9, output_index: 5, content_index: 0, delta: 'x' },
     { type: 'response.function_call_arguments.delta', sequence_number: 9, output_index: 0, delta: 'x' },
   ]) {
-    expect(folded(before, event)).toEqual(before);
+    expect(applyEvent(before, event)).toEqual(before);
   }
 });

@@ -23,7 +23,7 @@ export interface ResponseView {
 }
 
 /** State before the first event. */
-export const NOTHING_YET: ResponseView = {
+export const EMPTY_RESPONSE: ResponseView = {
   id: undefined,
   status: 'waiting',
   stored: false,
@@ -56,7 +56,7 @@ interface EventFields {
 }
 
 /** Applies an event. Unknown and irrelevant events leave the view unchanged. */
-export function folded(view: ResponseView, event: StreamEvent): ResponseView {
+export function applyEvent(view: ResponseView, event: StreamEvent): ResponseView {
   const fields = event as unknown as EventFields;
   const item = (change: (item: OutputItem) => OutputItem) => withItem(view, fields.output_index, change);
   const part = (change: (part: ContentPart) => ContentPart) =>
@@ -121,7 +121,7 @@ export function textOf(part: ContentPart): string {
 }
 
 /** Text of all messages of a response, without reasoning. */
-export function spokenText(output: readonly OutputItem[]): string {
+export function messageText(output: readonly OutputItem[]): string {
   return output.flatMap((item) => (item.type === 'message' ? item.content.map(textOf) : [])).join('');
 }
 

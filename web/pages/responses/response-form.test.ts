@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { parseResponse } from '../../../plugins/responses/responses/schema.ts';
 import {
-  type AskForm,
   bodyOf,
   EXAMPLE_FUNCTIONS,
   EXAMPLE_SCHEMA,
   fieldOf,
   functionNames,
   NEW_FORM,
+  type ResponseForm,
 } from './response-form.ts';
 
 const ASK = { input: 'Name three birds.', previous: undefined };
 
-function made(changes: Partial<AskForm>, question: Parameters<typeof bodyOf>[1] = ASK) {
+function created(changes: Partial<ResponseForm>, question: Parameters<typeof bodyOf>[1] = ASK) {
   return bodyOf({ ...NEW_FORM, model: 'm', ...changes }, question);
 }
-function body(changes: Partial<AskForm>, question?: Parameters<typeof bodyOf>[1]) {
-  const result = made(changes, question);
-  if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+function body(changes: Partial<ResponseForm>, question?: Parameters<typeof bodyOf>[1]) {
+  const result = created(changes, question);
+  if ('fieldErrors' in result) throw new Error(JSON.stringify(result.fieldErrors));
   return result.body;
 }
 
@@ -59,7 +59,7 @@ test('chosen settings are sent', () => {
   });
 });
 
-test.each<[string, Partial<AskForm>]>([
+test.each<[string, Partial<ResponseForm>]>([
   ['functions', { functions: EXAMPLE_FUNCTIONS }],
   ['a function by name', { functions: EXAMPLE_FUNCTIONS, toolChoice: 'function:get_weather' }],
   ['one function without a list or a type', { functions: '{"name":"f"}' }],
@@ -73,7 +73,7 @@ test.each<[string, Partial<AskForm>]>([
 });
 
 describe('an invalid form has an error at the field', () => {
-  test.each<[string, Partial<AskForm>, string, RegExp]>([
+  test.each<[string, Partial<ResponseForm>, string, RegExp]>([
     ['no model', { model: '' }, 'model', /Select a model/],
     ['functions that are not JSON', { functions: '[{' }, 'functions', /^Invalid JSON: ./],
     ['functions without a name', { functions: '[{"name":"a"},{}]' }, 'functions', /Item 2 .*"name"/],
@@ -87,19 +87,19 @@ describe('an invalid form has an error at the field', () => {
       'schemaName',
       /a name/,
     ],
-  ])('%s', (_, changes, field, fault) => {
-    expect(made(changes)).toEqual({ faults: { [field]: expect.stringMatching(fault) } });
+  ])('%s', (_, changes, field, error) => {
+    expect(created(changes)).toEqual({ fieldErrors: { [field]: expect.stringMatching(error) } });
   });
 
   test.each<[string, string | []]>([
     ['no text', ''],
     ['no items', []],
   ])('%s', (_, input) => {
-    expect(made({}, { input, previous: undefined })).toHaveProperty('faults.input');
+    expect(created({}, { input, previous: undefined })).toHaveProperty('fieldErrors.input');
   });
 
   test('an unused schema is not validated', () => {
-    expect(made({ format: 'text', schema: '{' })).toHaveProperty('body');
+    expect(created({ format: 'text', schema: '{' })).toHaveProperty('body');
   });
 });
 
@@ -109,9 +109,9 @@ test('function names are listed once the functions are valid JSON', () => {
 });
 
 describe('an error of the service is shown at the field that it names', () => {
-  const form = (changes: Partial<AskForm>) => ({ ...NEW_FORM, ...changes });
+  const form = (changes: Partial<ResponseForm>) => ({ ...NEW_FORM, ...changes });
   const tools = { functions: EXAMPLE_FUNCTIONS, webSearch: true, codeInterpreter: true };
-  test.each<[string | null, string | undefined, Partial<AskForm>]>([
+  test.each<[string | null, string | undefined, Partial<ResponseForm>]>([
     ['model', 'model', {}],
     ['tools[0].name', 'functions', tools],
     ['tools[1].type', 'webSearch', tools],

@@ -4,7 +4,7 @@ import { isJsonObject, readJson } from '../../parts/json-text.ts';
 import type { InputItem } from './response-wire.ts';
 
 /** State of the form; empty numbers select the default of the service. */
-export interface AskForm {
+export interface ResponseForm {
   readonly model: string;
   readonly instructions: string;
   readonly temperature: number | '';
@@ -24,7 +24,7 @@ export interface AskForm {
   readonly schema: string;
 }
 
-export const NEW_FORM: AskForm = {
+export const NEW_FORM: ResponseForm = {
   model: '',
   instructions: '',
   temperature: '',
@@ -76,13 +76,13 @@ export const EXAMPLE_SCHEMA = JSON.stringify(
 );
 
 /** Field at which an error is shown. */
-export type FormField = keyof AskForm | 'input' | 'previous';
-export type FormFaults = Partial<Record<FormField, string>>;
+export type FormField = keyof ResponseForm | 'input' | 'previous';
+export type FormErrors = Partial<Record<FormField, string>>;
 
 export type RequestBody = Readonly<Record<string, unknown>> & { readonly model: string };
 
 /** Input of one turn. */
-export interface Question {
+export interface TurnInput {
   readonly input: string | readonly InputItem[];
   /** Id of the response that this turn continues. */
   readonly previous: string | undefined;
@@ -93,18 +93,19 @@ export interface Question {
  * checked here.
  */
 export function bodyOf(
-  form: AskForm,
-  { input, previous }: Question,
-): { readonly body: RequestBody } | { readonly faults: FormFaults } {
+  form: ResponseForm,
+  { input, previous }: TurnInput,
+): { readonly body: RequestBody } | { readonly fieldErrors: FormErrors } {
   const functions = functionsOf(form.functions);
   const format = formatOf(form);
-  const faults: FormFaults = {
+  const fieldErrors: FormErrors = {
     ...(form.model === '' ? { model: 'Select a model.' } : {}),
     ...(input === '' || input.length === 0 ? { input: 'Enter a message.' } : {}),
-    ...('fault' in functions ? { functions: functions.fault } : {}),
-    ...('fault' in format ? { [format.field]: format.fault } : {}),
+    ...('error' in functions ? { functions: functions.error } : {}),
+    ...('error' in format ? { [format.field]: format.error } : {}),
   };
-  if ('fault' in functions || 'fault' in format || Object.keys(faults).length > 0) return { faults };
+  if ('error' in functions || 'error' in format || Object.keys(fieldErrors).length > 0)
+    return { fieldErrors };
   const { builtIn, include } = builtInTools(form);
   const tools = [...functions.tools, ...builtIn];
   return {
@@ -128,11 +129,11 @@ export function bodyOf(
 /** Names of the functions for the tool choice; empty while the text is not a valid list. */
 export function functionNames(text: string): string[] {
   const functions = functionsOf(text);
-  return 'fault' in functions ? [] : functions.tools.map(({ name }) => name);
+  return 'error' in functions ? [] : functions.tools.map(({ name }) => name);
 }
 
 /** Form field of an error's `param`; undefined if it does not belong to a field. */
-export function fieldOf(param: string | null, form: AskForm): FormField | undefined {
+export function fieldOf(param: string | null, form: ResponseForm): FormField | undefined {
   if (param === null) return undefined;
   const [, name = ''] = /^([a-z_]+)/.exec(param) ?? [];
   switch (name) {
@@ -162,7 +163,7 @@ export function fieldOf(param: string | null, form: AskForm): FormField | undefi
 }
 
 /** Functions precede the built-in tools in `tools`. */
-function toolField(param: string, { functions, webSearch, codeInterpreter }: AskForm): FormField {
+function toolField(param: string, { functions, webSearch, codeInterpreter }: ResponseForm): FormField {
   const [, index = '0'] = /^tools\[(\d+)\]/.exec(param) ?? [];
   const builtIn = [
     ...(webSearch ? ['webSearch' as const] : []),
@@ -173,16 +174,16 @@ function toolField(param: string, { functions, webSearch, codeInterpreter }: Ask
 
 type FunctionTool = Readonly<Record<string, unknown>> & { readonly name: string };
 
-function functionsOf(text: string): { readonly tools: readonly FunctionTool[] } | { readonly fault: string } {
+function functionsOf(text: string): { readonly tools: readonly FunctionTool[] } | { readonly error: string } {
   if (text.trim() === '') return { tools: [] };
   const read = readJson(text);
-  if ('fault' in read) return read;
+  if ('error' in read) return read;
   const list = Array.isArray(read.value) ? read.value : [read.value];
   const tools: FunctionTool[] = [];
   for (const [index, each] of list.entries()) {
-    if (!isJsonObject(each)) return { fault: `Item ${index + 1} of the list is not an object.` };
+    if (!isJsonObject(each)) return { error: `Item ${index + 1} of the list is not an object.` };
     const { name } = each;
-    if (typeof name !== 'string') return { fault: `Item ${index + 1} of the list has no "name".` };
+    if (typeof name !== 'string') return { error: `Item ${index + 1} of the list has no "name".` };
     tools.push({ type: 'function', ...each, name });
   }
   return { tools };
@@ -192,22 +193,22 @@ function formatOf({
   format,
   schemaName,
   schema,
-}: AskForm):
+}: ResponseForm):
   | { readonly format: object }
   | { readonly plain: true }
-  | { readonly fault: string; readonly field: 'schema' | 'schemaName' } {
+  | { readonly error: string; readonly field: 'schema' | 'schemaName' } {
   if (format === 'text') return { plain: true };
   if (format === 'json_object') return { format: { type: format } };
-  if (schemaName === '') return { fault: 'Enter a schema name.', field: 'schemaName' };
+  if (schemaName === '') return { error: 'Enter a schema name.', field: 'schemaName' };
   const read = readJson(schema);
-  if ('fault' in read) return { ...read, field: 'schema' };
+  if ('error' in read) return { ...read, field: 'schema' };
   if (!isJsonObject(read.value))
-    return { fault: 'The schema must be an object, such as {"type": "object"}.', field: 'schema' };
+    return { error: 'The schema must be an object, such as {"type": "object"}.', field: 'schema' };
   return { format: { type: format, name: schemaName, schema: read.value, strict: true } };
 }
 
 /** The enabled built-in tools, and the `include` values for their details. */
-function builtInTools({ webSearch, codeInterpreter }: AskForm) {
+function builtInTools({ webSearch, codeInterpreter }: ResponseForm) {
   const search = webSearch ? [{ type: 'web_search' }] : [];
   const code = codeInterpreter ? [{ type: 'code_interpreter', container: { type: 'auto' } }] : [];
   return {

@@ -2,18 +2,18 @@ import { Button, Grid, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
-import { AskPanel } from './ask-panel.tsx';
+import { InputPanel } from './ask-panel.tsx';
 import { OpenStored } from './open-stored.tsx';
-import { type AskForm, NEW_FORM } from './response-form.ts';
+import { NEW_FORM, type ResponseForm } from './response-form.ts';
 import { SettingsPanel } from './settings-panel.tsx';
 import { TurnPanel } from './turn-panel.tsx';
 import { useConversation } from './use-conversation.ts';
 
 export default function ResponsesPage() {
-  const [form, setForm] = useState<AskForm>(NEW_FORM);
+  const [form, setForm] = useState<ResponseForm>(NEW_FORM);
   const [isOpening, setOpening] = useState(false);
   const conversation = useConversation();
-  const change = (changes: Partial<AskForm>) => setForm((before) => ({ ...before, ...changes }));
+  const change = (changes: Partial<ResponseForm>) => setForm((before) => ({ ...before, ...changes }));
   return (
     <Page
       title="Responses"
@@ -40,11 +40,11 @@ export default function ResponsesPage() {
             {conversation.turns.map((turn, index) => (
               <TurnPanel key={turn.key} turn={turn} number={index + 1} conversation={conversation} />
             ))}
-            <AskPanel form={form} conversation={conversation} />
+            <InputPanel form={form} conversation={conversation} />
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 4.5 }}>
-          <SettingsPanel form={form} onChange={change} faults={conversation.faults} />
+          <SettingsPanel form={form} onChange={change} fieldErrors={conversation.fieldErrors} />
         </Grid.Col>
       </Grid>
       {isOpening && <OpenStored conversation={conversation} onClose={() => setOpening(false)} />}

@@ -2,29 +2,29 @@ import { Button, Group, NumberInput, Select, Stack, Switch, Text, Textarea, Text
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import {
-  type AskForm,
   EXAMPLE_FUNCTIONS,
   EXAMPLE_SCHEMA,
-  type FormFaults,
+  type FormErrors,
   functionNames,
+  type ResponseForm,
 } from './response-form.ts';
 
 interface SettingsProps {
-  readonly form: AskForm;
-  readonly onChange: (changes: Partial<AskForm>) => void;
-  readonly faults: FormFaults;
+  readonly form: ResponseForm;
+  readonly onChange: (changes: Partial<ResponseForm>) => void;
+  readonly fieldErrors: FormErrors;
 }
 
 /** Settings of the request: model, tools and response format. */
 export function SettingsPanel(props: SettingsProps) {
-  const { form, onChange, faults } = props;
+  const { form, onChange, fieldErrors } = props;
   return (
     <Stack gap="md">
       <Panel title="Settings">
         <ModelPicker task="chat" value={form.model || undefined} onChange={(model) => onChange({ model })} />
-        {faults.model !== undefined && (
+        {fieldErrors.model !== undefined && (
           <Text size="sm" c="error" role="alert">
-            {faults.model}
+            {fieldErrors.model}
           </Text>
         )}
         <Textarea
@@ -32,7 +32,7 @@ export function SettingsPanel(props: SettingsProps) {
           placeholder="Be brief."
           value={form.instructions}
           onChange={({ currentTarget }) => onChange({ instructions: currentTarget.value })}
-          error={faults.instructions}
+          error={fieldErrors.instructions}
           autosize
           minRows={2}
           maxRows={10}
@@ -46,7 +46,7 @@ export function SettingsPanel(props: SettingsProps) {
             step={0.1}
             value={form.temperature}
             onChange={(value) => onChange({ temperature: numberOf(value) })}
-            error={faults.temperature}
+            error={fieldErrors.temperature}
           />
           <NumberInput
             label="Max output tokens"
@@ -55,7 +55,7 @@ export function SettingsPanel(props: SettingsProps) {
             allowDecimal={false}
             value={form.maxOutputTokens}
             onChange={(value) => onChange({ maxOutputTokens: numberOf(value) })}
-            error={faults.maxOutputTokens}
+            error={fieldErrors.maxOutputTokens}
           />
         </Group>
         <Group gap="lg">
@@ -77,7 +77,7 @@ export function SettingsPanel(props: SettingsProps) {
   );
 }
 
-function Tools({ form, onChange, faults }: SettingsProps) {
+function Tools({ form, onChange, fieldErrors }: SettingsProps) {
   const choices = [
     { value: 'auto', label: 'auto' },
     { value: 'required', label: 'required' },
@@ -107,20 +107,20 @@ function Tools({ form, onChange, faults }: SettingsProps) {
         description="JSON list of functions that the model may call. You provide the results."
         value={form.functions}
         onChange={(functions) => onChange({ functions })}
-        error={faults.functions}
+        error={fieldErrors.functions}
       />
       <Switch
         label="Web search"
         description="Requires a search server in the service configuration."
         checked={form.webSearch}
-        error={faults.webSearch}
+        error={fieldErrors.webSearch}
         onChange={({ currentTarget }) => onChange({ webSearch: currentTarget.checked })}
       />
       <Switch
         label="Code interpreter"
         description="Runs Python on the service, without network access."
         checked={form.codeInterpreter}
-        error={faults.codeInterpreter}
+        error={fieldErrors.codeInterpreter}
         onChange={({ currentTarget }) => onChange({ codeInterpreter: currentTarget.checked })}
       />
       {hasTools && (
@@ -131,7 +131,7 @@ function Tools({ form, onChange, faults }: SettingsProps) {
             value={choices.some(({ value }) => value === form.toolChoice) ? form.toolChoice : 'auto'}
             onChange={(toolChoice) => toolChoice !== null && onChange({ toolChoice })}
             allowDeselect={false}
-            error={faults.toolChoice}
+            error={fieldErrors.toolChoice}
           />
           {isBuiltIn && (
             <NumberInput
@@ -142,7 +142,7 @@ function Tools({ form, onChange, faults }: SettingsProps) {
               allowDecimal={false}
               value={form.maxToolCalls}
               onChange={(value) => onChange({ maxToolCalls: numberOf(value) })}
-              error={faults.maxToolCalls}
+              error={fieldErrors.maxToolCalls}
             />
           )}
         </Group>
@@ -151,7 +151,7 @@ function Tools({ form, onChange, faults }: SettingsProps) {
   );
 }
 
-function Format({ form, onChange, faults }: SettingsProps) {
+function Format({ form, onChange, fieldErrors }: SettingsProps) {
   return (
     <Panel
       title="Response format"
@@ -176,9 +176,9 @@ function Format({ form, onChange, faults }: SettingsProps) {
           { value: 'json_schema', label: 'JSON schema' },
         ]}
         value={form.format}
-        onChange={(format) => format !== null && onChange({ format: format as AskForm['format'] })}
+        onChange={(format) => format !== null && onChange({ format: format as ResponseForm['format'] })}
         allowDeselect={false}
-        error={faults.format}
+        error={fieldErrors.format}
       />
       {form.format === 'json_schema' && (
         <>
@@ -186,13 +186,13 @@ function Format({ form, onChange, faults }: SettingsProps) {
             label="Schema name"
             value={form.schemaName}
             onChange={({ currentTarget }) => onChange({ schemaName: currentTarget.value })}
-            error={faults.schemaName}
+            error={fieldErrors.schemaName}
           />
           <JsonArea
             label="Schema"
             value={form.schema}
             onChange={(schema) => onChange({ schema })}
-            error={faults.schema}
+            error={fieldErrors.schema}
           />
         </>
       )}

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { ServiceFault } from '../../client/service-fault.ts';
+import { ServiceError } from '../../client/service-fault.ts';
 import type { ResponseBody } from './response-wire.ts';
-import { LOADED_TURNS, type StoredResponse, storedChain } from './stored-chain.ts';
+import { MAX_LOADED_TURNS, type StoredResponse, storedChain } from './stored-chain.ts';
 
 /** Responses `1`, `2` …, each of which continues the previous one; those below `first` are deleted. */
 const stored =
   (first: number, status = 404) =>
   async (id: string): Promise<StoredResponse> => {
     const number = Number(id);
-    if (number < first) throw new ServiceFault('gone', { status });
+    if (number < first) throw new ServiceError('gone', { status });
     const previous = number === 1 ? null : String(number - 1);
-    return { asked: [], response: { id, previous_response_id: previous } as ResponseBody };
+    return { input: [], response: { id, previous_response_id: previous } as ResponseBody };
   };
 
 const ids = async (chain: ReturnType<typeof storedChain>) => (await chain).map(({ response }) => response.id);
@@ -23,7 +23,7 @@ test('a chain is returned oldest first', async () => {
 test('the chain stops at a deleted response and at its maximum length', async () => {
   expect(await ids(storedChain(stored(3), '4'))).toEqual(['3', '4']);
   const long = await ids(storedChain(stored(1), '100'));
-  expect(long).toHaveLength(LOADED_TURNS);
+  expect(long).toHaveLength(MAX_LOADED_TURNS);
   expect(long.at(-1)).toBe('100');
 });
 

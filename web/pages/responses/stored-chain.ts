@@ -1,20 +1,20 @@
-import { ServiceFault } from '../../client/service-fault.ts';
+import { ServiceError } from '../../client/service-fault.ts';
 import type { InputItem, ResponseBody } from './response-wire.ts';
 
 /** Maximum number of responses that are loaded. */
-export const LOADED_TURNS = 20;
+export const MAX_LOADED_TURNS = 20;
 
 /** A stored response with its input. */
 export interface StoredResponse {
-  readonly asked: readonly InputItem[];
+  readonly input: readonly InputItem[];
   readonly response: ResponseBody;
 }
 
 /**
  * Loads a stored response and its predecessors, oldest first. Stops at a deleted predecessor and at {@link
- * LOADED_TURNS}.
+ * MAX_LOADED_TURNS}.
  * @param read loads a response by its id.
- * @throws ServiceFault if the requested response is missing, or if a request for an older one fails for
+ * @throws ServiceError if the requested response is missing, or if a request for an older one fails for
  * another reason.
  */
 export async function storedChain(
@@ -23,13 +23,13 @@ export async function storedChain(
 ): Promise<readonly StoredResponse[]> {
   const chain: StoredResponse[] = [];
   let next: string | null = id;
-  while (next !== null && chain.length < LOADED_TURNS) {
+  while (next !== null && chain.length < MAX_LOADED_TURNS) {
     try {
       const stored = await read(next);
       chain.unshift(stored);
       next = stored.response.previous_response_id;
     } catch (error) {
-      const isGone = error instanceof ServiceFault && error.status === 404;
+      const isGone = error instanceof ServiceError && error.status === 404;
       if (chain.length === 0 || !isGone) throw error;
       next = null;
     }

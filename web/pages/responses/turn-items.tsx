@@ -1,28 +1,29 @@
 import { Anchor, Badge, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { isJsonObject, laidOut, readJson } from '../../parts/json-text.ts';
+import { formatJson, isJsonObject, readJson } from '../../parts/json-text.ts';
 import { textOf } from './response-fold.ts';
 import type { CodeItem, InputItem, MessageItem, OutputItem } from './response-wire.ts';
 import classes from './responses.module.css';
 
 /** An input item: a message as text, any other item as JSON. */
-export function AskedItem({ item }: { readonly item: InputItem }) {
-  if ('role' in item) return <Said who={roleWords(item.role)} text={contentText(item.content)} isAsked />;
+export function InputItemView({ item }: { readonly item: InputItem }) {
+  if ('role' in item)
+    return <TextBlock who={roleLabel(item.role)} text={contentText(item.content)} isInput />;
   if (item.type === 'function_call_output') {
-    return <Said who="Function result" text={laidOut(contentText(item.output))} isAsked isCode />;
+    return <TextBlock who="Function result" text={formatJson(contentText(item.output))} isInput isCode />;
   }
-  return <Said who={String(item.type)} text={JSON.stringify(item, null, 2)} isAsked isCode />;
+  return <TextBlock who={String(item.type)} text={JSON.stringify(item, null, 2)} isInput isCode />;
 }
 
 /** An output item. */
-export function AnsweredItem({ item }: { readonly item: OutputItem }) {
+export function OutputItemView({ item }: { readonly item: OutputItem }) {
   switch (item.type) {
     case 'message':
       return <Message item={item} />;
     case 'reasoning':
-      return <Said who="Reasoning" text={item.content.map(textOf).join('')} />;
+      return <TextBlock who="Reasoning" text={item.content.map(textOf).join('')} />;
     case 'function_call':
-      return <Said who={`Calls ${item.name}`} text={laidOut(item.arguments)} isCode />;
+      return <TextBlock who={`Calls ${item.name}`} text={formatJson(item.arguments)} isCode />;
     case 'web_search_call':
       return (
         <Tool name="Web search" status={item.status}>
@@ -46,22 +47,22 @@ function Message({ item }: { readonly item: MessageItem }) {
   const text = item.content.map(textOf).join('');
   const isJson = /^\s*[{[]/.test(text) && 'value' in readJson(text);
   return (
-    <Said who="Response" text={isJson ? laidOut(text) : text} isCode={isJson}>
+    <TextBlock who="Response" text={isJson ? formatJson(text) : text} isCode={isJson}>
       {cited.map(({ url, title }) => (
         <Link key={`${url} ${title}`} url={url} title={title} />
       ))}
-    </Said>
+    </TextBlock>
   );
 }
 
-function Said(props: {
+function TextBlock(props: {
   readonly who: string;
   readonly text: string;
-  readonly isAsked?: boolean;
+  readonly isInput?: boolean;
   readonly isCode?: boolean;
   readonly children?: ReactNode;
 }) {
-  const { who, text, isAsked = false, isCode = false, children } = props;
+  const { who, text, isInput = false, isCode = false, children } = props;
   return (
     <Stack gap={2} role="group" aria-label={who}>
       <Text size="xs" c="dimmed">
@@ -69,7 +70,7 @@ function Said(props: {
       </Text>
       <Paper
         p="xs"
-        {...(isAsked ? { bg: 'var(--mantine-color-default-hover)' } : { withBorder: true })}
+        {...(isInput ? { bg: 'var(--mantine-color-default-hover)' } : { withBorder: true })}
         style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
         fz="sm"
         {...(isCode && { ff: 'monospace' })}
@@ -130,7 +131,7 @@ function Link({ url, title = url }: { readonly url: string; readonly title?: str
   );
 }
 
-function roleWords(role: unknown): string {
+function roleLabel(role: unknown): string {
   return role === 'user' ? 'You' : String(role);
 }
 

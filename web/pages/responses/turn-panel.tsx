@@ -4,18 +4,18 @@ import { useSession } from '../../client/session.tsx';
 import { CodeBlock, CopyAction } from '../../parts/code-block.tsx';
 import { Confirm } from '../../parts/feedback/confirm.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { countWords, secondsWords } from '../../parts/words.ts';
+import { formatCount, formatSeconds } from '../../parts/words.ts';
 import { codeSample, LANGUAGES, type Language } from './code-samples.ts';
 import type { Turn } from './conversation.ts';
 import { EventLog } from './event-log.tsx';
-import { AnsweredItem, AskedItem } from './turn-items.tsx';
-import type { Talk } from './use-conversation.ts';
+import { InputItemView, OutputItemView } from './turn-items.tsx';
+import type { ConversationControl } from './use-conversation.ts';
 
 /** One turn: request and response as text, events and code. */
 export function TurnPanel(props: {
   readonly turn: Turn;
   readonly number: number;
-  readonly conversation: Talk;
+  readonly conversation: ConversationControl;
 }) {
   const { turn, number, conversation } = props;
   const { view, events, body } = turn;
@@ -29,13 +29,13 @@ export function TurnPanel(props: {
         </Tabs.List>
         <Tabs.Panel value="answer" pt="md">
           <Stack gap="sm">
-            {turn.asked.map((item, index) => (
+            {turn.input.map((item, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the input is immutable
-              <AskedItem key={index} item={item} />
+              <InputItemView key={index} item={item} />
             ))}
             <Stack gap="sm" aria-live="polite" aria-busy={turn.state === 'running'}>
               {view.output.map((item) => (
-                <AnsweredItem key={item.id} item={item} />
+                <OutputItemView key={item.id} item={item} />
               ))}
             </Stack>
             {view.problem !== undefined && (
@@ -64,8 +64,8 @@ export function TurnPanel(props: {
 
 /** Labels of turns that are not complete; a complete turn shows the status of its response. */
 const STATES = {
-  running: { label: 'answering', color: 'blue' },
-  refused: { label: 'interrupted', color: 'red' },
+  running: { label: 'in progress', color: 'blue' },
+  failed: { label: 'interrupted', color: 'red' },
   stopped: { label: 'stopped', color: 'orange' },
   deleted: { label: 'deleted', color: 'gray' },
 } as const;
@@ -78,7 +78,7 @@ const STATUS_COLORS = {
 } as const;
 
 function stateOf({ state, view: { status } }: Turn): { readonly label: string; readonly color: string } {
-  if (state !== 'ended') return STATES[state];
+  if (state !== 'finished') return STATES[state];
   return { label: status.replace('_', ' '), color: STATUS_COLORS[status] };
 }
 
@@ -86,16 +86,16 @@ function stateOf({ state, view: { status } }: Turn): { readonly label: string; r
 function TurnFoot({ turn }: { readonly turn: Turn }) {
   const { view, times } = turn;
   const { label, color } = stateOf(turn);
-  const { sentMs, firstMs, endedMs } = times;
+  const { sentMs, firstMs, finishedMs } = times;
   const { usage } = view;
   const facts = [
-    firstMs !== undefined && `first token after ${secondsWords((firstMs - sentMs) / 1000)}`,
-    endedMs !== undefined && `complete after ${secondsWords((endedMs - sentMs) / 1000)}`,
-    usage && `${countWords(usage.input_tokens)} input tokens`,
+    firstMs !== undefined && `first token after ${formatSeconds((firstMs - sentMs) / 1000)}`,
+    finishedMs !== undefined && `complete after ${formatSeconds((finishedMs - sentMs) / 1000)}`,
+    usage && `${formatCount(usage.input_tokens)} input tokens`,
     usage &&
       usage.input_tokens_details.cached_tokens > 0 &&
       `${usage.input_tokens_details.cached_tokens} cached`,
-    usage && `${countWords(usage.output_tokens)} out`,
+    usage && `${formatCount(usage.output_tokens)} out`,
     usage &&
       usage.output_tokens_details.reasoning_tokens > 0 &&
       `${usage.output_tokens_details.reasoning_tokens} reasoning`,
@@ -120,7 +120,13 @@ function TurnFoot({ turn }: { readonly turn: Turn }) {
   );
 }
 
-function TurnActions({ turn, conversation }: { readonly turn: Turn; readonly conversation: Talk }) {
+function TurnActions({
+  turn,
+  conversation,
+}: {
+  readonly turn: Turn;
+  readonly conversation: ConversationControl;
+}) {
   const [isDeleting, setDeleting] = useState(false);
   const { id, stored } = turn.view;
   if (turn.state === 'running') return null;
@@ -129,7 +135,7 @@ function TurnActions({ turn, conversation }: { readonly turn: Turn; readonly con
       <Button
         variant="default"
         size="compact-sm"
-        onClick={() => conversation.cut(turn.key)}
+        onClick={() => conversation.removeFrom(turn.key)}
         disabled={conversation.isRunning}
         title="Removes this turn and all later ones from this page. The next turn continues the previous one."
       >
@@ -145,7 +151,7 @@ function TurnActions({ turn, conversation }: { readonly turn: Turn; readonly con
           title="Delete this response?"
           text="This deletes the response and its input. Neither this response nor its successors can be continued."
           action="Delete response"
-          onConfirm={() => conversation.forget(turn.key, id)}
+          onConfirm={() => conversation.deleteStored(turn.key, id)}
           onClose={() => setDeleting(false)}
         />
       )}

@@ -2,12 +2,12 @@ import { Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { countWords, creditWords } from '../../parts/words.ts';
+import { formatCount, formatCredits } from '../../parts/words.ts';
 
 /** Number of usage rows that are searched for the request. */
 const NEWEST = 20;
 /** The row of a streamed response is written after its last byte was sent. */
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 const MAX_LOOKS = 10;
 
 interface UsageRow {
@@ -24,7 +24,7 @@ interface Credits {
 }
 
 /** Usage and cost of a request from its usage row, and the remaining credits if the organization has any. */
-export function Charge(props: { readonly requestId: string; readonly endpoint: string }) {
+export function RequestCost(props: { readonly requestId: string; readonly endpoint: string }) {
   const { requestId, endpoint } = props;
   const { client } = useSession();
   const [looks, setLooks] = useState(0);
@@ -37,7 +37,7 @@ export function Charge(props: { readonly requestId: string; readonly endpoint: s
       return row && { row, credits: await client.get<Credits>('v1/credits', { signal }) };
     },
     [client, requestId],
-    { everyMs: looks < MAX_LOOKS ? AGAIN_MS : undefined },
+    { intervalMs: looks < MAX_LOOKS ? RETRY_MS : undefined },
   );
   const isFound = value !== undefined;
   useEffect(() => {
@@ -46,10 +46,10 @@ export function Charge(props: { readonly requestId: string; readonly endpoint: s
   if (value === undefined) return null;
   const { row, credits } = value;
   const words = [
-    row.characters !== undefined && `${countWords(row.characters)} characters`,
+    row.characters !== undefined && `${formatCount(row.characters)} characters`,
     row.audio_seconds !== undefined && `${row.audio_seconds.toFixed(1)} s of audio`,
-    `${countWords(row.input_tokens)} input tokens, ${countWords(row.output_tokens)} output tokens`,
-    credits.balance > 0 && `${creditWords(credits.balance)} credits remaining`,
+    `${formatCount(row.input_tokens)} input tokens, ${formatCount(row.output_tokens)} output tokens`,
+    credits.balance > 0 && `${formatCredits(credits.balance)} credits remaining`,
   ];
   return (
     <Text size="sm" c="dimmed" className="figures">

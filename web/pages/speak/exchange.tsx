@@ -1,14 +1,14 @@
 import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { ServiceFault } from '../../client/service-fault.ts';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import type { ServiceError } from '../../client/service-fault.ts';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { secondsWords } from '../../parts/words.ts';
+import { formatSeconds } from '../../parts/words.ts';
 
 /** A request form next to its result, with buttons to start and stop the request. */
-export function Exchange(props: {
+export function RequestPanel(props: {
   /** Title and fields of the form. */
   readonly title: string;
   readonly fields: ReactNode;
@@ -21,14 +21,14 @@ export function Exchange(props: {
   readonly onStart: () => void;
   readonly onStop: () => void;
   /** Title, status and content of the result. */
-  readonly answerTitle: string;
+  readonly resultTitle: string;
   readonly state: string;
-  readonly answer: ReactNode;
-  readonly fault: ServiceFault | undefined;
+  readonly result: ReactNode;
+  readonly error: ServiceError | undefined;
   /** Names of the fields that show their own errors. */
-  readonly toldByFields: readonly string[];
+  readonly fieldsWithErrors: readonly string[];
 }) {
-  const { action, fault, toldByFields } = props;
+  const { action, error, fieldsWithErrors } = props;
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
       <Panel title={props.title}>
@@ -62,15 +62,15 @@ export function Exchange(props: {
         </form>
       </Panel>
       <Panel
-        title={props.answerTitle}
+        title={props.resultTitle}
         actions={
           <Text size="sm" c="dimmed" role="status">
             {props.state}
           </Text>
         }
       >
-        {(fault?.param == null || !toldByFields.includes(fault.param)) && <FaultNote fault={fault} />}
-        {props.answer}
+        {(error?.param == null || !fieldsWithErrors.includes(error.param)) && <ErrorAlert error={error} />}
+        {props.result}
       </Panel>
     </SimpleGrid>
   );
@@ -79,5 +79,5 @@ export function Exchange(props: {
 /** A measured duration, or a dash if there is none. */
 export function SecondsFigure(props: { readonly name: string; readonly seconds: number | undefined }) {
   const { name, seconds } = props;
-  return <Figure name={name}>{seconds === undefined ? '–' : secondsWords(seconds)}</Figure>;
+  return <Figure name={name}>{seconds === undefined ? '–' : formatSeconds(seconds)}</Figure>;
 }

@@ -1,18 +1,18 @@
 import { Button, Group, Select, SimpleGrid, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { FileDrop } from '../../parts/form/file-drop.tsx';
 import { LanguageField } from '../../parts/form/language-field.tsx';
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { bytesWords, countWords } from '../../parts/words.ts';
-import { Exchange, SecondsFigure } from './exchange.tsx';
-import { type HearingAsk, type HearingResult, MAX_FILE_BYTES, resultFile } from './hearing.ts';
+import { formatBytes, formatCount } from '../../parts/words.ts';
+import { RequestPanel, SecondsFigure } from './exchange.tsx';
+import { MAX_FILE_BYTES, resultFile, type TranscriptionFormat, type TranscriptionParams } from './hearing.ts';
 import classes from './speak.module.css';
-import { type Hearing, useHearing } from './use-hearing.ts';
+import { type Transcription, useTranscription } from './use-hearing.ts';
 
 const TASKS = [
   { value: 'transcriptions', label: 'Transcribe' },
@@ -28,17 +28,17 @@ const RESULTS = [
 const FIELDS = ['file', 'model', 'language'];
 
 /** Transcribes a recording with `POST /v1/audio/transcriptions` or `/translations`. */
-export function HearTab() {
+export function TranscriptionTab() {
   const { client } = useSession();
   const [file, setFile] = useState<File>();
-  const [task, setTask] = useState<HearingAsk['task']>('transcriptions');
+  const [task, setTask] = useState<TranscriptionParams['task']>('transcriptions');
   const [model, setModel] = useState<string>();
   const [language, setLanguage] = useState('');
-  const [result, setResult] = useState<HearingResult>('text');
-  const { hearing, start, stop } = useHearing(client);
-  const { phase, fault } = hearing;
+  const [result, setResult] = useState<TranscriptionFormat>('text');
+  const { transcription, start, stop } = useTranscription(client);
+  const { phase, error } = transcription;
   return (
-    <Exchange
+    <RequestPanel
       title="Recording"
       action={{ name: 'Transcribe' }}
       canStart={file !== undefined}
@@ -46,19 +46,19 @@ export function HearTab() {
       isRunning={phase === 'running'}
       onStart={() => file !== undefined && void start({ file, task, model, language, result })}
       onStop={stop}
-      answerTitle="Transcript"
+      resultTitle="Transcript"
       state={PHASES[phase]}
-      fault={fault}
-      toldByFields={FIELDS}
+      error={error}
+      fieldsWithErrors={FIELDS}
       fields={
         <>
           <FileDrop
             file={file}
             onFile={setFile}
             label="Recording"
-            text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${bytesWords(MAX_FILE_BYTES)}`}
+            text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${formatBytes(MAX_FILE_BYTES)}`}
             accept="audio/*,video/mp4,video/webm"
-            error={faultOfField(fault, 'file')}
+            error={fieldErrorMessage(error, 'file')}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">
             <Select
@@ -66,43 +66,43 @@ export function HearTab() {
               data={TASKS}
               value={task}
               allowDeselect={false}
-              onChange={(value) => setTask(value as HearingAsk['task'])}
+              onChange={(value) => setTask(value as TranscriptionParams['task'])}
             />
             <Select
               label="Response format"
               data={RESULTS}
               value={result}
               allowDeselect={false}
-              onChange={(value) => setResult(value as HearingResult)}
+              onChange={(value) => setResult(value as TranscriptionFormat)}
             />
-            <ModelPicker task="transcription" value={model} onChange={setModel} fault={fault} />
+            <ModelPicker task="transcription" value={model} onChange={setModel} error={error} />
             <LanguageField
               value={language}
               onChange={setLanguage}
               disabled={task === 'translations'}
-              error={faultOfField(fault, 'language')}
+              error={fieldErrorMessage(error, 'language')}
             />
           </SimpleGrid>
         </>
       }
-      answer={
+      result={
         <>
-          <Heard hearing={hearing} />
+          <TranscriptText transcription={transcription} />
           <SimpleGrid cols={3}>
-            <SecondsFigure name="Time to first text" seconds={hearing.firstS} />
-            <SecondsFigure name="Total time" seconds={hearing.totalS} />
+            <SecondsFigure name="Time to first text" seconds={transcription.firstS} />
+            <SecondsFigure name="Total time" seconds={transcription.totalS} />
             <Figure name="Input, output tokens">
-              {hearing.tokens === undefined
+              {transcription.tokens === undefined
                 ? '–'
-                : `${countWords(hearing.tokens.input)}, ${countWords(hearing.tokens.output)}`}
+                : `${formatCount(transcription.tokens.input)}, ${formatCount(transcription.tokens.output)}`}
             </Figure>
           </SimpleGrid>
           <Group>
             <Button
               variant="default"
-              disabled={hearing.text === '' || phase === 'running'}
+              disabled={transcription.text === '' || phase === 'running'}
               leftSection={<Icon name="download" size={16} />}
-              onClick={() => download(hearing)}
+              onClick={() => download(transcription)}
             >
               Download
             </Button>
@@ -113,31 +113,35 @@ export function HearTab() {
   );
 }
 
-function Heard({ hearing: { text, phase, ask, fault } }: { readonly hearing: Hearing }) {
-  const isSilent = phase === 'done' && fault === undefined;
+function TranscriptText({
+  transcription: { text, phase, params, error },
+}: {
+  readonly transcription: Transcription;
+}) {
+  const isSilent = phase === 'done' && error === undefined;
   return (
     <section
-      className={classes.heard}
+      className={classes.transcript}
       aria-label="Transcript text"
       aria-live="polite"
       dir="auto"
       // A scrollable region must be focusable (WCAG 2.1.1).
       // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
       tabIndex={0}
-      data-is-code={ask !== undefined && ask.result !== 'text'}
+      data-is-code={params !== undefined && params.result !== 'text'}
     >
       {text || <Text c="dimmed">{isSilent ? 'No speech detected.' : 'The transcript appears here.'}</Text>}
     </section>
   );
 }
 
-function download({ ask, text }: Hearing): void {
-  if (ask === undefined) return;
-  const file = resultFile(ask.file.name, ask.result, text);
+function download({ params, text }: Transcription): void {
+  if (params === undefined) return;
+  const file = resultFile(params.file.name, params.result, text);
   saveFile(file, file.name);
 }
 
-const PHASES: Readonly<Record<Hearing['phase'], string>> = {
+const PHASES: Readonly<Record<Transcription['phase'], string>> = {
   idle: '',
   running: 'Transcribing',
   done: '',

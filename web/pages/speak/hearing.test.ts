@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { formOf, type HearingAsk, heardPart, resultFile } from './hearing.ts';
+import { formOf, parseTranscriptEvent, resultFile, type TranscriptionParams } from './hearing.ts';
 
 const file = new File(['sound'], 'talk.wav');
-const ASK: HearingAsk = {
+const ASK: TranscriptionParams = {
   task: 'transcriptions',
   file,
   model: 'svc-stt',
@@ -11,8 +11,8 @@ const ASK: HearingAsk = {
 };
 
 describe('formOf', () => {
-  const fields = (ask: Partial<HearingAsk>) =>
-    [...formOf({ ...ASK, ...ask }).entries()].map(([name, value]) => [
+  const fields = (params: Partial<TranscriptionParams>) =>
+    [...formOf({ ...ASK, ...params }).entries()].map(([name, value]) => [
       name,
       typeof value === 'string' ? value : (value as File).name,
     ]);
@@ -45,7 +45,7 @@ describe('formOf', () => {
 });
 
 describe('heardPart', () => {
-  const part = (data: object) => heardPart({ event: 'message', data: JSON.stringify(data) });
+  const part = (data: object) => parseTranscriptEvent({ event: 'message', data: JSON.stringify(data) });
 
   it('is a text delta, or the final usage', () => {
     expect(part({ type: 'transcript.text.delta', delta: ' not' })).toEqual({ kind: 'words', text: ' not' });

@@ -2,25 +2,25 @@
 
 import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { faultOf } from '../../client/service-fault.ts';
+import { errorFromBody } from '../../client/service-fault.ts';
 
 /** Response format: streamed text, captions, or verbose JSON. */
-export type HearingResult = 'text' | 'srt' | 'vtt' | 'verbose_json';
+export type TranscriptionFormat = 'text' | 'srt' | 'vtt' | 'verbose_json';
 
-export interface HearingAsk {
+export interface TranscriptionParams {
   readonly task: 'transcriptions' | 'translations';
   readonly file: File;
   readonly model: string | undefined;
   /** ISO 639-1 code; empty for automatic detection. Not used for translations. */
   readonly language: string;
-  readonly result: HearingResult;
+  readonly result: TranscriptionFormat;
 }
 
 /** Default of the service's file size limit, in bytes. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
 /** Builds the request form. */
-export function formOf({ task, file, model, language, result }: HearingAsk): FormData {
+export function formOf({ task, file, model, language, result }: TranscriptionParams): FormData {
   const form = new FormData();
   if (model !== undefined) form.append('model', model);
   if (task === 'transcriptions' && language !== '') form.append('language', language);
@@ -36,17 +36,17 @@ export function formOf({ task, file, model, language, result }: HearingAsk): For
 }
 
 /** A text delta, or the usage at the end. */
-export type HeardPart =
+export type TranscriptPart =
   | { readonly kind: 'words'; readonly text: string }
   | { readonly kind: 'end'; readonly inputTokens: number; readonly outputTokens: number };
 
 /**
- * Parses an event of a streamed transcription; undefined if it adds nothing. @throws ServiceFault for an
+ * Parses an event of a streamed transcription; undefined if it adds nothing. @throws ServiceError for an
  * error event.
  */
-export function heardPart({ data }: ServerEvent): HeardPart | undefined {
+export function parseTranscriptEvent({ data }: ServerEvent): TranscriptPart | undefined {
   const event = JSON.parse(data) as StreamEvent;
-  if ('error' in event) throw faultOf(event, 200);
+  if ('error' in event) throw errorFromBody(event, 200);
   if (event.type === 'transcript.text.delta') return { kind: 'words', text: event.delta };
   if (event.type !== 'transcript.text.done') return undefined;
   const { input_tokens: inputTokens, output_tokens: outputTokens } = event.usage;
@@ -64,23 +64,23 @@ type StreamEvent =
 
 /**
  * Transcribes a recording and yields the text as it arrives.
- * @throws ServiceFault, or the reason of `signal`.
+ * @throws ServiceError, or the reason of `signal`.
  */
-export async function* hear(
+export async function* transcribe(
   client: ServiceClient,
-  ask: HearingAsk,
+  params: TranscriptionParams,
   signal: AbortSignal,
-): AsyncGenerator<HeardPart> {
-  const path = `v1/audio/${ask.task}`;
-  const form = formOf(ask);
-  if (ask.result !== 'text') {
-    const answer = await client.send('POST', path, form, { signal });
-    const text = await answer.text();
-    yield { kind: 'words', text: ask.result === 'verbose_json' ? indented(text) : text };
+): AsyncGenerator<TranscriptPart> {
+  const path = `v1/audio/${params.task}`;
+  const form = formOf(params);
+  if (params.result !== 'text') {
+    const result = await client.send('POST', path, form, { signal });
+    const text = await result.text();
+    yield { kind: 'words', text: params.result === 'verbose_json' ? indented(text) : text };
     return;
   }
   for await (const event of client.events(path, form, { signal })) {
-    const part = heardPart(event);
+    const part = parseTranscriptEvent(event);
     if (part !== undefined) yield part;
   }
 }
@@ -90,7 +90,7 @@ function indented(json: string): string {
 }
 
 /** File extension and media type by response format. */
-const FILES: Readonly<Record<HearingResult, readonly [extension: string, type: string]>> = {
+const FILES: Readonly<Record<TranscriptionFormat, readonly [extension: string, type: string]>> = {
   text: ['txt', 'text/plain'],
   srt: ['srt', 'application/x-subrip'],
   vtt: ['vtt', 'text/vtt'],
@@ -98,7 +98,7 @@ const FILES: Readonly<Record<HearingResult, readonly [extension: string, type: s
 };
 
 /** The result as a file with the base name of the recording. */
-export function resultFile(recording: string, result: HearingResult, text: string): File {
+export function resultFile(recording: string, result: TranscriptionFormat, text: string): File {
   const [extension, type] = FILES[result];
   const name = recording.replace(/\.[^.]*$/, '') || 'recording';
   return new File([text], `${name}.${extension}`, { type: `${type};charset=utf-8` });

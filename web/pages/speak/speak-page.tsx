@@ -1,9 +1,9 @@
 import { Tabs } from '@mantine/core';
 import { Page } from '../../parts/page.tsx';
-import { HearTab } from './hear-tab.tsx';
-import { SpeakTab } from './speak-tab.tsx';
+import { TranscriptionTab } from './hear-tab.tsx';
+import { SpeechTab } from './speak-tab.tsx';
 
-export default function SpeakPage() {
+export default function SpeechPage() {
   return (
     <Page title="Speech" text="Streaming text to speech, and transcription of recordings.">
       <Tabs defaultValue="speak" keepMounted>
@@ -12,10 +12,10 @@ export default function SpeakPage() {
           <Tabs.Tab value="hear">Transcription</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="speak">
-          <SpeakTab />
+          <SpeechTab />
         </Tabs.Panel>
         <Tabs.Panel value="hear">
-          <HearTab />
+          <TranscriptionTab />
         </Tabs.Panel>
       </Tabs>
     </Page>

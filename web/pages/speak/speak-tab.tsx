@@ -1,19 +1,19 @@
 import { Button, Group, Input, SegmentedControl, SimpleGrid, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { SliderField } from '../../parts/form/slider-field.tsx';
 import { VoicePicker } from '../../parts/form/voice-picker.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { countWords } from '../../parts/words.ts';
+import { formatCount } from '../../parts/words.ts';
 import { LoudnessView } from '../../sound/loudness-view.tsx';
-import { charactersOf, type SpeechAsk } from '../../sound/speech-request.ts';
+import { charactersOf, type SpeechParams } from '../../sound/speech-request.ts';
 import { type Speech, useSpeech } from '../../sound/use-speech.ts';
 import { Waveform } from '../../sound/waveform.tsx';
-import { Charge } from './charge.tsx';
-import { Exchange, SecondsFigure } from './exchange.tsx';
+import { RequestCost } from './charge.tsx';
+import { RequestPanel, SecondsFigure } from './exchange.tsx';
 
 /** Default limit of the service; a lower limit set by the operator is reported by the API. */
 const MAX_CHARACTERS = 5000;
@@ -25,7 +25,7 @@ const FORMATS = [
 const FIELDS = ['input', 'model', 'voice', 'speed'];
 
 /** Synthesizes a text with `POST /v1/audio/speech`. */
-export function SpeakTab() {
+export function SpeechTab() {
   const { client } = useSession();
   const [input, setInput] = useState(
     'Good morning. The train leaves at 7:45 from platform three, and a ticket costs $12.50.',
@@ -33,24 +33,24 @@ export function SpeakTab() {
   const [model, setModel] = useState<string>();
   const [voice, setVoice] = useState<string>();
   const [speed, setSpeed] = useState(1);
-  const [format, setFormat] = useState<SpeechAsk['format']>('pcm');
+  const [format, setFormat] = useState<SpeechParams['format']>('pcm');
   const { speech, track, start, stop } = useSpeech(client);
-  const { phase, fault } = speech;
+  const { phase, error } = speech;
   const characters = charactersOf(input);
   const isTooLong = characters > MAX_CHARACTERS;
   return (
-    <Exchange
+    <RequestPanel
       title="Text"
       action={{ name: 'Speak', icon: 'play' }}
       canStart={!isTooLong && input.trim() !== ''}
-      isWaiting={phase === 'asked'}
-      isRunning={phase === 'asked' || phase === 'coming' || phase === 'heard'}
+      isWaiting={phase === 'requested'}
+      isRunning={phase === 'requested' || phase === 'receiving' || phase === 'playing'}
       onStart={() => start({ model, input, voice, speed, format })}
       onStop={stop}
-      answerTitle="Speech"
-      state={phase === 'over' && speech.isStopped ? 'Stopped' : PHASES[phase]}
-      fault={fault}
-      toldByFields={FIELDS}
+      resultTitle="Speech"
+      state={phase === 'finished' && speech.isStopped ? 'Stopped' : PHASES[phase]}
+      error={error}
+      fieldsWithErrors={FIELDS}
       fields={
         <>
           <Textarea
@@ -64,12 +64,12 @@ export function SpeakTab() {
             required
             withAsterisk={false}
             inputWrapperOrder={['label', 'input', 'description', 'error']}
-            description={`${countWords(characters)} of ${countWords(MAX_CHARACTERS)} characters`}
-            error={isTooLong ? 'The text is too long.' : faultOfField(fault, 'input')}
+            description={`${formatCount(characters)} of ${formatCount(MAX_CHARACTERS)} characters`}
+            error={isTooLong ? 'The text is too long.' : fieldErrorMessage(error, 'input')}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">
-            <ModelPicker task="speech" value={model} onChange={setModel} fault={fault} />
-            <VoicePicker value={voice} onChange={setVoice} error={faultOfField(fault, 'voice')} />
+            <ModelPicker task="speech" value={model} onChange={setModel} error={error} />
+            <VoicePicker value={voice} onChange={setVoice} error={fieldErrorMessage(error, 'voice')} />
             <SliderField
               label="Speed"
               min={0.25}
@@ -85,13 +85,13 @@ export function SpeakTab() {
                 aria-labelledby="speech-format"
                 data={FORMATS}
                 value={format}
-                onChange={(value) => setFormat(value as SpeechAsk['format'])}
+                onChange={(value) => setFormat(value as SpeechParams['format'])}
               />
             </Input.Wrapper>
           </SimpleGrid>
         </>
       }
-      answer={
+      result={
         <>
           {speech.file === undefined ? (
             <LoudnessView track={track} label="Loudness of the received audio" heightPx={126} />
@@ -113,7 +113,7 @@ export function SpeakTab() {
               Download WAV
             </Button>
             {speech.file !== undefined && speech.requestId !== null && (
-              <Charge key={speech.requestId} requestId={speech.requestId} endpoint="/v1/audio/speech" />
+              <RequestCost key={speech.requestId} requestId={speech.requestId} endpoint="/v1/audio/speech" />
             )}
           </Group>
         </>
@@ -124,8 +124,8 @@ export function SpeakTab() {
 
 const PHASES: Readonly<Record<Speech['phase'], string>> = {
   idle: '',
-  asked: 'Waiting for audio',
-  coming: 'Playing',
-  heard: 'Playing',
-  over: '',
+  requested: 'Waiting for audio',
+  receiving: 'Playing',
+  playing: 'Playing',
+  finished: '',
 };

@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
-import { type HearingAsk, hear } from './hearing.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { type TranscriptionParams, transcribe } from './hearing.ts';
 
-export interface Hearing {
+export interface Transcription {
   readonly phase: 'idle' | 'running' | 'done' | 'stopped';
   /** The request. */
-  readonly ask: HearingAsk | undefined;
-  readonly fault: ServiceFault | undefined;
+  readonly params: TranscriptionParams | undefined;
+  readonly error: ServiceError | undefined;
   readonly text: string;
   /** Seconds from the request to the first text and to the last. */
   readonly firstS: number | undefined;
@@ -15,10 +15,10 @@ export interface Hearing {
   readonly tokens: { readonly input: number; readonly output: number } | undefined;
 }
 
-const NOTHING: Hearing = {
+const NOTHING: Transcription = {
   phase: 'idle',
-  ask: undefined,
-  fault: undefined,
+  params: undefined,
+  error: undefined,
   text: '',
   firstS: undefined,
   totalS: undefined,
@@ -26,24 +26,24 @@ const NOTHING: Hearing = {
 };
 
 /** Runs one transcription at a time. Cancelled when the page unmounts. */
-export function useHearing(client: ServiceClient) {
-  const [hearing, setHearing] = useState(NOTHING);
+export function useTranscription(client: ServiceClient) {
+  const [transcription, setTranscription] = useState(NOTHING);
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
   const start = useCallback(
-    async (ask: HearingAsk) => {
+    async (params: TranscriptionParams) => {
       running.current?.abort();
       const abort = new AbortController();
       running.current = abort;
       const startMs = performance.now();
       const elapsedS = () => (performance.now() - startMs) / 1000;
-      setHearing({ ...NOTHING, phase: 'running', ask });
-      const tell = (change: (before: Hearing) => Partial<Hearing>) => {
+      setTranscription({ ...NOTHING, phase: 'running', params });
+      const tell = (change: (before: Transcription) => Partial<Transcription>) => {
         // A newer request may have started.
-        if (running.current === abort) setHearing((before) => ({ ...before, ...change(before) }));
+        if (running.current === abort) setTranscription((before) => ({ ...before, ...change(before) }));
       };
       try {
-        for await (const part of hear(client, ask, abort.signal)) {
+        for await (const part of transcribe(client, params, abort.signal)) {
           const nowS = elapsedS();
           if (part.kind === 'words') {
             tell(({ text, firstS = nowS }) => ({ text: text + part.text, firstS }));
@@ -54,11 +54,11 @@ export function useHearing(client: ServiceClient) {
         tell(() => ({ phase: 'done', totalS: elapsedS() }));
       } catch (error) {
         if (abort.signal.aborted) tell(() => ({ phase: 'stopped' }));
-        else tell(() => ({ phase: 'done', fault: toFault(error) }));
+        else tell(() => ({ phase: 'done', error: toServiceError(error) }));
       }
     },
     [client],
   );
   const stop = useCallback(() => running.current?.abort(), []);
-  return { hearing, start, stop };
+  return { transcription, start, stop };
 }

@@ -2,11 +2,11 @@ import { Badge, Code, Select, Table } from '@mantine/core';
 import { useState } from 'react';
 import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';
-import { countWords, timeWords } from '../../parts/words.ts';
+import { formatCount, formatTime } from '../../parts/words.ts';
 import type { UsageRow } from './usage-wire.ts';
 
 const COLORS = { completed: 'green', cancelled: 'gray', failed: 'red' } as const;
@@ -18,7 +18,7 @@ const COLORS = { completed: 'green', cancelled: 'gray', failed: 'red' } as const
 export function RequestTable({ endpoints }: { readonly endpoints: readonly string[] }) {
   const [endpoint, setEndpoint] = useState<string | null>(null);
   const pages = usePages<UsageRow>('v1/usage', { limit: 20, endpoint: endpoint ?? undefined });
-  const { page: rows, fault, reload } = pages;
+  const { page: rows, error, reload } = pages;
   const choose = (chosen: string | null) => {
     setEndpoint(chosen);
     pages.newest();
@@ -43,7 +43,7 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
         />
       }
     >
-      <FaultNote fault={fault} onRetry={reload} />
+      <ErrorAlert error={error} onRetry={reload} />
       {rows?.data.length === 0 && <Empty text="No requests yet." />}
       {rows !== undefined && rows.data.length > 0 && (
         <WideTable label="Requests" minWidth={820}>
@@ -63,7 +63,7 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
             <Table.Tbody>
               {rows.data.map((row) => (
                 <Table.Tr key={row.id}>
-                  <Table.Td>{timeWords(row.created_at)}</Table.Td>
+                  <Table.Td>{formatTime(row.created_at)}</Table.Td>
                   <Table.Td>{row.endpoint}</Table.Td>
                   <Table.Td>{row.model}</Table.Td>
                   <Table.Td>
@@ -72,10 +72,10 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
                     </Badge>
                   </Table.Td>
                   <Table.Td ta="right">
-                    {countWords(row.input_tokens)}, {countWords(row.output_tokens)}
+                    {formatCount(row.input_tokens)}, {formatCount(row.output_tokens)}
                   </Table.Td>
                   <Table.Td ta="right">
-                    {row.characters === undefined ? '' : countWords(row.characters)}
+                    {row.characters === undefined ? '' : formatCount(row.characters)}
                   </Table.Td>
                   <Table.Td ta="right">
                     {row.audio_seconds === undefined ? '' : `${row.audio_seconds.toFixed(1)} s`}

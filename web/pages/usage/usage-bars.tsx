@@ -1,6 +1,6 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
-import { countWords } from '../../parts/words.ts';
+import { formatCount } from '../../parts/words.ts';
 import type { UsageChart } from './usage-sums.ts';
 
 /** Distinguishable in both colour schemes and with colour vision deficiency (Okabe and Ito, 2008). */
@@ -26,7 +26,7 @@ export function UsageBars({ chart, label }: { readonly chart: UsageChart; readon
           name,
           color: COLORS[index % COLORS.length] ?? 'gray.6',
         }))}
-        valueFormatter={(value) => (Number.isInteger(value) ? countWords(value) : value.toFixed(2))}
+        valueFormatter={(value) => (Number.isInteger(value) ? formatCount(value) : value.toFixed(2))}
         xAxisProps={{ tickFormatter: (day: string) => day.slice(5) }}
         withLegend
         legendProps={{ verticalAlign: 'bottom' }}

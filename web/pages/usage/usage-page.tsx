@@ -3,12 +3,12 @@ import { useMemo, useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';
-import { countWords, creditWords, secondsWords } from '../../parts/words.ts';
+import { formatCount, formatCredits, formatSeconds } from '../../parts/words.ts';
 import { RequestTable } from './request-table.tsx';
 import { UsageBars } from './usage-bars.tsx';
 import { chartOf, MEASURES, type Measure, type Split, totalsOf, type UsageTotal } from './usage-sums.ts';
@@ -39,17 +39,17 @@ export default function UsagePage() {
         />
       }
     >
-      <FaultNote fault={credits.fault} onRetry={credits.reload} />
-      <FaultNote fault={summary.fault} onRetry={summary.reload} />
+      <ErrorAlert error={credits.error} onRetry={credits.reload} />
+      <ErrorAlert error={summary.error} onRetry={summary.reload} />
       <SimpleGrid cols={{ base: 2, xs: 3, md: 6 }}>
         <Figure name="Credits remaining">{creditsLeft(credits.value)}</Figure>
         <Figure name="Reserved for running requests">
-          {credits.value === undefined ? '–' : creditWords(credits.value.reserved)}
+          {credits.value === undefined ? '–' : formatCredits(credits.value.reserved)}
         </Figure>
-        <Figure name="Requests">{countWords(sum('requests'))}</Figure>
-        <Figure name="Failed">{countWords(sum('failed'))}</Figure>
-        <Figure name="Audio">{secondsWords(sum('audio_seconds'))}</Figure>
-        <Figure name="Charged">{creditWords(sum('credits'))}</Figure>
+        <Figure name="Requests">{formatCount(sum('requests'))}</Figure>
+        <Figure name="Failed">{formatCount(sum('failed'))}</Figure>
+        <Figure name="Audio">{formatSeconds(sum('audio_seconds'))}</Figure>
+        <Figure name="Charged">{formatCredits(sum('credits'))}</Figure>
       </SimpleGrid>
       {summary.value !== undefined && <Chart summary={summary.value} />}
       {totals.length > 0 && (
@@ -65,7 +65,7 @@ export default function UsagePage() {
 /** The balance, or a note that requests are free of charge. */
 function creditsLeft(credits: Credits | undefined): string {
   if (credits === undefined) return '–';
-  return credits.free && credits.balance === 0 ? 'not required' : creditWords(credits.balance);
+  return credits.free && credits.balance === 0 ? 'not required' : formatCredits(credits.balance);
 }
 
 function Chart({ summary }: { readonly summary: UsageSummary }) {
@@ -131,7 +131,7 @@ function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
               <Table.Td>{row.model}</Table.Td>
               {MEASURES.map(({ value }) => (
                 <Table.Td key={value} ta="right">
-                  {measureWords(value, row[value])}
+                  {formatMeasure(value, row[value])}
                 </Table.Td>
               ))}
             </Table.Tr>
@@ -142,7 +142,7 @@ function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
   );
 }
 
-function measureWords(measure: Measure, value: number): string {
-  if (measure === 'credits') return creditWords(value);
-  return measure === 'audio_seconds' ? value.toFixed(1) : countWords(value);
+function formatMeasure(measure: Measure, value: number): string {
+  if (measure === 'credits') return formatCredits(value);
+  return measure === 'audio_seconds' ? value.toFixed(1) : formatCount(value);
 }

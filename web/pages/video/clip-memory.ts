@@ -8,7 +8,7 @@ export type Origin =
   | { readonly kind: 'url' };
 
 /** Maximum number of videos whose source is retained. A file is only a handle; its bytes stay on disk. */
-export const KEPT_ORIGINS = 50;
+export const MAX_ORIGINS = 50;
 
 export class ClipMemory {
   readonly #origins = new Map<string, Origin>();
@@ -16,7 +16,7 @@ export class ClipMemory {
   /** Evicts the oldest entries above the limit. @param video id of the created video. */
   keep(video: string, origin: Origin): void {
     this.#origins.set(video, origin);
-    if (this.#origins.size <= KEPT_ORIGINS) return;
+    if (this.#origins.size <= MAX_ORIGINS) return;
     for (const oldest of this.#origins.keys()) {
       this.#origins.delete(oldest);
       break;

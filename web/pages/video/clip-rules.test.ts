@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CLIP_BYTES, clipFault, limitsOf } from '../../../plugins/video/clips/clip-rules.ts';
 import { windowOf } from '../../../plugins/video/clips/model-windows.ts';
 import type { ClipFacts } from '../../../src/contract/engines/video.ts';
-import { clipHint, type LocalClip, shownRange } from './clip-rules.ts';
+import { clipHint, formatRange, type LocalClip } from './clip-rules.ts';
 
 const MODELS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5', 'some-upstream'];
 
@@ -10,7 +10,7 @@ const MODELS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5', 'some-upst
 const served = (id: string) => ({ id, limits: limitsOf(windowOf(id)) });
 
 /** Whether the service rejects a clip with these properties. */
-function refused({ bytes, picture }: Required<LocalClip>, model: string): boolean {
+function error({ bytes, picture }: Required<LocalClip>, model: string): boolean {
   const { width, height, seconds } = picture;
   const facts = { container: 'mp4', videoCodec: 'avc', audio: undefined, fps: 24 } as unknown as ClipFacts;
   const clip = { ...facts, width, height, durationS: seconds, lengthBytes: bytes };
@@ -42,7 +42,7 @@ describe('hints match the validation of the service', () => {
   ];
   test.each(clips)('%s', (_, each) => {
     const hinted = MODELS.map((model) => clipHint(each, served(model)) !== undefined);
-    expect(hinted).toEqual(MODELS.map((model) => refused(each, model)));
+    expect(hinted).toEqual(MODELS.map((model) => error(each, model)));
   });
 });
 
@@ -64,5 +64,5 @@ test.each([
   [{ maximum: 9 }, 'at most 9'],
   [{ minimum: 2 }, 'at least 2'],
 ])('formats the range %j', (range, words) => {
-  expect(shownRange(range)).toBe(words);
+  expect(formatRange(range)).toBe(words);
 });

@@ -35,24 +35,24 @@ export interface LocalClip {
 /** Why the service would reject the clip for this model; undefined if no problem is visible. */
 export function clipHint({ bytes, picture }: LocalClip, { id, limits = {} }: VideoModel): string | undefined {
   if (!isWithin(limits.clip_bytes, bytes)) {
-    return `The file has ${bytes} bytes; the limit is ${shownRange(limits.clip_bytes)}.`;
+    return `The file has ${bytes} bytes; the limit is ${formatRange(limits.clip_bytes)}.`;
   }
   if (picture === undefined) return undefined;
   const { width, height, seconds } = picture;
   if (!isWithin(limits.clip_sides, width) || !isWithin(limits.clip_sides, height)) {
-    return `The clip is ${width}x${height}; both sides must be ${shownRange(limits.clip_sides)} pixels.`;
+    return `The clip is ${width}x${height}; both sides must be ${formatRange(limits.clip_sides)} pixels.`;
   }
   if (!isWithin(limits.clip_short_side, Math.min(width, height))) {
-    return `The clip is ${width}x${height}; ${id} continues clips with a shorter side of ${shownRange(limits.clip_short_side)} pixels.`;
+    return `The clip is ${width}x${height}; ${id} continues clips with a shorter side of ${formatRange(limits.clip_short_side)} pixels.`;
   }
   if (!isWithin(limits.clip_seconds, seconds, FRAME_S)) {
-    return `The clip is ${seconds.toFixed(1)} s long; ${id} continues clips of ${shownRange(limits.clip_seconds)} s.`;
+    return `The clip is ${seconds.toFixed(1)} s long; ${id} continues clips of ${formatRange(limits.clip_seconds)} s.`;
   }
   return undefined;
 }
 
 /** Formats an inclusive range: `2 to 15`, `at most 720`. */
-export function shownRange({ minimum, maximum }: Range = {}): string {
+export function formatRange({ minimum, maximum }: Range = {}): string {
   if (minimum === undefined) return `at most ${maximum}`;
   return maximum === undefined ? `at least ${minimum}` : `${minimum} to ${maximum}`;
 }

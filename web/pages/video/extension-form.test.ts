@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type ExtendForm, extensionField, extensionForm, NEW_EXTENSION } from './extension-form.ts';
 
 const CLIP = new File(['bytes'], 'clip.mp4');
-const made = (changes: Partial<ExtendForm>) =>
+const created = (changes: Partial<ExtendForm>) =>
   extensionForm({ ...NEW_EXTENSION, model: 'vid-2.0', prompt: 'On and on.', ...changes });
 
 describe('the clip has the field name of its source and comes last', () => {
@@ -16,8 +16,8 @@ describe('the clip has the field name of its source and comes last', () => {
       'https://example.com/a.mp4',
     ],
   ])('%s', (_, changes, name, value) => {
-    const result = made(changes);
-    if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+    const result = created(changes);
+    if ('fieldErrors' in result) throw new Error(JSON.stringify(result.fieldErrors));
     const entries = [...result.form.entries()];
     expect(entries.slice(0, 3)).toEqual([
       ['model', 'vid-2.0'],
@@ -37,7 +37,7 @@ describe('a missing value has an error at its field', () => {
     ['a prompt', { file: CLIP, prompt: ' ' }, 'prompt'],
     ['a length', { file: CLIP, seconds: '' }, 'seconds'],
   ])('%s', (_, changes, field) => {
-    expect(made(changes)).toEqual({ faults: { [field]: expect.stringMatching(/\.$/) } });
+    expect(created(changes)).toEqual({ fieldErrors: { [field]: expect.stringMatching(/\.$/) } });
   });
 });
 

@@ -23,20 +23,20 @@ export const NEW_EXTENSION: ExtendForm = {
 
 /** Field at which an error is shown, by its wire name. */
 export type ExtensionField = 'model' | 'prompt' | 'seconds' | 'video';
-export type ExtensionFaults = Partial<Record<ExtensionField, string>>;
+export type ExtensionErrors = Partial<Record<ExtensionField, string>>;
 
 /** Builds the form with the clip last: the service validates the other fields before it receives the clip. */
 export function extensionForm(
   form: ExtendForm,
-): { readonly form: FormData } | { readonly faults: ExtensionFaults } {
+): { readonly form: FormData } | { readonly fieldErrors: ExtensionErrors } {
   const source = sourceOf(form);
-  const faults: ExtensionFaults = {
+  const fieldErrors: ExtensionErrors = {
     ...(form.model === '' ? { model: 'Select a model.' } : {}),
     ...(form.prompt.trim() === '' ? { prompt: 'Enter a prompt.' } : {}),
     ...(form.seconds === '' ? { seconds: 'Enter the duration of the new segment.' } : {}),
     ...(typeof source === 'string' ? { video: source } : {}),
   };
-  if (typeof source === 'string' || Object.keys(faults).length > 0) return { faults };
+  if (typeof source === 'string' || Object.keys(fieldErrors).length > 0) return { fieldErrors };
   const fields = new FormData();
   fields.set('model', form.model);
   fields.set('prompt', form.prompt);

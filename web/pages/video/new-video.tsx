@@ -11,19 +11,19 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { isAbort, type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { FileDrop } from '../../parts/form/file-drop.tsx';
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
 import { clipMemory, type Origin } from './clip-memory.ts';
-import { clipHint, type LocalClip, shownRange, type VideoModel } from './clip-rules.ts';
+import { clipHint, formatRange, type LocalClip, type VideoModel } from './clip-rules.ts';
 import {
   type ExtendForm,
-  type ExtensionFaults,
+  type ExtensionErrors,
   extensionField,
   extensionForm,
   NEW_EXTENSION,
@@ -35,44 +35,44 @@ import type { Video } from './video-wire.ts';
 export function NewVideo(props: {
   /** Id of the source video. */
   readonly of: string | undefined;
-  readonly onMade: (id: string) => void;
+  readonly onCreated: (id: string) => void;
 }) {
-  const { of, onMade } = props;
+  const { of, onCreated } = props;
   const { client } = useSession();
   const [form, setForm] = useState<ExtendForm>(
     of === undefined ? NEW_EXTENSION : { ...NEW_EXTENSION, source: 'video', video: of },
   );
-  const [faults, setFaults] = useState<ExtensionFaults>({});
-  const [fault, setFault] = useState<ServiceFault>();
+  const [fieldErrors, setFieldErrors] = useState<ExtensionErrors>({});
+  const [error, setError] = useState<ServiceError>();
   const [progress, setProgress] = useState<number>();
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
   const change = (changes: Partial<ExtendForm>) => {
     setForm((before) => ({ ...before, ...changes }));
-    setFaults({});
+    setFieldErrors({});
   };
 
   const start = async () => {
-    const made = extensionForm(form);
-    setFault(undefined);
-    setFaults('faults' in made ? made.faults : {});
-    if ('faults' in made) return;
+    const created = extensionForm(form);
+    setError(undefined);
+    setFieldErrors('fieldErrors' in created ? created.fieldErrors : {});
+    if ('fieldErrors' in created) return;
     const abort = new AbortController();
     running.current = abort;
     setProgress(0);
     try {
-      const { id } = await client.upload<Video>('v1/videos/extensions', made.form, {
+      const { id } = await client.upload<Video>('v1/videos/extensions', created.form, {
         signal: abort.signal,
         onProgress: setProgress,
       });
       clipMemory.keep(id, originOf(form));
-      onMade(id);
-    } catch (error) {
-      if (isAbort(error)) return;
-      const refused = toFault(error);
-      const field = extensionField(refused.param);
-      if (field === undefined) setFault(refused);
-      else setFaults({ [field]: refused.message });
+      onCreated(id);
+    } catch (thrown) {
+      if (isAbort(thrown)) return;
+      const error = toServiceError(thrown);
+      const field = extensionField(error.param);
+      if (field === undefined) setError(error);
+      else setFieldErrors({ [field]: error.message });
     } finally {
       setProgress(undefined);
     }
@@ -88,7 +88,7 @@ export function NewVideo(props: {
   const { seconds, clip_seconds: clipSeconds } = model?.limits ?? {};
   return (
     <Panel title="Extend a clip">
-      <Source form={form} model={model} onChange={change} fault={faults.video} isRunning={isRunning} />
+      <Source form={form} model={model} onChange={change} error={fieldErrors.video} isRunning={isRunning} />
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <div>
           <ModelPicker
@@ -97,20 +97,20 @@ export function NewVideo(props: {
             onChange={(model) => change({ model })}
             disabled={isRunning}
           />
-          <Text size="xs" c={faults.model === undefined ? 'dimmed' : 'error'} mt={4}>
-            {faults.model ?? (clipSeconds && `Continues clips of ${shownRange(clipSeconds)} s.`)}
+          <Text size="xs" c={fieldErrors.model === undefined ? 'dimmed' : 'error'} mt={4}>
+            {fieldErrors.model ?? (clipSeconds && `Continues clips of ${formatRange(clipSeconds)} s.`)}
           </Text>
         </div>
         <NumberInput
           label="Segment duration in seconds"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
-          description={seconds && `Duration of the new segment: ${shownRange(seconds)} s.`}
+          description={seconds && `Duration of the new segment: ${formatRange(seconds)} s.`}
           min={seconds?.minimum ?? 1}
           {...(seconds?.maximum !== undefined && { max: seconds.maximum })}
           allowDecimal={false}
           value={form.seconds}
           onChange={(value) => change({ seconds: typeof value === 'number' ? value : '' })}
-          error={faults.seconds}
+          error={fieldErrors.seconds}
           disabled={isRunning}
         />
       </Group>
@@ -120,13 +120,13 @@ export function NewVideo(props: {
         placeholder="The camera keeps panning over the harbour."
         value={form.prompt}
         onChange={({ currentTarget }) => change({ prompt: currentTarget.value })}
-        error={faults.prompt}
+        error={fieldErrors.prompt}
         autosize
         minRows={2}
         maxRows={8}
         disabled={isRunning}
       />
-      <FaultNote fault={fault} />
+      <ErrorAlert error={error} />
       <Group gap="sm">
         <Button onClick={start} loading={isRunning}>
           Create segment
@@ -153,10 +153,10 @@ function Source(props: {
   readonly form: ExtendForm;
   readonly model: VideoModel | undefined;
   readonly onChange: (changes: Partial<ExtendForm>) => void;
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   readonly isRunning: boolean;
 }) {
-  const { form, model, onChange, fault, isRunning } = props;
+  const { form, model, onChange, error, isRunning } = props;
   return (
     <>
       <SegmentedControl
@@ -179,14 +179,14 @@ function Source(props: {
             accept="video/mp4,video/quicktime,.mp4,.mov"
             file={form.file}
             onFile={(file) => onChange({ file })}
-            error={fault}
+            error={error}
             disabled={isRunning}
           />
           {form.file !== undefined && <LocalPreview file={form.file} model={model} />}
         </>
       )}
       {form.source === 'video' && (
-        <VideoPicker value={form.video} onChange={(video) => onChange({ video })} error={fault} />
+        <VideoPicker value={form.video} onChange={(video) => onChange({ video })} error={error} />
       )}
       {form.source === 'url' && (
         <TextInput
@@ -196,7 +196,7 @@ function Source(props: {
           type="url"
           value={form.url}
           onChange={({ currentTarget }) => onChange({ url: currentTarget.value })}
-          error={fault}
+          error={error}
         />
       )}
     </>
@@ -258,7 +258,7 @@ function VideoPicker(props: {
   readonly error: string | undefined;
 }) {
   const { client } = useSession();
-  const { value: videos, fault } = useLoad(
+  const { value: videos, error } = useLoad(
     async (signal) => {
       const { data } = await client.list<Video>('v1/videos', { signal, query: { limit: 100 } });
       return data.filter(({ status }) => status === 'completed');
@@ -276,7 +276,7 @@ function VideoPicker(props: {
       }))}
       value={props.value === '' ? null : props.value}
       onChange={(id) => props.onChange(id ?? '')}
-      error={props.error ?? fault?.message}
+      error={props.error ?? error?.message}
       searchable
     />
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockWords, momentOf, positionOf } from './play-position.ts';
+import { formatClock, momentOf, positionOf } from './play-position.ts';
 
 const LENGTHS = { clipS: 2, segmentS: 4 };
 
@@ -23,5 +23,5 @@ test.each([
   [59.97, '1:00.0'],
   [61.25, '1:01.3'],
 ])('%d s is formatted as %s', (seconds, words) => {
-  expect(clockWords(seconds)).toBe(words);
+  expect(formatClock(seconds)).toBe(words);
 });

@@ -24,7 +24,7 @@ export function momentOf({ part, atS }: PlayPosition, { clipS }: PartLengths): n
 }
 
 /** Formats minutes, seconds and tenths: `0:07.5`. */
-export function clockWords(seconds: number): string {
+export function formatClock(seconds: number): string {
   const tenths = Math.round(seconds * 10);
   const rest = (tenths % 600) / 10;
   return `${Math.floor(tenths / 600)}:${rest.toFixed(1).padStart(4, '0')}`;

@@ -1,7 +1,7 @@
 import { ActionIcon, Group, Slider, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { Icon } from '../../parts/icon.tsx';
-import { clockWords, momentOf, type PartLengths, positionOf } from './play-position.ts';
+import { formatClock, momentOf, type PartLengths, positionOf } from './play-position.ts';
 import classes from './video.module.css';
 
 /**
@@ -66,7 +66,7 @@ export function PlayThrough({ clip, segment }: { readonly clip: string; readonly
     seek(0);
     start(first.current);
   };
-  const goOn = () => {
+  const continueWithSegment = () => {
     setPart('segment');
     start(second.current);
   };
@@ -98,7 +98,7 @@ export function PlayThrough({ clip, segment }: { readonly clip: string; readonly
           playsInline
           className={part === 'clip' ? undefined : classes.behind}
           onLoadedMetadata={measured('clipS')}
-          onEnded={goOn}
+          onEnded={continueWithSegment}
           aria-label="Clip"
         />
       </div>
@@ -113,14 +113,14 @@ export function PlayThrough({ clip, segment }: { readonly clip: string; readonly
           step={0.05}
           value={moment}
           onChange={seek}
-          label={clockWords}
+          label={formatClock}
           marks={[{ value: lengths.clipS, label: 'segment' }]}
           thumbLabel="Position"
           styles={{ bar: { transition: 'none' }, thumb: { transition: 'none' } }}
           disabled={total === 0}
         />
         <Text size="sm" className="figures" miw="6.5rem" ta="right">
-          {clockWords(moment)} of {clockWords(total)}
+          {formatClock(moment)} of {formatClock(total)}
         </Text>
       </Group>
     </div>

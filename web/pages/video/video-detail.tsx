@@ -4,17 +4,17 @@ import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { CopyAction } from '../../parts/code-block.tsx';
 import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
-import { timeWords } from '../../parts/words.ts';
+import { formatTime } from '../../parts/words.ts';
 import { clipMemory, type Origin } from './clip-memory.ts';
 import { PlayThrough, start } from './play-through.tsx';
 import { useContent } from './use-content.ts';
 import classes from './video.module.css';
-import { hasEnded, VideoStatus } from './video-status.tsx';
+import { isFinal, VideoStatus } from './video-status.tsx';
 import type { Video } from './video-wire.ts';
 
 /** Polling interval without a `retry-after` of the service, in ms. */
@@ -32,20 +32,22 @@ export function VideoDetail(props: {
   const path = `v1/videos/${encodeURIComponent(id)}`;
   const {
     value: seen,
-    fault,
+    error,
     reload,
   } = useLoad(
     async (signal) => {
-      const answer = await client.send('GET', path, undefined, { signal });
-      const video = (await answer.json()) as Video;
-      return { video, pollMs: Number(answer.headers.get('openai-poll-after-ms') ?? POLL_MS) };
+      const response = await client.send('GET', path, undefined, { signal });
+      const video = (await response.json()) as Video;
+      return { video, pollMs: Number(response.headers.get('openai-poll-after-ms') ?? POLL_MS) };
     },
     [client, path],
-    { whileMs: (value) => (value !== undefined && !hasEnded(value.video) ? value.pollMs : undefined) },
+    {
+      dynamicIntervalMs: (value) => (value !== undefined && !isFinal(value.video) ? value.pollMs : undefined),
+    },
   );
   const isCompleted = seen?.video.status === 'completed';
   const segment = useContent(isCompleted ? id : undefined, 'video');
-  if (seen === undefined) return <FaultNote fault={fault} onRetry={reload} />;
+  if (seen === undefined) return <ErrorAlert error={error} onRetry={reload} />;
   const { video } = seen;
   const remove = async () => {
     await client.delete(path);
@@ -72,7 +74,7 @@ export function VideoDetail(props: {
                 </Button>
               </>
             )}
-            {hasEnded(video) && (
+            {isFinal(video) && (
               <Button variant="default" onClick={() => setDeleting(true)}>
                 Delete
               </Button>
@@ -80,7 +82,7 @@ export function VideoDetail(props: {
           </Group>
         }
       >
-        <FaultNote fault={fault ?? segment.fault} onRetry={fault ? reload : segment.reload} />
+        <ErrorAlert error={error ?? segment.error} onRetry={error ? reload : segment.reload} />
         {video.metadata !== null && (
           <Alert color="blue" variant="light" role="note" p="xs" title="How this model works">
             {video.metadata.note}
@@ -92,7 +94,7 @@ export function VideoDetail(props: {
           </Alert>
         )}
         <Facts video={video} />
-        {!hasEnded(video) && <Progress value={video.progress} aria-label={`${video.progress} percent`} />}
+        {!isFinal(video) && <Progress value={video.progress} aria-label={`${video.progress} percent`} />}
       </Panel>
       {segment.value !== undefined && <Players segment={segment.value} origin={clipMemory.of(id)} />}
       {isDeleting && (
@@ -116,7 +118,7 @@ function Facts({ video }: { readonly video: Video }) {
         <VideoStatus status={video.status} />
         <Text size="sm" c="dimmed">
           {video.model}, {video.seconds} s, {video.size}, {video.audio ? 'with audio' : 'without audio'},{' '}
-          {timeWords(video.created_at)}
+          {formatTime(video.created_at)}
         </Text>
       </Group>
       <Group gap={4} wrap="nowrap">
@@ -136,8 +138,8 @@ function Players({ segment, origin }: { readonly segment: Blob; readonly origin:
   const [way, setWay] = useState<Way>('side-by-side');
   const earlier = useContent(origin?.kind === 'video' ? origin.id : undefined, 'video');
   const clip = useObjectUrl(origin?.kind === 'file' ? origin.file : earlier.value);
-  const made = useObjectUrl(segment);
-  if (made === undefined) return null;
+  const created = useObjectUrl(segment);
+  if (created === undefined) return null;
   return (
     <Panel
       title="Clip and segment"
@@ -157,16 +159,16 @@ function Players({ segment, origin }: { readonly segment: Blob; readonly origin:
       }
     >
       {clip !== undefined && way === 'through' ? (
-        <PlayThrough clip={clip} segment={made} />
+        <PlayThrough clip={clip} segment={created} />
       ) : (
-        <SideBySide clip={clip} segment={made} />
+        <SideBySide clip={clip} segment={created} />
       )}
-      {clip === undefined && !earlier.isLoading && <Text size="sm">{whyNoClip(origin)}</Text>}
+      {clip === undefined && !earlier.isLoading && <Text size="sm">{missingClipReason(origin)}</Text>}
     </Panel>
   );
 }
 
-function whyNoClip(origin: Origin | undefined): string {
+function missingClipReason(origin: Origin | undefined): string {
   switch (origin?.kind) {
     case 'url':
       return 'The source clip is not available: it was loaded from a URL, and the API does not return source clips.';

@@ -2,17 +2,17 @@ import { AspectRatio, Center, Group, Paper, Progress, SimpleGrid, Stack, Text } 
 import { Link } from 'wouter';
 import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
-import { timeWords } from '../../parts/words.ts';
+import { formatTime } from '../../parts/words.ts';
 import { useContent } from './use-content.ts';
 import classes from './video.module.css';
-import { hasEnded, VideoStatus } from './video-status.tsx';
+import { isFinal, VideoStatus } from './video-status.tsx';
 import type { Video } from './video-wire.ts';
 
-const EVERY_MS = 15_000;
-const WHILE_RUNNING_MS = 1500;
+const INTERVAL_MS = 15_000;
+const RUNNING_INTERVAL_MS = 1500;
 
 /** The organization's videos, newest first. */
 export function VideoList() {
@@ -20,14 +20,15 @@ export function VideoList() {
     'v1/videos',
     { limit: 12 },
     {
-      everyMs: EVERY_MS,
-      whileMs: (page) => (page?.data.some((video) => !hasEnded(video)) ? WHILE_RUNNING_MS : undefined),
+      intervalMs: INTERVAL_MS,
+      dynamicIntervalMs: (page) =>
+        page?.data.some((video) => !isFinal(video)) ? RUNNING_INTERVAL_MS : undefined,
     },
   );
-  const { page, fault, reload } = pages;
+  const { page, error, reload } = pages;
   return (
     <Stack gap="md">
-      <FaultNote fault={fault} onRetry={reload} />
+      <ErrorAlert error={error} onRetry={reload} />
       {page?.data.length === 0 && (
         <Empty text="No videos yet. Extend a short clip: MP4 or QuickTime, 2 to 15 seconds." />
       )}
@@ -48,7 +49,7 @@ function Card({ video }: { readonly video: Video }) {
   return (
     <Paper component="article" withBorder className={classes.card}>
       <AspectRatio ratio={16 / 9}>
-        {status === 'completed' ? <Thumbnail id={id} /> : <NotYet video={video} />}
+        {status === 'completed' ? <Thumbnail id={id} /> : <PendingThumbnail video={video} />}
       </AspectRatio>
       <Stack gap={4} p="sm">
         <Link href={`/video/${id}`} className={classes.open}>
@@ -64,7 +65,7 @@ function Card({ video }: { readonly video: Video }) {
           {model}, {seconds} s, {size}
         </Text>
         <Text size="xs" c="dimmed">
-          {timeWords(createdAt)}
+          {formatTime(createdAt)}
         </Text>
       </Stack>
     </Paper>
@@ -81,7 +82,7 @@ function Thumbnail({ id }: { readonly id: string }) {
   );
 }
 
-function NotYet({ video }: { readonly video: Video }) {
+function PendingThumbnail({ video }: { readonly video: Video }) {
   return (
     <Center className={classes.blank}>
       <Text size="sm" c="dimmed">

@@ -12,12 +12,12 @@ import { VideoList } from './video-list.tsx';
  */
 export default function VideoPage() {
   const [, navigate] = useLocation();
-  const [, params] = useRoute('/video/:place?/:of?');
-  const { place, of } = params ?? {};
+  const [, params] = useRoute('/video/:subpath?/:of?');
+  const { subpath, of } = params ?? {};
   const toList = () => navigate('/video');
   const open = (id: string) => navigate(`/video/${id}`);
   const action =
-    place === undefined ? (
+    subpath === undefined ? (
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => open('new')}>
         Extend a clip
       </Button>
@@ -28,12 +28,12 @@ export default function VideoPage() {
     );
   return (
     <Page title="Video" text="Generate a new segment that continues the end of a clip." actions={action}>
-      {place === undefined && <VideoList />}
-      {place === 'new' && <NewVideo key={of} of={of} onMade={open} />}
-      {place !== undefined && place !== 'new' && (
+      {subpath === undefined && <VideoList />}
+      {subpath === 'new' && <NewVideo key={of} of={of} onCreated={open} />}
+      {subpath !== undefined && subpath !== 'new' && (
         <VideoDetail
-          key={place}
-          id={place}
+          key={subpath}
+          id={subpath}
           onDeleted={toList}
           onContinue={(id) => navigate(`/video/new/${id}`)}
         />

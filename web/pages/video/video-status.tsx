@@ -18,6 +18,6 @@ export function VideoStatus({ status }: { readonly status: Video['status'] }) {
 }
 
 /** Whether the status is final. */
-export function hasEnded({ status }: Video): boolean {
+export function isFinal({ status }: Video): boolean {
   return status === 'completed' || status === 'failed';
 }

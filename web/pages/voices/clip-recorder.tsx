@@ -14,7 +14,7 @@ export function ClipRecorder(props: {
   readonly isAgain: boolean;
   readonly onRecorded: (recorded: Recorded) => void;
 }) {
-  const { phase, seconds, fault, track, start, stop } = useRecorder(MAX_SECONDS, props.onRecorded);
+  const { phase, seconds, error, track, start, stop } = useRecorder(MAX_SECONDS, props.onRecorded);
   const isShort = seconds < MIN_SECONDS;
   return (
     <Stack gap="sm">
@@ -50,9 +50,9 @@ export function ClipRecorder(props: {
           <LoudnessView track={track} label="Loudness of the recording" heightPx={72} />
         </>
       )}
-      {fault !== undefined && (
+      {error !== undefined && (
         <Alert color="red" variant="light" role="alert" p="sm" icon={<Icon name="warning" />}>
-          {fault}
+          {error}
         </Alert>
       )}
     </Stack>

@@ -1,17 +1,17 @@
 import { Skeleton } from '@mantine/core';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Waveform } from '../../sound/waveform.tsx';
 
 /** Player for the stored clip of a voice. */
 export function ClipSound({ id, name }: { readonly id: string; readonly name: string }) {
   const { client } = useSession();
-  const { value, fault, reload } = useLoad(
+  const { value, error, reload } = useLoad(
     (signal) => client.blob(`v1/audio/voices/${encodeURIComponent(id)}/audio`, { signal }),
     [client, id],
   );
-  if (fault !== undefined) return <FaultNote fault={fault} onRetry={reload} />;
+  if (error !== undefined) return <ErrorAlert error={error} onRetry={reload} />;
   if (value === undefined) return <Skeleton height={126} />;
   return <Waveform sound={value} label={`Clip of ${name}`} />;
 }

@@ -11,13 +11,13 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
-import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert, fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
 import { FileDrop } from '../../parts/form/file-drop.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { bytesWords } from '../../parts/words.ts';
+import { formatBytes } from '../../parts/words.ts';
 import { Waveform } from '../../sound/waveform.tsx';
 import { ClipRecorder } from './clip-recorder.tsx';
 import { READING_TEXTS } from './reading-texts.ts';
@@ -55,11 +55,11 @@ export function NewVoicePanel(props: {
   const [description, setDescription] = useState('');
   const [hasConsent, setConsent] = useState(false);
   const [isSending, setSending] = useState(false);
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
   const readingText = READING_TEXTS[reading] ?? '';
   const clip: Clip | undefined = source === 'record' ? recorded : uploaded && uploadedClip(uploaded);
   const text = source === 'record' ? readingText : uploadedText;
-  const clipFault = faultOfField(fault, 'audio_sample');
+  const clipError = fieldErrorMessage(error, 'audio_sample');
   const fields = source === 'upload' ? [...FIELDS, 'ref_text'] : FIELDS;
   const sending = useRef<AbortController>(undefined);
   useEffect(() => () => sending.current?.abort(), []);
@@ -69,14 +69,14 @@ export function NewVoicePanel(props: {
     const { signal } = abort;
     sending.current = abort;
     setSending(true);
-    setFault(undefined);
+    setError(undefined);
     try {
       const consent = hasConsent ? CONSENT : '';
       const form = enrollmentForm({ clip: file, name, text, description, consent });
       props.onStored(await client.post<NewVoice>('v1/audio/voices', form, { signal }));
     } catch (error) {
       if (signal.aborted) return;
-      setFault(toFault(error));
+      setError(toServiceError(error));
       setSending(false);
     }
   };
@@ -131,7 +131,7 @@ export function NewVoicePanel(props: {
                     text={readingText}
                     isAgain={recorded !== undefined}
                     onRecorded={({ file, advice, seconds }) => {
-                      setFault(undefined);
+                      setError(undefined);
                       setRecorded({ file, advice: seconds < MIN_SECONDS ? TOO_SHORT : advice });
                     }}
                   />
@@ -141,11 +141,11 @@ export function NewVoicePanel(props: {
                   <FileDrop
                     file={uploaded}
                     onFile={(file) => {
-                      setFault(undefined);
+                      setError(undefined);
                       setUploaded(file);
                     }}
                     label="Clip"
-                    text={`WAV, MP3, M4A or MP4 of ${MIN_SECONDS} to ${MAX_SECONDS} s, at most ${bytesWords(MAX_CLIP_BYTES)}`}
+                    text={`WAV, MP3, M4A or MP4 of ${MIN_SECONDS} to ${MAX_SECONDS} s, at most ${formatBytes(MAX_CLIP_BYTES)}`}
                     accept="audio/*,video/mp4"
                   />
                   <Textarea
@@ -157,7 +157,7 @@ export function NewVoicePanel(props: {
                     maxLength={MAX_TEXT_CHARACTERS}
                     autosize
                     minRows={2}
-                    error={faultOfField(fault, 'ref_text')}
+                    error={fieldErrorMessage(error, 'ref_text')}
                   />
                 </>
               )}
@@ -165,7 +165,7 @@ export function NewVoicePanel(props: {
                 <Waveform sound={clip.file} label="Clip preview" />
               )}
               <Note words={clip?.advice} color="orange" />
-              <Note words={clipFault} color="red" />
+              <Note words={clipError} color="red" />
             </Stack>
             <Stack gap="md" miw={0}>
               <TextInput
@@ -175,7 +175,7 @@ export function NewVoicePanel(props: {
                 required
                 withAsterisk={false}
                 maxLength={MAX_NAME_CHARACTERS}
-                error={faultOfField(fault, 'name')}
+                error={fieldErrorMessage(error, 'name')}
               />
               <TextInput
                 label="Speaker description"
@@ -183,7 +183,7 @@ export function NewVoicePanel(props: {
                 value={description}
                 onChange={({ currentTarget }) => setDescription(currentTarget.value)}
                 maxLength={MAX_TEXT_CHARACTERS}
-                error={faultOfField(fault, 'speaker_description')}
+                error={fieldErrorMessage(error, 'speaker_description')}
               />
               <Checkbox
                 label={CONSENT}
@@ -191,11 +191,11 @@ export function NewVoicePanel(props: {
                 checked={hasConsent}
                 onChange={({ currentTarget }) => setConsent(currentTarget.checked)}
                 required
-                error={faultOfField(fault, 'consent')}
+                error={fieldErrorMessage(error, 'consent')}
               />
             </Stack>
           </SimpleGrid>
-          {(fault?.param == null || !fields.includes(fault.param)) && <FaultNote fault={fault} />}
+          {(error?.param == null || !fields.includes(error.param)) && <ErrorAlert error={error} />}
           <Group>
             <Button type="submit" loading={isSending} disabled={clip === undefined}>
               Create voice
@@ -212,7 +212,7 @@ function uploadedClip(file: File): Clip {
   return { file, advice: file.size > MAX_CLIP_BYTES ? TOO_LARGE : undefined };
 }
 
-const TOO_LARGE = `The clip is larger than ${bytesWords(MAX_CLIP_BYTES)}, the default limit of the service.`;
+const TOO_LARGE = `The clip is larger than ${formatBytes(MAX_CLIP_BYTES)}, the default limit of the service.`;
 const TOO_SHORT = `The clip is shorter than the minimum of ${MIN_SECONDS} s.`;
 
 function Note({ words, color }: { readonly words: string | undefined; readonly color: 'orange' | 'red' }) {

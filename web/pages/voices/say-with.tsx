@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert, fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
 import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { secondsWords } from '../../parts/words.ts';
+import { formatSeconds } from '../../parts/words.ts';
 import { LoudnessView } from '../../sound/loudness-view.tsx';
 import { useSpeech } from '../../sound/use-speech.ts';
 import { Waveform } from '../../sound/waveform.tsx';
@@ -17,9 +17,9 @@ export function SayWith({ voice, name }: { readonly voice: string; readonly name
   );
   const [model, setModel] = useState<string>();
   const { speech, track, start, stop } = useSpeech(client);
-  const { phase, fault, file, firstS } = speech;
-  const isOver = phase === 'idle' || phase === 'over';
-  const fieldFault = faultOfField(fault, 'input');
+  const { phase, error, file, firstS } = speech;
+  const isOver = phase === 'idle' || phase === 'finished';
+  const fieldError = fieldErrorMessage(error, 'input');
   return (
     <form
       onSubmit={(event) => {
@@ -33,11 +33,11 @@ export function SayWith({ voice, name }: { readonly voice: string; readonly name
             label={`Text for ${name}`}
             value={input}
             maxLength={500}
-            error={fieldFault}
+            error={fieldError}
             onChange={({ currentTarget }) => setInput(currentTarget.value)}
             flex="3 1 16rem"
           />
-          <ModelPicker task="speech" value={model} onChange={setModel} fault={fault} />
+          <ModelPicker task="speech" value={model} onChange={setModel} error={error} />
           {isOver ? (
             <Button type="submit" leftSection={<Icon name="play" size={16} />}>
               Speak
@@ -48,13 +48,13 @@ export function SayWith({ voice, name }: { readonly voice: string; readonly name
             </Button>
           )}
         </Group>
-        {fieldFault === undefined && <FaultNote fault={fault} />}
+        {fieldError === undefined && <ErrorAlert error={error} />}
         {file !== undefined && <Waveform sound={file} label={`Speech of ${name}`} />}
         {file === undefined && phase !== 'idle' && (
           <LoudnessView track={track} label="Loudness of the received audio" />
         )}
         <Text size="xs" c="dimmed" role="status">
-          {firstS !== undefined && `Time to first audio: ${secondsWords(firstS)}`}
+          {firstS !== undefined && `Time to first audio: ${formatSeconds(firstS)}`}
         </Text>
       </Stack>
     </form>

@@ -4,7 +4,7 @@ import { useSession } from '../../client/session.tsx';
 import { CopyAction } from '../../parts/code-block.tsx';
 import { Confirm } from '../../parts/feedback/confirm.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { secondsWords, timeWords } from '../../parts/words.ts';
+import { formatSeconds, formatTime } from '../../parts/words.ts';
 import { ClipSound } from './clip-sound.tsx';
 import { SayWith } from './say-with.tsx';
 import type { Voice } from './voice-wire.ts';
@@ -30,7 +30,8 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
             </Group>
             {voice.speaker_description !== undefined && <Text size="sm">{voice.speaker_description}</Text>}
             <Text size="xs" c="dimmed" className="figures">
-              {secondsWords(voice.duration_s)} of {voice.format.toUpperCase()} · {timeWords(voice.created_at)}
+              {formatSeconds(voice.duration_s)} of {voice.format.toUpperCase()} ·{' '}
+              {formatTime(voice.created_at)}
             </Text>
             <Group gap={4} wrap="nowrap" mt={4}>
               <Code className={classes.id}>{id}</Code>

@@ -1,27 +1,30 @@
 import { Stack } from '@mantine/core';
 import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/feedback/empty.tsx';
-import { FaultNote } from '../../parts/feedback/fault-note.tsx';
+import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { VoiceCard } from './voice-card.tsx';
 import type { Voice } from './voice-wire.ts';
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 /** Polling interval while a voice is improving, in ms. */
-const AGAIN_MS = 3000;
+const RETRY_MS = 3000;
 
 /** The voices of the organization, newest first. */
 export function VoiceList() {
   const pages = usePages<Voice>(
     'v1/audio/voices',
-    { limit: MOST_SHOWN },
-    { whileMs: (page) => (page?.data.some(({ status }) => status === 'improving') ? AGAIN_MS : undefined) },
+    { limit: MAX_SHOWN },
+    {
+      dynamicIntervalMs: (page) =>
+        page?.data.some(({ status }) => status === 'improving') ? RETRY_MS : undefined,
+    },
   );
-  const { page, fault, reload } = pages;
+  const { page, error, reload } = pages;
   return (
     <Panel title="Stored voices">
-      <FaultNote fault={fault} onRetry={reload} />
+      <ErrorAlert error={error} onRetry={reload} />
       {page?.data.length === 0 && (
         <Empty
           text={

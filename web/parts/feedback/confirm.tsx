@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
 import { Dialog } from './dialog.tsx';
-import { FaultNote } from './fault-note.tsx';
+import { ErrorAlert } from './fault-note.tsx';
 
 /** Confirmation dialog for an irreversible action. Stays open and shows the error if the action fails. */
 export function Confirm(props: {
@@ -14,15 +14,15 @@ export function Confirm(props: {
   readonly onClose: () => void;
 }) {
   const [isRunning, setRunning] = useState(false);
-  const [fault, setFault] = useState<ServiceFault>();
+  const [error, setError] = useState<ServiceError>();
   const confirm = async () => {
     setRunning(true);
-    setFault(undefined);
+    setError(undefined);
     try {
       await props.onConfirm();
       props.onClose();
     } catch (error) {
-      setFault(toFault(error));
+      setError(toServiceError(error));
       setRunning(false);
     }
   };
@@ -30,7 +30,7 @@ export function Confirm(props: {
     <Dialog onClose={props.onClose} title={props.title}>
       <Stack>
         <Text size="sm">{props.text}</Text>
-        <FaultNote fault={fault} />
+        <ErrorAlert error={error} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={props.onClose} data-autofocus>
             Go back

@@ -1,22 +1,22 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
-import type { ServiceFault } from '../../client/service-fault.ts';
+import type { ServiceError } from '../../client/service-fault.ts';
 import { Icon } from '../icon.tsx';
 
 /** An error message of the service with the request id for support. */
-export function FaultNote(props: {
-  readonly fault: ServiceFault | undefined;
+export function ErrorAlert(props: {
+  readonly error: ServiceError | undefined;
   readonly onRetry?: (() => void) | undefined;
 }) {
-  const { fault, onRetry } = props;
-  if (fault === undefined) return null;
-  const about = [fault.status > 0 && `status ${fault.status}`, fault.code, fault.param, fault.requestId];
+  const { error, onRetry } = props;
+  if (error === undefined) return null;
+  const about = [error.status > 0 && `status ${error.status}`, error.code, error.param, error.requestId];
   return (
     <Alert color="red" variant="light" role="group" icon={<Icon name="warning" />} p="sm">
       <Group justify="space-between" align="flex-start" gap="sm">
         <div>
           {/* Not part of the alert: a polled request fails with a new id each time, which screen readers would announce. */}
           <Text size="sm" role="alert">
-            {fault.message}
+            {error.message}
           </Text>
           <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
             {about.filter(Boolean).join(' · ')}
@@ -33,9 +33,9 @@ export function FaultNote(props: {
 }
 
 /** The error message for a form field, if the error is about this field. */
-export function faultOfField(
-  fault: ServiceFault | undefined,
+export function fieldErrorMessage(
+  error: ServiceError | undefined,
   ...names: readonly string[]
 ): string | undefined {
-  return fault?.param != null && names.includes(fault.param) ? fault.message : undefined;
+  return error?.param != null && names.includes(error.param) ? error.message : undefined;
 }

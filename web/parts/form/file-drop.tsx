@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { useRef } from 'react';
 import { Icon } from '../icon.tsx';
-import { bytesWords } from '../words.ts';
+import { formatBytes } from '../words.ts';
 
 /** Selects one file by drag and drop or with a button. */
 export function FileDrop(props: {
@@ -44,7 +44,7 @@ export function FileDrop(props: {
             {file === undefined ? 'Select a file' : 'Select another file'}
           </Button>
           <Text size="sm" {...(file === undefined && { c: 'dimmed' })} style={{ overflowWrap: 'anywhere' }}>
-            {file === undefined ? props.text : `${file.name}, ${bytesWords(file.size)}`}
+            {file === undefined ? props.text : `${file.name}, ${formatBytes(file.size)}`}
           </Text>
         </Group>
       </Dropzone>

@@ -1,8 +1,8 @@
 import { Select } from '@mantine/core';
-import type { ServiceFault } from '../../client/service-fault.ts';
+import type { ServiceError } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { faultOfField } from '../feedback/fault-note.tsx';
+import { fieldErrorMessage } from '../feedback/fault-note.tsx';
 
 /** Task of a model from `GET /v1/models`. */
 export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video';
@@ -13,7 +13,7 @@ interface Model {
 }
 
 /** Retry interval in ms: the page needs the models. */
-const AGAIN_MS = 3000;
+const RETRY_MS = 3000;
 
 /** Selects a model for a task; defaults to the first one. */
 export function ModelPicker(props: {
@@ -23,13 +23,13 @@ export function ModelPicker(props: {
   readonly label?: string;
   readonly disabled?: boolean;
   /** Shown at the field if its `param` is `model`. */
-  readonly fault?: ServiceFault | undefined;
+  readonly error?: ServiceError | undefined;
 }) {
   const { task, value, onChange } = props;
   const { client } = useSession();
   const {
     value: models,
-    fault,
+    error,
     isLoading,
   } = useLoad(
     async (signal) => {
@@ -40,7 +40,7 @@ export function ModelPicker(props: {
       return ids;
     },
     [client, task],
-    { whileMs: (ids) => (ids === undefined ? AGAIN_MS : undefined) },
+    { dynamicIntervalMs: (ids) => (ids === undefined ? RETRY_MS : undefined) },
   );
   return (
     <Select
@@ -51,7 +51,7 @@ export function ModelPicker(props: {
       allowDeselect={false}
       disabled={props.disabled ?? false}
       placeholder={isLoading ? 'Loading' : 'None'}
-      error={fault?.message ?? faultOfField(props.fault, 'model')}
+      error={error?.message ?? fieldErrorMessage(props.error, 'model')}
       comboboxProps={{ withinPortal: true }}
     />
   );

@@ -18,7 +18,7 @@ export function VoicePicker(props: {
   const { client } = useSession();
   const plugin = usePlugin('voices');
   const isOff = plugin !== undefined && plugin.state !== 'on';
-  const { value: voices = [], fault } = useLoad(
+  const { value: voices = [], error } = useLoad(
     async (signal) => {
       if (isOff) return [];
       const query = { limit: MAX_OFFERED };
@@ -42,7 +42,7 @@ export function VoicePicker(props: {
       searchable={voices.length > 10}
       nothingFoundMessage="No matching voices"
       disabled={(props.disabled ?? false) || isOff}
-      error={props.error ?? fault?.message}
+      error={props.error ?? error?.message}
     />
   );
 }
