@@ -197,7 +197,7 @@ export class Enrollments {
   }
 }
 
-function resultOf(error: unknown, signal: AbortSignal): 'refused' | 'cancelled' | 'failed' {
-  if (error instanceof ServiceError) return error.kind === 'invalid_request' ? 'refused' : 'failed';
+function resultOf(error: unknown, signal: AbortSignal): 'rejected' | 'cancelled' | 'failed' {
+  if (error instanceof ServiceError) return error.kind === 'invalid_request' ? 'rejected' : 'failed';
   return signal.aborted ? 'cancelled' : 'failed';
 }

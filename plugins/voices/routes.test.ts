@@ -91,7 +91,7 @@ describe('an enrollment', () => {
     const text = await app.metrics.render();
     const counted = [...text.matchAll(/^voice_enrollments_total\{result="(\w+)"\} (\d)$/gm)];
     expect(Object.fromEntries(counted.map(([, result, count]) => [result, count]))).toEqual({
-      ...{ stored: '1', refused: '1', failed: '1', cancelled: '1' },
+      ...{ stored: '1', rejected: '1', failed: '1', cancelled: '1' },
     });
   });
 
