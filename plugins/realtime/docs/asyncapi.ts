@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI 3.0 document of /v1/realtime, built from the schemas that validate its frames, so that it cannot
- * say otherwise. `bun scripts/asyncapi.ts` writes it to docs/realtime.asyncapi.json.
+ * Builds the AsyncAPI 3.0 document of /v1/realtime from the schemas that validate its frames. `bun
+ * scripts/asyncapi.ts` writes it to docs/realtime.asyncapi.json.
  */
 
 import type { TObject, TSchema } from '@sinclair/typebox';
@@ -35,40 +35,40 @@ import { SessionUpdateSchema } from './session-update.ts';
 
 const ADDRESS = '/v1/realtime';
 
-/** When each code is sent (spec 7). */
+/** Causes of each error code (spec 7). */
 const ERROR_CODES: Readonly<Record<RealtimeErrorCode, string>> = {
   invalid_request_error:
-    'A malformed event, a missing field, a value of a wrong type or out of its range, G.711 at a rate other than 8000, `response.create` without audio in `output_modalities` or without a text of the user, `response.cancel` with nothing to cancel.',
+    'A malformed event, a missing field, a value of the wrong type or out of range, G.711 at a rate other than 8000 Hz, `response.create` without audio in `output_modalities` or without a user text, `response.cancel` without a response in progress.',
   unsupported_feature:
-    '`semantic_vad`, `noise_reduction`, voice cloning in place, an unsupported codec, deleting items.',
+    '`semantic_vad`, `noise_reduction`, inline voice cloning, an unsupported codec, deletion of items.',
   buffer_overflow:
-    'An append would exceed the buffer, which stays as it was; or too many events wait for a `session.update` that names a voice.',
+    'An append would exceed the buffer, which is unchanged; or too many events are waiting for a `session.update` that names a voice.',
   response_in_progress: '`response.create` while a response is in progress.',
-  upstream_error: 'A transcription or a synthesis failed. The connection stays open.',
-  internal_error: 'A fault of the server.',
+  upstream_error: 'A transcription or synthesis failed. The connection stays open.',
+  internal_error: 'An internal server error.',
 };
 
 const LIMITS: readonly (readonly [what: string, limit: string])[] = [
   ['Audio between commits', '25 MiB'],
-  ['Conversation', `the last ${WINDOW_ITEMS} items, each of at most ${MAX_ITEM_BYTES} bytes`],
+  ['Conversation', `the last ${WINDOW_ITEMS} items, each at most ${MAX_ITEM_BYTES} bytes`],
   ['Responses in progress', '1 per connection'],
-  ['Rate of `audio/pcm`', '8000 to 48000 Hz; `audio/pcmu` and `audio/pcma` 8000 Hz'],
+  ['Sample rate of `audio/pcm`', '8000 to 48000 Hz; `audio/pcmu` and `audio/pcma` 8000 Hz'],
   ['`threshold`', '0 to 1'],
   ['`prefix_padding_ms`, `silence_duration_ms`', '0 to 5000 ms'],
-  ['`event_id` of a client', `${MAX_EVENT_ID_CHARACTERS} characters`],
+  ['`event_id` of a client event', `${MAX_EVENT_ID_CHARACTERS} characters`],
   ['One frame', `${MAX_FRAME_BYTES / 1024 / 1024} MiB`],
   [
-    'One event other than an append',
-    `${MAX_EVENT_CHARACTERS} characters, ${MAX_DEPTH} levels of lists and objects`,
+    'One event except an append',
+    `${MAX_EVENT_CHARACTERS} characters, ${MAX_DEPTH} levels of nested lists and objects`,
   ],
   ['One event', `${MAX_VALUES} commas and brackets`],
   [
-    'Events that wait while the voice of a `session.update` is looked up',
+    'Events that wait for the voice lookup of a `session.update`',
     `${MAX_QUEUED_FRAMES}, and ${MAX_QUEUED_CHARACTERS / 1024 / 1024} MiB`,
   ],
 ];
 
-/** Schemas that several messages share, by the name under which the document holds them. */
+/** Schemas shared by several messages, by their names in the document. */
 const SHARED: ReadonlyMap<string, string> = new Map(
   Object.entries({
     Session: SessionSchema,
@@ -88,7 +88,9 @@ const SHARED: ReadonlyMap<string, string> = new Map(
   }).map(([name, schema]) => [JSON.stringify(schema), name]),
 );
 
-/** A session that a client sends is judged field by field, so the schema of its event only says that it is an object. */
+/**
+ * Session updates are validated field by field, so the schema of the event itself only requires an object.
+ */
 const CLIENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
   [...CLIENT_EVENT_SCHEMAS].map(([type, schema]) => [
     type,
@@ -105,12 +107,12 @@ interface Message {
 
 type Messages = Readonly<Record<string, Message>>;
 
-/** The document as an object of JSON. */
+/** Returns the document as a JSON object. */
 export function asyncApiDocument(version: string) {
   const client = clientMessages();
   const spec = serverMessages('spec');
   const ga = serverMessages('ga');
-  // A message that is the same in both dialects is told once.
+  // A message that is the same in both dialects is listed once.
   const both = Object.keys(ga).filter((key) => JSON.stringify(ga[key]) === JSON.stringify(spec[key]));
   const gaKey = (key: string) => (both.includes(key) ? key : `ga.${key}`);
   const gaOwn = Object.entries(ga).filter(([key]) => !both.includes(key));
@@ -134,7 +136,7 @@ export function asyncApiDocument(version: string) {
     channels: {
       realtime: {
         address: ADDRESS,
-        summary: 'Speech to text, text to speech, or both on one connection.',
+        summary: 'Speech to text, text to speech, or both over one connection.',
         messages: Object.fromEntries(
           Object.keys(messages).map((key) => [key, { $ref: `#/components/messages/${key}` }]),
         ),
@@ -144,18 +146,17 @@ export function asyncApiDocument(version: string) {
     operations: {
       receiveEvents: {
         action: 'receive',
-        summary: 'Events of the client. They are handled strictly in order.',
+        summary: 'Client events. They are processed strictly in order.',
         ...operation(Object.keys(client)),
       },
       sendEvents: {
         action: 'send',
-        summary:
-          'Events of the service in the names of its specification, which every client gets by default.',
+        summary: 'Server events in the names of the specification, which is the default.',
         ...operation(Object.keys(spec)),
       },
       sendGaEvents: {
         action: 'send',
-        summary: 'The same in the GA names, for clients that ask for them.',
+        summary: 'Server events in the GA names, for clients that select them.',
         ...operation(Object.keys(ga).map(gaKey)),
       },
     },
@@ -187,7 +188,7 @@ function clientMessages(): Messages {
 
 function serverMessages(dialect: Dialect): Messages {
   const docs = Object.values(SERVER_EVENT_DOCS).flatMap(({ summary, example: event }): EventDoc[] => {
-    // What else follows it in this dialect is described by itself.
+    // Further events of this dialect have their own descriptions.
     const [first] = toDialect(event, dialect);
     if (first === undefined) return [];
     const { type, ...payload } = first;
@@ -205,13 +206,13 @@ function messagesOf(docs: readonly EventDoc[], schemas: ReadonlyMap<string, TObj
   );
 }
 
-/** A schema as JSON, which has none of the symbols that the validator keeps in it. */
+/** Converts a schema to plain JSON, without the symbols of the validator. */
 function plain(schema: TSchema | undefined): unknown {
-  if (schema === undefined) throw new Error('An event is described that has no schema.');
+  if (schema === undefined) throw new Error('An event has a description but no schema.');
   return JSON.parse(JSON.stringify(schema));
 }
 
-/** A schema with references in the place of those that the document holds by name. */
+/** Replaces shared schemas by references. */
 function withReferences(schema: unknown, except?: string): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   const name = SHARED.get(JSON.stringify(schema));
@@ -220,7 +221,7 @@ function withReferences(schema: unknown, except?: string): unknown {
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withReferences(value)]));
 }
 
-/** What a client may send with its upgrade (openai-wire 8.1, 8.2). */
+/** Query, headers and subprotocols of the upgrade request (openai-wire 8.1, 8.2). */
 function handshake() {
   const text = (description: string) => ({ type: 'string', description });
   return {
@@ -231,7 +232,7 @@ function handshake() {
       properties: {
         events: {
           enum: ['spec', 'ga'],
-          description: 'Names of the events; without it, what the client shows itself to be.',
+          description: 'Event names. Default: derived from the client.',
         },
         model: text('Echoed in the session.'),
       },
@@ -240,10 +241,10 @@ function handshake() {
       type: 'object',
       properties: {
         'Sec-WebSocket-Protocol': text(
-          'Offer `realtime`, which is answered. A key may come in a second one: `ext-insecure-api-key.<API_KEY>`, `bearer.<API_KEY>` or `openai-insecure-api-key.<API_KEY>`.',
+          'Offer `realtime`; the server selects it. A second subprotocol may contain the key: `ext-insecure-api-key.<API_KEY>`, `bearer.<API_KEY>` or `openai-insecure-api-key.<API_KEY>`.',
         ),
-        'OpenAI-Beta': text('`realtime=v1` asks for the names of the specification.'),
-        'X-OpenAI-Agents-SDK': text('Asks for the GA names.'),
+        'OpenAI-Beta': text('`realtime=v1` selects the names of the specification.'),
+        'X-OpenAI-Agents-SDK': text('Selects the GA names.'),
       },
     },
   };
@@ -257,9 +258,9 @@ function securitySchemes() {
     description,
   });
   return {
-    bearer: { type: 'http', scheme: 'bearer', description: 'Recommended wherever headers can be set.' },
-    apiKey: key('x-api-key', 'The key alone.'),
-    partnerSecret: key('x-partner-secret', 'The key alone.'),
+    bearer: { type: 'http', scheme: 'bearer', description: 'Recommended for clients that can set headers.' },
+    apiKey: key('x-api-key', 'The key without a prefix.'),
+    partnerSecret: key('x-partner-secret', 'The key without a prefix.'),
     subprotocol: key(
       'Sec-WebSocket-Protocol',
       'For browsers, which cannot set headers: `realtime, ext-insecure-api-key.<API_KEY>` or `realtime, bearer.<API_KEY>`.',
@@ -272,25 +273,21 @@ function securityReferences() {
 }
 
 function description(): string {
-  return `Every frame is a JSON object as text; binary frames are refused. A missing or a wrong key is answered before the upgrade, by HTTP 401 with the code \`missing_api_key\` or \`invalid_api_key\`.
+  return `Every frame is a JSON object as text; binary frames are rejected. A missing or invalid key is rejected before the upgrade with HTTP 401 and the code \`missing_api_key\` or \`invalid_api_key\`.
 
 Order:
-1. \`session.created\` is the first event; every \`session.update\` is answered by \`session.updated\`, after one \`error\` for each field that was refused and kept its value.
-2. Manual commit: \`input_audio_buffer.append\`\\*, \`commit\`, then \`committed\`, \`…transcription.delta\`\\*, \`…completed\` or \`…failed\`.
+1. \`session.created\` is the first event. Every \`session.update\` results in one \`error\` per rejected field, which keeps its value, followed by \`session.updated\`.
+2. Manual commits: \`input_audio_buffer.append\`\\*, \`commit\`, then \`committed\`, \`…transcription.delta\`\\*, \`…completed\` or \`…failed\`.
 3. \`server_vad\`: \`speech_started\`, \`speech_stopped\`, \`committed\`, then as above.
-4. Speech: \`conversation.item.create\`, \`conversation.item.created\`, \`response.create\`, then \`response.created\`, \`response.output_item.added\`, \`response.content_part.added\`, \`response.audio.delta\`\\*, \`response.audio_transcript.delta\`\\*, \`response.audio_transcript.done\`, \`response.audio.done\`, \`response.content_part.done\`, \`response.output_item.done\`, \`response.done\`. A response that is cancelled or fails has no transcript events.
+4. Speech: \`conversation.item.create\`, \`conversation.item.created\`, \`response.create\`, then \`response.created\`, \`response.output_item.added\`, \`response.content_part.added\`, \`response.audio.delta\`\\*, \`response.audio_transcript.delta\`\\*, \`response.audio_transcript.done\`, \`response.audio.done\`, \`response.content_part.done\`, \`response.output_item.done\`, \`response.done\`. A cancelled or failed response has no transcript events.
 
 Errors:
 
-| code | when |
-|---|---|
-${rows(Object.entries(ERROR_CODES))}
+| code | cause |
+|---|---|${rows(Object.entries(ERROR_CODES))}Limits:
 
-Limits:
-
-| what | limit |
-|---|---|
-${rows(LIMITS)}
+| resource | limit |
+|---|---|${rows(LIMITS)}
 `;
 }
 

@@ -1,4 +1,4 @@
-/** What the AsyncAPI document says of every event: one line, and an example that its schema holds to. */
+/** Descriptions and examples of all events for the AsyncAPI document. */
 
 import type { ClientEvent } from '../protocol/client-events.ts';
 import type {
@@ -89,7 +89,7 @@ const HEARD = { item_id: 'item_3', content_index: 0 } as const;
 
 export const CLIENT_EVENT_DOCS: ClientDocs = {
   'session.update': {
-    summary: 'Changes fields of the session. Merges: those that are not sent keep their value.',
+    summary: 'Updates the session. Omitted fields keep their values.',
     example: {
       type: 'session.update',
       event_id: 'c1',
@@ -106,19 +106,20 @@ export const CLIENT_EVENT_DOCS: ClientDocs = {
     },
   },
   'input_audio_buffer.append': {
-    summary: 'Adds audio in strict base64 to the buffer. Not acknowledged.',
+    summary: 'Appends strict base64 audio to the buffer. Not acknowledged.',
     example: { type: 'input_audio_buffer.append', audio: AUDIO },
   },
   'input_audio_buffer.commit': {
-    summary: 'Sends the buffer to transcription. Commits of a connection are worked on one after another.',
+    summary:
+      'Commits the buffer for transcription. The commits of a connection are transcribed one after another.',
     example: { type: 'input_audio_buffer.commit', event_id: 'c2' },
   },
   'input_audio_buffer.clear': {
-    summary: 'Drops the buffer.',
+    summary: 'Clears the buffer.',
     example: { type: 'input_audio_buffer.clear' },
   },
   'conversation.item.create': {
-    summary: 'Adds an item to the conversation, of which the last 64 are kept.',
+    summary: 'Adds an item to the conversation, which contains the last 64 items.',
     example: {
       type: 'conversation.item.create',
       event_id: 'c3',
@@ -126,34 +127,35 @@ export const CLIENT_EVENT_DOCS: ClientDocs = {
     },
   },
   'response.create': {
-    summary: 'Speaks the latest text of the user. Of `response` only `metadata` is honoured, and echoed.',
+    summary: 'Synthesizes the latest user text. Of `response` only `metadata` is used; it is echoed.',
     example: { type: 'response.create', event_id: 'c4' },
   },
   'response.cancel': {
-    summary: 'Ends the response in progress.',
+    summary: 'Cancels the response in progress.',
     example: { type: 'response.cancel', event_id: 'c5' },
   },
   'conversation.item.retrieve': {
-    summary: 'GA names only: asks for an item of the conversation. Otherwise `unsupported_feature`.',
+    summary: 'GA names only: retrieves an item of the conversation. Otherwise `unsupported_feature`.',
     example: { type: 'conversation.item.retrieve', item_id: 'item_3' },
   },
   'conversation.item.truncate': {
-    summary: 'GA names only: tells how much of an item was heard. Otherwise `unsupported_feature`.',
+    summary: 'GA names only: reports how much audio of an item was played. Otherwise `unsupported_feature`.',
     example: { type: 'conversation.item.truncate', item_id: 'item_2', content_index: 0, audio_end_ms: 1500 },
   },
   'conversation.item.delete': {
-    summary: 'Answered by `unsupported_feature`.',
+    summary: 'Not supported: results in `unsupported_feature`.',
     example: { type: 'conversation.item.delete', item_id: 'item_1' },
   },
   'output_audio_buffer.clear': {
-    summary: 'Answered by `unsupported_feature`: there is no such buffer behind a WebSocket.',
+    summary:
+      'Not supported: results in `unsupported_feature`, because a WebSocket connection has no output buffer.',
     example: { type: 'output_audio_buffer.clear' },
   },
 };
 
-/** The beta protocol's name of `session.update`. */
+/** Name of `session.update` in the beta protocol. */
 export const BETA_SESSION_UPDATE_DOC = {
-  summary: 'The same as `session.update`, in the beta protocol’s flat names.',
+  summary: 'Alias of `session.update` with the flat field names of the beta protocol.',
   example: {
     type: 'transcription_session.update',
     session: { input_audio_format: 'pcm16', turn_detection: null },
@@ -166,7 +168,7 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     example: { type: 'session.created', session: SESSION },
   },
   'session.updated': {
-    summary: 'Answers `session.update` with the whole session as it is now.',
+    summary: 'Acknowledges `session.update` with the complete current session.',
     example: {
       type: 'session.updated',
       session: {
@@ -193,7 +195,7 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     },
   },
   error: {
-    summary: 'A client event, or a field of one, was refused. The connection stays open.',
+    summary: 'A client event, or a field of it, was rejected. The connection stays open.',
     example: {
       type: 'error',
       error: {
@@ -206,23 +208,24 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     },
   },
   'input_audio_buffer.committed': {
-    summary: 'The buffer, or the turn that ended, is a user item now and will be transcribed.',
+    summary: 'The buffer, or the turn that ended, is now a user item and will be transcribed.',
     example: { type: 'input_audio_buffer.committed', item_id: 'item_3', previous_item_id: 'item_2' },
   },
   'input_audio_buffer.cleared': {
-    summary: 'The buffer was dropped.',
+    summary: 'The buffer was cleared.',
     example: { type: 'input_audio_buffer.cleared' },
   },
   'input_audio_buffer.speech_started': {
-    summary: 'server_vad: somebody speaks. The position counts all audio since the connection was opened.',
+    summary:
+      'server_vad: speech was detected. The position counts all audio since the connection was opened.',
     example: { type: 'input_audio_buffer.speech_started', item_id: 'item_3', audio_start_ms: 1180 },
   },
   'input_audio_buffer.speech_stopped': {
-    summary: 'server_vad: it has been silent long enough; `input_audio_buffer.committed` follows.',
+    summary: 'server_vad: the configured silence has elapsed. `input_audio_buffer.committed` follows.',
     example: { type: 'input_audio_buffer.speech_stopped', item_id: 'item_3', audio_end_ms: 3260 },
   },
   'conversation.item.input_audio_transcription.delta': {
-    summary: 'The next words of a transcript.',
+    summary: 'The next part of a transcript.',
     example: {
       type: 'conversation.item.input_audio_transcription.delta',
       ...HEARD,
@@ -231,7 +234,7 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     },
   },
   'conversation.item.input_audio_transcription.completed': {
-    summary: 'The whole transcript; the deltas together are exactly its text.',
+    summary: 'The complete transcript. It equals the concatenated deltas.',
     example: {
       type: 'conversation.item.input_audio_transcription.completed',
       ...HEARD,
@@ -247,7 +250,7 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     },
   },
   'conversation.item.input_audio_transcription.failed': {
-    summary: 'There will be no transcript of this item. The connection stays open.',
+    summary: 'The item could not be transcribed. The connection stays open.',
     example: {
       type: 'conversation.item.input_audio_transcription.failed',
       ...HEARD,
@@ -259,23 +262,23 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     },
   },
   'conversation.item.created': {
-    summary: 'Answers `conversation.item.create`.',
+    summary: 'Acknowledges `conversation.item.create`.',
     example: { type: 'conversation.item.created', previous_item_id: null, item: USER_ITEM },
   },
   'conversation.item.added': {
-    summary: 'An item, of whichever side, is in the conversation.',
+    summary: 'An item of the user or the assistant was added to the conversation.',
     example: { type: 'conversation.item.added', previous_item_id: 'item_1', item: BEGUN_ITEM },
   },
   'conversation.item.done': {
-    summary: 'An item is complete, but for the transcript of audio.',
+    summary: 'An item is complete, except for the transcript of its audio.',
     example: { type: 'conversation.item.done', previous_item_id: 'item_2', item: AUDIO_ITEM },
   },
   'conversation.item.retrieved': {
-    summary: 'Answers `conversation.item.retrieve`.',
+    summary: 'Result of `conversation.item.retrieve`.',
     example: { type: 'conversation.item.retrieved', item: HEARD_ITEM },
   },
   'conversation.item.truncated': {
-    summary: 'Answers `conversation.item.truncate`.',
+    summary: 'Acknowledges `conversation.item.truncate`.',
     example: {
       type: 'conversation.item.truncated',
       item_id: 'item_2',
@@ -284,31 +287,31 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     },
   },
   'response.created': {
-    summary: 'A response has begun.',
+    summary: 'A response was created.',
     example: { type: 'response.created', response: RESPONSE },
   },
   'response.output_item.added': {
-    summary: 'The response has its item, still empty.',
+    summary: 'The item of the response, without content.',
     example: { type: 'response.output_item.added', ...OUTPUT, item: BEGUN_ITEM },
   },
   'response.content_part.added': {
-    summary: 'The item has its part: audio.',
+    summary: 'The content part of the item: audio.',
     example: { type: 'response.content_part.added', ...PART, part: { type: 'audio', transcript: '' } },
   },
   'response.audio.delta': {
-    summary: 'The next audio, in base64 and in the output format.',
+    summary: 'The next audio, base64-encoded in the output format.',
     example: { type: 'response.audio.delta', ...PART, delta: AUDIO },
   },
   'response.audio_transcript.delta': {
-    summary: 'The next words of what was spoken.',
+    summary: 'The next part of the spoken text.',
     example: { type: 'response.audio_transcript.delta', ...PART, delta: 'Hello ' },
   },
   'response.audio_transcript.done': {
-    summary: 'All words of what was spoken.',
+    summary: 'The complete spoken text.',
     example: { type: 'response.audio_transcript.done', ...PART, transcript: TEXT },
   },
   'response.audio.done': {
-    summary: 'No more audio follows.',
+    summary: 'The audio is complete.',
     example: { type: 'response.audio.done', ...PART },
   },
   'response.content_part.done': {
@@ -316,11 +319,11 @@ export const SERVER_EVENT_DOCS: ServerDocs = {
     example: { type: 'response.content_part.done', ...PART, part: { type: 'audio', transcript: TEXT } },
   },
   'response.output_item.done': {
-    summary: 'The item is complete; `response.done` holds the same.',
+    summary: 'The item is complete. `response.done` contains it as well.',
     example: { type: 'response.output_item.done', ...OUTPUT, item: SPOKEN_ITEM },
   },
   'response.done': {
-    summary: 'The last event of a response: it is completed, cancelled or failed.',
+    summary: 'The final event of a response, which is completed, cancelled or failed.',
     example: {
       type: 'response.done',
       response: {

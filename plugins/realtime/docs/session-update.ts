@@ -1,4 +1,7 @@
-/** What the AsyncAPI document says of the fields of a session update. The rules are those of `session/session.ts`; a test compares the two. */
+/**
+ * Descriptions of the fields of a session update for the AsyncAPI document. `session/session.ts` implements
+ * the rules; a test compares the two.
+ */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
@@ -6,7 +9,7 @@ import { DEFAULT_VAD_SETTINGS as VAD } from '../../../src/contract/engines/engin
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { nullable } from '../protocol/event-schemas.ts';
 
-/** Nothing has to be sent: what is left out keeps its value. */
+/** All fields are optional. Omitted fields keep their values. */
 function fields(properties: Readonly<Record<string, TSchema>>, description?: string) {
   const optional = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
   return Type.Object(Object.fromEntries(optional), description === undefined ? {} : { description });
@@ -19,7 +22,7 @@ const Format = fields({
   rate: Type.Integer({
     minimum: MIN_RATE_HZ,
     maximum: MAX_RATE_HZ,
-    description: 'Samples a second; 24000 at first, and 8000 alone for G.711.',
+    description: 'Sample rate in Hz. Initially 24000; G.711 requires 8000.',
   }),
 });
 
@@ -27,14 +30,17 @@ const milliseconds = (description: string, byDefault: number) =>
   Type.Integer({ minimum: 0, maximum: 5000, description, default: byDefault });
 
 const Detection = fields({
-  type: Type.Literal('server_vad', { description: 'Needed where detection was off.' }),
+  type: Type.Literal('server_vad', { description: 'Required if turn detection was off.' }),
   threshold: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'How sure the detector must be that somebody speaks.',
+    description: 'Speech probability above which the detector reports speech.',
     default: VAD.threshold,
   }),
-  prefix_padding_ms: milliseconds('Audio before the speech that belongs to its turn.', VAD.prefixPaddingMs),
+  prefix_padding_ms: milliseconds(
+    'Audio before the speech that is included in its turn.',
+    VAD.prefixPaddingMs,
+  ),
   silence_duration_ms: milliseconds('Silence that ends a turn.', VAD.silenceDurationMs),
 });
 
@@ -42,7 +48,7 @@ const Detection = fields({
 export const SessionUpdateSchema = fields(
   {
     type: oneOf(['transcription', 'translation', 'realtime'], {
-      description: '`translation` writes commits down in English; `realtime` also asks for the GA names.',
+      description: '`translation` transcribes commits in English; `realtime` also selects the GA names.',
     }),
     model: nullable(Type.String({ maxLength: 256, description: 'Echoed.' })),
     audio: fields({
@@ -50,12 +56,12 @@ export const SessionUpdateSchema = fields(
         format: Format,
         transcription: nullable(
           fields({
-            model: Type.String({ description: 'Id of a recogniser.', examples: ['svc-stt'] }),
+            model: Type.String({ description: 'Id of a transcription model.', examples: ['svc-stt'] }),
             language: nullable(
-              Type.String({ description: 'ISO 639-1 code; null: found out.', examples: ['en'] }),
+              Type.String({ description: 'ISO 639-1 code; null: detected.', examples: ['en'] }),
             ),
             prompt: nullable(
-              Type.String({ maxLength: 5000, description: 'Earlier text, or words to expect.' }),
+              Type.String({ maxLength: 5000, description: 'Preceding text or expected words.' }),
             ),
           }),
         ),
@@ -66,18 +72,25 @@ export const SessionUpdateSchema = fields(
         format: Format,
         voice: nullable(
           Type.String({
-            description: '`voice_id` of a stored voice, also as `{"id": …}`; null: that of CONFIG.',
+            description:
+              '`voice_id` of a stored voice, also as `{"id": …}`; null: the default voice in CONFIG.',
             examples: ['tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
           }),
         ),
-        speed: nullable(Type.Number({ minimum: 0.25, maximum: 4, description: 'A hint; null: natural.' })),
+        speed: nullable(
+          Type.Number({
+            minimum: 0.25,
+            maximum: 4,
+            description: 'Speaking rate, a hint; null: the default rate.',
+          }),
+        ),
       }),
     }),
     output_modalities: Type.Array(oneOf(['audio', 'text']), {
       uniqueItems: true,
-      description: '`["audio"]` before the first `response.create`.',
+      description: 'Must be `["audio"]` before the first `response.create`.',
     }),
-    tts_model: Type.String({ description: 'Id of a voice model.', examples: ['svc-tts'] }),
+    tts_model: Type.String({ description: 'Id of a speech model.', examples: ['svc-tts'] }),
   },
-  'The beta protocol’s flat names are read too, and fields of OpenAI that mean nothing here are echoed.',
+  'The flat names of the beta protocol are accepted as well, and OpenAI fields that have no effect here are echoed.',
 );
