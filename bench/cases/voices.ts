@@ -7,7 +7,7 @@ import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/c
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../src/contract/engines/voice.ts';
 import { englishPresetNames } from '../../src/engines/kokoro/shared/voice-mix.ts';
-import { likeness, meanDirection } from '../../src/engines/speakers/host/voice-print.ts';
+import { cosineSimilarity, meanDirection } from '../../src/engines/speakers/host/voice-print.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { type WordErrors, wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
@@ -82,7 +82,7 @@ async function fitted(
   presets: readonly { readonly name: string; readonly print: Float32Array }[],
 ): Promise<Result> {
   const speaker = await engines.print(samples);
-  const like = ({ print }: { readonly print: Float32Array }) => likeness(print, speaker.embedding);
+  const like = ({ print }: { readonly print: Float32Array }) => cosineSimilarity(print, speaker.embedding);
   const best = presets.toSorted((a, b) => like(b) - like(a))[0] ?? { name: '', print: new Float32Array(0) };
   const start = performance.now();
   const first = engines.fitter.createInitial(speaker);

@@ -7,7 +7,7 @@ import { loadConfig } from '../../../src/config/config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { VadEngine } from '../../../src/contract/engines/engine.ts';
 import { openVad } from '../../../src/engines/silero/host/engine.ts';
-import { voicePrint } from '../../../src/engines/speakers/host/voice-print.ts';
+import { encodeVoice } from '../../../src/engines/speakers/host/voice-print.ts';
 import { loadSpeakers, type SpeakerModel } from '../../../src/engines/speakers/worker/model.ts';
 import { channelOf, recorded } from '../../../test/media/heard-audio.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
@@ -55,7 +55,7 @@ async function windowsOf(samples: Float32Samples) {
   } as never;
   const request = { samples: speech, rateHz: LISTEN_RATE_HZ };
   const work = { priority: 'interactive', fairnessKey: 'test' } as const;
-  return (await voicePrint(pool, 'speakers', request, work, never)).partials;
+  return (await encodeVoice(pool, 'speakers', request, work, never)).partials;
 }
 
 /** @throws what the checks throw. */

@@ -9,7 +9,7 @@
  */
 
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { likeness, meanDirection } from '../../speakers/host/voice-print.ts';
+import { cosineSimilarity, meanDirection } from '../../speakers/host/voice-print.ts';
 import type { KokoroMix, VoiceWeights } from '../shared/voice-mix.ts';
 
 /** What was measured on the synthesized audio of one trial text. */
@@ -92,7 +92,7 @@ export function initialMix(
 
 /** The single preset that is most similar to the target. */
 function nearestPreset(target: TargetSpeaker, presets: readonly MeasuredPreset[]): KokoroMix {
-  const similarities = presets.map((preset) => likeness(meanEmbedding(preset), target.embedding));
+  const similarities = presets.map((preset) => cosineSimilarity(meanEmbedding(preset), target.embedding));
   const nearest = presets[similarities.indexOf(Math.max(...similarities))];
   const voices = { [nearest?.name ?? '']: 1 };
   return { timbre: voices, prosody: voices, pitchScale: 1 };
@@ -186,7 +186,7 @@ export class MixSearch {
     });
     const meanDeviation = deviations.reduce((sum, each) => sum + each, 0) / Math.max(1, deviations.length);
     const embedding = meanDirection(measurements.map((measurement) => measurement.embedding));
-    return likeness(embedding, this.#target.embedding) - DEVIATION_PENALTY * meanDeviation;
+    return cosineSimilarity(embedding, this.#target.embedding) - DEVIATION_PENALTY * meanDeviation;
   }
 
   #chooseChange(mix: KokoroMix, embedding: Float32Array): MixChange {
@@ -200,7 +200,7 @@ export class MixSearch {
       });
     }
     // The component of the target that the best mix lacks. A preset along it is predicted to help.
-    const similarity = likeness(embedding, this.#target.embedding);
+    const similarity = cosineSimilarity(embedding, this.#target.embedding);
     const residual = embedding.map((value, i) => (this.#target.embedding[i] ?? 0) - similarity * value);
     if (kind < 0.6) {
       const weights = ridgeWeights(residual, this.#embeddings, MOVE_RIDGE, Number.NEGATIVE_INFINITY);
@@ -209,7 +209,7 @@ export class MixSearch {
         timbre: addWeights(from.timbre, weightsByName(this.#presets, weights), 2 * step),
       });
     }
-    const gains = this.#embeddings.map((each) => likeness(each, residual));
+    const gains = this.#embeddings.map((each) => cosineSimilarity(each, residual));
     if (kind < 0.7) {
       const to = this.#drawPreset(gains.map(() => 1));
       return (from, step) =>
@@ -319,8 +319,8 @@ function ridgeWeights(
   ridge: number,
   min: number,
 ): number[] {
-  const products = vectors.map((one) => vectors.map((other) => likeness(one, other)));
-  const projections = vectors.map((vector) => likeness(vector, target));
+  const products = vectors.map((one) => vectors.map((other) => cosineSimilarity(one, other)));
+  const projections = vectors.map((vector) => cosineSimilarity(vector, target));
   const weights = vectors.map(() => 0);
   for (let iteration = 0; iteration < DESCENT_ITERATIONS; iteration++) {
     for (const [i, row] of products.entries()) {

@@ -22,7 +22,7 @@ vadEngineCases('silero', async () => {
   return { engine, close: () => engine.close() };
 });
 
-/** Soft and hard beginnings and ends: /s/, /h/, /f/, plosives, vowels. */
+/** Soft and hard starts and ends of speech: /s/, /h/, /f/, plosives, vowels. */
 const TEXTS = [
   'Stop.',
   'Yes.',
@@ -42,14 +42,14 @@ beforeAll(async () => {
 });
 afterAll(() => engine?.close());
 
-describe('the edges of clean speech are within a frame of 32 ms', () => {
+describe('detects the edges of clean speech within a frame of 32 ms', () => {
   it.each([
     ['in silence', -120],
     ['in noise at -60 dB', -60],
     ['in noise at -50 dB', -50],
   ])('%s', async (_, noiseDb) => {
     for (const [i, samples] of spoken.entries()) {
-      // Anywhere in a frame.
+      // A different offset within a frame for each text.
       const before = silence(900 + 7 * i);
       const talk = withNoise(joined([before, samples, silence(1000)]), noiseDb);
       const events = await eventsOf(engine, talk);
@@ -64,7 +64,7 @@ describe('the edges of clean speech are within a frame of 32 ms', () => {
     }
   });
 
-  it('when speech is cut off and begins abruptly', async () => {
+  it('when speech starts and ends abruptly', async () => {
     const [, , samples = silence(0)] = spoken;
     const { onset, end } = edgesOf(samples);
     const part = samples.slice(
@@ -84,20 +84,20 @@ describe('the edges of clean speech are within a frame of 32 ms', () => {
   });
 });
 
-describe('what is no speech starts no turn', () => {
+describe('starts no turn for', () => {
   const RATE_HZ = 16_000;
   const LENGTH = 8 * RATE_HZ;
-  const make = (sample: (t: number) => number) =>
+  const samplesOf = (sample: (t: number) => number) =>
     Float32Array.from({ length: LENGTH }, (_, i) => sample(i / RATE_HZ));
   const sine = (hz: number, t: number) => Math.sin(2 * Math.PI * hz * t);
   const sounds: [string, () => Float32Samples][] = [
-    ['silence', () => make(() => 0)],
-    ['an offset', () => make(() => 0.3)],
+    ['silence', () => samplesOf(() => 0)],
+    ['an offset', () => samplesOf(() => 0.3)],
     [
       'soft noise',
       () =>
         withNoise(
-          make(() => 0),
+          samplesOf(() => 0),
           -50,
         ),
     ],
@@ -105,28 +105,28 @@ describe('what is no speech starts no turn', () => {
       'loud noise',
       () =>
         withNoise(
-          make(() => 0),
+          samplesOf(() => 0),
           -20,
         ),
     ],
-    ['a tone', () => make((t) => 0.3 * sine(440, t))],
-    ['mains hum', () => make((t) => 0.1 * (sine(50, t) + 0.5 * sine(100, t) + 0.2 * sine(150, t)))],
+    ['a tone', () => samplesOf((t) => 0.3 * sine(440, t))],
+    ['mains hum', () => samplesOf((t) => 0.1 * (sine(50, t) + 0.5 * sine(100, t) + 0.2 * sine(150, t)))],
     [
-      'a chord that swells',
-      () => make((t) => 0.1 * Math.abs(sine(0.5, t)) * (sine(261.6, t) + sine(329.6, t) + sine(392, t))),
+      'a swelling chord',
+      () => samplesOf((t) => 0.1 * Math.abs(sine(0.5, t)) * (sine(261.6, t) + sine(329.6, t) + sine(392, t))),
     ],
     [
       'a melody',
       () =>
-        make((t) => {
+        samplesOf((t) => {
           const hz = [262, 294, 330, 349, 392, 440, 494, 523][Math.floor(t * 4) % 8] ?? 262;
           return (
             0.2 * Math.exp(-1.5 * ((t * 4) % 1)) * (sine(hz, t) + sine(2 * hz, t) / 2 + sine(3 * hz, t) / 3)
           );
         }),
     ],
-    ['clicks', () => make((t) => (Math.round(t * RATE_HZ) % 5000 < 3 ? 0.8 : 0))],
-    ['dial tones', () => make((t) => ((t * 2) % 1 < 0.5 ? 0.2 * (sine(941, t) + sine(1336, t)) : 0))],
+    ['clicks', () => samplesOf((t) => (Math.round(t * RATE_HZ) % 5000 < 3 ? 0.8 : 0))],
+    ['dial tones', () => samplesOf((t) => ((t * 2) % 1 < 0.5 ? 0.2 * (sine(941, t) + sine(1336, t)) : 0))],
   ];
   it.each(sounds)('%s', async (_, sound) => {
     expect(await eventsOf(engine, sound(), { rateHz: RATE_HZ })).toEqual([]);
@@ -139,7 +139,7 @@ describe('settings', () => {
   const turnsOf = async (talk: Float32Samples, settings: Parameters<typeof eventsOf>[2]) =>
     (await eventsOf(engine, talk, settings)).filter(({ kind }) => kind === 'started').length;
 
-  it('a threshold of 1 takes nothing for speech, of 0 any sound', async () => {
+  it('a threshold of 1 classifies nothing as speech, a threshold of 0 any sound', async () => {
     const talk = talkOf(spoken[1]);
     expect(await turnsOf(talk, { settings: { threshold: 1 } })).toBe(0);
     expect(await turnsOf(talk, { settings: { threshold: 0.9 } })).toBe(1);
@@ -148,7 +148,7 @@ describe('settings', () => {
     expect(await turnsOf(talkOf(tone), { settings: { threshold: 0.5 } })).toBe(0);
   });
 
-  it('speech that is shorter than the least starts no turn', async () => {
+  it('speech shorter than the minimum duration starts no turn', async () => {
     const word = spoken[6] ?? silence(0);
     const { onset, end } = edgesOf(word);
     const wordMs = ((end - onset) * 1000) / SPOKEN_RATE_HZ;
@@ -157,7 +157,7 @@ describe('settings', () => {
     expect(await turnsOf(talk, { settings: { minSpeechDurationMs: wordMs + 40 } })).toBe(0);
   });
 
-  it('a silence that is shorter than the least ends no turn', async () => {
+  it('silence shorter than the minimum duration ends no turn', async () => {
     const [, yes, , help] = spoken;
     const talk = talkOf(yes, silence(400), help);
     expect(await turnsOf(talk, { settings: { silenceDurationMs: 300 } })).toBe(2);
@@ -165,7 +165,7 @@ describe('settings', () => {
     expect(one.map(({ kind }) => kind)).toEqual(['started', 'paused', 'resumed', 'paused', 'stopped']);
   });
 
-  it('a prefix ends where the turn before did', async () => {
+  it('a prefix does not extend into the previous turn', async () => {
     const [, yes, , help] = spoken;
     const events = await eventsOf(engine, talkOf(yes, silence(500), help), {
       settings: { silenceDurationMs: 200, prefixPaddingMs: 5000 },
@@ -176,8 +176,8 @@ describe('settings', () => {
   });
 });
 
-/** An engine of the running test alone, and what sends a signal to its process. */
-async function openOwn(options: Partial<VadOptions> = {}) {
+/** Opens a separate engine for the running test, with a function that sends a signal to its process. */
+async function openSeparate(options: Partial<VadOptions> = {}) {
   const spawn = vi.spyOn(Bun, 'spawn');
   const own = await openEngine(options);
   onTestFinished(() => own.close());
@@ -186,9 +186,9 @@ async function openOwn(options: Partial<VadOptions> = {}) {
   return { own, signal: (name: NodeJS.Signals) => child?.kill(name) };
 }
 
-describe('limits and losses', () => {
-  it('more audio than may wait is refused, and what waits is judged', async () => {
-    const { own } = await openOwn({ waitingLimitMs: 1000 });
+describe('limits and crashes', () => {
+  it('rejects audio above the buffer limit and classifies the buffered audio', async () => {
+    const { own } = await openSeparate({ maxBufferedMs: 1000 });
     const stream = own.openStream(DEFAULT_VAD_SETTINGS, 16_000);
     const first = stream.write(withNoise(new Float32Array(16_001), -40));
     const second = stream.write(new Float32Array(1));
@@ -197,8 +197,8 @@ describe('limits and losses', () => {
     expect(await stream.write(new Float32Array(1))).toEqual([]);
   });
 
-  it('a stream that was full when it was closed says that it is closed', async () => {
-    const { own } = await openOwn({ waitingLimitMs: 1000 });
+  it('reports a stream that was full when it was closed as closed', async () => {
+    const { own } = await openSeparate({ maxBufferedMs: 1000 });
     const stream = own.openStream(DEFAULT_VAD_SETTINGS, 16_000);
     const waiting = stream.write(new Float32Array(16_001));
     stream.close();
@@ -206,7 +206,7 @@ describe('limits and losses', () => {
     await expect(stream.write(new Float32Array(1))).rejects.toThrow('closed');
   });
 
-  it('minutes of audio in one write do not hold the serving thread', async () => {
+  it('minutes of audio in one write do not block the serving thread', async () => {
     const stream = engine.openStream(DEFAULT_VAD_SETTINGS, 48_000);
     let ticks = 0;
     const timer = setInterval(() => (ticks += 1), 1);
@@ -216,19 +216,19 @@ describe('limits and losses', () => {
     expect(ticks).toBeGreaterThan(10);
   });
 
-  it('a process that is killed fails its streams, spares the silent ones, and is replaced', async () => {
-    const { own, signal } = await openOwn();
-    const heard = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+  it('a crash fails streams with state in the process, not silent streams, and the process is replaced', async () => {
+    const { own, signal } = await openSeparate();
+    const active = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     const silent = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     const talk = joined([silence(300), spoken[2] ?? silence(0)]);
-    await heard.write(talk);
+    await active.write(talk);
     await silent.write(silence(300));
-    const during = heard.write(talk);
+    const during = active.write(talk);
     signal('SIGKILL');
     const crashed = { kind: 'internal', code: 'worker_crashed' };
     await expect(during).rejects.toMatchObject(crashed);
-    await expect(heard.write(silence(10))).rejects.toMatchObject(crashed);
-    await expect(heard.end()).rejects.toMatchObject(crashed);
+    await expect(active.write(silence(10))).rejects.toMatchObject(crashed);
+    await expect(active.end()).rejects.toMatchObject(crashed);
     expect(own.ready().ready).toBe(false);
     // Waits for the next process.
     expect((await silent.write(joined([talk, silence(1000)]))).map(({ kind }) => kind)).toContain('stopped');
@@ -236,11 +236,11 @@ describe('limits and losses', () => {
     expect(await eventsOf(own, talk)).toEqual(await eventsOf(engine, talk));
   });
 
-  it('tells how much it heard, how long that took, and of processes that died', async () => {
+  it('records audio duration, step duration and restarts', async () => {
     const metrics = createMetrics(systemClock);
     onTestFinished(() => metrics.close());
     const value = (series: string) => metricValue(metrics, series);
-    const { own, signal } = await openOwn({ metrics });
+    const { own, signal } = await openSeparate({ metrics });
     const stream = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     expect(await value('vad_open_streams')).toBe(1);
     await stream.write(joined([silence(2000), spoken[0] ?? silence(0), silence(2000)]));
@@ -257,15 +257,15 @@ describe('limits and losses', () => {
     expect(await value('worker_restarts_total{process="voice_activity"}')).toBe(1);
   });
 
-  it('a process that hangs is killed', async () => {
-    const { own, signal } = await openOwn({ batchTimeoutMs: 1500 });
+  it('kills and replaces a process that hangs', async () => {
+    const { own, signal } = await openSeparate({ batchTimeoutMs: 1500 });
     signal('SIGSTOP');
     await expect(eventsOf(own, spoken[0] ?? silence(0))).rejects.toMatchObject({ code: 'worker_crashed' });
     expect((await eventsOf(own, spoken[0] ?? silence(0))).length).toBeGreaterThan(0);
   });
 
-  it('closing fails open streams and refuses new ones', async () => {
-    const { own } = await openOwn();
+  it('fails open streams on close and rejects new ones', async () => {
+    const { own } = await openSeparate();
     const stream = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     const waiting = stream.write(spoken[0] ?? silence(0));
     const closing = own.close();
@@ -275,7 +275,7 @@ describe('limits and losses', () => {
     expect(() => own.openStream(DEFAULT_VAD_SETTINGS, 16_000)).toThrow('shutting down');
   });
 
-  it('a model file that is missing stops the start', async () => {
+  it('rejects the start when the model file is missing', async () => {
     await expect(openEngine({ modelsDir: await tempDir() })).rejects.toThrow(StartError);
   });
 });

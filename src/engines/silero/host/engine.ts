@@ -1,8 +1,7 @@
 /**
- * Voice activity detection by Silero (docs/decisions/voice-activity.md). The serving side: streams cut their
- * audio into frames, frames in which there is nothing to hear are judged here, and those of all streams that
- * are left go to a process of their own in one batch. One batch is under way at a time and the next collects
- * meanwhile, so batches grow with the load by themselves.
+ * Voice activity detection with Silero (docs/decisions/voice-activity.md), host side. Streams split their audio into
+ * frames. Quiet frames are classified here; the other frames of all streams are sent to a worker process in one batch. One
+ * batch is in flight at a time while the next one collects, so the batch size adapts to the load.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -21,36 +20,36 @@ import { SileroStream } from './stream.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.ts', import.meta.url));
 
-/** A load takes 0.3 s. */
-const LOAD_LIMIT_MS = 60_000;
-/** A batch takes a few milliseconds. */
-const BATCH_LIMIT_MS = 10_000;
-const WAITING_LIMIT_MS = 30_000;
-/** Rows after which a batch is closed to more streams: about 2 ms of work. */
+/** A load usually takes 0.3 s. */
+const LOAD_TIMEOUT_MS = 60_000;
+/** A batch usually takes a few milliseconds. */
+const BATCH_TIMEOUT_MS = 10_000;
+const MAX_BUFFERED_MS = 30_000;
+/** Rows from which no further stream is added to a batch: about 2 ms of work. */
 const FULL_BATCH_ROWS = 128;
-/** Quiet frames that are judged in one go: 8 s of silence, or 2 ms of work. */
+/** Quiet frames that are classified per turn of the event loop: 8 s of silence, or 2 ms of work. */
 const MAX_QUIET_FRAMES = 256;
-/** Of each setting in ms (spec 8). */
+/** Maximum of each setting in ms (spec 8). */
 const MAX_SETTING_MS = 5_000;
 const RETRY_AFTER_S = 2;
 const FRAME_SECONDS = FRAME_SAMPLES / LISTEN_RATE_HZ;
-const PASS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
+const STEP_SECONDS_BUCKETS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
 export interface VadOptions {
   readonly modelsDir: string;
-  /** Everything that the process finds in its environment: never the keys of callers or upstreams. */
+  /** The whole environment of the process. Must not contain API keys of callers or upstreams. */
   readonly environment: Readonly<Record<string, string>>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Most audio of one stream that may wait when more of it comes. Default 30 s. */
-  readonly waitingLimitMs?: number;
+  /** Maximum duration of buffered audio per stream at a write, in ms. Default: 30 s. */
+  readonly maxBufferedMs?: number;
   readonly loadTimeoutMs?: number;
   readonly batchTimeoutMs?: number;
 }
 
 /**
  * Opens the engine and waits until its process has loaded the model.
- * @throws StartError that says what is missing.
+ * @throws StartError when the model file is missing or the process fails to load it.
  */
 export async function openVad(options: VadOptions): Promise<VadEngine> {
   let engine: SileroEngine | undefined;
@@ -69,41 +68,41 @@ class SileroEngine implements VadEngine {
   readonly #options: VadOptions;
   readonly #process: SupervisedProcess<LoadSilero, undefined, ToSilero, FromSilero>;
   readonly #streams = new Set<SileroStream>();
-  /** Streams with audio that nobody judges yet, in order of arrival. */
+  /** Streams with frames to classify, in order of arrival. */
   readonly #ready = new Set<SileroStream>();
-  /** Streams whose memory the process holds; they are lost with it. */
-  readonly #known = new Set<SileroStream>();
-  /** What the process is judging. */
+  /** Streams with state in the worker process. They fail when it crashes. */
+  readonly #stateful = new Set<SileroStream>();
+  /** The batch in flight. */
   #batch: Batch | undefined;
   #sentMs = 0;
-  #pumping = false;
+  #dispatching = false;
   #lastId = 0;
   #closed = false;
-  readonly #passSeconds: Histogram;
+  readonly #stepSeconds: Histogram;
   readonly #audioSeconds: Counter;
 
   constructor(model: string, options: VadOptions) {
     this.#options = options;
-    const countLost = restartCounter(options.metrics, 'voice_activity');
+    const countRestart = restartCounter(options.metrics, 'voice_activity');
     this.#process = new SupervisedProcess({
       name: 'voice activity process',
       entry: WORKER_ENTRY,
       load: { model },
       environment: options.environment,
-      loadTimeoutMs: options.loadTimeoutMs ?? LOAD_LIMIT_MS,
+      loadTimeoutMs: options.loadTimeoutMs ?? LOAD_TIMEOUT_MS,
       log: options.log,
-      onMessage: ({ probabilities }) => this.#judged(probabilities),
-      onLoaded: () => this.#pump(),
+      onMessage: ({ probabilities }) => this.#applyBatch(probabilities),
+      onLoaded: () => this.#dispatchBatches(),
       onExit: () => {
-        countLost();
-        this.#lost();
+        countRestart();
+        this.#handleExit();
       },
     });
-    this.#passSeconds = options.metrics.histogram(
+    this.#stepSeconds = options.metrics.histogram(
       'vad_step_seconds',
       'Duration of one inference step of voice activity detection, over frames of many streams.',
       [],
-      PASS_SECONDS,
+      STEP_SECONDS_BUCKETS,
     );
     this.#audioSeconds = options.metrics.counter(
       'vad_audio_seconds_total',
@@ -112,7 +111,7 @@ class SileroEngine implements VadEngine {
     );
     options.metrics.gauge(
       'vad_open_streams',
-      'Streams of voice activity detection',
+      'Open streams of voice activity detection.',
       () => this.#streams.size,
     );
   }
@@ -129,12 +128,12 @@ class SileroEngine implements VadEngine {
       id: this.#lastId,
       settings,
       rateHz,
-      waitingLimitMs: this.#options.waitingLimitMs ?? WAITING_LIMIT_MS,
-      ready: (each) => {
+      maxBufferedMs: this.#options.maxBufferedMs ?? MAX_BUFFERED_MS,
+      onReady: (each) => {
         this.#ready.add(each);
-        this.#pump();
+        this.#dispatchBatches();
       },
-      closed: (each) => this.#forget(each),
+      onClosed: (each) => this.#removeStream(each),
     });
     this.#streams.add(stream);
     return stream;
@@ -142,7 +141,7 @@ class SileroEngine implements VadEngine {
 
   ready(): ReadyReport {
     const ready = this.#process.loaded;
-    return { ready, detail: ready ? 'silero, cpu' : 'its process is being started' };
+    return { ready, detail: ready ? 'silero, cpu' : 'voice activity process is starting' };
   }
 
   async close(): Promise<void> {
@@ -151,33 +150,33 @@ class SileroEngine implements VadEngine {
     await this.#process.close();
   }
 
-  #forget(stream: SileroStream): void {
+  #removeStream(stream: SileroStream): void {
     this.#streams.delete(stream);
     this.#ready.delete(stream);
-    if (this.#known.delete(stream)) this.#process.send({ kind: 'forget', streams: [stream.id] });
+    if (this.#stateful.delete(stream)) this.#process.send({ kind: 'drop-streams', streams: [stream.id] });
   }
 
-  /** Judges what is quiet and sends the next batch, unless one is under way. */
-  #pump(): void {
-    if (this.#pumping || this.#batch) return;
+  /** Classifies quiet frames and sends the next batch, unless one is in flight. */
+  #dispatchBatches(): void {
+    if (this.#dispatching || this.#batch) return;
     if (!this.#process.loaded) {
       if (this.#process.failing) for (const stream of [...this.#ready]) stream.fail(notLoaded());
       return;
     }
-    this.#pumping = true;
+    this.#dispatching = true;
     const batch: Batch = { streams: [], ids: [], rows: [] };
     let quietFrames = 0;
-    // A stream that has more after its quiet frames comes again at the end of the set.
+    // A stream with more audio after its quiet frames adds itself again at the end of the set.
     for (const stream of this.#ready) {
       if (batch.rows.length >= FULL_BATCH_ROWS || quietFrames >= MAX_QUIET_FRAMES) break;
       this.#ready.delete(stream);
-      const frames = stream.take();
+      const frames = stream.takeFrames();
       const rows = frames.flatMap(({ row }) => row ?? []);
       this.#audioSeconds.add({ method: 'model' }, rows.length * FRAME_SECONDS);
       this.#audioSeconds.add({ method: 'energy_gate' }, (frames.length - rows.length) * FRAME_SECONDS);
       if (rows.length === 0) {
         quietFrames += frames.length;
-        stream.judged([]);
+        stream.applyProbabilities([]);
       } else {
         batch.streams.push({ stream, rows: rows.length });
         for (const row of rows) {
@@ -186,57 +185,57 @@ class SileroEngine implements VadEngine {
         }
       }
     }
-    this.#pumping = false;
-    if (batch.rows.length > 0) this.#send(batch);
-    // Other work of the serving thread comes first.
-    else if (this.#ready.size > 0) setImmediate(() => this.#pump());
+    this.#dispatching = false;
+    if (batch.rows.length > 0) this.#sendBatch(batch);
+    // Yields to other work of the serving thread.
+    else if (this.#ready.size > 0) setImmediate(() => this.#dispatchBatches());
   }
 
-  #send(batch: Batch): void {
+  #sendBatch(batch: Batch): void {
     this.#batch = batch;
     this.#sentMs = systemClock.monotonicMs();
-    for (const { stream } of batch.streams) this.#known.add(stream);
+    for (const { stream } of batch.streams) this.#stateful.add(stream);
     const audio = new Float32Array(batch.rows.length * BATCH_ROW_SAMPLES);
-    for (const [at, row] of batch.rows.entries()) audio.set(row, at * BATCH_ROW_SAMPLES);
-    this.#process.startWatchdog(this.#options.batchTimeoutMs ?? BATCH_LIMIT_MS);
-    this.#process.send({ kind: 'judge', streams: Uint32Array.from(batch.ids), audio });
+    for (const [index, row] of batch.rows.entries()) audio.set(row, index * BATCH_ROW_SAMPLES);
+    this.#process.startWatchdog(this.#options.batchTimeoutMs ?? BATCH_TIMEOUT_MS);
+    this.#process.send({ kind: 'classify', streams: Uint32Array.from(batch.ids), audio });
   }
 
-  #judged(probabilities: Float32Samples): void {
+  #applyBatch(probabilities: Float32Samples): void {
     this.#process.stopWatchdog();
-    this.#passSeconds.observe({}, (systemClock.monotonicMs() - this.#sentMs) / 1000);
-    let at = 0;
+    this.#stepSeconds.observe({}, (systemClock.monotonicMs() - this.#sentMs) / 1000);
+    let offset = 0;
     for (const { stream, rows } of this.#batch?.streams ?? []) {
-      stream.judged(probabilities.subarray(at, at + rows));
-      at += rows;
+      stream.applyProbabilities(probabilities.subarray(offset, offset + rows));
+      offset += rows;
     }
-    // Only now, so that the next batch has what all of them have.
+    // After the loop, so that the next batch contains the next frames of all streams.
     this.#batch = undefined;
-    this.#pump();
+    this.#dispatchBatches();
   }
 
-  /** The process has ended, and with it the memory of every stream that it knew. */
-  #lost(): void {
+  /** Fails every stream whose state was in the crashed process. */
+  #handleExit(): void {
     this.#batch = undefined;
     const crashed = new ServiceError(
       'internal',
-      'The process that detects voice activity died; a new one is being started. Open the stream again.',
+      'Voice activity detection crashed and is restarting. Open the stream again.',
       { code: 'worker_crashed' },
     );
-    for (const stream of [...this.#known]) stream.fail(crashed);
-    this.#pump();
+    for (const stream of [...this.#stateful]) stream.fail(crashed);
+    this.#dispatchBatches();
   }
 }
 
 interface Batch {
-  /** Streams in order, with how many rows each has. */
+  /** Streams in order, with their numbers of rows. */
   readonly streams: { readonly stream: SileroStream; readonly rows: number }[];
-  /** The stream of each row. */
+  /** Stream id of each row. */
   readonly ids: number[];
   readonly rows: Float32Samples[];
 }
 
-/** @throws RangeError for a setting that is out of its range. */
+/** @throws RangeError for a setting outside of its range. */
 function requireSettings(settings: VadSettings): void {
   const { threshold, prefixPaddingMs, silenceDurationMs, minSpeechDurationMs } = settings;
   if (!(threshold >= 0 && threshold <= 1)) throw new RangeError(`threshold ${threshold} is not within 0–1`);
@@ -248,8 +247,12 @@ function requireSettings(settings: VadSettings): void {
 }
 
 function notLoaded(): ServiceError {
-  return new ServiceError('overloaded', 'Voice activity detection could not be started; it is tried again.', {
-    code: 'server_overloaded',
-    retryAfterS: RETRY_AFTER_S,
-  });
+  return new ServiceError(
+    'overloaded',
+    'Voice activity detection failed to start. The service is retrying.',
+    {
+      code: 'server_overloaded',
+      retryAfterS: RETRY_AFTER_S,
+    },
+  );
 }

@@ -1,4 +1,4 @@
-/** Samples at any rate to frames at 16 kHz, and which of them are worth the model's time. */
+/** Converts samples at any rate to frames at 16 kHz and selects the frames that the model must classify. */
 
 import { Resampler } from '../../../audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
@@ -7,23 +7,23 @@ import { BATCH_ROW_SAMPLES } from '../shared/protocol.ts';
 import { BLOCK_SAMPLES, QUIET_ENERGY } from './speech-edges.ts';
 
 /**
- * Quiet frames after a sound that the model still hears: its probability needs two to four frames to fall.
- * Later ones have a probability of 0, and the model's memory stands still.
+ * Number of quiet frames after a sound that are classified by the model, whose probability takes two to four frames to
+ * fall. Later quiet frames get the probability 0 and do not update the state of the model.
  */
 const HANGOVER_FRAMES = 8;
 
 /** A frame of 512 samples. */
 export interface CutFrame {
-  /** Mean square of each block of 128 samples, without the offset. */
+  /** Variance of each block of 128 samples. */
   readonly energies: readonly number[];
-  /** The 64 samples before it and its own; undefined when there is nothing to hear. */
+  /** Model input: the 64 samples before the frame and the frame. Undefined for a quiet frame, which is not classified. */
   readonly row: Float32Samples | undefined;
 }
 
-/** Cuts one stream. What comes out depends on the samples alone, not on how they were cut into pushes. */
+/** Splits one stream into frames. The frames do not depend on how the samples are divided into pushes. */
 export class FrameCutter {
   readonly #resampler: Resampler<'float32'>;
-  /** The end of the frame before and the frame that is being filled. */
+  /** The end of the previous frame, and the incomplete frame. */
   #row = new Float32Array(BATCH_ROW_SAMPLES);
   #filled = CONTEXT_SAMPLES;
   #quietFrames = HANGOVER_FRAMES;
@@ -33,29 +33,29 @@ export class FrameCutter {
     this.#resampler = new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
   }
 
-  /** Frames that the samples complete. */
+  /** Appends samples and returns the completed frames. */
   push(samples: Float32Samples): CutFrame[] {
     return this.#cut(this.#resampler.push(samples));
   }
 
-  /** The frames of what is left, the last filled up with silence. */
+  /** Returns the remaining frames. The last one is padded with silence. */
   flush(): CutFrame[] {
     const frames = this.#cut(this.#resampler.flush());
     return this.#filled > CONTEXT_SAMPLES ? [...frames, ...this.silence()] : frames;
   }
 
-  /** Silence up to the end of the frame. */
+  /** Completes the current frame with silence. */
   silence(): CutFrame[] {
     return this.#cut(new Float32Array(BATCH_ROW_SAMPLES - this.#filled));
   }
 
   #cut(samples: Float32Array): CutFrame[] {
     const frames: CutFrame[] = [];
-    for (let at = 0; at < samples.length; ) {
-      const taken = Math.min(samples.length - at, BATCH_ROW_SAMPLES - this.#filled);
-      this.#row.set(samples.subarray(at, at + taken), this.#filled);
-      this.#filled += taken;
-      at += taken;
+    for (let offset = 0; offset < samples.length; ) {
+      const count = Math.min(samples.length - offset, BATCH_ROW_SAMPLES - this.#filled);
+      this.#row.set(samples.subarray(offset, offset + count), this.#filled);
+      this.#filled += count;
+      offset += count;
       if (this.#filled === BATCH_ROW_SAMPLES) frames.push(this.#frame());
     }
     return frames;
@@ -66,11 +66,11 @@ export class FrameCutter {
     const energies = energiesOf(row);
     const quiet = energies.every((energy) => energy < QUIET_ENERGY);
     this.#quietFrames = quiet ? this.#quietFrames + 1 : 0;
-    const heard = this.#quietFrames <= HANGOVER_FRAMES;
-    if (heard) this.#row = new Float32Array(BATCH_ROW_SAMPLES);
+    const isClassified = this.#quietFrames <= HANGOVER_FRAMES;
+    if (isClassified) this.#row = new Float32Array(BATCH_ROW_SAMPLES);
     this.#row.set(row.subarray(FRAME_SAMPLES));
     this.#filled = CONTEXT_SAMPLES;
-    return { energies, row: heard ? row : undefined };
+    return { energies, row: isClassified ? row : undefined };
   }
 
   close(): void {
@@ -78,7 +78,7 @@ export class FrameCutter {
   }
 }
 
-/** Variances of the blocks of a row's frame: a constant offset is no sound. */
+/** Variance of each block of the frame of a row. The variance ignores a constant offset. */
 function energiesOf(row: Float32Array): number[] {
   const energies: number[] = [];
   for (let start = CONTEXT_SAMPLES; start < row.length; start += BLOCK_SAMPLES) {

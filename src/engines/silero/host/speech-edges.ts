@@ -1,49 +1,49 @@
 /**
- * Where speech begins and ends, by the energy of the sound around the place where the model changed its
- * mind. The model judges frames of 32 ms and follows a change one to three frames late; the envelope has
- * steps of 8 ms. All positions here are blocks, counted from the start of the stream.
+ * Locates the start and the end of speech by the energy around a change of the model's classification. The model
+ * classifies frames of 32 ms and lags a change by one to three frames; the energy envelope has a resolution of 8 ms. All
+ * positions are in blocks from the start of the stream.
  */
 
 /** Samples of a block at 16 kHz: 8 ms. */
 export const BLOCK_SAMPLES = 128;
 /** Blocks of a frame of 512 samples. */
 const FRAME_BLOCKS = 4;
-/** What is remembered: 1 s. */
-const MEMORY_BLOCKS = 128;
+/** Length of the envelope: 1 s. */
+const ENVELOPE_BLOCKS = 128;
 
-/** Energy, as the square of full scale, below which there is nothing to hear: -60 dB. */
+/** Energy threshold of silence, relative to full scale squared: -60 dB. */
 export const QUIET_ENERGY = 1e-6;
-/** Speech is what lies within 37 dB of its loudest block, */
+/** Dynamic range of speech below its loudest block: 37 dB. */
 const RANGE = 2e-4;
-/** and 6 dB above the noise, which in a block of 8 ms goes up and down by less than 2 dB, */
+/** Required level of speech above the noise: 6 dB. The level of noise varies by less than 2 dB between blocks of 8 ms. */
 const ABOVE_NOISE = 4;
-/** or 2 dB above it, where noise leaves speech less than 6 dB of room: */
+/** Required level above the noise if speech is less than 12 dB above it: 2 dB. */
 const MIN_ABOVE_NOISE = 1.6;
-/** then the loudest 6 dB are speech. */
+/** Range below the loudest block that counts as speech in that case: 6 dB. */
 const MIN_RANGE = 0.25;
-/** Noise that is less than 30 dB below the speech hides how it fades. */
+/** Noise less than 30 dB below the speech masks its decay. */
 const MASKING = 1e-3;
 
-/** A plosive's closure, as in `stop`: so much silence does not separate sounds. */
+/** Maximum silence within a sound, such as the closure of a plosive in "stop": 80 ms. */
 const GAP_BLOCKS = 10;
-/** How far the first sounds may lie before the frame that the model was sure of: 320 ms. */
+/** Maximum distance of the first sound before the frame that the model classified as speech: 320 ms. */
 const LOOK_BACK_BLOCKS = 40;
-/** From the end of clean speech to the end of the frame at which the model is sure of it: mostly 96 ms. */
+/** Typical lag of the model: from the end of clean speech to the end of the frame that is classified as silence, 96 ms. */
 const LAG_BLOCKS = 12;
 
-/** Energies of the last blocks. */
+/** Energies of the most recent blocks. */
 export interface Envelope {
   readonly energies: readonly number[];
   /** Position after the last block. */
   readonly end: number;
 }
 
-export const nothingHeard: Envelope = { energies: [], end: 0 };
+export const EMPTY_ENVELOPE: Envelope = { energies: [], end: 0 };
 
-/** Adds the energies of a frame, forgetting what is older than {@link MEMORY_BLOCKS}. */
-export function heard({ energies, end }: Envelope, frame: readonly number[]): Envelope {
-  const kept = energies.slice(Math.max(0, energies.length + frame.length - MEMORY_BLOCKS));
-  return { energies: [...kept, ...frame], end: end + frame.length };
+/** Appends the energies of a frame and drops blocks beyond {@link ENVELOPE_BLOCKS}. */
+export function appendFrame({ energies, end }: Envelope, frame: readonly number[]): Envelope {
+  const retained = energies.slice(Math.max(0, energies.length + frame.length - ENVELOPE_BLOCKS));
+  return { energies: [...retained, ...frame], end: end + frame.length };
 }
 
 function energyAt({ energies, end }: Envelope, block: number): number {
@@ -54,26 +54,26 @@ function firstBlock({ energies, end }: Envelope): number {
   return end - energies.length;
 }
 
-/** Energy of the quietest frame before a block; undefined when there is none. */
+/** Mean energy of the quietest frame before a block; undefined when there is none. */
 export function noiseBefore(envelope: Envelope, block: number): number | undefined {
-  let least: number | undefined;
+  let min: number | undefined;
   for (let start = firstBlock(envelope); start + FRAME_BLOCKS <= block; start += FRAME_BLOCKS) {
     let sum = 0;
     for (let i = 0; i < FRAME_BLOCKS; i++) sum += energyAt(envelope, start + i);
-    least = Math.min(least ?? Number.POSITIVE_INFINITY, sum / FRAME_BLOCKS);
+    min = Math.min(min ?? Number.POSITIVE_INFINITY, sum / FRAME_BLOCKS);
   }
-  return least;
+  return min;
 }
 
-/** What of a sound is speech. */
+/** Energy threshold between speech and its background. */
 export interface SpeechLevel {
-  /** Energy above which a block belongs to it. */
+  /** Energy above which a block belongs to the speech. */
   readonly energy: number;
-  /** Noise hides how it fades. */
+  /** Whether noise masks the decay of the speech. */
   readonly masked: boolean;
 }
 
-/** The level of the speech that is loudest from block `from` on. */
+/** Computes the speech level from the loudest block at or after `from`. */
 export function speechLevel(envelope: Envelope, from: number, noise: number): SpeechLevel {
   let loudest = 0;
   for (let block = Math.max(from, firstBlock(envelope)); block < envelope.end; block++) {
@@ -85,9 +85,9 @@ export function speechLevel(envelope: Envelope, from: number, noise: number): Sp
 }
 
 /**
- * The first block of the sound that reaches into the frame at `crossing`, where the model became sure;
- * undefined when that frame is no longer remembered.
- * @param earliest where the turn before ended.
+ * Returns the first block of the sound that extends into the frame at `crossing`, which the model classified as speech;
+ * undefined when the envelope no longer contains that frame.
+ * @param earliest end of the previous turn.
  */
 export function onsetBefore(
   envelope: Envelope,
@@ -108,8 +108,8 @@ export function onsetBefore(
 }
 
 /**
- * Where speech ended that the model, at the end of the envelope, is sure to be over: after its last block.
- * In noise, which hides how it fades, not earlier than the model's usual lag before.
+ * Returns the end of speech after the model classified the last frame as silence: the position after the last block of
+ * speech. If noise masks the decay, the result is not earlier than the typical lag of the model.
  */
 export function endBefore(envelope: Envelope, level: SpeechLevel, onset: number): number {
   const byModel = Math.max(onset, envelope.end - LAG_BLOCKS);
@@ -117,7 +117,7 @@ export function endBefore(envelope: Envelope, level: SpeechLevel, onset: number)
   return level.masked ? Math.max(end, byModel) : end;
 }
 
-/** Position after the last block from `from` on that is above an energy. */
+/** Position after the last block at or after `from` whose energy exceeds `energy`; undefined when there is none. */
 export function lastSound(envelope: Envelope, energy: number, from: number): number | undefined {
   for (let block = envelope.end - 1; block >= Math.max(from, firstBlock(envelope)); block--) {
     if (energyAt(envelope, block) > energy) return block + 1;

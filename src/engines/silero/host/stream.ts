@@ -1,39 +1,39 @@
-/** One stream of the voice activity engine: the audio that waits, its frames, its turns. */
+/** One stream of the voice activity engine: buffered audio, frames and the state of the turn. */
 
 import { ServiceError } from '../../../contract/core/error.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type { VadEvent, VadSettings, VadStream } from '../../../contract/engines/engine.ts';
 import { type CutFrame, FrameCutter } from './frame-cutter.ts';
-import { initial, next, type VadState } from './vad-machine.ts';
+import { advanceVad, INITIAL_VAD_STATE, type VadState } from './vad-machine.ts';
 
-/** Frames of one stream in one batch, so that one with much to say does not hold up the others. */
+/** Maximum number of frames of one stream per batch, so that a stream with much audio does not delay the others. */
 const BATCH_FRAMES = 8;
-/** Audio that is resampled at a time. */
+/** Duration of audio per call of the resampler. */
 const SLICE_MS = 100;
 const RETRY_AFTER_S = 1;
 
 export interface StreamOptions {
-  /** Number under which the process knows the stream. */
+  /** Id of the stream in the worker process. */
   readonly id: number;
   readonly settings: VadSettings;
   readonly rateHz: number;
-  /** Most audio that may wait when more comes. */
-  readonly waitingLimitMs: number;
-  /** There is something to {@link SileroStream.take}. */
-  readonly ready: (stream: SileroStream) => void;
-  readonly closed: (stream: SileroStream) => void;
+  /** Maximum duration of buffered audio at a write, in ms. */
+  readonly maxBufferedMs: number;
+  /** Called when frames are available to {@link SileroStream.takeFrames}. */
+  readonly onReady: (stream: SileroStream) => void;
+  readonly onClosed: (stream: SileroStream) => void;
 }
 
-/** A call that waits for its events. */
+/** A pending call of `write` or `end`. */
 interface Call {
   readonly samples: Float32Samples;
-  /** The last call, after which silence is assumed until no turn is open. */
+  /** Whether it is the call of `end`, after which silence is appended until no turn is open. */
   readonly last: boolean;
   readonly events: VadEvent[];
   readonly resolve: (events: readonly VadEvent[]) => void;
   readonly reject: (error: Error) => void;
-  /** Samples that the cutter has. */
+  /** Number of samples passed to the cutter. */
   cut: number;
   flushed: boolean;
 }
@@ -44,15 +44,16 @@ export class SileroStream implements VadStream {
   readonly #cutter: FrameCutter;
   readonly #sliceSamples: number;
   readonly #calls: Call[] = [];
-  /** Frames that wait, each with the call whose samples completed it. */
+  /** Frames without a probability, each with the call whose samples completed it. */
   #frames: { readonly frame: CutFrame; readonly call: Call }[] = [];
-  /** How many of them are being judged. */
-  #taken = 0;
-  #state: VadState = initial;
-  /** Samples that were written, and those of them that wait. */
+  /** Number of these frames that are in the current batch. */
+  #inBatch = 0;
+  #state: VadState = INITIAL_VAD_STATE;
+  /** Samples written so far. */
   #written = 0;
-  #waiting = 0;
-  #ended = false;
+  /** Samples of the pending calls. */
+  #buffered = 0;
+  #finished = false;
   #failure: Error | undefined;
 
   constructor(options: StreamOptions) {
@@ -63,47 +64,47 @@ export class SileroStream implements VadStream {
   }
 
   write(samples: Float32Samples): Promise<readonly VadEvent[]> {
-    const { rateHz, waitingLimitMs } = this.#options;
-    const isOpen = !this.#ended && this.#failure === undefined;
-    if (isOpen && this.#waiting > (rateHz * waitingLimitMs) / 1000) {
-      const message = `More than ${waitingLimitMs / 1000} s of audio already wait for voice activity detection. Send audio no faster than it can be judged.`;
+    const { rateHz, maxBufferedMs } = this.#options;
+    const isOpen = !this.#finished && this.#failure === undefined;
+    if (isOpen && this.#buffered > (rateHz * maxBufferedMs) / 1000) {
+      const message = `More than ${maxBufferedMs / 1000} s of audio are buffered for voice activity detection. Send audio more slowly.`;
       return Promise.reject(
         new ServiceError('overloaded', message, { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S }),
       );
     }
-    return this.#call(samples, false);
+    return this.#enqueue(samples, false);
   }
 
   end(): Promise<readonly VadEvent[]> {
-    return this.#call(new Float32Array(0), true);
+    return this.#enqueue(new Float32Array(0), true);
   }
 
-  #call(samples: Float32Samples, last: boolean): Promise<readonly VadEvent[]> {
+  #enqueue(samples: Float32Samples, last: boolean): Promise<readonly VadEvent[]> {
     if (this.#failure) return Promise.reject(this.#failure);
-    if (this.#ended) return Promise.reject(new Error('The stream has ended.'));
-    this.#ended = last;
+    if (this.#finished) return Promise.reject(new Error('The stream has ended.'));
+    this.#finished = last;
     this.#written += samples.length;
-    this.#waiting += samples.length;
+    this.#buffered += samples.length;
     return new Promise((resolve, reject) => {
       this.#calls.push({ samples, last, events: [], resolve, reject, cut: 0, flushed: false });
-      if (this.#taken === 0) this.#options.ready(this);
+      if (this.#inBatch === 0) this.#options.onReady(this);
     });
   }
 
   /**
-   * The next frames to judge, in order, with their rows for the model. Those before were {@link judged}. May
-   * be none: then the samples that wait complete no frame.
+   * Returns the next frames to classify, in order. The previous frames must have their probabilities, see
+   * {@link applyProbabilities}. Empty if the buffered samples do not complete a frame.
    */
-  take(): readonly CutFrame[] {
+  takeFrames(): readonly CutFrame[] {
     for (const call of this.#calls) {
       while (this.#frames.length < BATCH_FRAMES && this.#cutMore(call));
       if (this.#frames.length >= BATCH_FRAMES) break;
     }
-    this.#taken = Math.min(this.#frames.length, BATCH_FRAMES);
-    return this.#frames.slice(0, this.#taken).map(({ frame }) => frame);
+    this.#inBatch = Math.min(this.#frames.length, BATCH_FRAMES);
+    return this.#frames.slice(0, this.#inBatch).map(({ frame }) => frame);
   }
 
-  /** Cuts another slice of a call; false when there is no more for now. */
+  /** Cuts the next slice of a call. Returns false when the call has no more audio to cut. */
   #cutMore(call: Call): boolean {
     let frames: CutFrame[];
     if (call.cut < call.samples.length) {
@@ -122,30 +123,30 @@ export class SileroStream implements VadStream {
     return true;
   }
 
-  /** What the model made of the frames that were taken: a probability for each that had a row. */
-  judged(probabilities: Iterable<number>): void {
+  /** Applies the results of the frames in the batch. @param probabilities one for each frame with a row. */
+  applyProbabilities(probabilities: Iterable<number>): void {
     const values = probabilities[Symbol.iterator]();
-    for (const { frame, call } of this.#frames.splice(0, this.#taken)) {
+    for (const { frame, call } of this.#frames.splice(0, this.#inBatch)) {
       const probability = frame.row ? Number(values.next().value) : 0;
-      const step = next(this.#state, { probability, energies: frame.energies }, this.#options.settings);
+      const step = advanceVad(this.#state, { probability, energies: frame.energies }, this.#options.settings);
       this.#state = step.state;
       for (const event of step.events) call.events.push(this.#atInputRate(event));
     }
-    this.#taken = 0;
-    for (let call = this.#calls[0]; call && this.#done(call); call = this.#calls[0]) {
+    this.#inBatch = 0;
+    for (let call = this.#calls[0]; call && this.#isDone(call); call = this.#calls[0]) {
       this.#calls.shift();
-      this.#waiting -= call.samples.length;
+      this.#buffered -= call.samples.length;
       call.resolve(call.events);
     }
-    if (this.#calls.length > 0) this.#options.ready(this);
+    if (this.#calls.length > 0) this.#options.onReady(this);
   }
 
-  #done(call: Call): boolean {
+  #isDone(call: Call): boolean {
     if (call.cut < call.samples.length || this.#frames[0]?.call === call) return false;
     return !call.last || (call.flushed && this.#state.kind === 'silence');
   }
 
-  /** Samples at 16 kHz to those of the stream, of which silence after its end is no part. */
+  /** Converts sample positions from 16 kHz to the input rate, limited to the written samples. */
   #atInputRate(event: VadEvent): VadEvent {
     const at = (sample: number) =>
       Math.min(this.#written, Math.round((sample * this.#options.rateHz) / LISTEN_RATE_HZ));
@@ -164,7 +165,7 @@ export class SileroStream implements VadStream {
     }
   }
 
-  /** Fails every call that waits and all that come. */
+  /** Rejects the pending calls and all later ones. */
   fail(error: Error): void {
     if (this.#failure) return;
     this.#failure = error;
@@ -172,7 +173,7 @@ export class SileroStream implements VadStream {
     this.#free();
   }
 
-  /** Calls that wait resolve with no events. */
+  /** Closes the stream. Pending calls resolve without events. */
   close(): void {
     if (this.#failure) return;
     this.#failure = new Error('The stream was closed.');
@@ -182,8 +183,8 @@ export class SileroStream implements VadStream {
 
   #free(): void {
     this.#frames = [];
-    this.#taken = 0;
+    this.#inBatch = 0;
     this.#cutter.close();
-    this.#options.closed(this);
+    this.#options.onClosed(this);
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { VadEvent, VadSettings } from '../../../contract/engines/engine.ts';
-import { type Frame, initial, next, type VadState } from './vad-machine.ts';
+import { advanceVad, type Frame, INITIAL_VAD_STATE, type VadState } from './vad-machine.ts';
 
 const FRAME_SAMPLES = 512;
 const SETTINGS: VadSettings = {
@@ -21,12 +21,16 @@ const frame = (probability: number, energy: number | readonly number[]): Frame =
   energies: typeof energy === 'number' ? [energy, energy, energy, energy] : energy,
 });
 
-/** Events with the frame at whose end each came, and the state at the end. */
-function run(frames: readonly Frame[], settings: Partial<VadSettings> = {}, from: VadState = initial) {
+/** Runs frames through the machine and returns the events, each with the index of its frame, and the final state. */
+function run(
+  frames: readonly Frame[],
+  settings: Partial<VadSettings> = {},
+  from: VadState = INITIAL_VAD_STATE,
+) {
   let state = from;
   const events: (VadEvent & { frame: number })[] = [];
   for (const [index, each] of frames.entries()) {
-    const step = next(state, each, { ...SETTINGS, ...settings });
+    const step = advanceVad(state, each, { ...SETTINGS, ...settings });
     state = step.state;
     events.push(...step.events.map((event) => ({ ...event, frame: index })));
   }
@@ -44,52 +48,58 @@ const before = {
   pause: [...frames(20, NONE, SILENT), ...frames(5, SURE, LOUD), frame(NONE, SILENT)],
 };
 
-describe('every state with every frame', () => {
+describe('transitions', () => {
   const cells: [keyof typeof before, string, Frame, VadState['kind'], VadEvent['kind'][]][] = [
-    ['silence', 'sure of speech', frame(SURE, LOUD), 'candidate', []],
-    ['silence', 'unsure', frame(UNSURE, LOUD), 'silence', []],
-    ['silence', 'sure of none', frame(NONE, LOUD), 'silence', []],
-    ['candidate', 'sure of speech', frame(SURE, LOUD), 'speech', ['started']],
-    ['candidate', 'unsure', frame(UNSURE, LOUD), 'speech', ['started']],
-    ['candidate', 'unsure, too short', frame(UNSURE, SILENT), 'candidate', []],
-    ['candidate', 'sure of none', frame(NONE, LOUD), 'silence', []],
-    ['speech', 'sure of speech', frame(SURE, LOUD), 'speech', []],
-    ['speech', 'unsure', frame(UNSURE, LOUD), 'speech', []],
-    ['speech', 'sure of none', frame(NONE, SILENT), 'pause', ['paused']],
-    ['pause', 'sure of speech', frame(SURE, LOUD), 'speech', ['resumed']],
-    ['pause', 'unsure, too short', frame(UNSURE, SILENT), 'pause', []],
-    ['pause', 'sure of none, too short', frame(NONE, SILENT), 'pause', []],
+    ['silence', 'speech', frame(SURE, LOUD), 'candidate', []],
+    ['silence', 'undecided', frame(UNSURE, LOUD), 'silence', []],
+    ['silence', 'silence', frame(NONE, LOUD), 'silence', []],
+    ['candidate', 'speech', frame(SURE, LOUD), 'speech', ['started']],
+    ['candidate', 'undecided', frame(UNSURE, LOUD), 'speech', ['started']],
+    ['candidate', 'undecided, too short', frame(UNSURE, SILENT), 'candidate', []],
+    ['candidate', 'silence', frame(NONE, LOUD), 'silence', []],
+    ['speech', 'speech', frame(SURE, LOUD), 'speech', []],
+    ['speech', 'undecided', frame(UNSURE, LOUD), 'speech', []],
+    ['speech', 'silence', frame(NONE, SILENT), 'pause', ['paused']],
+    ['pause', 'speech', frame(SURE, LOUD), 'speech', ['resumed']],
+    ['pause', 'undecided, too short', frame(UNSURE, SILENT), 'pause', []],
+    ['pause', 'silence, too short', frame(NONE, SILENT), 'pause', []],
   ];
   it.each(cells)('%s, %s', (kind, _, each, after, events) => {
     const { state } = run(before[kind]);
     expect(state.kind).toBe(kind);
-    const step = next(state, each, SETTINGS);
+    const step = advanceVad(state, each, SETTINGS);
     expect([step.state.kind, kinds(step.events)]).toEqual([after, events]);
   });
 
   it.each([
-    ['unsure', UNSURE],
-    ['sure of none', NONE],
+    ['undecided', UNSURE],
+    ['silence', NONE],
   ])('pause, %s, long enough', (_, probability) => {
     const { state } = run([...before.pause, frame(probability, SILENT)]);
-    const step = next(state, frame(probability, SILENT), SETTINGS);
+    const step = advanceVad(state, frame(probability, SILENT), SETTINGS);
     expect([step.state.kind, kinds(step.events)]).toEqual(['silence', ['stopped']]);
   });
 
-  it('silence starts a turn at once when no least duration is asked for', () => {
-    const step = next(run(before.silence).state, frame(SURE, LOUD), { ...SETTINGS, minSpeechDurationMs: 0 });
+  it('silence, speech: starts a turn immediately without a minimum duration', () => {
+    const step = advanceVad(run(before.silence).state, frame(SURE, LOUD), {
+      ...SETTINGS,
+      minSpeechDurationMs: 0,
+    });
     expect([step.state.kind, kinds(step.events)]).toEqual(['speech', ['started']]);
   });
 
-  it('speech stops at once when no silence is asked for', () => {
-    const step = next(run(before.speech).state, frame(NONE, SILENT), { ...SETTINGS, silenceDurationMs: 0 });
+  it('speech, silence: stops immediately with a silence duration of 0', () => {
+    const step = advanceVad(run(before.speech).state, frame(NONE, SILENT), {
+      ...SETTINGS,
+      silenceDurationMs: 0,
+    });
     expect([step.state.kind, kinds(step.events)]).toEqual(['silence', ['paused', 'stopped']]);
   });
 });
 
-describe('where a turn begins', () => {
-  const onsetOf = (heard: readonly Frame[], settings: Partial<VadSettings> = {}) =>
-    run(heard, settings).events.find((event) => event.kind === 'started');
+describe('start of a turn', () => {
+  const onsetOf = (input: readonly Frame[], settings: Partial<VadSettings> = {}) =>
+    run(input, settings).events.find((event) => event.kind === 'started');
 
   it('is the block in which the sound rises', () => {
     const started = onsetOf([
@@ -100,7 +110,7 @@ describe('where a turn begins', () => {
     expect(started).toMatchObject({ onsetSample: 20 * FRAME_SAMPLES + 256 });
   });
 
-  it('is before the frame of which the model was sure, when a softer sound leads to it', () => {
+  it('is before the first frame of speech when a softer sound precedes it', () => {
     const started = onsetOf([
       ...frames(20, NONE, SILENT),
       ...frames(3, UNSURE, LOUD / 100),
@@ -109,7 +119,7 @@ describe('where a turn begins', () => {
     expect(started).toMatchObject({ onsetSample: 20 * FRAME_SAMPLES });
   });
 
-  it('reaches over the closure of a plosive, not over a longer silence', () => {
+  it('includes a sound before the closure of a plosive, but not before a longer silence', () => {
     const stop = (closure: number) => [
       ...frames(20, NONE, SILENT),
       frame(NONE, LOUD / 10),
@@ -120,13 +130,13 @@ describe('where a turn begins', () => {
     expect(onsetOf(stop(3))).toMatchObject({ onsetSample: 24 * FRAME_SAMPLES });
   });
 
-  it('is not led astray by steady noise', () => {
+  it('ignores steady noise', () => {
     const noise = LOUD / 100;
     const started = onsetOf([...frames(20, NONE, noise), ...frames(4, SURE, [noise, LOUD, LOUD, LOUD])]);
     expect(started).toMatchObject({ onsetSample: 20 * FRAME_SAMPLES + 128 });
   });
 
-  it('has its prefix before it, but not before the stream or in the turn before', () => {
+  it('has a prefix that does not extend before the stream or into the previous turn', () => {
     const turn = [...frames(4, SURE, LOUD), ...frames(5, NONE, SILENT)];
     expect(onsetOf([...frames(20, NONE, SILENT), ...turn], { prefixPaddingMs: 100 })).toMatchObject({
       startSample: 20 * FRAME_SAMPLES - 1600,
@@ -136,7 +146,7 @@ describe('where a turn begins', () => {
     expect(second).toMatchObject({ onsetSample: 9 * FRAME_SAMPLES, startSample: 4 * FRAME_SAMPLES });
   });
 
-  it('is remembered when the least duration is longer than the memory', () => {
+  it('is retained when the minimum duration exceeds the length of the envelope', () => {
     const started = onsetOf([...frames(20, NONE, SILENT), ...frames(100, SURE, LOUD)], {
       minSpeechDurationMs: 2000,
     });
@@ -144,27 +154,27 @@ describe('where a turn begins', () => {
   });
 });
 
-describe('how long a turn must be', () => {
-  it('counts the sound, not how long the model was sure', () => {
+describe('minimum duration of a turn', () => {
+  it('counts the sound, not the frames that the model classifies as speech', () => {
     const word = [...frames(20, NONE, SILENT), ...frames(3, SURE, LOUD), ...frames(4, SURE, SILENT)];
     const all = [...word, ...frames(10, NONE, SILENT)];
     expect(kinds(run(all, { minSpeechDurationMs: 96 }).events)).toEqual(['started', 'paused', 'stopped']);
     expect(run(all, { minSpeechDurationMs: 104 }).events).toEqual([]);
   });
 
-  it('believes the model when a noise that has just ended hides the sound', () => {
-    const heard = [...frames(40, NONE, 10 * LOUD), ...frames(20, SURE, LOUD)];
-    expect(kinds(run(heard).events)).toEqual(['started']);
+  it('follows the model when a noise that has just ended masks the sound', () => {
+    const input = [...frames(40, NONE, 10 * LOUD), ...frames(20, SURE, LOUD)];
+    expect(kinds(run(input).events)).toEqual(['started']);
   });
 });
 
-describe('where a turn ends', () => {
-  const endsOf = (heard: readonly Frame[], settings: Partial<VadSettings> = {}) =>
-    run([...frames(20, NONE, SILENT), ...frames(10, SURE, LOUD), ...heard], settings).events.filter(
+describe('end of a turn', () => {
+  const endsOf = (input: readonly Frame[], settings: Partial<VadSettings> = {}) =>
+    run([...frames(20, NONE, SILENT), ...frames(10, SURE, LOUD), ...input], settings).events.filter(
       (event) => event.kind === 'paused' || event.kind === 'stopped',
     );
 
-  it('is the block in which the sound falls, however late the model is', () => {
+  it('is the block in which the sound falls, regardless of the lag of the model', () => {
     const ends = endsOf([
       frame(SURE, [LOUD, 0, 0, 0]),
       ...frames(3, SURE, SILENT),
@@ -172,19 +182,19 @@ describe('where a turn ends', () => {
     ]);
     expect(ends).toMatchObject([
       { kind: 'paused', endSample: 30 * FRAME_SAMPLES + 128, frame: 34 },
-      // 96 ms after the end of the sound have long passed.
+      // More than 96 ms have passed since the end of the sound.
       { kind: 'stopped', endSample: 30 * FRAME_SAMPLES + 128, frame: 34 },
     ]);
   });
 
-  it('does not follow a noise that begins after it', () => {
+  it('does not include a noise that starts after it', () => {
     const ends = endsOf([...frames(3, SURE, SILENT), ...frames(40, NONE, LOUD / 2)], {
       silenceDurationMs: 500,
     });
     expect(ends.at(-1)).toMatchObject({ kind: 'stopped', endSample: 34 * FRAME_SAMPLES });
   });
 
-  it('is what the model says where noise hides it', () => {
+  it('follows the model when noise masks it', () => {
     const noise = LOUD / 50;
     const { events } = run([
       ...frames(40, NONE, noise),
@@ -195,7 +205,7 @@ describe('where a turn ends', () => {
     expect(events.find(({ kind }) => kind === 'paused')).toMatchObject({ endSample: 58 * FRAME_SAMPLES });
   });
 
-  it('is later when more silence is asked for', () => {
+  it('is reported later for a longer silence duration', () => {
     const stopAt = (silenceDurationMs: number) =>
       endsOf(frames(40, NONE, SILENT), { silenceDurationMs }).at(-1)?.frame;
     expect([stopAt(96), stopAt(320), stopAt(321)]).toEqual([32, 39, 40]);
@@ -203,23 +213,23 @@ describe('where a turn ends', () => {
 });
 
 describe('threshold', () => {
-  const heard = (probability: number) => [
+  const inputOf = (probability: number) => [
     ...frames(5, 0, SILENT),
     ...frames(10, probability, LOUD),
     ...frames(10, 0, SILENT),
   ];
-  it('at 0 takes whatever is heard, at 1 nothing', () => {
-    expect(kinds(run(heard(0.01), { threshold: 0 }).events)).toEqual(['started', 'paused', 'stopped']);
-    expect(run(heard(1), { threshold: 1 }).events).toEqual([]);
+  it('accepts any sound at 0 and nothing at 1', () => {
+    expect(kinds(run(inputOf(0.01), { threshold: 0 }).events)).toEqual(['started', 'paused', 'stopped']);
+    expect(run(inputOf(1), { threshold: 1 }).events).toEqual([]);
   });
 
-  it('between, takes what is above it', () => {
-    expect(run(heard(0.3), { threshold: 0.3 }).events).toEqual([]);
-    expect(kinds(run(heard(0.31), { threshold: 0.3 }).events)).toEqual(['started', 'paused', 'stopped']);
+  it('accepts probabilities above it', () => {
+    expect(run(inputOf(0.3), { threshold: 0.3 }).events).toEqual([]);
+    expect(kinds(run(inputOf(0.31), { threshold: 0.3 }).events)).toEqual(['started', 'paused', 'stopped']);
   });
 });
 
-it('whatever is heard, turns are in order and inside the stream', () => {
+it('emits events in order and within the stream for any input', () => {
   const anyFrame = fc
     .record({
       probability: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -239,11 +249,11 @@ it('whatever is heard, turns are in order and inside the stream', () => {
     resumed: ['paused'],
   };
   fc.assert(
-    fc.property(fc.array(anyFrame, { maxLength: 200 }), anySettings, (heard, settings) => {
+    fc.property(fc.array(anyFrame, { maxLength: 200 }), anySettings, (input, settings) => {
       let last: VadEvent['kind'] = 'stopped';
       let reached = 0;
       let paused = 0;
-      for (const event of run(heard, settings).events) {
+      for (const event of run(input, settings).events) {
         expect(follows[last]).toContain(event.kind);
         last = event.kind;
         const end = (event.frame + 1) * FRAME_SAMPLES;

@@ -1,64 +1,65 @@
 /**
- * From probabilities and energies of frames to turns. Pure: the same frames give the same events.
+ * State machine from probabilities and energies of frames to speech events. Pure: equal frames give equal events.
  *
- * | state | sure of speech | unsure | sure of none |
+ * | state | speech | undecided | silence |
  * |---|---|---|---|
  * | silence | candidate; `started` when long enough | silence | silence |
  * | candidate | `started` when long enough | `started` when long enough | silence |
  * | speech | speech | speech | pause: `paused`, and `stopped` when long enough |
  * | pause | speech: `resumed` | `stopped` when long enough | `stopped` when long enough |
  *
- * Sure of speech is a probability above the threshold, sure of none one that is well below it (Silero's own
- * hysteresis), unsure what lies between.
+ * A frame is classified as speech above the threshold, as silence well below it (the hysteresis of Silero), and as
+ * undecided in between.
  */
 
 import type { VadEvent, VadSettings } from '../../../contract/engines/engine.ts';
 import {
+  appendFrame,
   BLOCK_SAMPLES,
+  EMPTY_ENVELOPE,
   type Envelope,
   endBefore,
-  heard,
   lastSound,
   noiseBefore,
-  nothingHeard,
   onsetBefore,
   speechLevel,
 } from './speech-edges.ts';
 
-/** Blocks of one millisecond. */
+/** Blocks per millisecond. */
 const BLOCKS_PER_MS = 16 / BLOCK_SAMPLES;
-/** How far below the threshold speech ends; near zero, half of it. */
+/** Difference between the threshold and the release threshold; the release threshold is at least half the threshold. */
 const HYSTERESIS = 0.15;
 
 /**
- * The model stays sure for up to 130 ms after speech has ended. When it is sure for longer than that and the
- * least duration, there was speech, even if the envelope shows none, as under a noise that has just ended.
+ * Upper bound of the lag of the model, which classifies up to 130 ms after the end of speech as speech. If it does so for
+ * longer than this plus the minimum duration, a turn starts even if the envelope shows no sound, as after a noise that has
+ * just ended.
  */
 const MODEL_LAG_MS = 160;
 
-/** What is known of a frame of 32 ms. */
+/** A frame of 32 ms. */
 export interface Frame {
-  /** Of speech, 0–1; 0 where there was nothing to hear. */
+  /** Probability of speech, 0–1; 0 for quiet frames. */
   readonly probability: number;
-  /** Mean square of each of its blocks, without the offset. */
+  /** Variance of each of its blocks. */
   readonly energies: readonly number[];
 }
 
-/** Positions are blocks of 8 ms since the start of the stream. */
+/** Positions are in blocks of 8 ms from the start of the stream. */
 export type VadState = { readonly envelope: Envelope } & (
   | {
       readonly kind: 'silence';
-      /** End of the turn before. */
+      /** End of the previous turn, before which a turn must not start. */
       readonly free: number;
     }
   | {
       readonly kind: 'candidate';
       readonly free: number;
-      /** Start of the frame in which the model became sure. */
+      /** Start of the first frame that was classified as speech. */
       readonly crossing: number;
-      /** Where its speech began, by what has been heard of it. */
+      /** Start of the speech, estimated from the envelope so far. */
       readonly onset: number;
-      /** Energy of the noise before it; undefined when speech began with the stream. */
+      /** Energy of the noise before the speech; undefined when the stream starts with speech. */
       readonly noise: number | undefined;
     }
   | { readonly kind: 'speech'; readonly onset: number; readonly noise: number | undefined }
@@ -66,47 +67,47 @@ export type VadState = { readonly envelope: Envelope } & (
       readonly kind: 'pause';
       readonly onset: number;
       readonly noise: number | undefined;
-      /** Where the speech ended. */
+      /** End of the speech. */
       readonly end: number;
     }
 );
 
-/** What one frame led to; samples of the events are at 16 kHz. */
+/** Result of one frame. Sample positions of the events are at 16 kHz. */
 export interface VadStep {
   readonly state: VadState;
   readonly events: readonly VadEvent[];
 }
 
-export const initial: VadState = { kind: 'silence', envelope: nothingHeard, free: 0 };
+export const INITIAL_VAD_STATE: VadState = { kind: 'silence', envelope: EMPTY_ENVELOPE, free: 0 };
 
-/** The state after a frame. Total: every state takes every frame. */
-export function next(state: VadState, frame: Frame, settings: VadSettings): VadStep {
-  const envelope = heard(state.envelope, frame.energies);
-  const sureOfSpeech = frame.probability > settings.threshold;
-  const sureOfNone = frame.probability <= releaseOf(settings.threshold);
+/** Returns the state after a frame, and its events. Defined for every state and frame. */
+export function advanceVad(state: VadState, frame: Frame, settings: VadSettings): VadStep {
+  const envelope = appendFrame(state.envelope, frame.energies);
+  const isSpeech = frame.probability > settings.threshold;
+  const isSilence = frame.probability <= releaseOf(settings.threshold);
   switch (state.kind) {
     case 'silence': {
       const { free } = state;
-      if (!sureOfSpeech) return { state: { kind: 'silence', envelope, free }, events: [] };
+      if (!isSpeech) return { state: { kind: 'silence', envelope, free }, events: [] };
       const crossing = state.envelope.end;
       const noise = noiseBefore(state.envelope, crossing);
       return startIfLong({ kind: 'candidate', envelope, free, crossing, onset: crossing, noise }, settings);
     }
     case 'candidate':
-      if (sureOfNone) return { state: { kind: 'silence', envelope, free: state.free }, events: [] };
+      if (isSilence) return { state: { kind: 'silence', envelope, free: state.free }, events: [] };
       return startIfLong({ ...state, envelope }, settings);
     case 'speech':
-      if (!sureOfNone) return { state: { ...state, envelope }, events: [] };
+      if (!isSilence) return { state: { ...state, envelope }, events: [] };
       return pause(state, envelope, settings);
     case 'pause': {
-      if (!sureOfSpeech) return stopIfLong({ ...state, envelope }, settings);
+      if (!isSpeech) return stopIfLong({ ...state, envelope }, settings);
       const { onset, noise } = state;
       return { state: { kind: 'speech', envelope, onset, noise }, events: [{ kind: 'resumed' }] };
     }
   }
 }
 
-/** The probability at which speech is over. */
+/** The release threshold: the probability at or below which speech ends. */
 function releaseOf(threshold: number): number {
   return Math.max(threshold - HYSTERESIS, threshold / 2);
 }
@@ -115,9 +116,9 @@ function startIfLong(state: VadState & { kind: 'candidate' }, settings: VadSetti
   const { envelope, crossing, free, noise } = state;
   const { energy } = speechLevel(envelope, crossing, noise ?? 0);
   const onset = onsetBefore(envelope, crossing, energy, free) ?? state.onset;
-  const heardMs = ((lastSound(envelope, energy, onset) ?? onset) - onset) / BLOCKS_PER_MS;
-  const sureMs = (envelope.end - crossing) / BLOCKS_PER_MS;
-  if (Math.max(heardMs, sureMs - MODEL_LAG_MS) < settings.minSpeechDurationMs) {
+  const soundMs = ((lastSound(envelope, energy, onset) ?? onset) - onset) / BLOCKS_PER_MS;
+  const classifiedMs = (envelope.end - crossing) / BLOCKS_PER_MS;
+  if (Math.max(soundMs, classifiedMs - MODEL_LAG_MS) < settings.minSpeechDurationMs) {
     return { state: { ...state, onset }, events: [] };
   }
   const onsetSample = onset * BLOCK_SAMPLES;

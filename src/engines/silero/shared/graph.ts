@@ -1,7 +1,7 @@
 /**
- * Silero VAD (github.com/snakers4/silero-vad, versions 5 and 6) as a graph of matrix products with one row
- * for each stream. The published graph decides by `If` nodes which rate it is for and runs its convolutions
- * stream by stream; this one takes the weights of the 16 kHz branch:
+ * Silero VAD (github.com/snakers4/silero-vad, versions 5 and 6) as a graph of matrix products with one row per stream. The
+ * published graph selects the sample rate with `If` nodes and does not batch its convolutions efficiently. This graph uses
+ * the weights of the 16 kHz branch:
  *
  * - `audio` f32[rows, 640]: 64 samples before the frame, the frame's 512, 64 samples mirrored at its end;
  * - `hidden`, `cell` f32[rows, 128]: the LSTM's state, zeros at the start of a stream;
@@ -17,11 +17,11 @@ import { floatsOf, transposed } from '../../onnx/tensors.ts';
 
 /** Samples of one frame at 16 kHz. */
 export const FRAME_SAMPLES = 512;
-/** Samples before a frame that the model sees again. */
+/** Samples of the previous frame that precede a frame in the model input. */
 export const CONTEXT_SAMPLES = 64;
 /** Width of a row of `audio`: {@link CONTEXT_SAMPLES} at the start and as many mirrored ones at the end. */
 export const ROW_SAMPLES = CONTEXT_SAMPLES + FRAME_SAMPLES + CONTEXT_SAMPLES;
-/** Width of each of the two halves of the state. */
+/** Width of each half of the state (hidden and cell). */
 export const STATE_SIZE = 128;
 
 const HOP = 128;
@@ -31,7 +31,7 @@ const BINS = WINDOW / 2 + 1;
 const WINDOWS = (ROW_SAMPLES - WINDOW) / HOP + 1;
 const SAMPLE_RATE_BRANCH = 'then_branch';
 
-/** @throws Error when the file is not a Silero graph of the known layout. */
+/** @throws Error when the file is not a Silero graph of the stateful layout. */
 export function batchedSileroGraph(file: Uint8Array): Uint8Array {
   const weights = weightsOf(decodeModel(file).graph);
   const g = new GraphBuilder('silero');
@@ -51,7 +51,7 @@ export function batchedSileroGraph(file: Uint8Array): Uint8Array {
 
 type Weights = (name: string, dims: readonly number[]) => Float32Array;
 
-/** Finds the float constants of the branch for 16 kHz by the end of their names, and checks their shapes. */
+/** Returns a function that finds a float constant of the 16 kHz branch by the end of its name and checks its shape. */
 function weightsOf(graph: Graph): Weights {
   const branch = graph.node
     .find((node) => node.opType === 'If')
@@ -72,7 +72,7 @@ function weightsOf(graph: Graph): Weights {
 
 /** [rows, 640] → [rows, 4, 129] */
 function magnitudes(g: GraphBuilder, audio: string, weights: Weights): string {
-  // Windows overlap by one hop, so each is two neighbouring hops.
+  // Windows overlap by one hop, so each window is two adjacent hops.
   const hops = g.op('Reshape', [audio, g.ints(-1, WINDOWS + 1, HOP)]);
   const windows = g.op('Concat', [steps(g, hops, 0, WINDOWS), steps(g, hops, 1, WINDOWS + 1)], { axis: 2 });
   const basis = weights('stft.forward_basis_buffer', [2 * BINS, 1, WINDOW]);
@@ -84,15 +84,15 @@ function magnitudes(g: GraphBuilder, audio: string, weights: Weights): string {
   return g.op('Sqrt', [g.op('Add', [real, imaginary])]);
 }
 
-/** [rows, 4, 129] → [rows, 128]. Convolutions of 3 taps; where only padding would meet a tap, it is left out. */
+/** [rows, 4, 129] → [rows, 128]. Convolutions with 3 taps; taps that would only read padding are omitted. */
 function encoder(g: GraphBuilder, x: string, weights: Weights): string {
   const layer = (i: number, inputs: number, outputs: number, taps: readonly number[], columns: string) => {
     const weight = weights(`encoder.${i}.reparam_conv.weight`, [outputs, inputs, 3]);
     const matrix = new Float32Array(taps.length * inputs * outputs);
-    for (const [place, tap] of taps.entries()) {
+    for (const [position, tap] of taps.entries()) {
       for (let input = 0; input < inputs; input++) {
         for (let output = 0; output < outputs; output++) {
-          matrix[(place * inputs + input) * outputs + output] =
+          matrix[(position * inputs + input) * outputs + output] =
             weight[(output * inputs + input) * 3 + tap] ?? 0;
         }
       }
@@ -111,7 +111,7 @@ function encoder(g: GraphBuilder, x: string, weights: Weights): string {
     [0, 1, 2],
     sideBySide(steps(g, first, 0, 4), steps(g, first, 1, 5), steps(g, first, 2, 6)),
   );
-  // Stride 2 over 4 steps: 2 remain; the zeros at the far end are never met.
+  // Stride 2 over 4 steps: 2 remain, and the padding at the end is not read.
   const second = g.op('Pad', [a, g.ints(0, 1, 0, 0, 0, 0)]);
   const b = layer(
     1,
@@ -120,12 +120,12 @@ function encoder(g: GraphBuilder, x: string, weights: Weights): string {
     [0, 1, 2],
     sideBySide(steps(g, second, 0, 3, 2), steps(g, second, 1, 4, 2), steps(g, second, 2, 5, 2)),
   );
-  // Stride 2 over 2 steps: one remains, whose first tap meets zeros. Over one step, only the middle tap.
+  // Stride 2 over 2 steps: one remains, whose first tap reads padding. Over one step, only the middle tap reads data.
   const c = layer(2, 64, 64, [1, 2], g.op('Reshape', [b, g.ints(-1, STATE_SIZE)]));
   return layer(3, 64, STATE_SIZE, [1], c);
 }
 
-/** One step of an LSTM whose gates stand in PyTorch's order: input, forget, cell, output. */
+/** One step of an LSTM with the gates in the order of PyTorch: input, forget, cell, output. */
 function lstmCell(g: GraphBuilder, x: string, hidden: string, cell: string, weights: Weights) {
   const rows = 4 * STATE_SIZE;
   const matrix = new Float32Array(2 * STATE_SIZE * rows);
@@ -140,9 +140,9 @@ function lstmCell(g: GraphBuilder, x: string, hidden: string, cell: string, weig
   const product = g.op('MatMul', [both, g.floats([2 * STATE_SIZE, rows], matrix)]);
   const gates = g.ops('Split', [g.op('Add', [product, g.floats([rows], bias)])], 4, { axis: 1 });
   const [input = '', forget = '', candidate = '', output = ''] = gates;
-  const kept = g.op('Mul', [g.op('Sigmoid', [forget]), cell]);
+  const retained = g.op('Mul', [g.op('Sigmoid', [forget]), cell]);
   const added = g.op('Mul', [g.op('Sigmoid', [input]), g.op('Tanh', [candidate])]);
-  const next = g.op('Add', [kept, added]);
+  const next = g.op('Add', [retained, added]);
   return { cell: next, hidden: g.op('Mul', [g.op('Sigmoid', [output]), g.op('Tanh', [next])]) };
 }
 

@@ -1,32 +1,32 @@
-/** Messages between the voice activity engine and its process. One batch is under way at a time. */
+/** Messages between the voice activity engine and its process. One batch is in flight at a time. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import { CONTEXT_SAMPLES, FRAME_SAMPLES } from './graph.ts';
 
-/** What the process loads: the path of the published graph. */
 export interface LoadSilero {
+  /** Path of the published graph. */
   readonly model: string;
 }
 
-/** Samples of a row of a batch: those before the frame, and the frame. */
+/** Samples per row of a batch: the context before the frame, and the frame. */
 export const BATCH_ROW_SAMPLES = CONTEXT_SAMPLES + FRAME_SAMPLES;
 
-/** Frames of many streams. */
+/** Frames of several streams. */
 export interface FrameBatch {
-  /** The stream of each row; a stream may have several rows, which are its frames in order. */
+  /** Stream id of each row. Several rows of one stream are its frames in order. */
   readonly streams: Uint32Array<ArrayBuffer>;
-  /** {@link BATCH_ROW_SAMPLES} for each row, at 16 kHz. */
+  /** {@link BATCH_ROW_SAMPLES} samples per row, at 16 kHz. */
   readonly audio: Float32Samples;
 }
 
 export type ToSilero =
-  /** Answered by one `judged`. A number that is new begins a stream. */
-  | ({ readonly kind: 'judge' } & FrameBatch)
-  /** Forgets streams. Never answered. */
-  | { readonly kind: 'forget'; readonly streams: readonly number[] };
+  /** Classifies a batch. Reply: one `classified`. A new id starts a stream. */
+  | ({ readonly kind: 'classify' } & FrameBatch)
+  /** Deletes the state of streams. Has no reply. */
+  | { readonly kind: 'drop-streams'; readonly streams: readonly number[] };
 
-/** The probability of speech in each row. */
+/** The probability of speech of each row, 0–1. */
 export interface FromSilero {
-  readonly kind: 'judged';
+  readonly kind: 'classified';
   readonly probabilities: Float32Samples;
 }

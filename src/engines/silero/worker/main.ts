@@ -1,4 +1,4 @@
-/** Entry of the voice activity process, which the serving process never loads. */
+/** Entry file of the voice activity process. The serving process must not import it. */
 
 import { serveProcess } from '../../workers/worker-main.ts';
 import type { FromSilero, LoadSilero, ToSilero } from '../shared/protocol.ts';
@@ -6,11 +6,11 @@ import { loadSilero, type SileroModel } from './model.ts';
 
 serveProcess<LoadSilero, undefined, ToSilero, FromSilero>('Voice activity process', (send) => {
   let model: SileroModel | undefined;
-  /** Ends when the messages so far are dealt with: a stream must not be forgotten amid its batch. */
-  let work: Promise<void> = Promise.resolve();
-  const deal = async (message: ToSilero) => {
-    if (message.kind === 'forget') model?.forget(message.streams);
-    else if (model) send({ kind: 'judged', probabilities: await model.judge(message) });
+  /** Serializes the messages: a stream must not be dropped while its batch is being classified. */
+  let queue: Promise<void> = Promise.resolve();
+  const handle = async (message: ToSilero) => {
+    if (message.kind === 'drop-streams') model?.dropStreams(message.streams);
+    else if (model) send({ kind: 'classified', probabilities: await model.classify(message) });
   };
   return {
     async load({ model: path }) {
@@ -18,8 +18,8 @@ serveProcess<LoadSilero, undefined, ToSilero, FromSilero>('Voice activity proces
       return undefined;
     },
     receive(message) {
-      // A throw is not caught and ends the process: the batch would never be answered.
-      work = work.then(() => deal(message));
+      // An error is not caught and terminates the process, because the batch would never get a reply.
+      queue = queue.then(() => handle(message));
     },
   };
 });

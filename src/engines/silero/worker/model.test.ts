@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => model?.close());
 
-/** A glottal source through moving formants, roughly: the model takes some of it for speech. */
+/** Approximates a glottal source with moving formants. The model classifies parts of it as speech. */
 function voiceLike(frames: number, seed: number): Float32Samples {
   return Float32Array.from({ length: frames * FRAME_SAMPLES + CONTEXT_SAMPLES }, (_, i) => {
     const t = i / 16_000;
@@ -33,11 +33,11 @@ function voiceLike(frames: number, seed: number): Float32Samples {
   });
 }
 
-/** Rows of a stream's frames, each with the end of the one before. */
+/** Rows of the frames of a stream, each with the end of the previous frame. */
 function rowsOf(samples: Float32Array): Float32Samples[] {
   const rows: Float32Samples[] = [];
-  for (let at = 0; at + BATCH_ROW_SAMPLES <= samples.length; at += FRAME_SAMPLES) {
-    rows.push(samples.slice(at, at + BATCH_ROW_SAMPLES) as Float32Samples);
+  for (let start = 0; start + BATCH_ROW_SAMPLES <= samples.length; start += FRAME_SAMPLES) {
+    rows.push(samples.slice(start, start + BATCH_ROW_SAMPLES) as Float32Samples);
   }
   return rows;
 }
@@ -49,16 +49,16 @@ function batchOf(rows: readonly { stream: number; row: Float32Samples }[]) {
 }
 
 let lastStream = 0;
-/** Probabilities of one stream that has every run to itself. */
-async function alone(rows: readonly Float32Samples[]): Promise<number[]> {
+/** Probabilities of one stream, classified one frame per batch. */
+async function classifyAlone(rows: readonly Float32Samples[]): Promise<number[]> {
   const stream = ++lastStream;
   const probabilities: number[] = [];
-  for (const row of rows) probabilities.push(...(await model.judge(batchOf([{ stream, row }]))));
-  model.forget([stream]);
+  for (const row of rows) probabilities.push(...(await model.classify(batchOf([{ stream, row }]))));
+  model.dropStreams([stream]);
   return probabilities;
 }
 
-it('gives the probabilities of the published graph', async () => {
+it('returns the probabilities of the published graph', async () => {
   const published = await openGraph(file, RUNTIME);
   const rows = rowsOf(voiceLike(40, 1));
   let state = new Float32Array(2 * STATE_SIZE);
@@ -77,60 +77,60 @@ it('gives the probabilities of the published graph', async () => {
   }
   await published.close();
   expect(Math.max(...expected)).toBeGreaterThan(0.5);
-  const ours = await alone(rows);
-  expect(Math.max(...ours.map((p, i) => Math.abs(p - (expected[i] ?? Number.NaN))))).toBeLessThan(1e-4);
+  const actual = await classifyAlone(rows);
+  expect(Math.max(...actual.map((p, i) => Math.abs(p - (expected[i] ?? Number.NaN))))).toBeLessThan(1e-4);
 });
 
 describe('batches', () => {
-  it('have more than one size that agrees on this processor', () => {
+  it('have several consistent sizes on this processor', () => {
     expect(model.sizes.length).toBeGreaterThan(1);
   });
 
-  it('give a stream the same bits whatever else is in them', async () => {
+  it('give bit-identical results for a stream regardless of other streams', async () => {
     const voices = Array.from({ length: 90 }, (_, seed) => rowsOf(voiceLike(4, seed)));
     const expected: number[][] = [];
-    for (const rows of voices) expected.push(await alone(rows));
+    for (const rows of voices) expected.push(await classifyAlone(rows));
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray([...voices.keys()], { minLength: 1 }),
         fc.integer({ min: 1, max: 4 }),
         async (chosen, framesEach) => {
           const streams = chosen.map((voice) => ({ voice, stream: ++lastStream }));
-          const heard = new Map(streams.map(({ stream }) => [stream, [] as number[]]));
+          const results = new Map(streams.map(({ stream }) => [stream, [] as number[]]));
           for (let from = 0; from < 4; from += framesEach) {
             const rows = streams.flatMap(({ voice, stream }) =>
               (voices[voice] ?? []).slice(from, from + framesEach).map((row) => ({ stream, row })),
             );
-            const probabilities = await model.judge(batchOf(rows));
-            for (const [i, { stream }] of rows.entries()) heard.get(stream)?.push(probabilities[i] ?? 0);
+            const probabilities = await model.classify(batchOf(rows));
+            for (const [i, { stream }] of rows.entries()) results.get(stream)?.push(probabilities[i] ?? 0);
           }
-          for (const { voice, stream } of streams) expect(heard.get(stream)).toEqual(expected[voice]);
-          model.forget(streams.map(({ stream }) => stream));
+          for (const { voice, stream } of streams) expect(results.get(stream)).toEqual(expected[voice]);
+          model.dropStreams(streams.map(({ stream }) => stream));
         },
       ),
       { numRuns: 25 },
     );
   });
 
-  it('begin a stream anew after it was forgotten', async () => {
+  it('start a new stream for an id that was dropped', async () => {
     const rows = rowsOf(voiceLike(6, 3));
     const stream = ++lastStream;
-    const once = await model.judge(batchOf(rows.map((row) => ({ stream, row }))));
-    const goingOn = await model.judge(batchOf(rows.map((row) => ({ stream, row }))));
-    model.forget([stream]);
-    const again = await model.judge(batchOf(rows.map((row) => ({ stream, row }))));
-    expect(again).toEqual(once);
-    expect(goingOn).not.toEqual(once);
+    const first = await model.classify(batchOf(rows.map((row) => ({ stream, row }))));
+    const continued = await model.classify(batchOf(rows.map((row) => ({ stream, row }))));
+    model.dropStreams([stream]);
+    const again = await model.classify(batchOf(rows.map((row) => ({ stream, row }))));
+    expect(again).toEqual(first);
+    expect(continued).not.toEqual(first);
   });
 });
 
-describe('files that are no Silero model', () => {
-  it('another graph is named as such', async () => {
+describe('invalid model files', () => {
+  it('rejects another graph', async () => {
     const graph = batchedSileroGraph(await Bun.file(file).bytes());
     expect(() => batchedSileroGraph(graph)).toThrow('not a Silero model of version 5 or 6');
   });
 
-  it('a damaged file is an error', async () => {
+  it('rejects a truncated file', async () => {
     const path = join(await tempDir(), 'cut.onnx');
     await Bun.write(path, (await Bun.file(file).bytes()).slice(0, 100_000));
     await expect(loadSilero(path, RUNTIME)).rejects.toThrow();

@@ -1,4 +1,4 @@
-/** Silero on the ONNX runtime: frames of many streams to probabilities of speech. */
+/** Silero on the ONNX runtime: computes the probability of speech in frames of many streams. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { RuntimeOptions } from '../../pool/model.ts';
@@ -13,33 +13,34 @@ import {
 import { BATCH_ROW_SAMPLES, type FrameBatch } from '../shared/protocol.ts';
 
 /**
- * Rows of one run of the graph; a batch is padded to the next size, or cut into several. A run of 64 rows
- * takes 14 µs a row, of one row 100 µs, on one core of a Xeon with AVX-512; the published graph 49 µs and 240.
+ * Numbers of rows per run of the graph. A batch is padded to the next size or split into several runs. On one core of a
+ * Xeon with AVX-512, a run of 64 rows takes 14 µs per row and a run of one row 100 µs; the published graph takes 49 µs and
+ * 240 µs.
  */
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 const MAX_ROWS = 64;
-/** Frames of a clip that are judged before they are looked at. */
-const FRAMES_AT_ONCE = 8;
+/** Frames of a clip per batch. */
+const CLIP_BATCH_FRAMES = 8;
 
 /**
  * Loads the published graph of Silero 5 or 6.
- * @param options.threads one: a batch is too small to gain by more.
+ * @param options.threads one, because batches are too small to benefit from more.
  * @throws Error when the file is not such a graph.
  */
 export async function loadSilero(path: string, options: RuntimeOptions): Promise<SileroModel> {
   const graph = await openGraph(batchedSileroGraph(await Bun.file(path).bytes()), options);
   const runner = new Runner(graph);
-  return new SileroModel(runner, await sizesThatAgree(runner));
+  return new SileroModel(runner, await consistentSizes(runner));
 }
 
-/** State of a stream of which nothing was heard. */
-const START = new Float32Array(2 * STATE_SIZE);
+/** State of a new stream. */
+const INITIAL_STATE = new Float32Array(2 * STATE_SIZE);
 
 export class SileroModel {
   readonly #runner: Runner;
-  /** Sizes of a run, growing, each of which gives a row the very same bits. */
+  /** Numbers of rows per run, ascending, that give bit-identical results for a row. */
   readonly sizes: readonly number[];
-  /** Hidden and cell state, one after the other. */
+  /** Hidden and cell state of each stream, concatenated. */
   readonly #states = new Map<number, Float32Array>();
 
   constructor(runner: Runner, sizes: readonly number[]) {
@@ -48,36 +49,36 @@ export class SileroModel {
   }
 
   /**
-   * Probability of speech, 0–1, in each frame. What a stream gets does not depend on the other streams of
-   * the batch, to the bit. Not to be called again before it has resolved.
+   * Returns the probability of speech, 0–1, in each frame. The results of a stream are bit-identical regardless of the
+   * other streams in the batch. Calls must not overlap.
    */
-  async judge({ streams, audio }: FrameBatch): Promise<Float32Samples> {
+  async classify({ streams, audio }: FrameBatch): Promise<Float32Samples> {
     const probabilities = new Float32Array(streams.length);
-    let waiting = Array.from(streams.keys());
-    while (waiting.length > 0) {
-      const { run, later } = this.#nextRun(streams, waiting);
-      await this.#run(streams, audio, run, probabilities);
-      waiting = later;
+    let pending = Array.from(streams.keys());
+    while (pending.length > 0) {
+      const { run, rest } = this.#nextRun(streams, pending);
+      await this.#classifyRows(streams, audio, run, probabilities);
+      pending = rest;
     }
     return probabilities;
   }
 
-  /** Splits rows into those that can run together and the rest: a stream's next frame needs the state after this. */
+  /** Splits rows into one run and the rest. A run has one frame per stream, because the next frame needs its state. */
   #nextRun(streams: Uint32Array, rows: readonly number[]) {
-    const longest = this.sizes.at(-1) ?? 1;
+    const maxRows = this.sizes.at(-1) ?? 1;
     const seen = new Set<number>();
     const run: number[] = [];
-    const later: number[] = [];
+    const rest: number[] = [];
     for (const row of rows) {
       const stream = streams[row] ?? 0;
-      if (run.length < longest && !seen.has(stream)) run.push(row);
-      else later.push(row);
+      if (run.length < maxRows && !seen.has(stream)) run.push(row);
+      else rest.push(row);
       seen.add(stream);
     }
-    return { run, later };
+    return { run, rest };
   }
 
-  async #run(
+  async #classifyRows(
     streams: Uint32Array,
     audio: Float32Array,
     run: readonly number[],
@@ -85,42 +86,42 @@ export class SileroModel {
   ): Promise<void> {
     const size = this.sizes.find((each) => each >= run.length) ?? run.length;
     const { rows, hidden, cell } = this.#runner;
-    for (const [place, row] of run.entries()) {
-      writeRow(rows, place, audio.subarray(row * BATCH_ROW_SAMPLES, (row + 1) * BATCH_ROW_SAMPLES));
-      const state = this.#states.get(streams[row] ?? 0) ?? START;
-      hidden.set(state.subarray(0, STATE_SIZE), place * STATE_SIZE);
-      cell.set(state.subarray(STATE_SIZE), place * STATE_SIZE);
+    for (const [index, row] of run.entries()) {
+      writeRow(rows, index, audio.subarray(row * BATCH_ROW_SAMPLES, (row + 1) * BATCH_ROW_SAMPLES));
+      const state = this.#states.get(streams[row] ?? 0) ?? INITIAL_STATE;
+      hidden.set(state.subarray(0, STATE_SIZE), index * STATE_SIZE);
+      cell.set(state.subarray(STATE_SIZE), index * STATE_SIZE);
     }
-    const after = await this.#runner.run(size);
-    for (const [place, row] of run.entries()) {
+    const output = await this.#runner.run(size);
+    for (const [index, row] of run.entries()) {
       const state = new Float32Array(2 * STATE_SIZE);
-      state.set(after.hidden.subarray(place * STATE_SIZE, (place + 1) * STATE_SIZE));
-      state.set(after.cell.subarray(place * STATE_SIZE, (place + 1) * STATE_SIZE), STATE_SIZE);
+      state.set(output.hidden.subarray(index * STATE_SIZE, (index + 1) * STATE_SIZE));
+      state.set(output.cell.subarray(index * STATE_SIZE, (index + 1) * STATE_SIZE), STATE_SIZE);
       this.#states.set(streams[row] ?? 0, state);
-      // Here and not in the graph, where the end of a vector may be computed by other code than its middle.
-      probabilities[row] = 1 / (1 + Math.exp(-(after.logits[place] ?? 0)));
+      // Not in the graph, whose vectorized code may compute the end of a vector differently from its middle.
+      probabilities[row] = 1 / (1 + Math.exp(-(output.logits[index] ?? 0)));
     }
   }
 
   /**
-   * Probability of speech in each frame of a whole clip, judged as they are pulled. Not to be mixed with
-   * {@link judge}, which would take the clip for its stream 0.
-   * @param samples mono, 16 kHz; silence lies beyond both ends.
+   * Yields the probability of speech, 0–1, in each frame of a clip. Classifies the frames as they are pulled. Must not
+   * overlap with {@link classify}, because the clip uses stream 0.
+   * @param samples mono, 16 kHz. Padded with silence at both ends.
    */
-  async *clip(samples: Float32Samples): AsyncGenerator<number, void, undefined> {
+  async *classifyClip(samples: Float32Samples): AsyncGenerator<number, void, undefined> {
     const count = Math.ceil(samples.length / FRAME_SAMPLES);
     try {
-      for (let first = 0; first < count; first += FRAMES_AT_ONCE) {
-        const audio = rowsOf(samples, first, Math.min(FRAMES_AT_ONCE, count - first));
-        yield* await this.judge({ streams: new Uint32Array(audio.length / BATCH_ROW_SAMPLES), audio });
+      for (let first = 0; first < count; first += CLIP_BATCH_FRAMES) {
+        const audio = rowsOf(samples, first, Math.min(CLIP_BATCH_FRAMES, count - first));
+        yield* await this.classify({ streams: new Uint32Array(audio.length / BATCH_ROW_SAMPLES), audio });
       }
     } finally {
-      this.forget([0]);
+      this.dropStreams([0]);
     }
   }
 
-  /** Frees the state of streams; one that is named again begins anew. */
-  forget(streams: readonly number[]): void {
+  /** Deletes the state of streams. A later frame with the same id starts a new stream. */
+  dropStreams(streams: readonly number[]): void {
     for (const stream of streams) this.#states.delete(stream);
   }
 
@@ -129,7 +130,7 @@ export class SileroModel {
   }
 }
 
-/** Frames from `first` on, each with the samples before it. */
+/** Returns `count` frames from frame `first` on, each with the samples before it. */
 function rowsOf(samples: Float32Samples, first: number, count: number): Float32Samples {
   const rows = new Float32Array(count * BATCH_ROW_SAMPLES);
   for (let i = 0; i < count; i++) {
@@ -143,7 +144,7 @@ function rowsOf(samples: Float32Samples, first: number, count: number): Float32S
   return rows;
 }
 
-/** Copies context and frame into a row, and mirrors the end of the frame after it. */
+/** Copies context and frame to a row, followed by the mirrored end of the frame. */
 function writeRow(rows: Float32Array, row: number, audio: Float32Array): void {
   const start = row * ROW_SAMPLES;
   rows.set(audio, start);
@@ -151,7 +152,7 @@ function writeRow(rows: Float32Array, row: number, audio: Float32Array): void {
   for (let i = 0; i < CONTEXT_SAMPLES; i++) rows[end + i] = rows[end - 2 - i] ?? 0;
 }
 
-/** The graph with room for its largest run. */
+/** The graph and the buffers of its largest run. */
 class Runner {
   readonly rows = new Float32Array(MAX_ROWS * ROW_SAMPLES);
   readonly hidden = new Float32Array(MAX_ROWS * STATE_SIZE);
@@ -186,22 +187,22 @@ class Runner {
 }
 
 /**
- * The sizes of a run in which this processor's kernels give a row the same bits, wherever it stands. Kernels
- * differ between processors and may differ between sizes (a product of one row is often a routine of its
- * own), so it is tried at the start: the largest size decides, and sizes that disagree are not used.
+ * Returns the numbers of rows per run for which the kernels of this processor give bit-identical results for a row at any
+ * index. Kernels differ between processors and sizes (a product with one row often has a separate routine), so this is
+ * measured at the start. Sizes whose results differ from those of the largest size are not used.
  */
-async function sizesThatAgree(runner: Runner): Promise<readonly number[]> {
+async function consistentSizes(runner: Runner): Promise<readonly number[]> {
   const found: { size: number; bits: string }[] = [];
   for (const size of SIZES) {
-    const bits = await bitsOfEqualRows(runner, size);
+    const bits = await distinctResults(runner, size);
     if (bits.size === 1) found.push({ size, bits: [...bits].join() });
   }
   const largest = found.at(-1);
   return found.filter(({ bits }) => bits === largest?.bits).map(({ size }) => size);
 }
 
-/** Results of a run whose rows are all the same; more than one when the place of a row matters. */
-async function bitsOfEqualRows(runner: Runner, size: number): Promise<Set<string>> {
+/** Returns the distinct results of a run with equal rows: more than one if results depend on the index of a row. */
+async function distinctResults(runner: Runner, size: number): Promise<Set<string>> {
   for (let row = 0; row < size; row++) {
     for (let i = 0; i < ROW_SAMPLES; i++) runner.rows[row * ROW_SAMPLES + i] = 0.3 * Math.sin(i * i);
     for (let i = 0; i < STATE_SIZE; i++) {

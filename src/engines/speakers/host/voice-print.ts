@@ -1,4 +1,4 @@
-/** What is known of a voice from a recording of it. */
+/** Computes the speaker print of a recording with the speaker encoder. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { SpeakerPrint, VoiceWork } from '../../../contract/engines/voice.ts';
@@ -8,12 +8,12 @@ import { EMBEDDING_SIZE } from '../import/graph.ts';
 import type { SpeakerRequest, SpeakerResult } from '../shared/protocol.ts';
 
 /**
- * Listens to a voice.
+ * Computes the embeddings and the median pitch of a voice.
  * @param model name of the speaker encoder in the pool.
  * @param samples mono at `rateHz`, not empty.
- * @throws what {@link InferencePool.runJob} throws.
+ * @throws the errors of {@link InferencePool.runJob}.
  */
-export async function voicePrint(
+export async function encodeVoice(
   pool: Pick<InferencePool, 'runJob'>,
   model: string,
   { samples, rateHz }: SpeakerRequest,
@@ -26,15 +26,15 @@ export async function voicePrint(
   for await (const result of pool.runJob<SpeakerRequest, SpeakerResult>(model, job, signal)) {
     if (result.kind === 'pitch') pitchHz = result.hz;
     else {
-      for (let at = 0; at < result.embeddings.length; at += EMBEDDING_SIZE) {
-        partials.push(result.embeddings.subarray(at, at + EMBEDDING_SIZE));
+      for (let start = 0; start < result.embeddings.length; start += EMBEDDING_SIZE) {
+        partials.push(result.embeddings.subarray(start, start + EMBEDDING_SIZE));
       }
     }
   }
   return { embedding: meanDirection(partials), partials, pitchHz };
 }
 
-/** The mean of vectors, at length 1. */
+/** The mean of vectors, normalized to length 1. */
 export function meanDirection(vectors: readonly Float32Array[]): Float32Array<ArrayBuffer> {
   const sum = new Float32Array(EMBEDDING_SIZE);
   for (const vector of vectors) {
@@ -43,8 +43,8 @@ export function meanDirection(vectors: readonly Float32Array[]): Float32Array<Ar
   return unitVector(sum);
 }
 
-/** Cosine of two vectors of length 1. */
-export function likeness(a: Float32Array, b: Float32Array): number {
+/** Cosine similarity of two vectors of length 1. */
+export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
   return sum;

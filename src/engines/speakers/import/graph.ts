@@ -9,17 +9,17 @@ import { encodeModel } from '../../onnx/onnx-proto.ts';
 import type { TorchCheckpoint } from './torch-checkpoint.ts';
 
 export const MEL_BANDS = 40;
-/** Length of an embedding. */
+/** Number of elements of an embedding. */
 export const EMBEDDING_SIZE = 256;
 
 const STATE_SIZE = 256;
 const LAYERS = 3;
 const MIN_LENGTH = 1e-6;
 
-/** @throws Error when the checkpoint is not of this model. */
+/** Builds the graph. @throws Error when the checkpoint is not of this model. */
 export function speakerGraph(checkpoint: TorchCheckpoint): Uint8Array {
   const g = new GraphBuilder('speakers');
-  // ONNX counts the frames before the runs.
+  // The LSTM operator of ONNX requires [frames, runs, bands].
   let x = g.op('Transpose', [g.input('mel', ['runs', 'frames', MEL_BANDS])], { perm: [1, 0, 2] });
   let last = x;
   for (let layer = 0; layer < LAYERS; layer++) {
@@ -57,7 +57,7 @@ export function speakerGraph(checkpoint: TorchCheckpoint): Uint8Array {
   return encodeModel({ irVersion: 9, producerName: 'speaker-import', opsetImport, graph: g.build() });
 }
 
-/** Gates in PyTorch's order (input, forget, cell, output), each a block of rows, to ONNX's (input, output, forget, cell). */
+/** Reorders gates, each a block of rows, from PyTorch (input, forget, cell, output) to ONNX (input, output, forget, cell). */
 function inOnnxOrder(rows: Float32Array): Float32Array {
   const block = rows.length / 4;
   const ordered = new Float32Array(rows.length);

@@ -1,4 +1,4 @@
-/** The import step: Resemblyzer's checkpoint to an ONNX graph of our own, once. */
+/** The import step: converts the Resemblyzer checkpoint to an ONNX graph. */
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
@@ -6,19 +6,19 @@ import { importOnce } from '../../cache/import-cache.ts';
 import { speakerGraph } from './graph.ts';
 import { TorchCheckpoint } from './torch-checkpoint.ts';
 
-/** Raise with every change of the graph. */
+/** Increase with every change of the graph. */
 const VERSION = 1;
 const ENTRY = 'resemblyzer';
 const GRAPH_FILE = 'speakers.onnx';
 
-/** SHA-256 of the weights: embeddings of other weights cannot be compared with these. */
+/** SHA-256 of the weights. Embeddings of different weights cannot be compared. */
 export function speakerWeights(): string {
   return catalogEntry(ENTRY).files[0]?.sha256 ?? '';
 }
 
 /**
- * Path of the graph; it is built on the first call and found in the cache later.
- * @throws Error when the file is missing or no checkpoint of this model.
+ * Returns the path of the graph. Builds the graph on the first call and caches it on disk.
+ * @throws Error when the file is missing or is not a checkpoint of this model.
  */
 export async function importSpeakers(modelsDir: string): Promise<string> {
   const { 'pretrained.pt': path = '' } = resolveModelFiles(modelsDir, ENTRY);

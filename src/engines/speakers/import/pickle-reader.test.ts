@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PickleReader, type PickleWorld } from './pickle-reader.ts';
+import { type PickleGlobals, PickleReader } from './pickle-reader.ts';
 
-const WORLD: PickleWorld = {
-  calls: { 'collections OrderedDict': () => new Map(), 'm pair': (args) => ({ pair: args }) },
+const GLOBALS: PickleGlobals = {
+  callables: { 'collections OrderedDict': () => new Map(), 'm pair': (args) => ({ pair: args }) },
   names: ['m Kind'],
-  outside: (id) => ({ outside: id }),
+  persistentLoad: (id) => ({ persistentLoad: id }),
 };
 
-/** A program in the letters of the format; numbers stand for bytes. */
+/** Bytes of a pickle from instruction letters and byte values. */
 function bytesOf(...parts: (string | number)[]): Uint8Array {
   return Uint8Array.from(
     parts.flatMap((part) =>
@@ -16,11 +16,11 @@ function bytesOf(...parts: (string | number)[]): Uint8Array {
     ),
   );
 }
-const read = (...parts: (string | number)[]) => new PickleReader(bytesOf(...parts)).pickle(WORLD);
+const read = (...parts: (string | number)[]) => new PickleReader(bytesOf(...parts)).pickle(GLOBALS);
 const text = (word: string): (string | number)[] => ['X', word.length, 0, 0, 0, word];
 
 describe('plain data', () => {
-  test('numbers, text, nothing and truth', () => {
+  test('reads numbers, strings, null and booleans', () => {
     expect(read(0x80, 2, 'K', 7, '.')).toBe(7);
     expect(read('M', 0xe9, 3, '.')).toBe(1001);
     expect(read('J', 0xff, 0xff, 0xff, 0xff, '.')).toBe(-1);
@@ -31,7 +31,7 @@ describe('plain data', () => {
     expect(read('(N', 0x88, 0x89, 't.')).toEqual([null, true, false]);
   });
 
-  test('lists, tuples and dictionaries, filled one by one or together', () => {
+  test('reads lists, tuples and dictionaries, filled one by one or in batches', () => {
     expect(read(']K', 1, 'a(K', 2, 'K', 3, 'e.')).toEqual([1, 2, 3]);
     expect(read('K', 1, 0x85, 'K', 2, 0x86, '.')).toEqual([[1], 2]);
     expect(read('}K', 1, 'K', 2, 's(K', 3, 'K', 4, 'u.')).toEqual(
@@ -42,66 +42,66 @@ describe('plain data', () => {
     );
   });
 
-  test('what was noted is the same thing', () => {
+  test('returns the same object for a memoized value', () => {
     const [first, second] = read('(]q', 0, 'h', 0, 't.') as unknown[];
     expect(second).toBe(first);
   });
 
-  test('pickles one after the other', () => {
+  test('reads consecutive pickles', () => {
     const reader = new PickleReader(bytesOf('K', 1, '.K', 2, '.'));
-    expect([reader.pickle(WORLD), reader.pickle(WORLD)]).toEqual([1, 2]);
+    expect([reader.pickle(GLOBALS), reader.pickle(GLOBALS)]).toEqual([1, 2]);
   });
 });
 
 describe('globals', () => {
-  test('that are offered are called and told apart; state is left out', () => {
+  test('that are provided are called or referenced; attributes are ignored', () => {
     expect(read('cm\npair\n(K', 1, 'K', 2, 'tR.')).toEqual({ pair: [1, 2] });
     expect(read('cm\nKind\n.')).toBe('m Kind');
     expect(read('ccollections\nOrderedDict\n)R}b.')).toEqual(new Map());
-    expect(read('K', 5, 'Q.')).toEqual({ outside: 5 });
+    expect(read('K', 5, 'Q.')).toEqual({ persistentLoad: 5 });
   });
 
   test.each(['os\nsystem', 'builtins\neval', 'm\nconstructor', '__proto__\ntoString', 'm\n__proto__'])(
-    'that are not are refused: %j',
+    'that are not provided are rejected: %j',
     (name) => {
       expect(() => read(`c${name}\n(`, ...text('echo'), 'tR.')).toThrow('is not allowed');
     },
   );
 
-  test('a name that may be told apart may not be called, nor may text, nor with what is no list', () => {
+  test('references and strings cannot be called, and arguments must be a tuple', () => {
     expect(() => read('cm\nKind\n)R.')).toThrow('cannot be called');
     expect(() => read(...text('toString'), ')R.')).toThrow('cannot be called');
     expect(() => read('cm\npair\nNR.')).toThrow('cannot be called');
   });
 });
 
-describe('a broken pickle', () => {
+describe('rejects an invalid pickle', () => {
   test.each([
     ['unknown instructions', [0x93, '.'], /instruction 147/],
-    ['a stack that is empty', ['.'], /more values than it has/],
+    ['an empty stack', ['.'], /more values than it has/],
     ['no mark', ['t.'], /more values than it has/],
-    ['an item for what is no list', ['K', 1, 'K', 2, 'a.'], /where none can be put/],
-    ['an entry for what is no dictionary', ['K', 1, 'K', 2, 'K', 3, 's.'], /where none can be put/],
-    ['an end that is missing', ['K'], /too short/],
-    ['text longer than the file', ['X', 255, 255, 255, 255, 'a'], /too short/],
+    ['an item for a value that is not a list', ['K', 1, 'K', 2, 'a.'], /not a container/],
+    ['an entry for a value that is not a dictionary', ['K', 1, 'K', 2, 'K', 3, 's.'], /not a container/],
+    ['a missing end', ['K'], /too short/],
+    ['a string longer than the file', ['X', 255, 255, 255, 255, 'a'], /too short/],
     ['a name without an end', ['cos'], /too short/],
   ] as const)('with %s', (_, parts, message) => {
     expect(() => read(...parts)).toThrow(message);
   });
 
-  test('of very many instructions', () => {
-    expect(() => new PickleReader(new Uint8Array(1_000_001).fill('N'.charCodeAt(0))).pickle(WORLD)).toThrow(
+  test('with too many instructions', () => {
+    expect(() => new PickleReader(new Uint8Array(1_000_001).fill('N'.charCodeAt(0))).pickle(GLOBALS)).toThrow(
       'more than 1000000 instructions',
     );
   });
 
-  test('of any bytes ends with a value or an error of this reader', () => {
+  test('of random bytes with an error of this reader, or returns a value', () => {
     const letters = [...'N()]}taesuqhcRQb.KMXJG'].map((letter) => letter.charCodeAt(0));
     const byte = fc.oneof(fc.constantFrom(...letters), fc.nat(255));
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 60 }), (bytes) => {
         try {
-          new PickleReader(Uint8Array.from(bytes)).pickle(WORLD);
+          new PickleReader(Uint8Array.from(bytes)).pickle(GLOBALS);
         } catch (error) {
           expect(String(error)).toMatch(/^Error: The (file|pickle) /);
         }

@@ -1,27 +1,28 @@
 /**
- * Reading Python's pickles, protocol 2 (docs.python.org, `pickletools`). A pickle is a program for a small stack machine, and in
- * Python it may call anything. Here the machine knows only the instructions that plain data needs, and calls nothing but
- * what its reader offers by name.
+ * Reader of Python pickles, protocol 2 (docs.python.org, `pickletools`). A pickle is a program for a stack machine that can
+ * call any function in Python. This reader supports only the instructions of plain data and calls only the functions that
+ * its caller provides by name.
  */
 
-/** What a pickle may refer to beside plain data. */
-export interface PickleWorld {
-  /** What a global names, such as `collections OrderedDict`, makes of arguments. Absent: it may not be named. */
-  readonly calls: Readonly<Record<string, (args: readonly unknown[]) => unknown>>;
-  /** Names of globals that are only told from others; each is read as its name. */
+/** Globals and external objects that a pickle may refer to. */
+export interface PickleGlobals {
+  /** Functions by the name of their global, such as `collections OrderedDict`. Other globals are rejected. */
+  readonly callables: Readonly<Record<string, (args: readonly unknown[]) => unknown>>;
+  /** Names of globals that may be referenced and not called. Each is read as its name. */
   readonly names: readonly string[];
-  /** What the stored id of something outside the pickle stands for. */
-  outside(id: unknown): unknown;
+  /** Resolves a persistent id, which identifies an object outside of the pickle. */
+  persistentLoad(id: unknown): unknown;
 }
 
-const LIMIT = 1_000_000;
+const MAX_INSTRUCTIONS = 1_000_000;
 
-/** Stands on the stack for the beginning of a run of values. */
+/** Marks the start of a sequence of values on the stack. */
 const MARK = Symbol('mark');
 
-/** The bytes of a file that holds pickles and other things, one after the other. */
+/** Reads pickles and binary values from the bytes of a file. */
 export class PickleReader {
-  at = 0;
+  /** Offset of the next byte. */
+  offset = 0;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
 
@@ -30,38 +31,40 @@ export class PickleReader {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** @throws Error when the file ends before them. */
+  /** Reads `count` bytes. @throws Error when the file ends before them. */
   bytes(count: number): Uint8Array {
-    const end = this.at + count;
-    if (!(count >= 0 && end <= this.#bytes.length)) throw new Error('The file breaks off: it is too short.');
-    const bytes = this.#bytes.subarray(this.at, end);
-    this.at = end;
+    const end = this.offset + count;
+    if (!(count >= 0 && end <= this.#bytes.length))
+      throw new Error('The file is truncated: it is too short.');
+    const bytes = this.#bytes.subarray(this.offset, end);
+    this.offset = end;
     return bytes;
   }
 
-  /** A little-endian whole number. */
+  /** Reads a little-endian int64. */
   int64(): number {
-    const { at } = this;
+    const { offset } = this;
     this.bytes(8);
-    return Number(this.#view.getBigInt64(at, true));
+    return Number(this.#view.getBigInt64(offset, true));
   }
 
   /**
-   * Reads one pickle: numbers (long ones as bigint), text, booleans, null, lists and tuples as arrays, dictionaries as maps.
-   * @throws Error for an instruction or a global that is not allowed, and for a pickle that is broken.
+   * Reads one pickle. Returns numbers (LONG1 as bigint), strings, booleans, null, lists and tuples as arrays, and
+   * dictionaries as maps.
+   * @throws Error for an instruction or a global that is not allowed, and for an invalid pickle.
    */
-  pickle(world: PickleWorld): unknown {
+  pickle(globals: PickleGlobals): unknown {
     const stack: unknown[] = [];
     const memo = new Map<number, unknown>();
-    for (let steps = 0; steps < LIMIT; steps++) {
+    for (let steps = 0; steps < MAX_INSTRUCTIONS; steps++) {
       const code = this.#uint(1);
       if (code === STOP) return pop(stack);
-      this.#step(code, stack, memo, world);
+      this.#execute(code, stack, memo, globals);
     }
-    throw new Error(`The pickle has more than ${LIMIT} instructions.`);
+    throw new Error(`The pickle has more than ${MAX_INSTRUCTIONS} instructions.`);
   }
 
-  #step(code: number, stack: unknown[], memo: Map<number, unknown>, world: PickleWorld): void {
+  #execute(code: number, stack: unknown[], memo: Map<number, unknown>, globals: PickleGlobals): void {
     switch (String.fromCharCode(code)) {
       case '\x80':
         this.#uint(1);
@@ -88,9 +91,9 @@ export class PickleReader {
         stack.push(this.#long());
         return;
       case 'G': {
-        const { at } = this;
+        const { offset } = this;
         this.bytes(8);
-        stack.push(this.#view.getFloat64(at));
+        stack.push(this.#view.getFloat64(offset));
         return;
       }
       case 'X':
@@ -154,8 +157,8 @@ export class PickleReader {
         return;
       case 'c': {
         const name = `${this.#line()} ${this.#line()}`;
-        if (!Object.hasOwn(world.calls, name) && !world.names.includes(name)) {
-          throw new Error(`The pickle names '${name}', which is not allowed.`);
+        if (!Object.hasOwn(globals.callables, name) && !globals.names.includes(name)) {
+          throw new Error(`The pickle refers to '${name}', which is not allowed.`);
         }
         stack.push(name);
         return;
@@ -164,15 +167,17 @@ export class PickleReader {
         const args = pop(stack);
         const name = pop(stack);
         const call =
-          typeof name === 'string' && Object.hasOwn(world.calls, name) ? world.calls[name] : undefined;
-        if (!call || !isList(args)) throw new Error('The pickle calls what cannot be called.');
+          typeof name === 'string' && Object.hasOwn(globals.callables, name)
+            ? globals.callables[name]
+            : undefined;
+        if (!call || !isList(args)) throw new Error('The pickle calls a value that cannot be called.');
         stack.push(call(args));
         return;
       }
       case 'Q':
-        stack.push(world.outside(pop(stack)));
+        stack.push(globals.persistentLoad(pop(stack)));
         return;
-      // Attributes of the object below, which has none here.
+      // BUILD sets attributes of the object below, which are not needed.
       case 'b':
         pop(stack);
         return;
@@ -182,13 +187,13 @@ export class PickleReader {
   }
 
   #uint(length: 1 | 2 | 4): number {
-    const { at } = this;
+    const { offset } = this;
     this.bytes(length);
-    if (length === 1) return this.#view.getUint8(at);
-    return length === 2 ? this.#view.getUint16(at, true) : this.#view.getUint32(at, true);
+    if (length === 1) return this.#view.getUint8(offset);
+    return length === 2 ? this.#view.getUint16(offset, true) : this.#view.getUint32(offset, true);
   }
 
-  /** Of two's complement, little-endian. */
+  /** Reads a LONG1: a length byte and a little-endian integer in two's complement. */
   #long(): bigint {
     const bytes = this.bytes(this.#uint(1));
     const value = bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
@@ -196,9 +201,9 @@ export class PickleReader {
   }
 
   #line(): string {
-    const end = this.#bytes.indexOf(LINE_FEED, this.at);
-    if (end < 0) throw new Error('The file breaks off: it is too short.');
-    const text = new TextDecoder().decode(this.bytes(end - this.at));
+    const end = this.#bytes.indexOf(LINE_FEED, this.offset);
+    if (end < 0) throw new Error('The file is truncated: it is too short.');
+    const text = new TextDecoder().decode(this.bytes(end - this.offset));
     this.bytes(1);
     return text;
   }
@@ -211,21 +216,22 @@ const isList = (value: unknown): value is unknown[] => Array.isArray(value);
 const isMap = (value: unknown): value is Map<unknown, unknown> => value instanceof Map;
 
 function pop(stack: unknown[]): unknown {
-  if (stack.length === 0) throw new Error('The pickle takes more values than it has.');
+  if (stack.length === 0) throw new Error('The pickle pops more values than it has.');
   return stack.pop();
 }
 
-/** The value on top, which stays there. */
+/** Returns the value on top of the stack without removing it. */
 function top<Kind>(stack: unknown[], is: (value: unknown) => value is Kind): Kind {
   const value = stack.at(-1);
-  if (!is(value)) throw new Error('The pickle puts values where none can be put.');
+  if (!is(value))
+    throw new Error('The pickle adds values to an object that is not a container of this kind.');
   return value;
 }
 
-/** Takes the values above the last mark, and the mark. */
+/** Removes the last mark and the values above it, and returns the values. */
 function sinceMark(stack: unknown[]): unknown[] {
   const mark = stack.lastIndexOf(MARK);
-  if (mark < 0) throw new Error('The pickle takes more values than it has.');
+  if (mark < 0) throw new Error('The pickle pops more values than it has.');
   const values = stack.splice(mark);
   values.shift();
   return values;

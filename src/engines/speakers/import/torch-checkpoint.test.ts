@@ -4,32 +4,32 @@ import { loadConfig } from '../../../config/config.ts';
 import { speakerGraph } from './graph.ts';
 import { TorchCheckpoint } from './torch-checkpoint.ts';
 
-/** The shipped file. */
+/** The checkpoint file. */
 let file: Uint8Array;
 beforeAll(async () => {
   const { 'pretrained.pt': path = '' } = resolveModelFiles(loadConfig(process.env).modelsDir, 'resemblyzer');
   file = await Bun.file(path).bytes();
 });
 
-/** The pickles, without the elements behind them. */
+/** Length of the pickles, without the elements after them. */
 const HEAD_BYTES = 7_000;
 const latin = (bytes: Uint8Array) => new TextDecoder('latin1').decode(bytes);
-/** The file with other bytes of the same length in place of some. */
+/** Returns a copy of the file with `from` replaced by `to`, which must have the same length. */
 function changed(from: string, to: string): Uint8Array {
-  const at = latin(file.subarray(0, HEAD_BYTES)).indexOf(from);
-  if (at < 0 || to.length !== from.length) throw new Error('nothing to change');
+  const offset = latin(file.subarray(0, HEAD_BYTES)).indexOf(from);
+  if (offset < 0 || to.length !== from.length) throw new Error('nothing to change');
   const copy = Uint8Array.from(file);
   copy.set(
     Uint8Array.from(to, (letter) => letter.charCodeAt(0)),
-    at,
+    offset,
   );
   return copy;
 }
 
-describe('the checkpoint', () => {
+describe('TorchCheckpoint', () => {
   test('has the tensors of the model', () => {
     const checkpoint = new TorchCheckpoint(file, 'model_state');
-    // Values that PyTorch shows.
+    // Reference values from PyTorch.
     expect([...checkpoint.tensor('similarity_weight', [1])].map((value) => value.toFixed(4))).toEqual([
       '70.8929',
     ]);
@@ -39,7 +39,7 @@ describe('the checkpoint', () => {
     expect(speakerGraph(checkpoint).length).toBeGreaterThan(5_000_000);
   });
 
-  test('has no others, nor in other sizes', () => {
+  test('throws for unknown tensors and other dimensions', () => {
     const checkpoint = new TorchCheckpoint(file, 'model_state');
     expect(() => checkpoint.tensor('linear.bias', [128, 2])).toThrow("no tensor 'linear.bias' of [128, 2]");
     expect(() => checkpoint.tensor('nothing', [1])).toThrow("no tensor 'nothing'");
@@ -47,22 +47,22 @@ describe('the checkpoint', () => {
   });
 });
 
-describe('refused is', () => {
-  test('what is no checkpoint', () => {
+describe('rejects', () => {
+  test('a file that is not a checkpoint', () => {
     expect(() => new TorchCheckpoint(new Uint8Array(0), 'model_state')).toThrow('too short');
     expect(() => new TorchCheckpoint(Uint8Array.from([78, 46]), 'model_state')).toThrow(
-      'no PyTorch checkpoint',
+      'not a PyTorch checkpoint',
     );
     expect(() => new TorchCheckpoint(Uint8Array.from([80, 75, 3, 4]), 'model_state')).toThrow('not allowed');
   });
 
-  test('a file that breaks off, wherever', () => {
+  test('a file truncated at any position', () => {
     for (const part of [10, 100, 3_000, 6_000, 6_700, file.length - 1]) {
       expect(() => new TorchCheckpoint(file.subarray(0, part), 'model_state')).toThrow('too short');
     }
   });
 
-  test('a file that would call something else, or holds something else', () => {
+  test('a file that calls other functions or contains other objects', () => {
     const load = (from: string, to: string) => () => new TorchCheckpoint(changed(from, to), 'model_state');
     expect(load('ccollections\nOrderedDict', 'ccollections\nnamedtupleX')).toThrow('is not allowed');
     expect(load('ctorch._utils\n_rebuild_tensor_v2', 'cposixpath.ab\n_rebuild_tensor_v2')).toThrow(

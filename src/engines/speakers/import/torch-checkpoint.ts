@@ -1,15 +1,15 @@
 /**
- * Tensors of a checkpoint that PyTorch wrote before its files were zip archives (torch/serialization.py, `_legacy_save`).
- * The file is five pickles: a magic number, a version, sizes of C types, the object, the keys of its storages in order; then
- * of each storage i64 count and its elements, all little-endian. Only tensors of float32 are known.
+ * Reader of PyTorch checkpoints in the legacy format, which is not a zip archive (torch/serialization.py, `_legacy_save`).
+ * The file consists of five pickles: a magic number, a version, sizes of C types, the object, and the keys of its storages
+ * in order; then, for each storage, an i64 count and the elements, all little-endian. Only float32 tensors are supported.
  */
 
-import { PickleReader, type PickleWorld } from './pickle-reader.ts';
+import { type PickleGlobals, PickleReader } from './pickle-reader.ts';
 
 const MAGIC = 0x1950a86a20f9469cfc6cn;
 const PROTOCOL = 1001;
 
-/** What a file's object holds in a tensor's place: a view of a storage. */
+/** A tensor in the object of a file: a view of a storage. */
 class TensorView {
   constructor(
     readonly storage: string,
@@ -18,13 +18,13 @@ class TensorView {
   ) {}
 }
 
-/** A run of elements, by key. */
+/** Reference to a storage, a sequence of elements. */
 class StorageKey {
   constructor(readonly key: string) {}
 }
 
-const WORLD: PickleWorld = {
-  calls: {
+const GLOBALS: PickleGlobals = {
+  callables: {
     'collections OrderedDict': () => new Map(),
     'torch._utils _rebuild_tensor_v2': ([storage, offset, dims, strides]) => {
       if (
@@ -37,7 +37,7 @@ const WORLD: PickleWorld = {
     },
   },
   names: ['torch FloatStorage'],
-  outside(id) {
+  persistentLoad(id) {
     const [kind, type, key] = Array.isArray(id) ? id : [];
     if (kind !== 'storage' || type !== 'torch FloatStorage' || typeof key !== 'string') {
       throw new Error('The checkpoint has a storage of an unknown kind.');
@@ -49,38 +49,39 @@ const WORLD: PickleWorld = {
 export class TorchCheckpoint {
   readonly #bytes: Uint8Array;
   readonly #tensors: ReadonlyMap<unknown, unknown>;
-  /** Where the elements of each storage lie in the file. */
-  readonly #storages = new Map<string, { readonly begin: number; readonly count: number }>();
+  /** Offset (in bytes) and count of the elements of each storage in the file. */
+  readonly #storages = new Map<string, { readonly offset: number; readonly count: number }>();
 
   /**
-   * @param bytes the whole file; tensors are read from it when they are asked for.
-   * @param within key of the dictionary of tensors in the file's object, such as `model_state`.
-   * @throws Error that says what is wrong, for anything that is no such checkpoint.
+   * @param bytes the whole file. Tensors are read lazily, so it must not be modified.
+   * @param within key of the dictionary of tensors in the object of the file, such as `model_state`.
+   * @throws Error that describes the problem when the file is not such a checkpoint.
    */
   constructor(bytes: Uint8Array, within: string) {
     this.#bytes = bytes;
     const reader = new PickleReader(bytes);
-    if (reader.pickle(WORLD) !== MAGIC) throw new Error('This is no PyTorch checkpoint of the old format.');
-    if (reader.pickle(WORLD) !== PROTOCOL)
-      throw new Error('This PyTorch checkpoint is of an unknown version.');
-    // Sizes of C types, of no account: float32 has one everywhere.
-    reader.pickle(WORLD);
-    const object = reader.pickle(WORLD);
+    if (reader.pickle(GLOBALS) !== MAGIC)
+      throw new Error('The file is not a PyTorch checkpoint in the legacy format.');
+    if (reader.pickle(GLOBALS) !== PROTOCOL)
+      throw new Error('The PyTorch checkpoint has an unknown version.');
+    // Sizes of C types, not needed: float32 has the same size on every platform.
+    reader.pickle(GLOBALS);
+    const object = reader.pickle(GLOBALS);
     const tensors = object instanceof Map ? object.get(within) : undefined;
     if (!(tensors instanceof Map)) throw new Error(`The checkpoint has no dictionary '${within}'.`);
     this.#tensors = tensors;
-    const keys = reader.pickle(WORLD);
+    const keys = reader.pickle(GLOBALS);
     if (!Array.isArray(keys)) throw new Error('The checkpoint does not list its storages.');
     for (const key of keys) {
       const count = reader.int64();
-      this.#storages.set(key, { begin: reader.at, count });
+      this.#storages.set(key, { offset: reader.offset, count });
       reader.bytes(count * Float32Array.BYTES_PER_ELEMENT);
     }
   }
 
   /**
-   * Elements of a tensor, row-major.
-   * @throws Error when there is no tensor of this name and these sizes.
+   * Returns a copy of the elements of a tensor, row-major.
+   * @throws Error when there is no tensor with this name and these dimensions.
    */
   tensor(name: string, dims: readonly number[]): Float32Array {
     const tensor = this.#tensors.get(name);
@@ -92,10 +93,10 @@ export class TorchCheckpoint {
     if (!storage || tensor.offset < 0 || tensor.offset + count > storage.count) {
       throw new Error(`The checkpoint lacks elements of tensor '${name}'.`);
     }
-    const from = storage.begin + tensor.offset * Float32Array.BYTES_PER_ELEMENT;
-    // Copied, because elements in the file are not aligned. Not slice(): a Node Buffer's is a view.
-    const own = new Uint8Array(this.#bytes.subarray(from, from + count * Float32Array.BYTES_PER_ELEMENT));
-    return new Float32Array(own.buffer);
+    const start = storage.offset + tensor.offset * Float32Array.BYTES_PER_ELEMENT;
+    // Copied, because elements in the file are not aligned. Not with slice(), which returns a view for a Node Buffer.
+    const copy = new Uint8Array(this.#bytes.subarray(start, start + count * Float32Array.BYTES_PER_ELEMENT));
+    return new Float32Array(copy.buffer);
   }
 }
 

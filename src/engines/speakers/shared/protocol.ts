@@ -1,19 +1,20 @@
-/** What crosses between the engines that tell voices apart and their model. */
+/** Requests and results of the speaker encoder. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 
 export interface SpeakerRequest {
   /** Mono. */
   readonly samples: Float32Samples;
-  /** Of the samples, in Hz. */
+  /** Sample rate, in Hz. */
   readonly rateHz: number;
 }
 
-/** One of two kinds of results: the pitch comes first, then embeddings of runs in order. */
+/** The first result is the pitch, followed by the embeddings of the partials in order. */
 export type SpeakerResult =
   | {
-      readonly kind: 'pitch' /** Median, in Hz; undefined for what is not voiced. */;
+      readonly kind: 'pitch';
+      /** Median pitch in Hz; undefined when hardly any audio is voiced. */
       readonly hz: number | undefined;
     }
-  /** Some embeddings, one after the other. */
-  | { readonly kind: 'runs'; readonly embeddings: Float32Array<ArrayBuffer> };
+  /** Embeddings of several partials, concatenated. */
+  | { readonly kind: 'partials'; readonly embeddings: Float32Array<ArrayBuffer> };

@@ -4,13 +4,13 @@ import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { medianPitch } from './median-pitch.ts';
 
-test.each([70, 90, 120, 180, 250, 330, 400])('of a voice at %i Hz', (hz) => {
+test.each([70, 90, 120, 180, 250, 330, 400])('estimates the pitch of a voice at %i Hz', (hz) => {
   for (const mouth of [1, 1.3]) {
     expect(Math.abs((medianPitch(voiceSound(hz, 2, mouth)) ?? 0) / hz - 1)).toBeLessThan(0.02);
   }
 });
 
-test('of a voice with pauses is that of the voice', () => {
+test('ignores pauses of a voice', () => {
   const voice = voiceSound(140, 1);
   const samples = new Float32Array(5 * LISTEN_RATE_HZ);
   samples.set(voice, LISTEN_RATE_HZ);
@@ -18,8 +18,8 @@ test('of a voice with pauses is that of the voice', () => {
   expect(medianPitch(samples)).toBeCloseTo(140, -1);
 });
 
-describe('is not known of', () => {
-  test('silence, noise and nothing', () => {
+describe('is undefined for', () => {
+  test('silence, noise and empty audio', () => {
     const random = seededRandom(1);
     const noise = Float32Array.from({ length: LISTEN_RATE_HZ }, () => random() - 0.5);
     for (const samples of [

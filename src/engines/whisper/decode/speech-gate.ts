@@ -36,7 +36,7 @@ export class SpeechGate {
     let found = 0;
     let frame = 0;
     let firstFrame = 0;
-    for await (const probability of this.#model.clip(audible(samples))) {
+    for await (const probability of this.#model.classifyClip(audible(samples))) {
       if (probability >= SPEECH) {
         if (found === 0) firstFrame = frame;
         found += 1;
