@@ -34,7 +34,7 @@ export async function report(
     '',
     `${date} · ${machine()} · commit ${await commit()}`,
     '',
-    '| measure | ours | peer | ratio | target | |',
+    '| measure | this service | baseline | ratio | target | |',
     '|---|---|---|---|---|---|',
     ...rows.map(line),
     ...(notes.length > 0 ? ['', ...notes.map((note) => `- ${note}`)] : []),
@@ -54,7 +54,7 @@ function line(row: Row): string {
   const limits = {
     ours: `≤ ${target}${suffix}`,
     ratio: `≤ ${target}`,
-    difference: `≤ peer + ${target}${suffix}`,
+    difference: `≤ baseline + ${target}${suffix}`,
   };
   const limit = target === undefined ? '–' : limits[judged];
   const verdict = target === undefined ? '' : numbers[judged] <= target ? 'met' : '**missed**';
