@@ -27,14 +27,14 @@ describe('one container', () => {
   afterAll(() => all.close());
   const run = (code: string) => container.runProgram(code, never);
 
-  test('gives what is printed, in order, and the value of the last line', async () => {
+  test('returns the printed output in order, and the value of the last line', async () => {
     const run1 = await run('import sys\nprint("a")\nprint("b", file=sys.stderr)\nprint("c")\n1 + 1');
     expect(run1).toEqual({ status: 'done', logs: 'a\nb\nc\n', result: '2', restarted: false });
     expect(await run('x = 5')).toEqual({ status: 'done', logs: '', restarted: false });
     expect(await run('x * 2')).toMatchObject({ result: '10' });
   });
 
-  test('tells an exception by its own frames only', async () => {
+  test('reports an exception with only the frames of the program', async () => {
     expect(await run('def f():\n    return 1 / 0\nf()')).toMatchObject({
       status: 'raised',
       error: expect.stringMatching(
@@ -51,16 +51,16 @@ describe('one container', () => {
     expect(await run('input()')).toMatchObject({ error: expect.stringContaining('EOFError') });
   });
 
-  test('awaits at the top level, and says so where asyncio.run cannot be', async () => {
+  test('supports top-level await, and explains that asyncio.run is not supported', async () => {
     expect(await run('import asyncio\nawait asyncio.sleep(0.01)\n"slept"')).toMatchObject({
       result: "'slept'",
     });
     const { error } = await run('import asyncio\nasyncio.run(asyncio.sleep(0))');
-    expect(error).toContain("write 'await main()' outside of functions");
+    expect(error).toContain("use 'await main()' at the top level");
     expect(await run('import time\ntime.sleep(0.01)\n"slept"')).toMatchObject({ result: "'slept'" });
   });
 
-  test('has the standard library, and files of its own', async () => {
+  test('has the standard library and a private file system', async () => {
     const code = `
 import csv, datetime, decimal, fractions, hashlib, io, json, math, random, re, statistics, zlib
 open("/tmp/own", "w").write("kept")
@@ -68,10 +68,10 @@ statistics.mean([1, 2]), json.dumps({"a": math.comb(40, 20)}), open("/tmp/own").
     expect(await run(code)).toMatchObject({ result: `(1.5, '{"a": 137846528820}', 'kept')` });
   });
 
-  test('cuts what is printed after 64 KiB, and a long value', async () => {
+  test('truncates output after 64 KiB, and long values', async () => {
     const { logs, status } = await run('print("é" * 40000)\nprint("more")');
     expect(status).toBe('done');
-    expect(logs).toBe(`${'é'.repeat(32_768)}\n[output cut after 65536 bytes]\n`);
+    expect(logs).toBe(`${'é'.repeat(32_768)}\n[output truncated after 65536 bytes]\n`);
     expect((await run('print(1)')).logs).toBe('1\n');
     expect((await run('"x" * 100000')).result).toHaveLength(8192);
     expect((await run('raise Exception("x" * 100000)')).error).toHaveLength(8192);
@@ -113,7 +113,7 @@ statistics.mean([1, 2]), json.dumps({"a": math.comb(40, 20)}), open("/tmp/own").
     'import os\nos.listdir("/etc")',
     'import os\nos.listdir("/root")',
     'import ctypes\nctypes.CDLL("libc.so.6")',
-  ])('finds nothing of the machine by %j', async (code) => {
+  ])('cannot access the host with %j', async (code) => {
     const { status, error } = await run(code);
     expect([status, error]).toEqual([
       'raised',
@@ -121,7 +121,7 @@ statistics.mean([1, 2]), json.dumps({"a": math.comb(40, 20)}), open("/tmp/own").
     ]);
   });
 
-  test('sees a made-up environment, an own file system and no shell', async () => {
+  test('has a synthetic environment, a private file system and no shell', async () => {
     const code = 'import os\nsorted(os.environ), sorted(os.listdir("/"))';
     const { result } = await run(code);
     expect(result).toMatch(
@@ -132,7 +132,7 @@ statistics.mean([1, 2]), json.dumps({"a": math.comb(40, 20)}), open("/tmp/own").
     ).toBe('[]');
   });
 
-  test('no object leads to JavaScript that could be run', async () => {
+  test('no object gives access to executable JavaScript', async () => {
     const code = `
 import gc
 from pyodide.ffi import JsProxy, to_js, create_proxy
@@ -158,13 +158,13 @@ bad`;
     const code = `x = ${'1'.repeat(200_000)}`;
     expect(await run(code)).toMatchObject({
       status: 'cut',
-      error: 'The program has 200004 characters, and may have 200000. It was not run.',
+      error: 'The program was not run: it has 200004 characters; at most 200000 are allowed.',
     });
   });
 });
 
-describe('turns', () => {
-  // A process that needs no Python: what matters is who has one.
+describe('scheduling', () => {
+  // A process without Python, since only the assignment of processes matters here.
   const entry = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
   test('an abort ends the program, and the next call has a new interpreter', async () => {
@@ -175,25 +175,25 @@ describe('turns', () => {
     early.abort(new Error('left at once'));
     await expect(begun).rejects.toThrow('left at once');
     expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: false });
-    const gone = new AbortController();
-    const running = container.runProgram('spin', gone.signal);
-    // The program is on its way when everything that can go on at once has.
+    const controller = new AbortController();
+    const running = container.runProgram('spin', controller.signal);
+    // The program has been sent once all pending microtasks have run.
     await new Promise((resolve) => setImmediate(resolve));
-    gone.abort(new Error('left'));
+    controller.abort(new Error('left'));
     await expect(running).rejects.toThrow('left');
-    await expect(container.runProgram('open', gone.signal)).rejects.toThrow('left');
+    await expect(container.runProgram('open', controller.signal)).rejects.toThrow('left');
     expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: true });
   });
 
-  test('a container waits until another one ends, and owners take turns', async () => {
+  test('a container waits until another one is closed, and keys are served round-robin', async () => {
     const all = ownRunner({ entry, maxConcurrent: 1 });
     const order: string[] = [];
     const first = all.openContainer('a');
     await first.runProgram('open', never);
-    const others = ['a', 'a', 'b'].map(async (owner, index) => {
-      const container = all.openContainer(owner);
+    const others = ['a', 'a', 'b'].map(async (fairnessKey, index) => {
+      const container = all.openContainer(fairnessKey);
       await container.runProgram('open', never);
-      order.push(`${owner}${index}`);
+      order.push(`${fairnessKey}${index}`);
       await container.close();
     });
     await first.runProgram('open', never);
@@ -203,8 +203,8 @@ describe('turns', () => {
     expect(order).toEqual(['a0', 'b2', 'a1']);
   });
 
-  test('a container that pauses gives way, and begins anew', async () => {
-    const all = ownRunner({ entry, maxConcurrent: 1, pauseLimitMs: 20 });
+  test('an idle container releases its interpreter, and gets a new one later', async () => {
+    const all = ownRunner({ entry, maxConcurrent: 1, idleTimeoutMs: 20 });
     const first = all.openContainer('a');
     await first.runProgram('open', never);
     const other = all.openContainer('b');
@@ -213,57 +213,65 @@ describe('turns', () => {
     expect(await first.runProgram('open', never)).toMatchObject({ result: '-1', restarted: true });
   });
 
-  test('of those that wait, one organization has half', async () => {
+  test('one key can have at most half of the queue', async () => {
     const all = ownRunner({ entry, maxConcurrent: 1 });
-    const gone = { kind: 'overloaded' };
-    const running = expect(all.openContainer('a').runProgram('spin', never)).rejects.toMatchObject(gone);
+    const overloaded = { kind: 'overloaded' };
+    const running = expect(all.openContainer('a').runProgram('spin', never)).rejects.toMatchObject(
+      overloaded,
+    );
     const waiting = Array.from({ length: 32 }, () => all.openContainer('b').runProgram('open', never));
-    const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject(gone)));
+    const rejected = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject(overloaded)));
     await expect(all.openContainer('b').runProgram('open', never)).rejects.toMatchObject({
       kind: 'rate_limited',
       message: expect.stringContaining('32 requests of this kind wait for your API key'),
     });
-    const other = expect(all.openContainer('c').runProgram('open', never)).rejects.toMatchObject(gone);
+    const other = expect(all.openContainer('c').runProgram('open', never)).rejects.toMatchObject(overloaded);
     await all.close();
-    await Promise.all([running, told, other]);
+    await Promise.all([running, rejected, other]);
   });
 
-  test('when 64 wait, one more is refused; the end of the service ends them all', async () => {
+  test('rejects the 65th queued container; close() rejects all', async () => {
     const all = ownRunner({ entry, maxConcurrent: 1 });
-    const running = expect(all.openContainer('a').runProgram('spin', never)).rejects.toMatchObject({ kind: 'overloaded' });
+    const running = expect(all.openContainer('a').runProgram('spin', never)).rejects.toMatchObject({
+      kind: 'overloaded',
+    });
     const waiting = Array.from({ length: 64 }, (_, i) =>
       all.openContainer(i % 2 === 0 ? 'b' : 'd').runProgram('open', never),
     );
-    const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject({ kind: 'overloaded' })));
+    const rejected = Promise.all(
+      waiting.map((one) => expect(one).rejects.toMatchObject({ kind: 'overloaded' })),
+    );
     await expect(all.openContainer('c').runProgram('open', never)).rejects.toMatchObject({
       kind: 'overloaded',
       message: 'The server has too much to do. Try again shortly.',
     });
     await all.close();
-    await Promise.all([running, told]);
-    await expect(all.openContainer('c').runProgram('open', never)).rejects.toThrow('No interpreter could be started');
+    await Promise.all([running, rejected]);
+    await expect(all.openContainer('c').runProgram('open', never)).rejects.toThrow(
+      'Python interpreter failed to start',
+    );
   });
 
-  test('an interpreter that cannot start is told and logged, and its turn is free again', async () => {
+  test('a failed start is returned and logged, and releases its slot', async () => {
     const log = new RecordingLogger();
     const container = ownRunner({ entry: '/nowhere/worker.ts', maxConcurrent: 1, log }).openContainer('org');
     for (const _ of [1, 2]) {
       await expect(container.runProgram('open', never)).rejects.toMatchObject({ kind: 'overloaded' });
     }
     expect(log.lines.map(({ message }) => message)).toEqual(
-      Array(2).fill('no Python interpreter could be started'),
+      Array(2).fill('Python interpreter failed to start'),
     );
   });
 });
 
 describe('limits', () => {
-  test('time ends a program with its names, and what it printed is kept', async () => {
+  test('the time limit terminates the interpreter, and the output is returned', async () => {
     const container = ownRunner({ timeMs: 700 }).openContainer('org');
     expect(await container.runProgram('x = 1', never)).toMatchObject({ status: 'done' });
     expect(await container.runProgram('print("begun", flush=True)\nwhile True: pass', never)).toEqual({
       status: 'cut',
       logs: 'begun\n',
-      error: 'The program was ended after 0.7 s, the most that one may take.',
+      error: 'The program was terminated: it exceeded the time limit of 0.7 s.',
       restarted: false,
     });
     expect(await container.runProgram('x', never)).toMatchObject({
@@ -274,7 +282,7 @@ describe('limits', () => {
     expect(await container.runProgram('1', never)).toMatchObject({ restarted: false });
   });
 
-  test('containers share nothing', async () => {
+  test('containers are isolated from each other', async () => {
     const all = ownRunner();
     const [one, other] = [all.openContainer('a'), all.openContainer('b')];
     await one.runProgram('import builtins\nbuiltins.leak = 1\nopen("/tmp/leak", "w").write("x")', never);
@@ -285,12 +293,12 @@ describe('limits', () => {
     expect(found).toMatchObject({ result: '(False, [])' });
   });
 
-  test('a broken interpreter is told, and replaced', async () => {
+  test('a crashed interpreter is reported and replaced', async () => {
     const container = ownRunner().openContainer('org');
     const broken = 'import ctypes\nctypes.CDLL(None).emscripten_run_script(b"1")\nctypes.string_at(2 ** 31)';
     expect(await container.runProgram(broken, never)).toMatchObject({
       status: 'cut',
-      error: 'The interpreter broke while it ran the program.',
+      error: 'The interpreter crashed while it ran the program.',
     });
     expect(await container.runProgram('2', never)).toMatchObject({ result: '2', restarted: true });
   });

@@ -1,39 +1,39 @@
-/** Runs programs in Python, each container in a process of its own (docs/decisions/code-interpreter.md). */
+/** Runs Python programs; each container has its own process (docs/decisions/code-interpreter.md). */
 
 import { ServiceError, shuttingDown } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
-import type { CodeContainer, ProgramResult, CodeRunner } from '../contract/engines/code-runner.ts';
+import type { CodeContainer, CodeRunner, ProgramResult } from '../contract/engines/code-runner.ts';
 import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { FairSemaphore } from '../kit/limits/fair-semaphore.ts';
-import type { EndReason, ProgramEnd, PythonLimits, PythonProcess } from './python-process.ts';
+import type { ProgramEnd, PythonLimits, PythonProcess, TerminationReason } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';
 import { MAX_CODE_CHARACTERS, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
-/** A container that has run nothing for so long gives its interpreter to others. */
-const PAUSE_LIMIT_MS = 60_000;
-/** Responses that may wait for an interpreter; half of them may be of one key. */
+/** Idle time after which a container releases its interpreter. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** Max. number of queued containers; at most half of them may have the same key. */
 const MAX_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonLimits {
-  /** Interpreters that may be in use at once, each by one response; another one is in reserve. */
+  /** Max. number of interpreters in use, each by one container. In addition, one is kept in reserve. */
   readonly maxConcurrent: number;
   readonly log: Logger;
-  /** Default: a minute. */
-  readonly pauseLimitMs?: number;
-  /** Path of the entry file of a Python process, for tests. */
+  /** Idle time after which a container releases its interpreter (ms). Default: one minute. */
+  readonly idleTimeoutMs?: number;
+  /** Entry file of the Python process; replaced in tests. */
   readonly entry?: string;
 }
 
 export interface OpenCodeRunner extends CodeRunner {
-  /** Ends every interpreter; what runs is cut. Idempotent. */
+  /** Kills all interpreters and their running programs. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Starts nothing before the first container is opened. */
+/** Creates the code runner. The first interpreter is started when the first container is opened. */
 export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
-  const { maxConcurrent, log, pauseLimitMs = PAUSE_LIMIT_MS } = options;
+  const { maxConcurrent, log, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
   const reserve = new PythonReserve(options);
-  const turns = new FairSemaphore({
+  const slots = new FairSemaphore({
     maxConcurrent,
     maxConcurrentPerKey: Math.ceil(maxConcurrent / 2),
     maxQueued: MAX_WAITING,
@@ -41,9 +41,9 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   });
   const containers = new Set<Container>();
   return {
-    openContainer(owner) {
+    openContainer(fairnessKey) {
       reserve.prepare();
-      const container = new Container({ options, owner, reserve, turns, log, pauseLimitMs }, () =>
+      const container = new Container({ options, fairnessKey, reserve, slots, log, idleTimeoutMs }, () =>
         containers.delete(container),
       );
       containers.add(container);
@@ -55,129 +55,132 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   };
 }
 
-interface ContainerParts {
+interface ContainerDeps {
   readonly options: PythonLimits;
-  readonly owner: string;
+  readonly fairnessKey: string;
   readonly reserve: PythonReserve;
-  readonly turns: FairSemaphore;
+  readonly slots: FairSemaphore;
   readonly log: Logger;
-  readonly pauseLimitMs: number;
+  readonly idleTimeoutMs: number;
 }
 
 /** An interpreter and the turn that it was given. */
-interface Held {
+interface InterpreterLease {
   readonly python: PythonProcess;
-  readonly endTurn: () => void;
+  readonly release: () => void;
 }
 
 class Container implements CodeContainer {
-  readonly #parts: ContainerParts;
+  readonly #deps: ContainerDeps;
   readonly #closed: () => void;
   readonly #closing = new AbortController();
-  #held: Held | undefined;
+  #lease: InterpreterLease | undefined;
   #hasRun = false;
-  #pause: ReturnType<typeof setTimeout> | undefined;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(parts: ContainerParts, closed: () => void) {
-    this.#parts = parts;
+  constructor(deps: ContainerDeps, closed: () => void) {
+    this.#deps = deps;
     this.#closed = closed;
   }
 
   async runProgram(code: string, signal: AbortSignal): Promise<ProgramResult> {
     signal.throwIfAborted();
     if (code.length > MAX_CODE_CHARACTERS) return tooLong(code.length);
-    clearTimeout(this.#pause);
-    const ended = AbortSignal.any([signal, this.#closing.signal]);
-    const restarted = this.#hasRun && (this.#held === undefined || this.#held.python.gone);
-    const python = await this.#interpreter(ended);
+    clearTimeout(this.#idleTimer);
+    const aborted = AbortSignal.any([signal, this.#closing.signal]);
+    const restarted = this.#hasRun && (this.#lease === undefined || this.#lease.python.hasTerminated);
+    const python = await this.#interpreter(aborted);
     this.#hasRun = true;
     const kill = () => void python.kill();
-    ended.addEventListener('abort', kill, { once: true });
+    aborted.addEventListener('abort', kill, { once: true });
     try {
-      ended.throwIfAborted();
+      aborted.throwIfAborted();
       const end = await python.run(code);
-      ended.throwIfAborted();
-      return this.#told(end, restarted);
+      aborted.throwIfAborted();
+      return this.#toResult(end, restarted);
     } finally {
-      ended.removeEventListener('abort', kill);
-      if (python.gone) await this.#letGo();
-      else this.#pause = setTimeout(() => void this.#letGo(), this.#parts.pauseLimitMs);
+      aborted.removeEventListener('abort', kill);
+      if (python.hasTerminated) await this.#releaseInterpreter();
+      else this.#idleTimer = setTimeout(() => void this.#releaseInterpreter(), this.#deps.idleTimeoutMs);
     }
   }
 
   async close(): Promise<void> {
     this.#closing.abort(shuttingDown());
     this.#closed();
-    await this.#letGo();
+    await this.#releaseInterpreter();
   }
 
-  /** The interpreter of earlier runs while it lives, else a new one in a turn of its own. */
-  async #interpreter(ended: AbortSignal): Promise<PythonProcess> {
-    if (this.#held?.python.gone === false) return this.#held.python;
-    await this.#letGo();
-    const { turns, owner } = this.#parts;
-    const endTurn = await turns.acquire(owner, ended);
-    const python = this.#taken(endTurn);
-    this.#held = { python, endTurn };
+  /** The running interpreter of this container, or a new one after waiting for a free slot. */
+  async #interpreter(aborted: AbortSignal): Promise<PythonProcess> {
+    if (this.#lease?.python.hasTerminated === false) return this.#lease.python;
+    await this.#releaseInterpreter();
+    const { slots, fairnessKey } = this.#deps;
+    const release = await slots.acquire(fairnessKey, aborted);
+    const python = this.#acquireProcess(release);
+    this.#lease = { python, release };
     try {
-      await Promise.race([python.ready(), waitForAbort(ended)]);
-      ended.throwIfAborted();
+      await Promise.race([python.ready(), waitForAbort(aborted)]);
+      aborted.throwIfAborted();
       return python;
     } catch (error) {
-      await this.#letGo();
-      ended.throwIfAborted();
-      throw this.#noInterpreter(error);
+      await this.#releaseInterpreter();
+      aborted.throwIfAborted();
+      throw this.#startError(error);
     }
   }
 
-  #taken(endTurn: () => void): PythonProcess {
+  #acquireProcess(release: () => void): PythonProcess {
     try {
-      return this.#parts.reserve.take();
+      return this.#deps.reserve.take();
     } catch (error) {
-      endTurn();
-      throw this.#noInterpreter(error);
+      release();
+      throw this.#startError(error);
     }
   }
 
-  #noInterpreter(cause: unknown): ServiceError {
-    this.#parts.log.error('no Python interpreter could be started', cause);
-    const message = 'No interpreter could be started. Try again shortly.';
+  #startError(cause: unknown): ServiceError {
+    this.#deps.log.error('Python interpreter failed to start', cause);
+    const message = 'Python interpreter failed to start, retry later.';
     return new ServiceError('overloaded', message, { code: 'server_overloaded', cause });
   }
 
-  async #letGo(): Promise<void> {
-    clearTimeout(this.#pause);
-    const held = this.#held;
-    if (held === undefined) return;
-    this.#held = undefined;
-    await held.python.kill();
-    held.endTurn();
+  async #releaseInterpreter(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const lease = this.#lease;
+    if (lease === undefined) return;
+    this.#lease = undefined;
+    await lease.python.kill();
+    lease.release();
   }
 
-  #told({ logs, logsCut, result, error, gone }: ProgramEnd, restarted: boolean): ProgramResult {
-    const shown = logsCut ? `${logs}\n[output cut after ${MAX_LOG_BYTES} bytes]\n` : logs;
-    if (gone !== undefined) {
-      return { status: 'cut', logs: shown, error: limitMessage(gone, this.#parts.options), restarted };
+  #toResult(
+    { logs, logsTruncated, result, error, termination }: ProgramEnd,
+    restarted: boolean,
+  ): ProgramResult {
+    const shown = logsTruncated ? `${logs}\n[output truncated after ${MAX_LOG_BYTES} bytes]\n` : logs;
+    if (termination !== undefined) {
+      return { status: 'cut', logs: shown, error: limitMessage(termination, this.#deps.options), restarted };
     }
     if (error !== undefined) return { status: 'raised', logs: shown, error, restarted };
     return { status: 'done', logs: shown, result, restarted };
   }
 }
 
-function limitMessage(gone: EndReason, { timeMs, heapBytes }: PythonLimits): string {
-  switch (gone) {
+function limitMessage(termination: TerminationReason, { timeMs, heapBytes }: PythonLimits): string {
+  switch (termination) {
     case 'time':
-      return `The program was ended after ${timeMs / 1000} s, the most that one may take.`;
+      return `The program was terminated: it exceeded the time limit of ${timeMs / 1000} s.`;
     case 'memory':
-      return `The program was ended: it took more memory than ${Math.round(heapBytes / 2 ** 20)} MB allow.`;
-    case 'unruly':
-    case 'broken':
+      return `The program was terminated: it exceeded the memory limit of ${Math.round(heapBytes / 2 ** 20)} MB.`;
+    case 'protocol_violation':
+    case 'crashed':
     case 'killed':
-      return 'The interpreter broke while it ran the program.';
+      return 'The interpreter crashed while it ran the program.';
   }
 }
 
 function tooLong(characters: number): ProgramResult {
-  const error = `The program has ${characters} characters, and may have ${MAX_CODE_CHARACTERS}. It was not run.`;
+  const error = `The program was not run: it has ${characters} characters; at most ${MAX_CODE_CHARACTERS} are allowed.`;
   return { status: 'cut', logs: '', error, restarted: false };
 }

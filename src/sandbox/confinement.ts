@@ -1,7 +1,7 @@
-/** Takes the machine out of JavaScript's reach, in a process that has nothing left to do but run Python. */
+/** Removes access to the host from JavaScript, in a process that only runs Python from then on. */
 
-/** What Pyodide needs of the global object once it has started, none of which reaches beyond the process. */
-const KEPT: ReadonlySet<PropertyKey> = new Set([
+/** Globals that Pyodide needs after its start. None of them gives access to the host. */
+const ALLOWED_GLOBALS: ReadonlySet<PropertyKey> = new Set([
   ...['Infinity', 'NaN', 'undefined', 'globalThis', 'isNaN', 'isFinite', 'parseFloat', 'parseInt'],
   ...['Object', 'Array', 'String', 'Number', 'BigInt', 'Boolean', 'Symbol', 'RegExp', 'Date', 'Math', 'JSON'],
   ...['Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry', 'Promise', 'Proxy', 'Reflect'],
@@ -14,8 +14,8 @@ const KEPT: ReadonlySet<PropertyKey> = new Set([
 ]);
 
 /**
- * Empties the global object but for the language itself, and makes text stay text: neither `eval` nor a function's
- * constructor is left to turn it into a program.
+ * Removes all other properties of the global object, and every way to evaluate text as code (`eval` and the constructors of
+ * functions).
  */
 export function confineJavaScript(): void {
   const { prototype } = Function;
@@ -24,26 +24,26 @@ export function confineJavaScript(): void {
     Object.defineProperty(kind, 'constructor', { value: undefined, writable: false, configurable: false });
   }
   for (const key of Reflect.ownKeys(globalThis)) {
-    // `Bun` cannot be removed. Only a program in JavaScript could name it.
-    if (!KEPT.has(key)) Reflect.deleteProperty(globalThis, key);
+    // `Bun` cannot be deleted, but only JavaScript code could refer to it.
+    if (!ALLOWED_GLOBALS.has(key)) Reflect.deleteProperty(globalThis, key);
   }
-  Object.assign(globalThis, { Function: bareFunction(prototype), console: SILENCE });
+  Object.assign(globalThis, { Function: inertFunction(prototype), console: SILENCE });
 }
 
-/** What `instanceof Function` looks at, and nothing to call. */
-function bareFunction(prototype: object): object {
-  const bare = function refuse() {
-    throw new TypeError('functions are not made from text');
+/** A replacement for `Function` that works with `instanceof` but cannot create functions. */
+function inertFunction(prototype: object): object {
+  const inert = function refuse() {
+    throw new TypeError('functions cannot be created from text');
   };
-  Object.defineProperty(bare, 'prototype', { value: prototype });
-  return bare;
+  Object.defineProperty(inert, 'prototype', { value: prototype });
+  return inert;
 }
 
 const SILENCE = Object.freeze({ log() {}, info() {}, debug() {}, warn() {}, error() {}, trace() {} });
 
 /**
- * Keeps WebAssembly from growing a memory beyond a size: Python then raises MemoryError. To be called before Pyodide
- * makes its memory.
+ * Limits the size of WebAssembly memory; at the limit Python raises MemoryError. Must be called before Pyodide creates its
+ * memory.
  */
 export function limitWebAssemblyMemory(maxBytes: number): void {
   const { Memory } = WebAssembly;

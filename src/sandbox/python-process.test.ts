@@ -6,7 +6,7 @@ import { PythonProcess, type PythonProcessOptions } from './python-process.ts';
 
 const ESCAPED = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
-/** A process whose program has broken out of Python already. */
+/** A process that simulates a program that has escaped from Python. */
 async function escaped(options: Partial<PythonProcessOptions> = {}): Promise<PythonProcess> {
   const python = new PythonProcess({ timeMs: 20_000, heapBytes: 2 ** 26, entry: ESCAPED, ...options });
   onTestFinished(() => python.kill());
@@ -14,31 +14,31 @@ async function escaped(options: Partial<PythonProcessOptions> = {}): Promise<Pyt
   return python;
 }
 
-test('the kernel refuses what reaches beyond the process, whoever asks', async () => {
+test('the kernel rejects system calls that access the host', async () => {
   const python = await escaped();
   const results = new Map<string, string | undefined>();
-  for (const doing of ['read a file', 'read its own environment', 'list a folder', 'write a file']) {
-    results.set(doing, (await python.run(doing)).result);
+  for (const action of ['read a file', 'read its own environment', 'list a folder', 'write a file']) {
+    results.set(action, (await python.run(action)).result);
   }
   expect([...new Set(results.values())]).toEqual(['EPERM']);
   const calls = ['open', 'socket', 'unix socket', 'fork', 'exec', 'mkdir', 'unlink', 'ptrace', 'setuid'];
-  for (const doing of [...calls, 'signal to the service', 'signal to all']) {
-    expect([doing, (await python.run(doing)).result]).toEqual([doing, '-1']);
+  for (const action of [...calls, 'signal to the service', 'signal to all']) {
+    expect([action, (await python.run(action)).result]).toEqual([action, '-1']);
   }
-  expect(python.gone).toBe(false);
+  expect(python.hasTerminated).toBe(false);
 });
 
-test('the runtime itself breaks when it would start a program or connect', async () => {
+test('the runtime fails to start programs and to open connections', async () => {
   const starting = await escaped();
   expect((await starting.run('start a program')).result).toMatch(/EMFILE|EPERM|failed to initialize/);
   const connecting = await escaped();
-  expect((await connecting.run('connect')).gone).toBe('broken');
+  expect((await connecting.run('connect')).termination).toBe('crashed');
 });
 
-test('it has no environment, and no handles but its pipes', async () => {
+test('it has no environment variables, and no descriptors except its pipes', async () => {
   const python = await escaped();
   const { result = '' } = await python.run('see the environment');
-  // The shell sets these, or the runtime.
+  // The shell or the runtime sets these variables.
   const added = ['OLDPWD', 'PWD', 'SHLVL', '_'];
   expect(JSON.parse(result).filter((name: string) => !added.includes(name))).toEqual([]);
   const folder = `/proc/${python.pid}/fd`;
@@ -51,22 +51,22 @@ test('it has no environment, and no handles but its pipes', async () => {
 test.each([
   ['spin', 'time', { timeMs: 300 }],
   ['fill memory', 'memory', {}],
-  ['send what nobody asked for', 'unruly', {}],
-  ['send another kind', 'unruly', {}],
-  ['send no message', 'unruly', {}],
-  ['exit', 'broken', {}],
-] as const)('one that would %s ends by %s, and is gone', async (doing, gone, limits) => {
+  ['send an unexpected message', 'protocol_violation', {}],
+  ['send another kind', 'protocol_violation', {}],
+  ['send no message', 'protocol_violation', {}],
+  ['exit', 'crashed', {}],
+] as const)('a process that would %s is terminated with reason %s', async (action, termination, limits) => {
   const python = await escaped(limits);
-  const end = await python.run(doing);
-  expect(end).toMatchObject({ gone, logs: doing === 'spin' ? 'spinning' : '' });
-  expect(python.gone).toBe(true);
+  const end = await python.run(action);
+  expect(end).toMatchObject({ termination, logs: action === 'spin' ? 'spinning' : '' });
+  expect(python.hasTerminated).toBe(true);
   await python.kill();
   expect(isRunning(python.pid)).toBe(false);
-  expect((await python.run('open')).gone).toBe(gone);
+  expect((await python.run('open')).termination).toBe(termination);
 });
 
-test('one that cannot start never gets ready', async () => {
+test('ready() rejects if the process cannot start', async () => {
   const python = new PythonProcess({ timeMs: 1000, heapBytes: 2 ** 26, entry: '/nowhere/worker.ts' });
-  await expect(python.ready()).rejects.toThrow('ended before it was ready (broken)');
+  await expect(python.ready()).rejects.toThrow('exited before it was ready (crashed)');
   await python.kill();
 });

@@ -1,4 +1,4 @@
-/** One Python process as the serving process holds it: its lines, watch over time and memory, end. */
+/** Controls one Python process: its messages, its time and memory limits, its termination. */
 
 import { join } from 'node:path';
 import type { FileSink, Subprocess } from 'bun';
@@ -6,41 +6,41 @@ import { residentBytes } from '../kit/process/resident-memory.ts';
 import { type FromPython, lineOf, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'python-worker.ts');
-const MEMORY_LOOK_MS = 50;
-/** A start takes about two seconds of computing, more on a busy machine. */
-const START_LIMIT_MS = 60_000;
-/** What the process takes beside Python's own memory, in bytes: the runtime, its compiled code, copies. */
-const BESIDE_HEAP_BYTES = 384 * 1024 * 1024;
+const MEMORY_POLL_INTERVAL_MS = 50;
+/** A start takes about two seconds of CPU time. */
+const START_TIMEOUT_MS = 60_000;
+/** Memory of the process in addition to Python's heap: the runtime, its compiled code, copies. */
+const NON_HEAP_BYTES = 384 * 1024 * 1024;
 /**
- * Most bytes that it may send for one program: each byte that it printed as a message of its own, and a value and a
- * traceback in the longest way to write them.
+ * Max. number of bytes that the process may send per program: each printed byte as its own message, and a result and a
+ * traceback of max. length with every character escaped.
  */
 const MAX_SENT_BYTES = MAX_LOG_BYTES * 48 + 256 * 1024;
-/** No core files, no files, a handful of handles, and an end of computing when nobody is left to watch. */
+/** rlimits: no core dumps, no file writes, few descriptors, and bounded CPU time in case the parent process crashes. */
 const SHELL_LIMITS = 'ulimit -c 0; ulimit -f 0; ulimit -n 64; ulimit -t 300; exec "$0" "$@"';
 
 export interface PythonLimits {
-  /** Wall time of one program. */
+  /** Wall-clock time limit of a program (ms). */
   readonly timeMs: number;
-  /** Python's own memory; a program that needs more gets a MemoryError. */
+  /** Max. size of Python's heap in bytes; a program that needs more gets a MemoryError. */
   readonly heapBytes: number;
 }
 
-/** Why a process is gone. */
-export type EndReason = 'time' | 'memory' | 'unruly' | 'broken' | 'killed';
+/** Why a process was terminated. `protocol_violation`: it violated the protocol. `crashed`: it exited by itself. */
+export type TerminationReason = 'time' | 'memory' | 'protocol_violation' | 'crashed' | 'killed';
 
 export interface ProgramEnd {
   readonly logs: string;
-  /** Whether more was printed than `logs` holds. */
-  readonly logsCut: boolean;
+  /** Whether `logs` was truncated. */
+  readonly logsTruncated: boolean;
   readonly result?: string | undefined;
   readonly error?: string | undefined;
-  /** Set when the process is gone with the program. */
-  readonly gone?: EndReason | undefined;
+  /** Set if the process was terminated while it ran the program. */
+  readonly termination?: TerminationReason | undefined;
 }
 
 export interface PythonProcessOptions extends PythonLimits {
-  /** Path of the entry file, for tests. */
+  /** Entry file; replaced in tests. */
   readonly entry?: string;
 }
 
@@ -48,13 +48,13 @@ export class PythonProcess {
   readonly #options: PythonProcessOptions;
   readonly #child: Subprocess<'pipe', 'pipe', 'ignore'>;
   readonly #ready = Promise.withResolvers<void>();
-  readonly #startWatch: ReturnType<typeof setTimeout>;
-  #gone: EndReason | undefined;
+  readonly #startTimer: ReturnType<typeof setTimeout>;
+  #termination: TerminationReason | undefined;
   #program: PromiseWithResolvers<ProgramEnd> | undefined;
   #logs = '';
   #sentBytes = 0;
 
-  /** Starts the process. @throws when the system starts none. */
+  /** Starts the process. @throws Error if the operating system cannot start it. */
   constructor(options: PythonProcessOptions) {
     this.#options = options;
     const { heapBytes, entry = ENTRY } = options;
@@ -64,7 +64,7 @@ export class PythonProcess {
         '-c',
         SHELL_LIMITS,
         process.execPath,
-        // What lies in the service's folder may hold its keys.
+        // The `.env` file of the service may contain secrets.
         '--no-env-file',
         entry,
         String(heapBytes),
@@ -72,10 +72,10 @@ export class PythonProcess {
       env: {},
       cwd: '/',
       stdio: ['pipe', 'pipe', 'ignore'],
-      onExit: () => this.#lose('broken'),
+      onExit: () => this.#setTerminated('crashed'),
     });
     this.#ready.promise.catch(() => undefined);
-    this.#startWatch = setTimeout(() => this.#end('time'), START_LIMIT_MS);
+    this.#startTimer = setTimeout(() => this.#terminate('time'), START_TIMEOUT_MS);
     void this.#readLines(this.#child.stdout);
   }
 
@@ -83,44 +83,44 @@ export class PythonProcess {
     return this.#child.pid;
   }
 
-  get gone(): boolean {
-    return this.#gone !== undefined;
+  get hasTerminated(): boolean {
+    return this.#termination !== undefined;
   }
 
-  /** Resolves when it can run programs. @throws Error when it ended before. */
+  /** Resolves when the process can run programs. @throws Error if it exits before. */
   ready(): Promise<void> {
     return this.#ready.promise;
   }
 
   /**
-   * Runs a program when the process is {@link ready}; one at a time. A process that is ended meanwhile ends the
-   * program too, so this never fails.
+   * Runs a program. Call it when the process is {@link ready}, for one program at a time. Never rejects: if the process is
+   * terminated, the result contains the reason.
    */
   async run(code: string): Promise<ProgramEnd> {
     this.#logs = '';
     this.#sentBytes = 0;
     const program = Promise.withResolvers<ProgramEnd>();
     this.#program = program;
-    if (this.#gone !== undefined) return this.#endOf(this.#gone);
-    const timer = setTimeout(() => this.#end('time'), this.#options.timeMs);
-    const memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
+    if (this.#termination !== undefined) return this.#terminatedResult(this.#termination);
+    const timer = setTimeout(() => this.#terminate('time'), this.#options.timeMs);
+    const memoryTimer = setInterval(() => this.#checkMemory(), MEMORY_POLL_INTERVAL_MS);
     try {
       this.#write(this.#child.stdin, lineOf({ code }));
       return await program.promise;
     } finally {
       clearTimeout(timer);
-      clearInterval(memoryWatch);
+      clearInterval(memoryTimer);
       this.#program = undefined;
     }
   }
 
-  /** Ends the process and resolves when it is gone. Idempotent. */
+  /** Kills the process and resolves when it has exited. Idempotent. */
   async kill(): Promise<void> {
-    this.#end('killed');
+    this.#terminate('killed');
     await this.#child.exited;
   }
 
-  /** A pipe whose other end has just died tells of it by its exit. */
+  /** Write errors are ignored, because `onExit` reports a crashed process. */
   #write(input: FileSink, line: string): void {
     Promise.resolve()
       .then(async () => {
@@ -135,8 +135,8 @@ export class PythonProcess {
     let rest = '';
     for await (const bytes of output) {
       this.#sentBytes += bytes.length;
-      if (this.#sentBytes > MAX_SENT_BYTES) this.#end('unruly');
-      if (this.gone) continue;
+      if (this.#sentBytes > MAX_SENT_BYTES) this.#terminate('protocol_violation');
+      if (this.hasTerminated) continue;
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) this.#receive(line);
@@ -147,44 +147,44 @@ export class PythonProcess {
     const message = messageOf(line);
     switch (message?.kind) {
       case 'ready':
-        clearTimeout(this.#startWatch);
+        clearTimeout(this.#startTimer);
         this.#ready.resolve();
         return;
-      case 'printed':
+      case 'output':
         this.#logs += message.text;
         return;
-      case 'ended': {
-        const { result, error, cut } = message;
-        this.#program?.resolve({ logs: this.#logs, logsCut: cut, result, error });
+      case 'finished': {
+        const { result, error, truncated } = message;
+        this.#program?.resolve({ logs: this.#logs, logsTruncated: truncated, result, error });
         return;
       }
       default:
-        this.#end('unruly');
+        this.#terminate('protocol_violation');
     }
   }
 
-  #lookAtMemory(): void {
-    if (residentBytes(this.pid) > this.#options.heapBytes + BESIDE_HEAP_BYTES) this.#end('memory');
+  #checkMemory(): void {
+    if (residentBytes(this.pid) > this.#options.heapBytes + NON_HEAP_BYTES) this.#terminate('memory');
   }
 
-  #end(reason: EndReason): void {
-    this.#lose(reason);
+  #terminate(reason: TerminationReason): void {
+    this.#setTerminated(reason);
     this.#child.kill('SIGKILL');
   }
 
-  #lose(reason: EndReason): void {
-    clearTimeout(this.#startWatch);
-    this.#gone ??= reason;
-    this.#ready.reject(new Error(`a Python process ended before it was ready (${this.#gone})`));
-    this.#program?.resolve(this.#endOf(this.#gone));
+  #setTerminated(reason: TerminationReason): void {
+    clearTimeout(this.#startTimer);
+    this.#termination ??= reason;
+    this.#ready.reject(new Error(`Python process exited before it was ready (${this.#termination})`));
+    this.#program?.resolve(this.#terminatedResult(this.#termination));
   }
 
-  #endOf(gone: EndReason): ProgramEnd {
-    return { logs: this.#logs, logsCut: false, gone };
+  #terminatedResult(termination: TerminationReason): ProgramEnd {
+    return { logs: this.#logs, logsTruncated: false, termination };
   }
 }
 
-/** Of what may have been taken over, only text of the right shape is believed. */
+/** Validates a message, because the process may be compromised. Returns undefined for anything unexpected. */
 function messageOf(line: string): FromPython | undefined {
   let value: unknown;
   try {
@@ -193,11 +193,11 @@ function messageOf(line: string): FromPython | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null || !('kind' in value)) return undefined;
-  const { kind, text, result, error, cut } = value as Readonly<Record<string, unknown>>;
+  const { kind, text, result, error, truncated } = value as Readonly<Record<string, unknown>>;
   if (kind === 'ready') return { kind };
-  if (kind === 'printed' && typeof text === 'string') return { kind, text };
-  const fits = isTextOrAbsent(result) && isTextOrAbsent(error) && typeof cut === 'boolean';
-  return kind === 'ended' && fits ? { kind, result, error, cut } : undefined;
+  if (kind === 'output' && typeof text === 'string') return { kind, text };
+  const fits = isTextOrAbsent(result) && isTextOrAbsent(error) && typeof truncated === 'boolean';
+  return kind === 'finished' && fits ? { kind, result, error, truncated } : undefined;
 }
 
 function isTextOrAbsent(value: unknown): value is string | undefined {

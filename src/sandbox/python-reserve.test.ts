@@ -12,37 +12,37 @@ function reserve(idleMs?: number): PythonReserve {
   return own;
 }
 
-function taken(own: PythonReserve): PythonProcess {
+function takeFrom(own: PythonReserve): PythonProcess {
   const python = own.take();
   onTestFinished(() => python.kill());
   return python;
 }
 
-test('keeps one started, and another one when that is taken and ready', async () => {
+test('keeps one process in reserve, and starts another one when a taken process is ready', async () => {
   const own = reserve();
   expect(own.filled).toBe(false);
   own.prepare();
   expect(own.filled).toBe(true);
-  const first = taken(own);
+  const first = takeFrom(own);
   expect(own.filled).toBe(false);
   await first.ready();
   await expect.poll(() => own.filled).toBe(true);
-  expect(taken(own).pid).not.toBe(first.pid);
+  expect(takeFrom(own).pid).not.toBe(first.pid);
 });
 
-test('one that cannot start is no reserve, and the next is tried anew', async () => {
+test('retries after a process failed to start', async () => {
   const own = new PythonReserve({ timeMs: 1000, heapBytes: 2 ** 26, entry: '/nowhere/worker.ts' });
   onTestFinished(() => own.close());
   own.prepare();
   await expect.poll(() => own.filled).toBe(false);
-  expect(taken(own).pid).toBeGreaterThan(0);
+  expect(takeFrom(own).pid).toBeGreaterThan(0);
 });
 
-test('lets go of one that nobody needs for a while, and of all at its end', async () => {
+test('stops the reserve process after the idle time, and on close', async () => {
   const own = reserve(300);
   own.prepare();
   await expect.poll(() => own.filled).toBe(false);
-  const python = taken(own);
+  const python = takeFrom(own);
   await python.ready();
   await own.close();
   expect(own.filled).toBe(false);

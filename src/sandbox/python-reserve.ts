@@ -1,11 +1,11 @@
 import { PythonProcess, type PythonProcessOptions } from './python-process.ts';
 
-/** A reserve that nobody has asked for this long is let go: it holds about 200 MB. */
+/** Idle time after which the reserve process, which uses about 200 MB, is stopped. */
 const IDLE_MS = 10 * 60_000;
 
 /**
- * Keeps one Python process started for the next container. It is started when somebody may need it, and let go when
- * nobody has for a while.
+ * Keeps one started Python process in reserve for the next container. It is started when the code interpreter is used, and
+ * stopped after {@link IDLE_MS} without use.
  */
 export class PythonReserve {
   readonly #options: PythonProcessOptions;
@@ -19,44 +19,45 @@ export class PythonReserve {
     this.#idleMs = idleMs;
   }
 
-  /** Whether there is one for the next container. */
+  /** Whether a process is in reserve. */
   get filled(): boolean {
-    return this.#spare?.gone === false;
+    return this.#spare?.hasTerminated === false;
   }
 
-  /** Has a process started, unless one is. */
+  /** Starts the reserve process unless one exists, and restarts the idle timer. */
   prepare(): void {
     if (this.#closed) return;
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.#drop(), this.#idleMs);
+    this.#idle = setTimeout(() => void this.#stopReserve(), this.#idleMs);
     this.#idle.unref();
     if (!this.filled) this.#spare = this.#start();
   }
 
   /**
-   * A process for one container, which owns it. The next one is started as soon as this one is ready.
-   * @throws Error when the system starts none, and after {@link close}.
+   * Returns a process for one container; the caller must kill it. The next reserve process is started as soon as this one is
+   * ready.
+   * @throws Error if the operating system cannot start a process, and after {@link close}.
    */
   take(): PythonProcess {
     if (this.#closed) throw new Error('the reserve of Python processes is closed');
     const spare = this.#spare;
     this.#spare = undefined;
-    const taken = spare?.gone === false ? spare : new PythonProcess(this.#options);
-    taken.ready().then(
+    const acquired = spare?.hasTerminated === false ? spare : new PythonProcess(this.#options);
+    acquired.ready().then(
       () => this.prepare(),
       () => undefined,
     );
-    return taken;
+    return acquired;
   }
 
-  /** Idempotent. */
+  /** Stops the reserve process. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#idle);
-    await this.#drop();
+    await this.#stopReserve();
   }
 
-  /** Undefined when the system starts none now; whoever needs one then tries again. */
+  /** Returns undefined if the process cannot be started; the next caller tries again. */
   #start(): PythonProcess | undefined {
     try {
       return new PythonProcess(this.#options);
@@ -65,7 +66,7 @@ export class PythonReserve {
     }
   }
 
-  async #drop(): Promise<void> {
+  async #stopReserve(): Promise<void> {
     const spare = this.#spare;
     this.#spare = undefined;
     await spare?.kill();

@@ -1,4 +1,4 @@
-/** Entry of a Python process, which runs the programs of one container. Never loaded by the serving process. */
+/** Entry point of a Python process, which runs the programs of one container. Never loaded by the main process. */
 
 import { readSync, writeFileSync, writeSync } from 'node:fs';
 import { loadPyodide } from 'pyodide';
@@ -9,7 +9,7 @@ import { filterSystemCalls } from './syscall-filter.ts';
 
 const STANDARD_INPUT = 0;
 const STANDARD_OUTPUT = 1;
-/** What Python believes about its user; nothing of it is true. */
+/** Synthetic environment of the Python programs. */
 const HOME = '/home/sandbox';
 const ENVIRONMENT = { HOME, USER: 'sandbox', LOGNAME: 'sandbox', PWD: HOME, _: 'python' };
 
@@ -21,41 +21,41 @@ type Program = (code: string) => Promise<{
 const exit = process.exit.bind(process);
 const send = (message: FromPython) => writeSync(STANDARD_OUTPUT, lineOf(message));
 
-/** When memory runs out, the kernel should end this process and not the one that serves. */
-function offerToKernel(): void {
+/** Makes the OOM killer of the kernel prefer this process to the main process. */
+function preferForOomKill(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Only Linux has it.
+    // This file exists only on Linux.
   }
 }
 
-/** Passes on what a program prints until it is more than it may be. */
-class Printed {
-  #left = MAX_LOG_BYTES;
+/** Sends the output of a program to the main process, up to {@link MAX_LOG_BYTES}. */
+class ProgramOutput {
+  #remainingBytes = MAX_LOG_BYTES;
   #decoder = new TextDecoder();
-  cut = false;
+  truncated = false;
 
-  /** Another program begins. */
-  begin(): void {
-    this.#left = MAX_LOG_BYTES;
+  /** Resets the state for the next program. */
+  reset(): void {
+    this.#remainingBytes = MAX_LOG_BYTES;
     this.#decoder = new TextDecoder();
-    this.cut = false;
+    this.truncated = false;
   }
 
   write(bytes: Uint8Array): number {
-    const taken = bytes.subarray(0, this.#left);
-    this.#left -= taken.length;
-    if (taken.length < bytes.length) this.cut = true;
-    const text = this.#decoder.decode(taken, { stream: true });
-    if (text !== '') send({ kind: 'printed', text });
+    const accepted = bytes.subarray(0, this.#remainingBytes);
+    this.#remainingBytes -= accepted.length;
+    if (accepted.length < bytes.length) this.truncated = true;
+    const text = this.#decoder.decode(accepted, { stream: true });
+    if (text !== '') send({ kind: 'output', text });
     return bytes.length;
   }
 }
 
 /**
- * The next line of standard input, undefined at its end. Waits with the whole process, so that nothing a program left
- * behind goes on between two programs.
+ * Reads the next line of standard input; undefined at its end. It blocks the whole process, so that background work of a
+ * program does not run between two programs.
  */
 function nextLine(): string | undefined {
   const decoder = new TextDecoder();
@@ -69,15 +69,15 @@ function nextLine(): string | undefined {
   return line;
 }
 
-/** Python's own memory, in bytes: the one argument. */
+/** Max. size of Python's heap in bytes; the only argument. */
 const heapBytes = Number(process.argv[2]);
 
 async function serve(): Promise<void> {
-  offerToKernel();
+  preferForOomKill();
   limitWebAssemblyMemory(heapBytes);
   const python = await loadPyodide({ env: ENVIRONMENT, jsglobals: Object.create(null) });
-  const printed = new Printed();
-  const output = { write: (bytes: Uint8Array) => printed.write(bytes) };
+  const programOutput = new ProgramOutput();
+  const output = { write: (bytes: Uint8Array) => programOutput.write(bytes) };
   python.setStdout(output);
   python.setStderr(output);
   python.setStdin({ stdin: () => null });
@@ -92,15 +92,15 @@ async function serve(): Promise<void> {
     const line = nextLine();
     if (line === undefined) return;
     const { code }: ToPython = JSON.parse(line);
-    printed.begin();
+    programOutput.reset();
     const pair = await run(code);
     const [result, error] = pair.toJs();
     pair.destroy();
-    send({ kind: 'ended', result, error, cut: printed.cut });
+    send({ kind: 'finished', result, error, truncated: programOutput.truncated });
   }
 }
 
-// Whatever else happens, the process ends by it, and the container sees that.
+// Any unexpected error terminates the process, which the main process detects.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('uncaughtException', () => exit(1));

@@ -1,13 +1,13 @@
 /**
- * What the serving process and a Python process say to each other: lines of JSON over its standard input and
- * output, because JSON from a process that somebody may have taken over is only text.
+ * Protocol between the main process and a Python process: JSON lines over standard input and output. Unlike structured
+ * clone IPC, JSON from a compromised process is safe to parse.
  */
 
-/** Longest program, in characters. */
+/** Max. program length in characters. */
 export const MAX_CODE_CHARACTERS = 200_000;
-/** What a program may print, in bytes of UTF-8; the rest is dropped. */
+/** Max. output of a program in bytes of UTF-8; the rest is discarded. */
 export const MAX_LOG_BYTES = 64 * 1024;
-/** Longest `repr()` of a value and longest traceback, in characters. */
+/** Max. length of `repr()` of a value and of a traceback, in characters. */
 export const MAX_REPR_CHARACTERS = 8192;
 
 export interface ToPython {
@@ -15,18 +15,18 @@ export interface ToPython {
 }
 
 export type FromPython =
-  /** Python has started and nothing of the machine is left in reach. */
+  /** Python has started and the process is confined. */
   | { readonly kind: 'ready' }
-  | { readonly kind: 'printed'; readonly text: string }
+  | { readonly kind: 'output'; readonly text: string }
   | {
-      readonly kind: 'ended';
+      readonly kind: 'finished';
       readonly result?: string | undefined;
       readonly error?: string | undefined;
-      /** Whether it printed more than it may. */
-      readonly cut: boolean;
+      /** Whether the output was truncated. */
+      readonly truncated: boolean;
     };
 
-/** One message as a line. */
+/** Serializes a message as a line. */
 export function lineOf(message: ToPython | FromPython): string {
   return `${JSON.stringify(message)}\n`;
 }

@@ -1,12 +1,12 @@
 /**
- * Takes from this process, for good, every system call that a computation needs not: opening files, sockets,
- * starting programs, signals to others. seccomp(2) of Linux, with a program of classic BPF (seccomp.h, filter.h,
- * bpf_common.h). Whoever breaks out of Python, and out of JavaScript too, still stands in front of this.
+ * Irreversibly blocks every system call of this process that computations do not need: opening files, sockets, starting
+ * programs, signals to other processes. Uses seccomp(2) of Linux with a classic BPF program (seccomp.h, filter.h,
+ * bpf_common.h). It is the last line of defense if code escapes from Python and from the confined JavaScript.
  */
 
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
 
-/** Numbers of one architecture: its audit id, seccomp itself, and calls that are allowed, by name. */
+/** Constants of a CPU architecture: its audit id and system call numbers. */
 interface Architecture {
   readonly audit: number;
   readonly seccomp: number;
@@ -15,7 +15,7 @@ interface Architecture {
   readonly allowed: readonly number[];
 }
 
-/** The same on both; newer calls have the same number everywhere. */
+/** Newer system calls have the same number on all architectures. */
 const CLONE3 = 435;
 const EPOLL_PWAIT2 = 441;
 
@@ -59,7 +59,7 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   },
 };
 
-/** Instructions: code, jump if true, jump if false, operand. */
+/** A BPF instruction: opcode, jump offset if true, jump offset if false, operand. */
 type Instruction = readonly [code: number, yes: number, no: number, operand: number];
 
 const LOAD_WORD = 0x20;
@@ -74,44 +74,44 @@ const FIRST_ARGUMENT = 16;
 
 const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
-const REFUSE = 0x0005_0000;
+const RETURN_ERRNO = 0x0005_0000;
 const EPERM = 1;
 const ENOSYS = 38;
 const CLONE_THREAD = 0x1_0000;
 
 const returns = (what: number): Instruction => [RETURN, 0, 0, what];
 const load = (offset: number): Instruction => [LOAD_WORD, 0, 0, offset];
-/** Skips so many instructions unless the loaded word is that number. */
+/** Skips `skipped` instructions unless the loaded word equals `number`. */
 const unless = (number: number, skipped: number): Instruction => [JUMP_IF_EQUAL, 0, skipped, number];
 
-/** @param pid of the process, the only one that it may send signals to: threads of the runtime do. */
+/** @param pid id of this process, the only one to which it may send signals (between threads of the runtime). */
 function filterOf({ audit, clone, tgkill, allowed }: Architecture, pid: number): readonly Instruction[] {
-  const refuse = returns(REFUSE | EPERM);
+  const rejectCall = returns(RETURN_ERRNO | EPERM);
   return [
     load(ARCHITECTURE),
     [JUMP_IF_EQUAL, 1, 0, audit],
     returns(KILL),
     load(NUMBER),
     ...[...allowed, EPOLL_PWAIT2].flatMap((number) => [unless(number, 1), returns(ALLOW)]),
-    // Threads, but no processes.
+    // clone is allowed for threads, but not for processes.
     unless(clone, 4),
     load(FIRST_ARGUMENT),
     [JUMP_IF_BITS, 0, 1, CLONE_THREAD],
     returns(ALLOW),
-    refuse,
-    // The C library then takes clone, whose flags can be looked at.
+    rejectCall,
+    // With ENOSYS the C library falls back to clone, whose flags a filter can check.
     unless(CLONE3, 1),
-    returns(REFUSE | ENOSYS),
+    returns(RETURN_ERRNO | ENOSYS),
     unless(tgkill, 4),
     load(FIRST_ARGUMENT),
     unless(pid, 1),
     returns(ALLOW),
-    refuse,
-    refuse,
+    rejectCall,
+    rejectCall,
   ];
 }
 
-/** As `struct sock_filter[]`, little-endian as both architectures are. */
+/** The filter as `struct sock_filter[]`. Both architectures are little-endian. */
 function bytesOf(filter: readonly Instruction[]): Uint8Array {
   const view = new DataView(new ArrayBuffer(filter.length * 8));
   for (const [index, [code, yes, no, operand]] of filter.entries()) {
@@ -125,7 +125,7 @@ function bytesOf(filter: readonly Instruction[]): Uint8Array {
 
 const PR_SET_NO_NEW_PRIVS = 38;
 const SECCOMP_SET_MODE_FILTER = 1;
-/** For all threads of the process, not only this one. */
+/** Applies the filter to all threads of the process. */
 const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
 interface LibC {
@@ -133,7 +133,7 @@ interface LibC {
   syscall(number: number, operation: number, flags: number, program: Pointer): number | bigint;
 }
 
-/** The C library that this process has loaded: glibc's, else musl's. */
+/** The C library of this process: glibc or musl. */
 function libc(): LibC {
   const open = (name: string) =>
     dlopen(name, {
@@ -148,9 +148,9 @@ function libc(): LibC {
 }
 
 /**
- * Installs the filter. There is no way back.
- * @returns whether it is there: false where there is no such thing (another system than Linux).
- * @throws Error when Linux refuses it.
+ * Installs the filter, irreversibly.
+ * @returns false if the platform is not supported (only Linux on x64 and arm64 is).
+ * @throws Error if Linux rejects the filter.
  */
 export function filterSystemCalls(): boolean {
   const architecture = ARCHITECTURES[process.arch];
@@ -162,11 +162,11 @@ export function filterSystemCalls(): boolean {
   const program = new DataView(new ArrayBuffer(16));
   program.setUint16(0, filter.length, true);
   program.setBigUint64(8, BigInt(ptr(instructions)), true);
-  const done =
+  const isInstalled =
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) === 0 &&
     Number(
       syscall(architecture.seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, ptr(program.buffer)),
     ) === 0;
-  if (!done) throw new Error('seccomp refused the filter');
+  if (!isInstalled) throw new Error('seccomp rejected the filter');
   return true;
 }

@@ -42,13 +42,13 @@ const TRIES: Readonly<Record<string, () => unknown>> = {
   setuid: () => libc.setuid(1),
   'start a program': () => Bun.spawnSync(['/bin/true']).exitCode,
   connect: () => fetch('http://127.0.0.1:1/'),
-  'send what nobody asked for': () => {
+  'send an unexpected message': () => {
     for (;;) writeSync(1, Buffer.alloc(65_536, 32));
   },
   'send another kind': () => writeSync(1, '{"kind":"ended","result":{}}\n'),
   'send no message': () => writeSync(1, 'hello\n'),
   spin: () => {
-    send({ kind: 'printed', text: 'spinning' });
+    send({ kind: 'output', text: 'spinning' });
     for (;;);
   },
   exit: () => process.exit(0),
@@ -72,5 +72,5 @@ for (;;) {
   } catch (error) {
     result = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   }
-  send({ kind: 'ended', result, cut: false });
+  send({ kind: 'finished', result, truncated: false });
 }
