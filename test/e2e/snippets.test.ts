@@ -52,9 +52,13 @@ test('TypeScript has no type errors', async () => {
   expect(await typeFaults(WITH_CODE)).toBe('');
 });
 
-const USE = SECTIONS.find(({ title }) => title === 'Use')?.pages ?? [];
+const GUIDES = SECTIONS.find(({ title }) => title === 'Guides')?.pages ?? [];
 
-test.each(USE)('$label has code in every language', ({ file }) => {
+test('the section of guides has pages', () => {
+  expect(GUIDES.length).toBeGreaterThan(5);
+});
+
+test.each(GUIDES)('$label has code in every language', ({ file }) => {
   const languages = new Set(snippetsOf(file).map(({ language }) => language));
   expect([...languages].sort()).toEqual(['python', 'sh', 'ts']);
 });
