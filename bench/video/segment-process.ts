@@ -4,8 +4,8 @@
  */
 
 import type { ContinuationJob } from '../../src/engines/continuation/shared/protocol.ts';
-import { similarityIndex } from '../../src/engines/continuation/worker/motion/similarity-index.ts';
-import { makeSegment } from '../../src/engines/continuation/worker/segment-maker.ts';
+import { structuralSimilarity } from '../../src/engines/continuation/worker/motion/structural-similarity.ts';
+import { generateSegment } from '../../src/engines/continuation/worker/segment-generator.ts';
 import { readClipTail } from '../../src/media/clips/clip-tail.ts';
 import type { I420 } from '../../src/media/encode/picture.ts';
 import { SegmentWriter } from '../../src/media/encode/segment-writer.ts';
@@ -66,7 +66,7 @@ async function judge(job: ContinuationJob): Promise<JudgedSegment> {
   return {
     ...encoding,
     frames: frames.length,
-    seamSimilarity: last && first ? similarityIndex(last.pixels, first.pixels, width, height) : 0,
+    seamSimilarity: last && first ? structuralSimilarity(last.pixels, first.pixels, width, height) : 0,
     seamStep: steps(lights)[0] ?? 0,
     largestStep: Math.max(...steps(lights)),
     clipStep: Math.max(...steps(before.frames.map(light))),
@@ -75,6 +75,6 @@ async function judge(job: ContinuationJob): Promise<JudgedSegment> {
 
 const order = JSON.parse(process.argv[2] ?? '') as SegmentOrder;
 loadCodecs();
-const result = order.kind === 'make' ? await timed(() => makeSegment(order.job)) : await judge(order.job);
+const result = order.kind === 'make' ? await timed(() => generateSegment(order.job)) : await judge(order.job);
 console.log(JSON.stringify(result));
 process.exit(0);

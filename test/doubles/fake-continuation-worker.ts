@@ -1,9 +1,9 @@
 /** A continuation process that does what the path of its clip says; it first writes its own id where the segment goes. */
 
 import { existsSync, writeFileSync } from 'node:fs';
-import type { ContinuationJob, FromContinuation } from '../../src/engines/continuation/shared/protocol.ts';
+import type { ContinuationJob, ContinuationResult } from '../../src/engines/continuation/shared/protocol.ts';
 
-const send = (message: FromContinuation) => process.send?.(message);
+const send = (message: ContinuationResult) => process.send?.(message);
 
 process.on('message', ({ clip, to }: ContinuationJob) => {
   const isFirst = !existsSync(to);
@@ -24,7 +24,7 @@ process.on('message', ({ clip, to }: ContinuationJob) => {
       break;
     }
     case 'fail':
-      send({ kind: 'failed', fault: { name: 'ClipFaultError', message: 'broken' } });
+      send({ kind: 'failed', error: { name: 'ClipFaultError', message: 'broken' } });
       break;
     case 'done':
       send({ kind: 'done', seconds: 4 });

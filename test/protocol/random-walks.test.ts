@@ -5,7 +5,7 @@ import { serverEventFault } from '../../tools/trace-check/frame-schema.ts';
 import type { Opening } from '../doubles/simulated-connection.ts';
 import { play, step } from '../generators/random-walk.ts';
 
-/** Long conversations at random. A walk that breaks a rule is downscale to a short one. */
+/** Long conversations at random. A walk that breaks a rule is reduced to a short one. */
 
 const STEPS = 800;
 const WALKS = 400;

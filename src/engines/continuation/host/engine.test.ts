@@ -20,7 +20,7 @@ const FACTS: ClipFacts = {
   lengthBytes: 1,
 };
 
-function open(options: Partial<ContinuationOptions> = {}) {
+function createEngine(options: Partial<ContinuationOptions> = {}) {
   const log = new RecordingLogger();
   const engine = continuationEngine({ environment: {}, log, ...options });
   onTestFinished(() => engine.close());
@@ -40,76 +40,76 @@ const requestOf = (clip: string, fields: Partial<ExtensionRequest> = {}): Extens
   ...fields,
 });
 
-/** What the fake does, and the id of its process once it has begun. */
-async function ordered(order: string, options: Partial<ContinuationOptions> = {}, signal = never) {
-  const { engine, log } = open({ entry, ...options });
+/** Runs the fake process with a behaviour. `started` resolves with its process id. */
+async function runFake(behaviour: string, options: Partial<ContinuationOptions> = {}, signal = never) {
+  const { engine, log } = createEngine({ entry, ...options });
   const to = join(await tempDir(), 'segment');
-  const made = engine.extend(requestOf(order), { to, saveState: async () => {} }, signal);
-  // Who waits for it comes later.
-  made.catch(() => undefined);
-  const begun = async () => {
+  const segment = engine.extend(requestOf(behaviour), { to, saveState: async () => {} }, signal);
+  // Handled later by the test.
+  segment.catch(() => undefined);
+  const started = async () => {
     await vi.waitFor(() => access(to), { timeout: 30_000 });
     return vi.waitFor(async () => Number(await readFile(to, 'utf8')) || Promise.reject(new Error('not yet')));
   };
-  return { engine, log, made, begun };
+  return { engine, log, segment, started };
 }
 
-describe('a process that makes a segment', () => {
-  it('is gone when it is done', async () => {
-    const { made, begun } = await ordered('done');
-    expect(await made).toEqual({ width: 320, height: 320, seconds: 4, audio: true });
-    expect(isRunning(await begun())).toBe(false);
+describe('the process of a segment', () => {
+  it('exits when it is finished', async () => {
+    const { segment, started } = await runFake('done');
+    expect(await segment).toEqual({ width: 320, height: 320, seconds: 4, audio: true });
+    expect(isRunning(await started())).toBe(false);
   });
 
-  it('is killed when its caller leaves, even while it computes', { timeout: 60_000 }, async () => {
+  it('is killed when the request is aborted, even while it is busy', { timeout: 60_000 }, async () => {
     const leave = new AbortController();
-    const { made, begun } = await ordered('compute', {}, leave.signal);
-    const pid = await begun();
+    const { segment, started } = await runFake('compute', {}, leave.signal);
+    const pid = await started();
     leave.abort(new Error('left'));
-    await expect(made).rejects.toThrow('left');
+    await expect(segment).rejects.toThrow('left');
     expect(isRunning(pid)).toBe(false);
   });
 
   it('is killed when the engine is closed', { timeout: 60_000 }, async () => {
-    const { engine, made, begun } = await ordered('compute');
-    const pid = await begun();
+    const { engine, segment, started } = await runFake('compute');
+    const pid = await started();
     await engine.close();
     expect(isRunning(pid)).toBe(false);
-    await expect(made).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(segment).rejects.toMatchObject({ kind: 'overloaded' });
     const late = engine.extend(requestOf('done'), { to: '/none', saveState: async () => {} }, never);
     await expect(late).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  it('is told of when it dies, and when it is too large', { timeout: 60_000 }, async () => {
-    const died = await ordered('die');
-    await expect(died.made).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
-    const grown = await ordered('grow', { memoryLimitBytes: 256 * 1024 * 1024 });
-    await expect(grown.made).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
+  it('fails the request when it crashes or exceeds its memory limit', { timeout: 60_000 }, async () => {
+    const died = await runFake('die');
+    await expect(died.segment).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
+    const grown = await runFake('grow', { memoryLimitBytes: 256 * 1024 * 1024 });
+    await expect(grown.segment).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
     expect(grown.log.lines).toMatchObject([{ level: 'warn', fields: { bytes: expect.any(Number) } }]);
-    expect(isRunning(await grown.begun())).toBe(false);
+    expect(isRunning(await grown.started())).toBe(false);
   });
 
-  it('is begun once more when it dies, since the clip need not be to blame', {
+  it('is restarted once after a crash', {
     timeout: 60_000,
   }, async () => {
-    const { made, log } = await ordered('die-once');
-    expect(await made).toMatchObject({ seconds: 4 });
+    const { segment, log } = await runFake('die-once');
+    expect(await segment).toMatchObject({ seconds: 4 });
     expect(log.lines).toMatchObject([{ level: 'warn' }]);
   });
 
-  it('may not take longer than its limit', { timeout: 60_000 }, async () => {
-    const { made } = await ordered('compute', { timeLimitMs: 500 });
-    await expect(made).rejects.toMatchObject({ kind: 'timeout' });
+  it('is killed when it exceeds its time limit', { timeout: 60_000 }, async () => {
+    const { segment } = await runFake('compute', { timeoutMs: 500 });
+    await expect(segment).rejects.toMatchObject({ kind: 'timeout' });
   });
 
-  it('says in the log why it failed, and not to the caller', async () => {
-    const { made, log } = await ordered('fail');
-    await expect(made).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
+  it('logs the cause of a failure without returning it', async () => {
+    const { segment, log } = await runFake('fail');
+    await expect(segment).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
     expect(log.lines).toMatchObject([{ level: 'error', error: { name: 'ClipFaultError' } }]);
   });
 
-  it('is not begun for who has left', async () => {
-    const { engine } = open({ entry });
+  it('is not started for an aborted request', async () => {
+    const { engine } = createEngine({ entry });
     const left = AbortSignal.abort(new Error('left'));
     const work = { to: join(await tempDir(), 'segment'), saveState: async () => {} };
     await expect(engine.extend(requestOf('done'), work, left)).rejects.toThrow('left');
@@ -123,12 +123,12 @@ const CLIPS: readonly ClipRecipe[] = [
   { ...SCENE, name: 'silent.mov', scene: 'turning', fps: 30 },
 ];
 
-describe('a real segment', () => {
-  it('has the size, the frames and the sound that were asked for', { timeout: 300_000 }, async () => {
+describe('a generated segment', () => {
+  it('has the requested size, duration and audio', { timeout: 300_000 }, async () => {
     const folder = await tempDir();
     const clips = clipReader({ environment: {} });
     onTestFinished(() => clips.close());
-    const { engine, log } = open();
+    const { engine, log } = createEngine();
     for (const [index, clip] of (await makeClips(folder, CLIPS)).entries()) {
       const facts = await clips.measure(clip, 'video', never);
       const work = { to: join(folder, `segment-${index}`), saveState: async () => {} };
@@ -146,11 +146,11 @@ describe('a real segment', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('is none of what is no clip', { timeout: 60_000 }, async () => {
-    const { engine, log } = open();
+  it('cannot be generated from a file that is not a clip', { timeout: 60_000 }, async () => {
+    const { engine, log } = createEngine();
     const work = { to: join(await tempDir(), 'segment'), saveState: async () => {} };
-    const made = engine.extend(requestOf(import.meta.filename), work, never);
-    await expect(made).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
+    const segment = engine.extend(requestOf(import.meta.filename), work, never);
+    await expect(segment).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
     expect(log.lines).toMatchObject([{ error: { name: 'ClipFaultError' } }]);
   });
 });

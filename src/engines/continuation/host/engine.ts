@@ -1,7 +1,6 @@
 /**
- * Continues clips without any weights: what moves goes on, comes to rest, and what was seen comes again
- * (docs/decisions/video-continuation.md). Each segment is made in a process of its own that leaves the cores to all
- * others.
+ * Continues clips without a neural network: extrapolates the motion and replays frames of the clip
+ * (docs/decisions/video-continuation.md). Each segment is generated in a separate low-priority process.
  */
 
 import { join } from 'node:path';
@@ -18,29 +17,29 @@ import type {
 import { residentBytes } from '../../../kit/process/resident-memory.ts';
 import { sendToChild } from '../../../kit/process/send-to-child.ts';
 import { fromProcessError } from '../../workers/process-protocol.ts';
-import type { ContinuationJob, FromContinuation } from '../shared/protocol.ts';
+import type { ContinuationJob, ContinuationResult } from '../shared/protocol.ts';
 
 const ENTRY = join(import.meta.dirname, '../worker/main.ts');
-/** No core files, which would hold pictures, and an end of computing for what hangs: it counts no time without a core. */
+/** Disables core dumps, which would contain frames, and limits the CPU time, so that a process cannot hang forever. */
 const SHELL_LIMITS = 'ulimit -c 0; ulimit -t 1800; exec "$0" "$@"';
-/** Where others take the cores all the time, even a short segment may need long. */
-const TIME_LIMIT_MS = 3_600_000;
+/** Long, because the low-priority process may wait for CPU time. */
+const DEFAULT_TIMEOUT_MS = 3_600_000;
 const MEMORY_LIMIT_BYTES = 1024 ** 3;
-const MEMORY_LOOK_MS = 250;
+const MEMORY_CHECK_INTERVAL_MS = 250;
 
 export interface ContinuationOptions {
-  /** Everything that the processes find in their environment: no keys. */
+  /** The complete environment of the processes. It must not contain secrets. */
   readonly environment: Readonly<Record<string, string>>;
   readonly log: Logger;
-  /** Default: an hour. */
-  readonly timeLimitMs?: number;
-  /** Default: 1 GiB. Only Linux shows how much there is. */
+  /** Maximum duration of a segment. Default: one hour. */
+  readonly timeoutMs?: number;
+  /** Maximum resident memory of a process, enforced on Linux only. Default: 1 GiB. */
   readonly memoryLimitBytes?: number;
-  /** Path of the entry file, for tests. */
+  /** Entry file of the process; overridden in tests. */
   readonly entry?: string;
 }
 
-/** Makes the engine; nothing runs before the first request. */
+/** Creates the engine. No process is started before the first request. */
 export function continuationEngine(options: ContinuationOptions): VideoEngine {
   return new ContinuationEngine(options);
 }
@@ -48,7 +47,7 @@ export function continuationEngine(options: ContinuationOptions): VideoEngine {
 class ContinuationEngine implements VideoEngine {
   readonly audio = true;
   readonly note =
-    'This model carries the motion and the sound of the clip on; it does not read the prompt and shows nothing new.';
+    'This model extrapolates the motion and audio of the clip. It ignores the prompt and does not generate new content.';
   readonly #options: ContinuationOptions;
   readonly #closed = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
@@ -60,27 +59,27 @@ class ContinuationEngine implements VideoEngine {
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
     const { clip, facts, width, height, seconds, audio } = request;
     const { fps, frames, durationS } = facts;
-    const soundBeyondS = Math.max(0, (facts.audio?.durationS ?? 0) - durationS);
-    const ended = AbortSignal.any([signal, this.#closed.signal]);
-    ended.throwIfAborted();
-    const made = this.#make(
-      { clip, to: work.to, width, height, fps, frames, soundBeyondS, seconds, audio },
-      ended,
+    const audioExcessS = Math.max(0, (facts.audio?.durationS ?? 0) - durationS);
+    const cancelled = AbortSignal.any([signal, this.#closed.signal]);
+    cancelled.throwIfAborted();
+    const segment = this.#generate(
+      { clip, to: work.to, width, height, fps, frames, audioExcessS, seconds, audio },
+      cancelled,
     );
-    this.#running.add(made);
+    this.#running.add(segment);
     try {
-      return { width, height, seconds: await made, audio };
+      return { width, height, seconds: await segment, audio };
     } finally {
-      this.#running.delete(made);
+      this.#running.delete(segment);
     }
   }
 
   ready(): ReadyReport {
-    return { ready: true, detail: 'a process for each segment' };
+    return { ready: true, detail: 'one process per segment' };
   }
 
   async deleteRemoteJob(): Promise<void> {
-    // Nothing is left behind elsewhere.
+    // This engine has no remote jobs.
   }
 
   async close(): Promise<void> {
@@ -88,69 +87,70 @@ class ContinuationEngine implements VideoEngine {
     await Promise.allSettled(this.#running);
   }
 
-  /** Once more where the process died: what killed it need not be this clip. */
-  async #make(job: ContinuationJob, signal: AbortSignal): Promise<number> {
+  /** Retries once after a crash, which need not be caused by the clip. */
+  async #generate(job: ContinuationJob, signal: AbortSignal): Promise<number> {
     try {
-      return await this.#run(job, signal);
+      return await this.#runProcess(job, signal);
     } catch (error) {
-      if (!(error instanceof ProcessDied) || signal.aborted) throw error;
-      this.#options.log.warn('a continuation process died; its segment is begun again');
+      if (!(error instanceof WorkerCrashError) || signal.aborted) throw error;
+      this.#options.log.warn('continuation process crashed, retrying the segment');
     }
-    return await this.#run(job, signal);
+    return await this.#runProcess(job, signal);
   }
 
-  /** Resolves with the length of the segment when its process is gone. */
-  async #run(job: ContinuationJob, signal: AbortSignal): Promise<number> {
-    const { environment, entry = ENTRY, timeLimitMs = TIME_LIMIT_MS } = this.#options;
-    const told = Promise.withResolvers<FromContinuation>();
+  /** Runs a process for the job. Resolves with the duration of the segment in seconds, after the process has exited. */
+  async #runProcess(job: ContinuationJob, signal: AbortSignal): Promise<number> {
+    const { environment, entry = ENTRY, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const result = Promise.withResolvers<ContinuationResult>();
     const child = Bun.spawn({
       cmd: ['/bin/sh', '-c', SHELL_LIMITS, process.execPath, entry],
       env: environment,
-      // FFmpeg writes about files to standard error, and may quote them.
+      // FFmpeg writes messages to standard error that may quote contents of the file.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
-      ipc: (message: FromContinuation) => told.resolve(message),
-      onExit: () => told.reject(new ProcessDied()),
+      ipc: (message: ContinuationResult) => result.resolve(message),
+      onExit: () => result.reject(new WorkerCrashError()),
     });
-    const left = () => told.reject(signal.reason);
-    signal.addEventListener('abort', left, { once: true });
-    const timer = setTimeout(() => told.reject(tookTooLong()), timeLimitMs);
+    const onAbort = () => result.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const timer = setTimeout(() => result.reject(timeoutError()), timeoutMs);
     const memory = setInterval(() => {
-      if (this.#tooLarge(child)) told.reject(new ServiceError('internal', DIED, { code: 'worker_crashed' }));
-    }, MEMORY_LOOK_MS);
+      if (this.#exceedsMemoryLimit(child))
+        result.reject(new ServiceError('internal', CRASH_MESSAGE, { code: 'worker_crashed' }));
+    }, MEMORY_CHECK_INTERVAL_MS);
     try {
       sendToChild(child, job);
-      const end = await told.promise;
-      if (end.kind === 'done') return end.seconds;
-      this.#options.log.error('a clip could not be continued', fromProcessError(end.fault));
+      const message = await result.promise;
+      if (message.kind === 'done') return message.seconds;
+      this.#options.log.error('clip continuation failed', fromProcessError(message.error));
       throw new ServiceError('internal', 'The clip could not be continued.', { code: 'generation_failed' });
     } finally {
       clearTimeout(timer);
       clearInterval(memory);
-      signal.removeEventListener('abort', left);
+      signal.removeEventListener('abort', onAbort);
       child.kill('SIGKILL');
       await child.exited;
     }
   }
 
-  #tooLarge(child: Subprocess): boolean {
+  #exceedsMemoryLimit(child: Subprocess): boolean {
     const { memoryLimitBytes = MEMORY_LIMIT_BYTES, log } = this.#options;
     const bytes = residentBytes(child.pid);
     if (bytes <= memoryLimitBytes) return false;
-    log.warn('a continuation process is too large and is killed', { bytes });
+    log.warn('continuation process exceeds its memory limit, killing it', { bytes });
     return true;
   }
 }
 
-const DIED = 'The process that made the segment ended before it was done.';
+const CRASH_MESSAGE = 'The process that generates the segment crashed.';
 
-/** By itself, or by who is no owner of it. */
-class ProcessDied extends ServiceError {
+/** The process exited before it returned a result, and was not killed by this engine. */
+class WorkerCrashError extends ServiceError {
   constructor() {
-    super('internal', DIED, { code: 'worker_crashed' });
+    super('internal', CRASH_MESSAGE, { code: 'worker_crashed' });
   }
 }
 
-function tookTooLong(): ServiceError {
-  return new ServiceError('timeout', 'The segment took too long to make.', { code: 'generation_failed' });
+function timeoutError(): ServiceError {
+  return new ServiceError('timeout', 'The segment exceeded its time limit.', { code: 'generation_failed' });
 }

@@ -1,26 +1,27 @@
-/** What the serving process and a continuation process say to each other. One process makes one segment. */
+/** IPC messages between the server and a continuation process. Each process generates one segment. */
 
 import type { ProcessError } from '../../workers/process-protocol.ts';
 
 export interface ContinuationJob {
-  /** The clip, and where the segment goes. */
+  /** Path of the clip. */
   readonly clip: string;
+  /** Path of the segment to write. */
   readonly to: string;
-  /** Of the segment; even numbers. */
+  /** Size of the segment in pixels; even numbers. */
   readonly width: number;
   readonly height: number;
-  /** Frames a second of both. */
+  /** Frames per second of clip and segment. */
   readonly fps: number;
-  /** Of the clip. */
+  /** Number of frames of the clip. */
   readonly frames: number;
-  /** How much longer its sound is than its pictures, in seconds; mostly the padding of an encoder. */
-  readonly soundBeyondS: number;
-  /** Of the segment. */
+  /** Seconds by which the audio of the clip is longer than its video; usually the padding of an encoder. */
+  readonly audioExcessS: number;
+  /** Duration of the segment. */
   readonly seconds: number;
-  /** Whether the segment has sound. */
+  /** Whether to generate audio. */
   readonly audio: boolean;
 }
 
-export type FromContinuation =
+export type ContinuationResult =
   | { readonly kind: 'done'; readonly seconds: number }
-  | { readonly kind: 'failed'; readonly fault: ProcessError };
+  | { readonly kind: 'failed'; readonly error: ProcessError };

@@ -1,23 +1,22 @@
-/** Entry of a continuation process, which makes one segment and ends. Never loaded by the serving process. */
+/** Entry point of a continuation process, which generates one segment. Never loaded by the server. */
 
 import { exitWithParent } from '../../../kit/process/child-lifecycle.ts';
 import { toProcessError } from '../../workers/process-protocol.ts';
 import { setSchedIdle } from '../../workers/sched-idle.ts';
-import type { ContinuationJob, FromContinuation } from '../shared/protocol.ts';
+import type { ContinuationJob, ContinuationResult } from '../shared/protocol.ts';
 
-const send = (message: FromContinuation) => process.send?.(message);
+const send = (message: ContinuationResult) => process.send?.(message);
 
-const asked = new Promise<ContinuationJob>((resolve) => process.once('message', resolve));
+const receivedJob = new Promise<ContinuationJob>((resolve) => process.once('message', resolve));
 exitWithParent();
-// Live work has the cores first, also before the libraries for files, which take a while to load: nobody waits for a
-// video as one waits for an answer.
+// Before the codecs are loaded, which takes a while: interactive requests have priority over video generation.
 setSchedIdle();
-const [{ loadCodecs }, { makeSegment }] = await Promise.all([
+const [{ loadCodecs }, { generateSegment }] = await Promise.all([
   import('../../../media/process/codecs.ts'),
-  import('./segment-maker.ts'),
+  import('./segment-generator.ts'),
 ]);
 loadCodecs();
-makeSegment(await asked).then(
+generateSegment(await receivedJob).then(
   (seconds) => send({ kind: 'done', seconds }),
-  (error) => send({ kind: 'failed', fault: toProcessError(error) }),
+  (error) => send({ kind: 'failed', error: toProcessError(error) }),
 );

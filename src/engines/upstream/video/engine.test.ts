@@ -52,13 +52,13 @@ beforeEach(async () => {
 });
 
 function createEngine({
-  timeLimitMs,
+  timeoutMs,
   cutter = tools.cutter,
   ...fields
 }: {
   apiKey?: Secret;
   tailSeconds?: number;
-  timeLimitMs?: number;
+  timeoutMs?: number;
   cutter?: ClipCutter;
 } = {}) {
   const engine = upstreamVideoEngine({
@@ -77,7 +77,7 @@ function createEngine({
     },
     log,
     pollMs: 5,
-    ...(timeLimitMs !== undefined && { timeLimitMs }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
   });
   onTestFinished(() => engine.close());
   return engine;
@@ -223,7 +223,7 @@ describe('a saved job', () => {
     const full = extend(createEngine(), { savedState: 'video_gen_9' });
     await expect(full).rejects.toMatchObject({
       kind: 'overloaded',
-      message: expect.stringContaining('no room'),
+      message: expect.stringContaining('storage is full'),
     });
     expect(requestsWith('DELETE')).toEqual([]);
     expect(await extend(createEngine(), { savedState: 'video_gen_9' })).toMatchObject({ seconds: 2 });
@@ -314,7 +314,7 @@ describe('a failure', () => {
   it('occurs if the job exceeds the time limit', { timeout: 60_000 }, async () => {
     upstream.look(({ id }) => Response.json(videoRecord(id, 'in_progress')));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
-    const slow = extend(createEngine({ timeLimitMs: 100 }), { savedState: 'video_gen_9' });
+    const slow = extend(createEngine({ timeoutMs: 100 }), { savedState: 'video_gen_9' });
     await expect(slow).rejects.toMatchObject({ kind: 'timeout' });
   });
 

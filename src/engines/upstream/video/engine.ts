@@ -31,7 +31,7 @@ const MAX_POLL_MS = 15_000;
 const POLL_GROWTH = 1.5;
 /** Consecutive requests for a job that may fail. */
 const MAX_FAILED_REQUESTS = 8;
-const TIME_LIMIT_MS = 3_600_000;
+const DEFAULT_TIMEOUT_MS = 3_600_000;
 /** Maximum wait for the deletion of a job on the server. */
 const DELETION_TIMEOUT_MS = 10_000;
 /** Offset of a cut into its first frame, as a fraction of a frame, so that rounding does not include the previous frame. */
@@ -50,7 +50,7 @@ export interface UpstreamVideoOptions {
   /** Delay before the first status request of a job, default 1000 ms; later delays are longer. */
   readonly pollMs?: number;
   /** Maximum duration of a job, default one hour. */
-  readonly timeLimitMs?: number;
+  readonly timeoutMs?: number;
   /** Maximum time until the first byte of a response, and between two chunks. Default 60,000 ms. */
   readonly responseTimeoutMs?: number;
   /** Interval of the health checks of an unavailable server. */
@@ -87,7 +87,10 @@ class UpstreamVideoEngine implements VideoEngine {
 
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(timeoutError()), this.#options.timeLimitMs ?? TIME_LIMIT_MS);
+    const timer = setTimeout(
+      () => timeout.abort(timeoutError()),
+      this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    );
     const cancelled = AbortSignal.any([signal, this.#closed.signal, timeout.signal]);
     const job = { id: request.savedState, isSaved: request.savedState !== undefined };
     const files = { tail: `${work.to}.tail`, frame: `${work.to}.frame`, generated: `${work.to}.generated` };

@@ -1,8 +1,8 @@
 /**
- * Where each part of one picture is in another: dense inverse search, after T. Kroeger, R. Timofte, D. Dai and
- * L. Van Gool, "Fast Optical Flow using Dense Inverse Search" (ECCV 2016). From the coarsest level of a pyramid to
- * the finest, overlapping patches are each moved to where they fit (inverse Lucas-Kanade, mean removed, so that a
- * change of light is no motion); in between, a median takes out what stands alone.
+ * Dense optical flow by dense inverse search, after T. Kroeger, R. Timofte, D. Dai and L. Van Gool, "Fast Optical Flow
+ * using Dense Inverse Search" (ECCV 2016). On each level of a pyramid, from coarse to fine, overlapping patches are aligned
+ * by inverse Lucas-Kanade with the mean removed, so that a change of brightness is not measured as motion. A median filter
+ * removes outliers between the levels.
  */
 
 import type { Luma } from './luma.ts';
@@ -12,33 +12,35 @@ const PATCH = 8;
 const STRIDE = 4;
 const PIXELS = PATCH * PATCH;
 const MAX_STEPS = 8;
-/** A patch is where it should be when a step is shorter, in pixels of its level. */
-const SMALL_STEP = 0.01;
-/** Noise against which the gradients of a patch must stand: flat patches stay with what is around them. */
+/** The search converges when a step is shorter, in pixels of the level. */
+const CONVERGED_STEP = 0.01;
+/** Regularization against noise: patches without texture keep the motion of their neighbours. */
 const NOISE = PIXELS;
-/** A difference of so many grey values leaves little trust. */
-const DOUBT = 6;
+/** Root-mean-square difference in grey levels at which the fit is 1/e. */
+const FIT_SCALE = 6;
 
 export interface Flow extends VectorField {
-  /** 0–1: how well a node fits, smooth, as its motion is. */
+  /** Quality of the match of each node, 0–1, smoothed like the motion. */
   readonly fit: Float32Array;
-  /** 0–1: how well it fits by itself, and how much there is to hold on to. */
+  /** Confidence of each node, 0–1: unsmoothed fit multiplied by the amount of texture. */
   readonly trust: Float32Array;
 }
 
 /**
- * Measures the displacement of what is in `from` on its way to `to`.
- * @param from its pyramid, finest first; @param to of the same sizes.
- * @param factor pixels of the whole picture for one of the finest level.
- * @returns in pixels of the whole picture.
+ * Measures the displacement from the picture `from` to the picture `to`.
+ * @param from pyramid, finest level first.
+ * @param to pyramid with the same sizes.
+ * @param factor pixels of the full picture per pixel of the finest level.
+ * @returns displacements in pixels of the full picture.
+ * @throws RangeError for an empty pyramid.
  */
 export function denseFlow(from: readonly Luma[], to: readonly Luma[], factor: number): Flow {
-  let found: LevelFlow | undefined;
+  let flow: LevelFlow | undefined;
   for (let level = from.length - 1; level >= 0; level--) {
-    found = searchLevel(from[level] as Luma, to[level] as Luma, found);
+    flow = searchLevel(from[level] as Luma, to[level] as Luma, flow);
   }
-  if (!found) throw new RangeError('a pyramid needs a level');
-  const { columns, rows, x, y, fit, trust } = found;
+  if (!flow) throw new RangeError('a pyramid needs at least one level');
+  const { columns, rows, x, y, fit, trust } = flow;
   for (let node = 0; node < x.length; node++) {
     x[node] = (x[node] as number) * factor;
     y[node] = (y[node] as number) * factor;
@@ -47,7 +49,7 @@ export function denseFlow(from: readonly Luma[], to: readonly Luma[], factor: nu
 }
 
 function gridOf(columns: number, rows: number, factor: number): Grid {
-  // Pixel centres are whole numbers, so the centre of a patch lies half a pixel before its half.
+  // Pixel centres have integer coordinates, so the centre of a patch is half a pixel before its half length.
   return { columns, rows, origin: (PATCH / 2) * factor - 0.5, step: STRIDE * factor };
 }
 
@@ -72,29 +74,29 @@ function searchLevel(from: Luma, to: Luma, coarser: LevelFlow | undefined): Leve
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       const node = row * columns + column;
-      patch.take(column * STRIDE, row * STRIDE);
-      patch.begin();
+      patch.load(column * STRIDE, row * STRIDE);
+      patch.reset();
       if (coarser) {
-        // A node of this level lies at half its place on the coarser one.
+        // Positions on the coarser level are half of those on this level.
         const above = Math.min(coarser.rows - 1, Math.round((row - 0.5) / 2));
         const before = Math.min(coarser.columns - 1, Math.round((column - 0.5) / 2));
         const parent = Math.max(0, above) * coarser.columns + Math.max(0, before);
-        patch.consider(2 * (coarser.x[parent] as number), 2 * (coarser.y[parent] as number));
+        patch.tryDisplacement(2 * (coarser.x[parent] as number), 2 * (coarser.y[parent] as number));
       }
-      if (column > 0) patch.consider(x[node - 1] as number, y[node - 1] as number);
-      if (row > 0) patch.consider(x[node - columns] as number, y[node - columns] as number);
-      patch.search();
+      if (column > 0) patch.tryDisplacement(x[node - 1] as number, y[node - 1] as number);
+      if (row > 0) patch.tryDisplacement(x[node - columns] as number, y[node - columns] as number);
+      patch.refine();
       x[node] = patch.x;
       y[node] = patch.y;
       fit[node] = patch.fit();
-      trust[node] = (fit[node] as number) * patch.hold();
+      trust[node] = (fit[node] as number) * patch.texture();
     }
   }
   const flow = { columns, rows, x, y, fit, trust };
-  return { ...flow, x: settled(x, flow), y: settled(y, flow), fit: settled(fit, flow) };
+  return { ...flow, x: smoothed(x, flow), y: smoothed(y, flow), fit: smoothed(fit, flow) };
 }
 
-/** One patch of `from`, and where it is in `to`. Used again for each node, so that nothing is allocated there. */
+/** One patch of `from` and its displacement in `to`. Reused for all nodes to avoid allocations. */
 class Patch {
   readonly #from: Luma;
   readonly #to: Luma;
@@ -116,8 +118,8 @@ class Patch {
     this.#to = to;
   }
 
-  /** Reads the patch that begins at this pixel. */
-  take(left: number, top: number): void {
+  /** Loads the patch with its top left corner at this pixel, and its gradients. */
+  load(left: number, top: number): void {
     const { width, height, data } = this.#from;
     const template = this.#template;
     const gradientX = this.#gradientX;
@@ -162,15 +164,15 @@ class Patch {
     this.#yy = yy;
   }
 
-  /** Starts from where it was. */
-  begin(): void {
+  /** Resets the displacement to zero. */
+  reset(): void {
     this.x = 0;
     this.y = 0;
     this.#cost = this.#compare(0, 0);
   }
 
-  /** Starts from this displacement if it fits better. */
-  consider(x: number, y: number): void {
+  /** Adopts a displacement if it fits better than the current one. */
+  tryDisplacement(x: number, y: number): void {
     if (x === this.x && y === this.y) return;
     const cost = this.#compare(x, y);
     if (cost >= this.#cost) return;
@@ -179,8 +181,8 @@ class Patch {
     this.#cost = cost;
   }
 
-  /** Moves it to where it fits. */
-  search(): void {
+  /** Refines the displacement by inverse Lucas-Kanade. */
+  refine(): void {
     const gradientX = this.#gradientX;
     const gradientY = this.#gradientY;
     const error = this.#error;
@@ -204,30 +206,30 @@ class Patch {
       const dy = (xx * by - this.#xy * bx) / determinant;
       x -= dx;
       y -= dy;
-      // Farther than its own size it follows something else.
+      // A displacement beyond the size of the patch is a false match.
       if (Math.abs(x - startX) > PATCH || Math.abs(y - startY) > PATCH) return;
       const cost = this.#compare(x, y);
       if (cost >= this.#cost) return;
       this.#cost = cost;
       this.x = x;
       this.y = y;
-      if (dx * dx + dy * dy < SMALL_STEP * SMALL_STEP) return;
+      if (dx * dx + dy * dy < CONVERGED_STEP * CONVERGED_STEP) return;
     }
   }
 
-  /** 0–1: how little it differs. */
+  /** Quality of the match, 0–1. */
   fit(): number {
-    return Math.exp(-this.#cost / (PIXELS * DOUBT * DOUBT));
+    return Math.exp(-this.#cost / (PIXELS * FIT_SCALE * FIT_SCALE));
   }
 
-  /** 0–1: how well its weaker direction is held, by the smaller eigenvalue. */
-  hold(): number {
+  /** Texture in the weaker direction, 0–1, from the smaller eigenvalue of the structure tensor. */
+  texture(): number {
     const half = (this.#xx + this.#yy) / 2;
     const weaker = half - Math.hypot((this.#xx - this.#yy) / 2, this.#xy);
     return weaker / (weaker + NOISE);
   }
 
-  /** Sum of squares of the differences to `to`, mean removed; leaves the differences. Outside is the border. */
+  /** Sum of squared differences to `to`, with the mean removed. Stores the differences. Pixels outside repeat the border. */
   #compare(x: number, y: number): number {
     const { width, height, data } = this.#to;
     const template = this.#template;
@@ -261,11 +263,11 @@ class Patch {
       }
     } else {
       for (let j = 0, k = 0; j < PATCH; j++) {
-        const row = clamped(top + j, height) * width;
-        const below = clamped(top + j + 1, height) * width;
+        const row = clamp(top + j, height) * width;
+        const below = clamp(top + j + 1, height) * width;
         for (let i = 0; i < PATCH; i++, k++) {
-          const column = clamped(left + i, width);
-          const next = clamped(left + i + 1, width);
+          const column = clamp(left + i, width);
+          const next = clamp(left + i + 1, width);
           const value =
             w00 * (data[row + column] as number) +
             w01 * (data[row + next] as number) +
@@ -282,18 +284,18 @@ class Patch {
   }
 }
 
-const clamped = (place: number, side: number) => Math.max(0, Math.min(side - 1, place));
+const clamp = (index: number, length: number) => Math.max(0, Math.min(length - 1, index));
 
-/** Medians of nine, then means of what is trusted: nodes without texture take what is around them. */
-function settled(values: Float32Array, { columns, rows, trust }: LevelFlow): Float32Array {
+/** Median of 3 × 3 nodes, then a mean weighted with confidence, so that nodes without texture take the values of their neighbours. */
+function smoothed(values: Float32Array, { columns, rows, trust }: LevelFlow): Float32Array {
   const medians = new Float32Array(values.length);
   const nine = new Float32Array(9);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       let n = 0;
       for (let j = -1; j <= 1; j++) {
-        const line = clamped(row + j, rows) * columns;
-        for (let i = -1; i <= 1; i++) nine[n++] = values[line + clamped(column + i, columns)] as number;
+        const line = clamp(row + j, rows) * columns;
+        for (let i = -1; i <= 1; i++) nine[n++] = values[line + clamp(column + i, columns)] as number;
       }
       nine.sort();
       medians[row * columns + column] = nine[4] as number;
@@ -305,9 +307,9 @@ function settled(values: Float32Array, { columns, rows, trust }: LevelFlow): Flo
       let sum = 0;
       let weights = 0;
       for (let j = -1; j <= 1; j++) {
-        const line = clamped(row + j, rows) * columns;
+        const line = clamp(row + j, rows) * columns;
         for (let i = -1; i <= 1; i++) {
-          const node = line + clamped(column + i, columns);
+          const node = line + clamp(column + i, columns);
           const weight = (trust[node] as number) + 0.01;
           sum += weight * (medians[node] as number);
           weights += weight;

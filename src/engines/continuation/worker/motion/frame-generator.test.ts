@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { picture, shifted, texture, turned, type View } from '../../../../../test/media/moving-pictures.ts';
-import { FrameMaker } from './frame-maker.ts';
-import { similarityIndex } from './similarity-index.ts';
+import { FrameGenerator } from './frame-generator.ts';
+import { structuralSimilarity } from './structural-similarity.ts';
 
 const SIZE = { width: 320, height: 192 };
 const LUMA = SIZE.width * SIZE.height;
@@ -10,27 +10,28 @@ const FPS = 24;
 const clip = (frames: number, at: (frame: number) => View) =>
   Array.from({ length: frames }, (_, frame) => picture(SIZE, at(frame)));
 
-/** So many frames after a clip. */
-function continued(tail: readonly Uint8Array[], frames: number) {
-  const maker = new FrameMaker(tail, SIZE, FPS);
-  const plan = maker.plan(frames);
-  const made = plan.map((shown) => {
+/** Generates frames after a clip. */
+function generateFrames(tail: readonly Uint8Array[], count: number) {
+  const generator = new FrameGenerator(tail, SIZE, FPS);
+  const plan = generator.planFrames(count);
+  const frames = plan.map((shown) => {
     const into = new Uint8Array(tail[0]?.length ?? 0);
-    maker.make(shown, into);
+    generator.renderFrame(shown, into);
     return into;
   });
-  return { manner: maker.manner, plan, made };
+  return { mode: generator.mode, plan, frames };
 }
 
-const alike = (a: Uint8Array | undefined, b: Uint8Array | undefined) =>
-  similarityIndex(a ?? new Uint8Array(LUMA), b ?? new Uint8Array(LUMA), SIZE.width, SIZE.height);
+const similarity = (a: Uint8Array | undefined, b: Uint8Array | undefined) =>
+  structuralSimilarity(a ?? new Uint8Array(LUMA), b ?? new Uint8Array(LUMA), SIZE.width, SIZE.height);
 
-const light = (pixels: Uint8Array) => pixels.subarray(0, LUMA).reduce((sum, grey) => sum + grey, 0) / LUMA;
+const brightness = (pixels: Uint8Array) =>
+  pixels.subarray(0, LUMA).reduce((sum, grey) => sum + grey, 0) / LUMA;
 
-/** The largest change of the mean light from a frame to the next, of the full range. */
+/** The largest change of the mean brightness between consecutive frames, as a fraction of the full range. */
 function largestStep(frames: readonly Uint8Array[]): number {
-  const lights = frames.map(light);
-  return Math.max(...lights.slice(1).map((value, before) => Math.abs(value - (lights[before] ?? 0)))) / 219;
+  const levels = frames.map(brightness);
+  return Math.max(...levels.slice(1).map((value, before) => Math.abs(value - (levels[before] ?? 0)))) / 219;
 }
 
 const KINDS: [string, Uint8Array[]][] = [
@@ -44,51 +45,51 @@ const KINDS: [string, Uint8Array[]][] = [
   ['a single frame', clip(1, () => shifted(0, 0))],
 ];
 
-describe('what follows a clip', () => {
-  it.each(KINDS)('begins as the clip ends, and has no flash: %s', (_, tail) => {
+describe('FrameGenerator', () => {
+  it.each(KINDS)('starts like the end of the clip and has no flash: %s', (_, tail) => {
     const last = tail.at(-1) as Uint8Array;
-    const { made } = continued(tail, 40);
-    expect(made).toHaveLength(40);
-    expect(alike(last, made[0])).toBeGreaterThan(0.97);
-    expect(largestStep([last, ...made])).toBeLessThan(Math.max(0.005, 1.3 * largestStep(tail)));
+    const { frames } = generateFrames(tail, 40);
+    expect(frames).toHaveLength(40);
+    expect(similarity(last, frames[0])).toBeGreaterThan(0.97);
+    expect(largestStep([last, ...frames])).toBeLessThan(Math.max(0.005, 1.3 * largestStep(tail)));
   });
 
-  it('goes on as the camera did', () => {
-    const { manner, made, plan } = continued(
+  it('continues the camera motion', () => {
+    const { mode, frames, plan } = generateFrames(
       clip(30, (frame) => shifted(0.6 * frame, 0)),
       6,
     );
-    expect(manner).toBe('swing');
+    expect(mode).toBe('swing');
     const moment = plan[5]?.moment ?? 0;
     expect(moment).toBeGreaterThan(5);
-    expect(alike(made[5], picture(SIZE, shifted(0.6 * (29 + moment), 0)))).toBeGreaterThan(0.97);
-    expect(alike(made[5], picture(SIZE, shifted(0.6 * 29, 0)))).toBeLessThan(0.9);
+    expect(similarity(frames[5], picture(SIZE, shifted(0.6 * (29 + moment), 0)))).toBeGreaterThan(0.97);
+    expect(similarity(frames[5], picture(SIZE, shifted(0.6 * 29, 0)))).toBeLessThan(0.9);
   });
 
-  it('is between two frames what a camera would have seen there', () => {
+  it('interpolates between two frames', () => {
     const tail = clip(30, (frame) => shifted(3 * frame, -frame));
-    const maker = new FrameMaker(tail, SIZE, FPS);
+    const generator = new FrameGenerator(tail, SIZE, FPS);
     const into = new Uint8Array(tail[0]?.length ?? 0);
     for (const moment of [-4.75, -4.5, -4.2]) {
-      maker.make({ moment, other: moment, share: 0 }, into);
-      expect(alike(into, picture(SIZE, shifted(3 * (29 + moment), -29 - moment)))).toBeGreaterThan(0.97);
+      generator.renderFrame({ moment, other: moment, share: 0 }, into);
+      expect(similarity(into, picture(SIZE, shifted(3 * (29 + moment), -29 - moment)))).toBeGreaterThan(0.97);
     }
   });
 
-  it('is what the clip showed, to the bit, where it goes back at full speed', () => {
+  it('shows unmodified frames while it plays backwards at full speed', () => {
     const tail = clip(60, (frame) => shifted(8 * frame, 0));
-    const { plan, made } = continued(tail, 60);
-    const whole = plan.flatMap(({ moment }, frame) =>
+    const { plan, frames } = generateFrames(tail, 60);
+    const unmodified = plan.flatMap(({ moment }, frame) =>
       Number.isInteger(moment) && moment < 0 ? [frame] : [],
     );
-    expect(whole.length).toBeGreaterThan(20);
-    for (const frame of whole) {
+    expect(unmodified.length).toBeGreaterThan(20);
+    for (const frame of unmodified) {
       const shown = tail[59 + (plan[frame]?.moment ?? 0)] ?? [];
-      expect(Buffer.compare(made[frame] ?? new Uint8Array(), Buffer.from(shown))).toBe(0);
+      expect(Buffer.compare(frames[frame] ?? new Uint8Array(), Buffer.from(shown))).toBe(0);
     }
   });
 
-  it('is a loop where something turns', () => {
+  it('loops periodic motion', () => {
     const disc = (frame: number) => {
       const pixels = picture(SIZE, shifted(0, 0));
       const view = turned(SIZE, (2 * Math.PI * frame) / 24);
@@ -102,17 +103,18 @@ describe('what follows a clip', () => {
       return pixels;
     };
     const tail = Array.from({ length: 40 }, (_, frame) => disc(frame));
-    const { manner, made } = continued(tail, 30);
-    expect(manner).toBe('loop');
-    for (const frame of [8, 20, 23]) expect(alike(made[frame], disc(40 + frame))).toBeGreaterThan(0.97);
+    const { mode, frames } = generateFrames(tail, 30);
+    expect(mode).toBe('loop');
+    for (const frame of [8, 20, 23])
+      expect(similarity(frames[frame], disc(40 + frame))).toBeGreaterThan(0.97);
   });
 
-  it('stands still where there is one frame', () => {
-    const { manner, made } = continued(
+  it('repeats the frame if there is only one', () => {
+    const { mode, frames } = generateFrames(
       clip(1, () => shifted(0, 0)),
       3,
     );
-    expect(manner).toBe('still');
-    expect(made[2]).toEqual(picture(SIZE, shifted(0, 0)));
+    expect(mode).toBe('still');
+    expect(frames[2]).toEqual(picture(SIZE, shifted(0, 0)));
   });
 });

@@ -1,20 +1,20 @@
-/** Brightness of pictures at reduced sizes: what motion is measured on. */
+/** Luma planes at reduced resolutions, on which motion is measured. */
 
-/** Grey values 0–255, row by row. */
+/** A luma plane with values 0–255 in row-major order. */
 export interface Luma {
   readonly width: number;
   readonly height: number;
   readonly data: Float32Array;
 }
 
-/** Halving ends before a side gets shorter than this. */
-const SHORTEST_SIDE = 20;
+/** Minimum side of a pyramid level in pixels. */
+const MIN_SIDE = 20;
 
 /**
- * Means over squares of `factor` pixels; what is left over at the right and at the bottom is dropped.
- * @param luma a full plane, row by row.
+ * Averages blocks of `factor` × `factor` pixels. Incomplete blocks at the right and bottom are dropped.
+ * @param luma a full-resolution plane in row-major order.
  */
-export function shrunk(luma: Uint8Array, width: number, height: number, factor: number): Luma {
+export function downscale(luma: Uint8Array, width: number, height: number, factor: number): Luma {
   const columns = Math.floor(width / factor);
   const rows = Math.floor(height / factor);
   const data = new Float32Array(columns * rows);
@@ -33,18 +33,18 @@ export function shrunk(luma: Uint8Array, width: number, height: number, factor: 
   return { width: columns, height: rows, data };
 }
 
-/** The picture, its half, its quarter, and so on, finest first. */
+/** Pyramid of the picture, each level with half the resolution of the one before, finest first. */
 export function pyramid(finest: Luma): readonly Luma[] {
   const levels = [finest];
-  for (let last = finest; Math.min(last.width, last.height) >= 2 * SHORTEST_SIDE; ) {
-    last = halved(last);
+  for (let last = finest; Math.min(last.width, last.height) >= 2 * MIN_SIDE; ) {
+    last = halve(last);
     levels.push(last);
   }
   return levels;
 }
 
-/** Mean absolute difference of two pictures of one size, in grey values. */
-export function difference(a: Luma, b: Luma): number {
+/** Mean absolute difference of two pictures of the same size, in grey levels. */
+export function meanDifference(a: Luma, b: Luma): number {
   let sum = 0;
   for (let at = 0; at < a.data.length; at++) {
     sum += Math.abs((a.data[at] as number) - (b.data[at] as number));
@@ -52,7 +52,7 @@ export function difference(a: Luma, b: Luma): number {
   return sum / a.data.length;
 }
 
-function halved({ width, height, data }: Luma): Luma {
+function halve({ width, height, data }: Luma): Luma {
   const columns = width >> 1;
   const rows = height >> 1;
   const half = new Float32Array(columns * rows);

@@ -1,89 +1,91 @@
 /**
- * Which moment of the clip each new frame shows. Moments are frames of the clip, the last one is 0, earlier ones are
- * negative and may lie between two frames; those above 0 are later than anything that the clip shows.
+ * Plans which moment of the clip each new frame shows. A moment is a position in frames relative to the last frame of the
+ * clip: 0 is the last frame, negative values are earlier, fractions lie between two frames, and positive values are
+ * extrapolated.
  */
 
-/** A new frame: one moment, or two that are mixed. */
-export interface Shown {
+/** A new frame: one moment, or a blend of two. */
+export interface FrameBlend {
   readonly moment: number;
-  /** Mixed over it with {@link share}. */
+  /** Blended over `moment` with the weight {@link share}. */
   readonly other: number;
-  /** 0–1. */
+  /** Weight of `other`, 0–1. */
   readonly share: number;
 }
 
 export interface Swing {
-  /** Shown first: at most one frame after the last. */
+  /** Moment of the first new frame, 0 to 1. */
   readonly start: number;
-  /** The earliest moment that may be shown, a whole number, at most 0. */
+  /** The earliest moment that may be plan, an integer, at most 0. */
   readonly earliest: number;
-  /** Frames in which motion comes to rest, an even number. */
+  /** Number of frames in which the motion stops; even. */
   readonly ramp: number;
-  /** Frames that a way from one end to the other takes at least, a whole number. */
-  readonly leastWay: number;
+  /** Minimum number of frames from one end to the other; an integer. */
+  readonly minTravel: number;
 }
 
 /**
- * A pendulum: goes on as the clip does, comes to rest half a ramp later, goes back to the earliest moment, and so on.
- * Never faster than the clip, and never changing its speed at once. It turns at whole moments, so that between the
- * ramps it shows frames of the clip as they are.
+ * Plays back and forth: continues at the speed of the clip, stops after half a ramp, plays backwards to the earliest
+ * moment, and repeats. It is never faster than the clip, and its speed changes gradually. It turns at integer moments, so
+ * that it shows unmodified frames of the clip between the ramps.
  */
-export function swing(frames: number, { start, earliest, ramp, leastWay }: Swing): Shown[] {
+export function swing(frames: number, { start, earliest, ramp, minTravel }: Swing): FrameBlend[] {
   const latest = Math.ceil(start + ramp / 2);
-  const first = 2 * (latest - start);
+  const firstRamp = 2 * (latest - start);
   const width = latest - earliest;
-  const way = Math.max(width + ramp, leastWay);
-  const speed = width / (way - ramp);
-  const shown: Shown[] = [];
+  const travel = Math.max(width + ramp, minTravel);
+  const speed = width / (travel - ramp);
+  const plan: FrameBlend[] = [];
   for (let frame = 0; frame < frames; frame++) {
-    let moment = start + slowing(Math.min(frame, first), first);
-    if (frame > first) {
-      const since = frame - Math.ceil(first);
-      const gone = speed * progress(since % way, way, ramp);
-      moment = Math.floor(since / way) % 2 === 0 ? latest - gone : earliest + gone;
+    let moment = start + decelerate(Math.min(frame, firstRamp), firstRamp);
+    if (frame > firstRamp) {
+      const elapsed = frame - Math.ceil(firstRamp);
+      const distance = speed * travelProgress(elapsed % travel, travel, ramp);
+      moment = Math.floor(elapsed / travel) % 2 === 0 ? latest - distance : earliest + distance;
     }
-    shown.push({ moment, other: moment, share: 0 });
+    plan.push({ moment, other: moment, share: 0 });
   }
-  return shown;
+  return plan;
 }
 
-export interface Loop {
+export interface LoopPlan {
+  /** Moment of the first new frame, 0 to 1. */
   readonly start: number;
-  /** What looks as 0 does, below 0: after the last frame comes the one after it. */
-  readonly twin: number;
-  /** Frames in which what would come after the last frame is faded over to what came after its twin. */
+  /** Negative moment that looks like moment 0: the loop continues with the frame after it. */
+  readonly loopPoint: number;
+  /** Number of frames of the cross-fade from the extrapolated motion to the frames after the loop point. */
   readonly fade: number;
 }
 
-/** Forward always: from the last frame to what followed its twin, again and again. */
-export function loop(frames: number, { start, twin, fade }: Loop): Shown[] {
-  const shown: Shown[] = [];
+/** Plays forward from the frame after the loop point to the last frame, repeatedly. */
+export function loop(frames: number, { start, loopPoint, fade }: LoopPlan): FrameBlend[] {
+  const plan: FrameBlend[] = [];
   for (let frame = 0; frame < frames; frame++) {
-    // The first frame of each round is the one after the twin.
-    const since = frame % -twin;
-    const later = frame < fade ? start + frame : 1 + since;
-    const share = ease(Math.min(1, (since + 1) / (fade + 1)));
-    const moment = twin + 1 + since;
-    shown.push(share < 1 ? { moment: later, other: moment, share } : { moment, other: moment, share: 0 });
+    // Each round starts with the frame after the loop point.
+    const elapsed = frame % -loopPoint;
+    const base = frame < fade ? start + frame : 1 + elapsed;
+    const share = ease(Math.min(1, (elapsed + 1) / (fade + 1)));
+    const moment = loopPoint + 1 + elapsed;
+    plan.push(share < 1 ? { moment: base, other: moment, share } : { moment, other: moment, share: 0 });
   }
-  return shown;
+  return plan;
 }
 
-/** Way of a full frame a frame that slows to none within `ramp` frames. */
-function slowing(frame: number, ramp: number): number {
+/** Distance after `frame` frames of a motion that decelerates from speed 1 to 0 within `ramp` frames. */
+function decelerate(frame: number, ramp: number): number {
   if (ramp === 0) return 0;
   return frame / 2 + (ramp / (2 * Math.PI)) * Math.sin((Math.PI * frame) / ramp);
 }
 
-/** Way after `frame` frames at full speed 1, from rest to rest in `way` frames. */
-function progress(frame: number, way: number, ramp: number): number {
-  const whole = way - ramp;
-  if (frame < ramp) return frame - slowing(frame, ramp);
-  if (frame <= whole) return frame - ramp / 2;
-  return whole - ramp / 2 + slowing(frame - whole, ramp);
+/** Distance after `frame` frames of a motion from rest to rest in `travel` frames, with a maximum speed of 1. */
+function travelProgress(frame: number, travel: number, ramp: number): number {
+  const cruiseEnd = travel - ramp;
+  if (frame < ramp) return frame - decelerate(frame, ramp);
+  if (frame <= cruiseEnd) return frame - ramp / 2;
+  return cruiseEnd - ramp / 2 + decelerate(frame - cruiseEnd, ramp);
 }
 
-/** From 0 to 1 without a corner. */
+/** Smoothstep from 0 to 1. */
 export function ease(share: number): number {
   return share * share * (3 - 2 * share);
 }

@@ -1,4 +1,4 @@
-/** Structural similarity of two planes of light (Z. Wang et al., 2004), by sums over blocks. */
+/** Structural similarity index (SSIM; Z. Wang et al., 2004) of two luma planes. */
 
 const BLOCK = 8;
 const STRIDE = 4;
@@ -6,10 +6,10 @@ const C1 = (0.01 * 255) ** 2;
 const C2 = (0.03 * 255) ** 2;
 
 /**
- * Mean over blocks of 8 × 8 pixels, four apart, as FFmpeg's filter `ssim` has it.
- * @returns 1 for equal planes.
+ * Mean SSIM over blocks of 8 × 8 pixels with a stride of 4, as in FFmpeg's `ssim` filter.
+ * @returns 1 for identical planes, less otherwise.
  */
-export function similarityIndex(a: Uint8Array, b: Uint8Array, width: number, height: number): number {
+export function structuralSimilarity(a: Uint8Array, b: Uint8Array, width: number, height: number): number {
   let sum = 0;
   let blocks = 0;
   for (let top = 0; top + BLOCK <= height; top += STRIDE) {

@@ -1,66 +1,66 @@
-/** What of a clip's last frames is of one piece with the very last. */
+/** Analyses the last frames of a clip: finds cuts and fades, and moments that match the end. */
 
 import { denseFlow } from './dense-flow.ts';
-import { difference, type Luma } from './luma.ts';
+import { type Luma, meanDifference } from './luma.ts';
 
-/** So much more than what frames usually differ by is a cut, */
-const CUT = 5;
-/** if it is at least so many grey values. */
-const MIN_CUT = 10;
-/** Frames whose light was so different, in grey values, are of another part of a fade. */
-const LIGHT_RANGE = 4;
-/** Weight of a place with nothing to hold on to: enough where all are so. */
+/** A cut is a frame difference of at least this multiple of the median, */
+const CUT_RATIO = 5;
+/** and of at least this many grey levels. */
+const MIN_CUT_DIFFERENCE = 10;
+/** Frames with a larger difference in brightness from the end, in grey levels, belong to a fade. */
+const MAX_BRIGHTNESS_CHANGE = 4;
+/** Weight of a node without texture, so that a picture without any texture has a result. */
 const MIN_TRUST = 0.001;
-/** How much farther a twin may be than one frame is from the next, */
-const TWIN = 1.2;
-/** and this, in grey values. */
-const TWIN_SLACK = 0.2;
-/** Frames before a moment that must be alike, too, so that what moves moves the same way. */
+/** Maximum difference of a loop point from the end: this multiple of the median frame difference, */
+const LOOP_RATIO = 1.2;
+/** plus this many grey levels. */
+const LOOP_SLACK = 0.2;
+/** Number of consecutive frames that are compared, so that the direction of motion matches as well. */
 const WINDOW = 3;
 
 /**
- * Index of the first frame from which on nothing is cut and the light is about as it is at the end.
- * @param tail pyramids of the frames, finest first; small ones will do.
+ * Index of the first frame that is not separated from the end by a cut or a change of brightness.
+ * @param tail pyramids of the frames, finest level first. Low resolutions are sufficient.
  */
-export function wholeFrom(tail: readonly (readonly Luma[])[]): number {
+export function continuousStart(tail: readonly (readonly Luma[])[]): number {
   const steps = stepsOf(tail.map(([finest]) => finest as Luma));
-  const usual = median(steps);
-  let light = 0;
+  const medianStep = median(steps);
+  let brightness = 0;
   for (let first = tail.length - 1; first > 0; first--) {
     const step = steps[first - 1] as number;
-    if (step > Math.max(MIN_CUT, CUT * usual)) return first;
-    light += lightChange(tail[first - 1] as readonly Luma[], tail[first] as readonly Luma[]);
-    if (Math.abs(light) > LIGHT_RANGE) return first;
+    if (step > Math.max(MIN_CUT_DIFFERENCE, CUT_RATIO * medianStep)) return first;
+    brightness += brightnessChange(tail[first - 1] as readonly Luma[], tail[first] as readonly Luma[]);
+    if (Math.abs(brightness) > MAX_BRIGHTNESS_CHANGE) return first;
   }
   return 0;
 }
 
 /**
- * A moment at which the clip looked and moved as it does at its end, as frames before the last (negative); the
- * earliest of those that are about as good as the best.
- * @param least frames that must lie between.
- * @returns undefined when there is none that differs from the end only as much as a frame does from the next.
+ * Finds the earliest moment at which the clip matches its end in appearance and motion nearly as well as the best one.
+ * @param minDistance minimum number of frames between the moment and the end.
+ * @returns the number of frames before the last, negative; undefined if no moment is as similar to the end as consecutive
+ *   frames are to each other.
  */
-export function twinOfEnd(tail: readonly Luma[], least: number): number | undefined {
+export function findLoopPoint(tail: readonly Luma[], minDistance: number): number | undefined {
   const last = tail.length - 1;
   const distances: number[] = [];
-  for (let at = WINDOW - 1; at <= last - least; at++) {
+  for (let at = WINDOW - 1; at <= last - minDistance; at++) {
     let sum = 0;
     for (let back = 0; back < WINDOW; back++) {
-      sum += difference(tail[at - back] as Luma, tail[last - back] as Luma);
+      sum += meanDifference(tail[at - back] as Luma, tail[last - back] as Luma);
     }
     distances.push(sum / WINDOW);
   }
   if (distances.length === 0) return undefined;
   const steps = stepsOf(tail);
   const best = Math.min(...distances);
-  if (best > TWIN * median(steps) + TWIN_SLACK) return undefined;
-  const earliest = distances.findIndex((distance) => distance <= 1.1 * best + TWIN_SLACK / 2);
+  if (best > LOOP_RATIO * median(steps) + LOOP_SLACK) return undefined;
+  const earliest = distances.findIndex((distance) => distance <= 1.1 * best + LOOP_SLACK / 2);
   return earliest + WINDOW - 1 - last;
 }
 
-/** How much lighter things became, in grey values, wherever they have moved. */
-function lightChange(earlier: readonly Luma[], now: readonly Luma[]): number {
+/** Mean change of brightness in grey levels, measured along the motion. */
+function brightnessChange(earlier: readonly Luma[], now: readonly Luma[]): number {
   const back = denseFlow(now, earlier, 1);
   const { columns, origin, step } = back.grid;
   const after = now[0] as Luma;
@@ -72,7 +72,7 @@ function lightChange(earlier: readonly Luma[], now: readonly Luma[]): number {
     const y = Math.round(origin + step * Math.floor(node / columns));
     const fromX = Math.round(x + (back.x[node] as number));
     const fromY = Math.round(y + (back.y[node] as number));
-    // What comes in from outside was not seen before.
+    // Ignore positions outside the earlier picture.
     if (fromX < 0 || fromY < 0 || fromX >= before.width || fromY >= before.height) continue;
     const weight = (back.trust[node] as number) + MIN_TRUST;
     const grey = before.data[fromY * before.width + fromX] as number;
@@ -83,7 +83,7 @@ function lightChange(earlier: readonly Luma[], now: readonly Luma[]): number {
 }
 
 function stepsOf(tail: readonly Luma[]): number[] {
-  return tail.slice(1).map((luma, before) => difference(tail[before] as Luma, luma));
+  return tail.slice(1).map((luma, before) => meanDifference(tail[before] as Luma, luma));
 }
 
 function median(values: readonly number[]): number {

@@ -1,15 +1,15 @@
-/** Vectors at the nodes of a regular grid that lies over a picture. */
+/** Vectors at the nodes of a regular grid over a picture. */
 
 export interface Grid {
   readonly columns: number;
   readonly rows: number;
-  /** Of the first node, in pixels of the whole picture, in both directions. */
+  /** Position of the first node in both directions, in pixels of the full picture. */
   readonly origin: number;
-  /** Between two nodes. */
+  /** Distance between two nodes, in pixels. */
   readonly step: number;
 }
 
-/** In pixels of the whole picture. */
+/** One vector per node, in pixels of the full picture. */
 export interface VectorField {
   readonly grid: Grid;
   readonly x: Float32Array;
@@ -21,10 +21,10 @@ export function emptyField(grid: Grid): VectorField {
   return { grid, x: new Float32Array(nodes), y: new Float32Array(nodes) };
 }
 
-/** Takes a field apart at any place; beyond the outer nodes it goes on as it is there. */
+/** Interpolates a field at arbitrary positions. Outside the grid, the values of the border apply. */
 export class FieldSampler {
   readonly #field: VectorField;
-  /** What {@link at} found. */
+  /** Result of the last call of {@link sample}. */
   x = 0;
   y = 0;
 
@@ -32,8 +32,8 @@ export class FieldSampler {
     this.#field = field;
   }
 
-  /** Bilinear between four nodes. Places in pixels of the whole picture. */
-  at(x: number, y: number): void {
+  /** Interpolates bilinearly. Position in pixels of the full picture. */
+  sample(x: number, y: number): void {
     const { grid, x: fieldX, y: fieldY } = this.#field;
     const { columns, rows, origin, step } = grid;
     const column = Math.min(columns - 1, Math.max(0, (x - origin) / step));

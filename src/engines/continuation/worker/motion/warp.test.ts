@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { picture, shifted, turned } from '../../../../../test/media/moving-pictures.ts';
-import { similarityIndex } from './similarity-index.ts';
+import { structuralSimilarity } from './structural-similarity.ts';
 import { emptyField, type VectorField } from './vector-field.ts';
-import { mix, warp } from './warp.ts';
+import { blend, warp } from './warp.ts';
 
 const SIZE = { width: 320, height: 180 };
 const GRID = { columns: 40, rows: 23, origin: 3.5, step: 8 };
@@ -26,7 +26,7 @@ function warped(from: Uint8Array, back: VectorField): Uint8Array {
   return into;
 }
 
-/** Mean absolute difference inside, in grey values, of light (0) or the first colour plane (1). */
+/** Mean absolute difference without the border, in grey levels, of luma (0) or the first chroma plane (1). */
 function apart(a: Uint8Array, b: Uint8Array, plane: 0 | 1, margin: number): number {
   const width = SIZE.width >> plane;
   const height = SIZE.height >> plane;
@@ -41,10 +41,10 @@ function apart(a: Uint8Array, b: Uint8Array, plane: 0 | 1, margin: number): numb
   return sum / pixels;
 }
 
-describe('a warp', () => {
+describe('warp', () => {
   const still = picture(SIZE, shifted(0, 0));
 
-  it('leaves everything as it is without displacements, to the bit', () => {
+  it('returns an identical picture for zero displacements', () => {
     expect(warped(still, emptyField(GRID))).toEqual(still);
   });
 
@@ -52,7 +52,7 @@ describe('a warp', () => {
     ['a shift', shifted(7.3, -4.6)],
     ['a turn', turned(SIZE, 0.05)],
     ['a zoom', turned(SIZE, 0, 1.08)],
-  ])('makes %s of light and colour', (_, view) => {
+  ])('renders %s in luma and chroma', (_, view) => {
     const made = warped(still, field(view));
     const true_ = picture(SIZE, view);
     expect(apart(made, true_, 0, 12)).toBeLessThan(0.6);
@@ -66,34 +66,34 @@ describe('a warp', () => {
     }
   });
 
-  it('stays inside, however far a displacement leads', () => {
+  it('stays within the buffer for huge displacements', () => {
     const made = warped(still, field(shifted(1e5 + 0.5, -3e4)));
     expect(Math.min(...made.subarray(0, LUMA))).toBeGreaterThan(0);
   });
 
-  it('is mixed with another picture by shares', () => {
+  it('blends two pictures by weight', () => {
     const dark = new Uint8Array(4).fill(10);
-    mix(dark, new Uint8Array(4).fill(210), 0.25);
+    blend(dark, new Uint8Array(4).fill(210), 0.25);
     expect(dark).toEqual(new Uint8Array(4).fill(60));
   });
 });
 
-describe('similarity', () => {
+describe('structuralSimilarity', () => {
   const a = picture(SIZE, shifted(0, 0));
 
-  it('is 1 for the same picture, and falls with noise and with motion', () => {
+  it('is 1 for identical pictures and lower with noise or motion', () => {
     const noisy = a.map((grey, at) => grey + ((at * 7919) % 13) - 6);
     const moved = picture(SIZE, shifted(6, 0));
-    expect(similarityIndex(a, a, 320, 180)).toBe(1);
-    expect(similarityIndex(a, noisy, 320, 180)).toBeLessThan(0.99);
-    expect(similarityIndex(a, moved, 320, 180)).toBeLessThan(0.8);
+    expect(structuralSimilarity(a, a, 320, 180)).toBe(1);
+    expect(structuralSimilarity(a, noisy, 320, 180)).toBeLessThan(0.99);
+    expect(structuralSimilarity(a, moved, 320, 180)).toBeLessThan(0.8);
   });
 
-  it('of an even grey with another is what the formula says', () => {
+  it('of two uniform greys follows the formula', () => {
     const dark = new Uint8Array(64).fill(50);
     const light = new Uint8Array(64).fill(100);
     const c1 = 2.55 ** 2;
-    expect(similarityIndex(dark, light, 8, 8)).toBeCloseTo(
+    expect(structuralSimilarity(dark, light, 8, 8)).toBeCloseTo(
       (2 * 50 * 100 + c1) / (50 ** 2 + 100 ** 2 + c1),
       9,
     );

@@ -1,18 +1,18 @@
-/** Pictures of which every pixel is taken from elsewhere. */
+/** Warping and blending of pictures. */
 
 import { native } from '../../../../audio/native.ts';
 import type { VectorField } from './vector-field.ts';
 
-/** Of pictures in I420: planes of 8 bits, Y, U and V one after the other, the last two of half the sides, which are even. */
+/** Size of an I420 picture (8-bit planes Y, U and V, chroma with half the width and height). Both sides are even. */
 export interface PictureSize {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * Makes a picture: each pixel is what `from` has at its own place plus the displacement. Beyond the border the picture
- * is mirrored. Light is interpolated by cubics, colour linearly.
- * @param into of the same size, not `from` itself.
+ * Renders a picture in which each pixel is the pixel of `from` at its position plus the displacement. The picture is
+ * mirrored beyond its border. Luma is interpolated with cubics, chroma linearly.
+ * @param into a buffer of the same size, other than `from`.
  * @throws RangeError for a picture of more than 2^24 bytes.
  */
 export function warp(
@@ -25,11 +25,11 @@ export function warp(
   native.warpPicture(from, width, height, columns, rows, origin, step, x, y, into);
 }
 
-/** Mixes a picture into another: `into` becomes `(1 - share) into + share other`. */
-export function mix(into: Uint8Array, other: Uint8Array, share: number): void {
-  const part = Math.round(share * 256);
+/** Blends a picture into another: `into` becomes `(1 - share) into + share other`. */
+export function blend(into: Uint8Array, other: Uint8Array, share: number): void {
+  const weight = Math.round(share * 256);
   for (let at = 0; at < into.length; at++) {
-    const here = into[at] as number;
-    into[at] = here + ((((other[at] as number) - here) * part + 128) >> 8);
+    const base = into[at] as number;
+    into[at] = base + ((((other[at] as number) - base) * weight + 128) >> 8);
   }
 }
