@@ -16,7 +16,7 @@ import type { AnyPlugin } from './plugin-host/registry.ts';
 import { codeRunner } from './sandbox/code-runner.ts';
 import { searxngSearch } from './search/searxng-search.ts';
 
-/** The one place that lists what this build is made of. */
+/** The plugins and services of this build. */
 export const build = {
   plugins: ({ limits, voices, partner, batch, video, dataDir }: Config): readonly AnyPlugin[] => [
     speechPlugin({
@@ -55,7 +55,7 @@ export const build = {
     responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
     videoPlugin({
       requestsPerOrganization: limits.videoRequestsPerOrganization,
-      room: {
+      quota: {
         maxOpen: limits.videosPerOrganization,
         maxBytes: limits.storedVideoBytesPerOrganization,
       },
@@ -63,17 +63,17 @@ export const build = {
       ...video,
     }),
   ],
-  services(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
+  services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, inference, modelsDir, limits } =
       config;
     const { environment } = inference;
     const models = { ttsModels, sttModels, textModels, embedModels, videoModels };
     return combineProviders([
-      engineProvider({ ...models, inference, modelsDir, ...words }),
+      engineProvider({ ...models, inference, modelsDir, ...base }),
       new LazyServices({
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
         clips: () => serviceHandle(clipReader({ environment })),
-        codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, log: words.log })),
+        codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, log: base.log })),
         webSearch: () => serviceHandle(searxngSearch(config.webSearch)),
       }),
     ]);

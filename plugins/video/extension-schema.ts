@@ -1,4 +1,4 @@
-/** The fields of POST /v1/videos/extensions in wire names, and their rules (spec 4.6; openai-wire 7 and 10, V1–V5). */
+/** The fields of POST /v1/videos/extensions in wire names, and their validation (spec 4.6; openai-wire 7 and 10, V1–V5). */
 
 import { Type } from '@sinclair/typebox';
 import { type ErrorCode, invalidRequest, type ServiceError } from '../../src/contract/core/error.ts';
@@ -6,42 +6,42 @@ import { type ModelTable, requireModel } from '../../src/contract/model-table.ts
 import { type FormFields, shortened } from '../../src/http/request/form-fields.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { isRecord } from '../../src/kit/validation/is-record.ts';
-import { shownRange } from './clips/clip-rules.ts';
+import { formatRange } from './clips/clip-rules.ts';
 import { windowOf } from './clips/model-windows.ts';
 import { StagedClip } from './job/work-folder.ts';
 
 const PROMPT_CHARACTERS = 32_000;
 const FIELDS = ['model', 'prompt', 'seconds', 'video'];
 
-/** What Swagger shows. */
+/** OpenAPI schemas of the fields. */
 export const ExtensionFields = {
   model: Type.String({
-    description: 'Id of a video model. Required, although OpenAI’s SDK has no such field in its type.',
+    description: 'Id of a video model. Required, although the type of OpenAI’s SDK does not have this field.',
     examples: ['vid-2.0'],
   }),
   prompt: Type.String({
     minLength: 1,
     maxLength: PROMPT_CHARACTERS,
     description:
-      'What happens next, handed to the model word for word. To have the original footage in the output, say so here.',
+      'Description of the continuation, passed to the model unchanged. To include the original footage in the output, request it here.',
     examples: ['The camera keeps panning over the harbour.'],
   }),
   seconds: Type.String({
     pattern: '^[1-9][0-9]*$',
     description:
-      'Length of the new segment alone, in whole seconds: 4 to 15, with `vid-2.5` 4 to 30. Never that of both together, never `auto`.',
+      'Length of the new segment in whole seconds: 4 to 15, with `vid-2.5` 4 to 30. Excludes the clip; `auto` is not supported.',
     examples: ['8'],
   }),
 };
 
-/** What is to be continued. */
+/** The source of the clip. */
 export type ClipSource =
   | { readonly kind: 'upload'; readonly clip: StagedClip }
   | { readonly kind: 'job'; readonly id: string }
   | { readonly kind: 'url'; readonly url: string };
 
-/** A checked request. */
-export interface ExtensionAsk {
+/** The validated parameters. */
+export interface ExtensionParams {
   readonly model: string;
   readonly prompt: string;
   readonly seconds: number;
@@ -49,127 +49,135 @@ export interface ExtensionAsk {
 }
 
 /**
- * Checks every rule that needs no look at the clip.
- * @param body of a form or of JSON; null is none.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates all fields except the clip itself.
+ * @param body fields of a form or of JSON; null means empty.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
-export function parseExtension(body: object | null, models: ModelTable<unknown>): ExtensionAsk {
+export function parseExtension(body: object | null, models: ModelTable<unknown>): ExtensionParams {
   const fields = presentFields(body);
-  requireKnown(fields);
+  rejectUnknown(fields);
   const model = modelOf(fields.model, models);
   const prompt = promptOf(fields.prompt);
   return { model, prompt, seconds: secondsOf(fields.seconds, model), source: sourceOf(fields.video) };
 }
 
 /**
- * Checks what came before a file, so that nobody sends one for nothing.
- * @throws ServiceError as {@link parseExtension} would of these fields.
+ * Validates the fields that precede a file in a form, before the file is uploaded.
+ * @throws ServiceError as {@link parseExtension}.
  */
-export function checkEarly(earlier: FormFields<object>, models: ModelTable<unknown>): void {
+export function validateEarlyFields(earlier: FormFields<object>, models: ModelTable<unknown>): void {
   const fields = presentFields(earlier);
-  requireKnown(fields);
+  rejectUnknown(fields);
   const model = fields.model === undefined ? undefined : modelOf(fields.model, models);
   if (fields.prompt !== undefined) promptOf(fields.prompt);
   if (fields.seconds !== undefined && model !== undefined) secondsOf(fields.seconds, model);
 }
 
 /**
- * Checks the field that a file is in, before its bytes.
- * @param place of the file among those of the form, from 1.
- * @throws ServiceError `invalid_request` for a file in the place of another field, and for a second one.
+ * Validates the field of a file, before its bytes are read.
+ * @param position 1-based index of the file in the form.
+ * @throws ServiceError `invalid_request` for a file in another field, and for a second file.
  */
-export function checkFileField(name: string, place: number): void {
+export function checkFileField(name: string, position: number): void {
   if (name !== 'video') {
-    throw refused(shortened(name), "must not be a file: the file of this form is 'video'", 'invalid_type');
+    throw fieldError(
+      shortened(name),
+      "must not be a file; upload the file in the field 'video'",
+      'invalid_type',
+    );
   }
-  if (place > 1) throw refused('video', 'must be given once', 'invalid_value');
+  if (position > 1) throw fieldError('video', 'must be given exactly once', 'invalid_value');
 }
 
-/** Fields that have a value; null means absent. */
+/** Fields with a value; null is treated as absent. */
 function presentFields(body: object | null): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null));
 }
 
-function requireKnown(fields: Record<string, unknown>): void {
+function rejectUnknown(fields: Record<string, unknown>): void {
   for (const name of Object.keys(fields)) {
     if (FIELDS.includes(name)) continue;
     const shown = shortened(name);
     if (name === 'audio') {
-      throw refused('audio', 'is no parameter: models that make sound always do', 'unsupported_parameter');
+      throw fieldError(
+        'audio',
+        'is not supported: models with audio always generate it',
+        'unsupported_parameter',
+      );
     }
-    throw refused(shown, `is not known; allowed here: ${FIELDS.join(', ')}`, 'unknown_parameter');
+    throw fieldError(shown, `is an unknown field; allowed: ${FIELDS.join(', ')}`, 'unknown_parameter');
   }
 }
 
 function modelOf(value: unknown, models: ModelTable<unknown>): string {
   if (value === undefined) {
-    throw refused(
+    throw fieldError(
       'model',
-      `is required: the id of a video model (${models.ids.join(', ')}). OpenAI's SDK has no such field in its type, and sends it all the same`,
+      `is required: the id of a video model (${models.ids.join(', ')}). The type of OpenAI's SDK does not have this field, but the SDK sends it`,
       'missing_required_parameter',
     );
   }
-  if (typeof value !== 'string') throw refused('model', 'must be a string', 'invalid_type');
+  if (typeof value !== 'string') throw fieldError('model', 'must be a string', 'invalid_type');
   requireModel(models, value);
   return value;
 }
 
 function promptOf(value: unknown): string {
   const rule = `a string of 1 to ${PROMPT_CHARACTERS} characters`;
-  if (value === undefined) throw missing('prompt', rule);
-  if (typeof value !== 'string') throw refused('prompt', `must be ${rule}`, 'invalid_type');
-  if (value === '') throw refused('prompt', `must be ${rule}`, 'invalid_value');
-  // Every code point has at most two of these.
+  if (value === undefined) throw missingField('prompt', rule);
+  if (typeof value !== 'string') throw fieldError('prompt', `must be ${rule}`, 'invalid_type');
+  if (value === '') throw fieldError('prompt', `must be ${rule}`, 'invalid_value');
+  // A code point has at most two UTF-16 code units.
   if (value.length > 2 * PROMPT_CHARACTERS || codePoints(value) > PROMPT_CHARACTERS) {
-    throw refused('prompt', `must be ${rule}`, 'string_above_max_length');
+    throw fieldError('prompt', `must be ${rule}`, 'string_above_max_length');
   }
   return value.toWellFormed();
 }
 
 function secondsOf(value: unknown, model: string): number {
   const { segmentS } = windowOf(model);
-  const rule = `a whole number as a string, such as "${segmentS.minimum}": the length of the new segment, ${shownRange(segmentS)} with '${model}'`;
-  if (value === undefined) throw missing('seconds', rule);
-  if (typeof value !== 'string') throw refused('seconds', `must be ${rule}`, 'invalid_type');
+  const rule = `a whole number as a string, such as "${segmentS.minimum}": the length of the new segment, ${formatRange(segmentS)} with '${model}'`;
+  if (value === undefined) throw missingField('seconds', rule);
+  if (typeof value !== 'string') throw fieldError('seconds', `must be ${rule}`, 'invalid_type');
   const seconds = /^[1-9]\d{0,5}$/.test(value) ? Number(value) : Number.NaN;
   if (seconds >= segmentS.minimum && seconds <= segmentS.maximum) return seconds;
-  throw refused('seconds', `must be ${rule}`, 'invalid_value');
+  throw fieldError('seconds', `must be ${rule}`, 'invalid_value');
 }
 
 const SOURCE_RULE =
-  'a file, the id of a completed video of yours, or an https URL: as a part of the form, or as {"id": "video_…"} or {"url": "https://…"}';
+  'a file, the id of one of your completed videos, or an https URL: as a form field, or as {"id": "video_…"} or {"url": "https://…"}';
 
-/** Every form that a source may have (openai-wire 7). */
+/** Parses every format of the source (openai-wire 7). */
 function sourceOf(value: unknown): ClipSource {
-  if (value === undefined) throw missing('video', SOURCE_RULE);
+  if (value === undefined) throw missingField('video', SOURCE_RULE);
   if (value instanceof StagedClip) {
-    if (value.lengthBytes === 0) throw refused('video', 'is an empty file', 'invalid_value');
+    if (value.lengthBytes === 0) throw fieldError('video', 'is an empty file', 'invalid_value');
     return { kind: 'upload', clip: value };
   }
-  if (typeof value === 'string') return sourceOfText(value.trim());
-  if (isRecord(value)) return sourceOfObject(value);
-  throw refused('video', `must be ${SOURCE_RULE}`, 'invalid_type');
+  if (typeof value === 'string') return sourceFromString(value.trim());
+  if (isRecord(value)) return sourceFromObject(value);
+  throw fieldError('video', `must be ${SOURCE_RULE}`, 'invalid_type');
 }
 
-function sourceOfText(text: string): ClipSource {
+function sourceFromString(text: string): ClipSource {
   if (text.startsWith('video_')) return { kind: 'job', id: text };
   if (/^https?:/i.test(text)) return { kind: 'url', url: text };
-  const parsed = text.startsWith('{') ? parsedJson(text) : undefined;
-  if (isRecord(parsed)) return sourceOfObject(parsed);
-  throw refused('video', `must be ${SOURCE_RULE}`, 'invalid_value');
+  const parsed = text.startsWith('{') ? parseJson(text) : undefined;
+  if (isRecord(parsed)) return sourceFromObject(parsed);
+  throw fieldError('video', `must be ${SOURCE_RULE}`, 'invalid_value');
 }
 
-function sourceOfObject(fields: Readonly<Record<string, unknown>>): ClipSource {
+function sourceFromObject(fields: Readonly<Record<string, unknown>>): ClipSource {
   const given = Object.entries(fields).filter(([, value]) => value !== null);
   const [name, value] = given[0] ?? [];
   if (given.length === 1 && typeof value === 'string') {
     if (name === 'id') return { kind: 'job', id: value };
     if (name === 'url') return { kind: 'url', url: value };
   }
-  throw refused('video', `must be ${SOURCE_RULE}`, 'invalid_value');
+  throw fieldError('video', `must be ${SOURCE_RULE}`, 'invalid_value');
 }
 
-function parsedJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -177,10 +185,10 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function missing(field: string, rule: string): ServiceError {
-  return refused(field, `is required and must be ${rule}`, 'missing_required_parameter');
+function missingField(field: string, rule: string): ServiceError {
+  return fieldError(field, `is required and must be ${rule}`, 'missing_required_parameter');
 }
 
-function refused(field: string, problem: string, code: ErrorCode): ServiceError {
+function fieldError(field: string, problem: string, code: ErrorCode): ServiceError {
   return invalidRequest(`'${field}' ${problem}.`, field, code);
 }

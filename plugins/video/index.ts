@@ -3,25 +3,25 @@ import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import type { VideoQuota } from '../../src/contract/stores/video-store.ts';
 import { prepareUploadFolder } from '../../src/http/request/multipart.ts';
 import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { ClipQueue } from './clips/clip-queue.ts';
 import { CLIP_BYTES, limitsOf } from './clips/clip-rules.ts';
-import { ClipTurns } from './clips/clip-turns.ts';
 import { windowOf } from './clips/model-windows.ts';
-import { Pace } from './job/pace.ts';
-import { videoWatch } from './job/reconciler.ts';
-import { videoSweep } from './job/sweep.ts';
+import { ProgressEstimator } from './job/progress-estimator.ts';
+import { startVideoReconciler } from './job/reconciler.ts';
+import { startVideoSweep } from './job/sweep.ts';
 import { videoJob } from './job/video-job.ts';
 import { videoMetrics } from './metrics.ts';
 import { videoRoutes } from './routes.ts';
-import { Videos } from './service.ts';
+import { VideoService } from './service.ts';
 
 export interface VideoOptions {
-  /** Requests of one organization that may bring clips at once. */
+  /** Maximum number of concurrent requests per organization that upload clips. */
   readonly requestsPerOrganization: number;
-  /** What one organization may have in all. */
-  readonly room: VideoQuota;
-  /** Videos that are made at once in this process. */
-  readonly jobsAtOnce: number;
-  /** Where clips and segments lie while they are worked on. */
+  /** Maximum number of open jobs and stored bytes per organization. */
+  readonly quota: VideoQuota;
+  /** Maximum number of videos that are generated concurrently in this process. */
+  readonly maxConcurrentJobs: number;
+  /** Folder for clips and segments while they are processed. */
   readonly folder: string;
 }
 
@@ -30,7 +30,7 @@ const NEEDS = [
   ...(['clock', 'log', 'metrics'] as const),
 ] as const;
 
-/** Video extension: /v1/videos, and the jobs behind it. */
+/** Video extension: /v1/videos and its jobs. */
 export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)[number]> {
   return {
     name: 'video',
@@ -47,31 +47,31 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
     async setup(slots) {
       const { folder } = options;
       await prepareUploadFolder(folder, slots.clock);
-      const pace = new Pace();
-      const clips = new ClipTurns(slots.clips);
+      const progress = new ProgressEstimator();
+      const clips = new ClipQueue(slots.clips);
       const downloads = new GuardedFetch({ maxBytes: CLIP_BYTES });
-      const videos = new Videos({ ...slots, ...options, clips, downloads });
-      const job = videoJob({ ...slots, ...options, clips, pace, metrics: videoMetrics(slots.metrics) });
+      const videos = new VideoService({ ...slots, ...options, clips, downloads });
+      const job = videoJob({ ...slots, ...options, clips, progress, metrics: videoMetrics(slots.metrics) });
       const runner = slots.jobs.startRunner(job);
-      const watch = videoWatch(slots);
-      const sweep = videoSweep({ ...slots, folder });
+      const reconciler = startVideoReconciler(slots);
+      const sweep = startVideoSweep({ ...slots, folder });
       const nowMs = () => slots.clock.now();
       return {
         provides: {},
         routes: new Elysia({ name: 'video-plugin' }).use(
-          videoRoutes({ videos, pace, nowMs, folder, clipBytes: CLIP_BYTES }),
+          videoRoutes({ videos, progress, nowMs, folder, clipBytes: CLIP_BYTES }),
         ),
         limits: new Map(slots.video.ids.map((id) => [id, limitsOf(windowOf(id))])),
-        // Jobs wait for unavailable models; requests to this plugin need none.
+        // The plugin is ready without models: jobs wait for unavailable models.
         ready: () => ({ ready: true }),
         async drain(until) {
           await Promise.all([runner.stop(), videos.drain(until)]);
         },
         async close() {
           videos.stop();
-          // Runs broke off when the grace time began, and are done again; it was for storing what was made.
-          job.leave();
-          await Promise.all([runner.stop(), watch.close(), sweep.close()]);
+          // Generation was aborted when the drain started; the grace period was for storing finished segments.
+          job.abandon();
+          await Promise.all([runner.stop(), reconciler.close(), sweep.close()]);
         },
       };
     },

@@ -1,20 +1,20 @@
-/** What `/metrics` tells of videos. */
+/** Metrics of videos. */
 
 import type { Metrics } from '../../src/contract/core/metrics.ts';
 
-const MAKING_SECONDS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1800, 7200];
+const GENERATION_SECONDS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1800, 7200];
 
 export type VideoMetrics = ReturnType<typeof videoMetrics>;
 
 export function videoMetrics(metrics: Metrics) {
   return {
-    ended: metrics.counter('videos_finished_total', 'Video jobs that have ended.', ['status']),
-    /** Observed in the process that has made one. */
-    making: metrics.histogram(
+    ended: metrics.counter('videos_finished_total', 'Finished video jobs.', ['status']),
+    /** Observed by the process that completed the job. */
+    generation: metrics.histogram(
       'video_generation_seconds',
-      'Time that a segment took to make, from its last runner on.',
+      'Generation time of a segment, from its last claim.',
       ['model'],
-      MAKING_SECONDS,
+      GENERATION_SECONDS,
     ),
   };
 }

@@ -1,4 +1,4 @@
-/** What Swagger shows of /v1/videos. */
+/** OpenAPI documentation of /v1/videos. */
 
 import { Type } from '@sinclair/typebox';
 import {
@@ -21,9 +21,9 @@ import { VideoObject } from './response.ts';
 const ID = 'video_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const URL_EXAMPLE = 'https://example.com/clip.mp4';
 const VIDEO_ID = pathId('id', ID);
-const NOT_FOUND = failure('There is no such video of your organization');
-const NO_PARAMETERS = failure('There is a parameter in the query; `param` names it');
-const BUSY = failure('The videos cannot be reached now; `retry-after` says when to try again');
+const NOT_FOUND = failure('The video does not exist or belongs to another organization');
+const NO_PARAMETERS = failure('The query has an unknown parameter; `param` names it');
+const BUSY = failure('The video storage is unavailable; retry after `retry-after` seconds');
 
 const { model, prompt, seconds } = ExtensionFields;
 const orId = Type.Object({ id: Type.String({ examples: [ID] }) }, { additionalProperties: false });
@@ -34,18 +34,20 @@ const orUrl = Type.Object(
 
 /** The `detail` of POST /v1/videos/extensions. */
 export function extensionDocumentation(clipBytes: number) {
-  const rules = `MP4 or QuickTime with H.264 or H.265, AAC or MP3 sound if any; 24 to 60 fps; sides of 300 to 6000 pixels; 2 to 15 s, with \`vid-2.5\` 2 to 30 s; at most ${clipBytes} bytes.`;
+  const rules = `MP4 or QuickTime with H.264 or H.265 video and optional AAC or MP3 audio; 24 to 60 fps; sides of 300 to 6000 pixels; 2 to 15 s, with \`vid-2.5\` 2 to 30 s; at most ${clipBytes} bytes.`;
   const file = Type.Any({
     type: 'string',
     format: 'binary',
-    description: `The clip to continue: ${rules} Instead of a file: the id of a completed video (\`video[id]\`), an https URL (\`video[url]\`), either as text, or JSON with \`id\` or \`url\`.`,
+    description: `The clip to extend: ${rules} Alternatives to a file: the id of a completed video (\`video[id]\`), an https URL (\`video[url]\`), either as a string, or JSON with \`id\` or \`url\`.`,
   });
   const strict = { additionalProperties: false };
   return {
-    summary: 'Continue a clip',
+    summary: 'Extend a clip',
     description:
-      'Makes a new segment that begins where the clip ends, as a job: the answer is `queued`, ask for it again until it has ended. The clip is read and measured first, so one that cannot be used is refused at once. The segment alone is the content; its size follows the clip, up to the model’s ceiling. Credits for the most that it may cost are reserved now and settled at its end; a failed one costs nothing. `metadata.note` tells how the model makes segments where that is not what the prompt says.',
-    parameters: [idempotencyKey('The same key with the same request gives the same video, for a day.')],
+      'Creates a job that generates a new segment, starting at the end of the clip. The response is the `queued` job; poll it until it is finished. The clip is validated before the job is created. The content is the new segment only; its size is that of the clip, limited by the model. Credits for the maximum cost are reserved and settled when the job finishes; a failed job is free. `metadata.note` describes models that do not follow the prompt.',
+    parameters: [
+      idempotencyKey('For one day, a request with the same key and content returns the same video.'),
+    ],
     requestBody: {
       required: true,
       content: {
@@ -58,7 +60,7 @@ export function extensionDocumentation(clipBytes: number) {
           ),
           examples: {
             again: {
-              summary: 'Go on with a video that has completed',
+              summary: 'Extend a completed video',
               value: {
                 model: 'vid-2.0',
                 prompt: 'The camera keeps panning.',
@@ -73,25 +75,25 @@ export function extensionDocumentation(clipBytes: number) {
     responses: {
       200: json('The job', VideoObject),
       400: failure(
-        'A field is missing or not allowed, or the clip cannot be used: `param` names the field, the message what was found and what is allowed. `storage_limit_exceeded`: the videos of the organization have too many bytes',
+        'A field is missing or invalid, or the clip is not supported: `param` names the field, `message` the actual and the allowed value. `storage_limit_exceeded`: the storage quota of the organization is exceeded',
       ),
-      404: failure('The video that is to be continued is none of your organization'),
-      409: failure('The Idempotency-Key was sent with another request'),
-      413: failure(`The file has more than ${clipBytes} bytes, or the form is too large`),
+      404: failure('The source video does not exist or belongs to another organization'),
+      409: failure('The Idempotency-Key was already used for a different request'),
+      413: failure(`The file is larger than ${clipBytes} bytes, or the form is too large`),
       415: failure('The body is neither a multipart form nor JSON, or it is compressed'),
       429: failure(
-        '`rate_limit_exceeded`: the organization has too many concurrent requests or unfinished jobs; `message` states the limits, `retry-after` the time to wait. `insufficient_quota`: its credits do not cover the most that this may cost',
+        '`rate_limit_exceeded`: the organization has too many concurrent requests or unfinished jobs; `message` states the limits, `retry-after` the time to wait. `insufficient_quota`: its credits do not cover the maximum cost',
       ),
       503: failure(
-        'There is no room for the clip now, or too much to do; `retry-after` says when to try again',
+        'The clip storage is full or the service is overloaded; retry after `retry-after` seconds',
       ),
     },
   };
 }
 
-export const NOT_OFFERED = {
-  summary: 'Not offered: a video of a prompt alone',
-  description: 'OpenAI’s clients have this call. Here clips are continued: POST /v1/videos/extensions.',
+export const NOT_SUPPORTED = {
+  summary: 'Not supported: create a video from text',
+  description: 'Part of OpenAI’s API. Use POST /v1/videos/extensions to extend a clip.',
   responses: { 404: failure('Always') },
 };
 
@@ -101,28 +103,29 @@ export const LIST = {
   parameters: pageQuery('videos', [0, 100, 20]),
   responses: {
     200: json('A page of videos', pageOf(VideoObject, ID)),
-    400: failure('A parameter is not allowed; `param` names it'),
+    400: failure('A parameter is invalid; `param` names it'),
     503: BUSY,
   },
 };
 
 export const RETRIEVE = {
-  summary: 'Read a video',
+  summary: 'Retrieve a video',
   description:
-    'The job as it is now. While it has not ended, the header `openai-poll-after-ms` says when to ask again.',
+    'The current state of the job. While it is unfinished, the header `openai-poll-after-ms` recommends a poll delay.',
   parameters: [VIDEO_ID],
   responses: { 200: json('The video', VideoObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
   summary: 'Delete a video',
-  description: 'The job and its bytes, once it has ended and nothing continues it.',
+  description:
+    'Deletes the job and its files. The job must be finished, and no unfinished job may extend it.',
   parameters: [VIDEO_ID],
   responses: {
-    200: json('It is deleted', deleted('video.deleted', ID)),
+    200: json('The video is deleted', deleted('video.deleted', ID)),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
-    409: failure('The video has not ended, or another that has not ended continues it'),
+    409: failure('The video is unfinished, or an unfinished video extends it'),
     503: BUSY,
   },
 };
@@ -130,19 +133,19 @@ export const DELETE = {
 export const CONTENT = {
   summary: 'Download a video',
   description:
-    'The new segment as MP4, or its first frame as WebP, all bytes or a range of them. HEAD tells their length.',
+    'The new segment as MP4 or its first frame as WebP, or a range of its bytes. HEAD returns the length.',
   parameters: [
     VIDEO_ID,
     query(
       'variant',
       { type: 'string', enum: ['video', 'thumbnail'], default: 'video' },
-      'What of it. There are no sprite sheets.',
+      'Kind of content. Sprite sheets are not supported.',
     ),
     ...CONTENT_HEADERS,
   ],
   responses: {
     ...contentResponses('video/mp4', 'image/webp'),
-    400: failure('The video has not completed (`video_not_ready`), or a parameter is not allowed'),
+    400: failure('The video has not completed (`video_not_ready`), or a parameter is invalid'),
     404: NOT_FOUND,
     503: BUSY,
   },

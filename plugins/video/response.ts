@@ -1,4 +1,4 @@
-/** A video as the wire shows it (spec 2.4): every key, null when there is nothing to tell. */
+/** The wire object of a video (spec 2.4): every key is present, null without a value. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { VIDEO_STATUSES, type VideoRecord } from '../../src/contract/stores/video-store.ts';
@@ -16,18 +16,18 @@ export const VideoObject = Type.Object(
     progress: Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: 'Percent: an estimate by the time that has passed, of at most 95 before the end.',
+      description: 'Percent. An estimate from the elapsed time, at most 95 until completion.',
     }),
     created_at: UnixSeconds,
-    completed_at: Type.Union([Type.Integer(), orNull], { description: 'When it completed or failed.' }),
-    expires_at: Type.Null({ description: 'Videos are kept until they are deleted.' }),
+    completed_at: Type.Union([Type.Integer(), orNull], { description: 'Time of completion or failure.' }),
+    expires_at: Type.Null({ description: 'Always null: videos are stored until they are deleted.' }),
     prompt: Type.String(),
     size: Type.String({ description: 'WIDTHxHEIGHT of the segment.', examples: ['1280x720'] }),
     seconds: Type.String({
-      description: 'Length of the new segment alone: as asked for, and as it was made once it is completed.',
+      description: 'Length of the new segment: as requested, and the actual length once completed.',
       examples: ['8'],
     }),
-    audio: Type.Boolean({ description: 'Whether the segment has sound.' }),
+    audio: Type.Boolean({ description: 'Whether the segment has audio.' }),
     error: Type.Union([
       Type.Object({
         code: oneOf(['generation_failed', 'content_policy_violation', 'upstream_error', 'timeout']),
@@ -40,18 +40,18 @@ export const VideoObject = Type.Object(
       [
         Type.Object({
           note: Type.String({
-            description: 'How the model makes segments, where that is not what the prompt says.',
+            description: 'How the model generates segments, if it does not follow the prompt.',
           }),
         }),
         orNull,
       ],
-      { description: 'Beside the fields that OpenAI has.' },
+      { description: 'Extension of this service.' },
     ),
   },
   { title: 'Video' },
 );
 
-/** @param progress percent. */
+/** @param progress in percent. */
 export function videoObject(video: VideoRecord, progress: number): Static<typeof VideoObject> {
   const { width, height, seconds, audio } = video.made?.segment ?? video;
   return {

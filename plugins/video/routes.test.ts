@@ -15,7 +15,7 @@ import {
 import { selfSigned } from '../../tools/harness/servers/certificate.ts';
 
 const NOW = 1_767_323_045;
-/** A credit for a thousand tokens of the segment. */
+/** One credit per thousand tokens of the segment. */
 const PRICE: Price = {
   ...{ endpoint: 'POST /v1/videos/extensions', model: 'vid-2.0' },
   ...{ request: 0n, inputToken: 0n, outputToken: 1_000_000_000n, character: 0n, audioSecond: 0n },
@@ -24,30 +24,30 @@ const PRICE: Price = {
 const without = (name: string) => ASKED.filter(([field]) => field !== name);
 const withField = (name: string, value: string): VideoEntry[] => [...without(name), [name, value]];
 
-/** What a refused request leaves: nothing. */
-async function refusal(app: Awaited<ReturnType<typeof videoApp>>, answer: WireAnswer) {
-  const { error } = await answer.json();
+/** Expects that a rejected request leaves no data behind, and returns its error. */
+async function refusal(app: Awaited<ReturnType<typeof videoApp>>, response: WireAnswer) {
+  const { error } = await response.json();
   expect(await app.held()).toEqual([]);
   expect(await app.store.listOpen(5)).toEqual([]);
   expect(app.queued).toEqual([]);
-  return { status: answer.status, ...error };
+  return { status: response.status, ...error };
 }
 
 describe('an extension', () => {
-  it('gives the job, queued', async () => {
+  it('returns the queued job', async () => {
     const app = await videoApp();
-    const answer = await app.extend([...ASKED, clipPart()]);
-    expect(answer.status).toBe(200);
-    const video = await answer.json();
+    const response = await app.extend([...ASKED, clipPart()]);
+    expect(response.status).toBe(200);
+    const video = await response.json();
     expect(video).toEqual({
       ...{ id: expect.stringMatching(/^video_[0-9a-f]{32}$/), object: 'video', model: 'vid-2.0' },
       ...{ status: 'queued', progress: 0, created_at: NOW, completed_at: null, expires_at: null },
       ...{ prompt: 'The camera pans on.', size: '1280x720', seconds: '5', audio: true },
       ...{ error: null, remixed_from_video_id: null, metadata: { note: 'makes nothing up' } },
     });
-    expect(answer.headers.get('openai-poll-after-ms')).toMatch(/^\d{4}$/);
+    expect(response.headers.get('openai-poll-after-ms')).toMatch(/^\d{4}$/);
     expect(app.queued).toEqual([video.id]);
-    // The clip, and nothing of the request.
+    // The clip remains, but no file of the request.
     expect(await app.held()).toEqual([expect.stringContaining(`${video.id}/input`)]);
   });
 
@@ -65,16 +65,16 @@ describe('an extension', () => {
     expect(await app.create(entries)).toMatchObject({ status: 'queued' });
   });
 
-  it('pins the size of a large clip to the model’s ceiling', async () => {
+  it('limits the size of a large clip to the ceiling of the model', async () => {
     const app = await videoApp();
     const clip = clipPart(fakeClip({ width: 2160, height: 3840 }));
     expect(await app.create([...ASKED, clip])).toMatchObject({ size: '1080x1920' });
   });
 
-  it('reserves the most that it may cost, and is refused where that is not there', async () => {
+  it('reserves the maximum cost and is rejected if the credits do not cover it', async () => {
     const app = await videoApp({ prices: [PRICE] });
-    const refused = await refusal(app, await app.extend([...ASKED, clipPart()]));
-    expect(refused).toMatchObject({ status: 429, type: 'insufficient_quota', code: 'insufficient_quota' });
+    const rejected = await refusal(app, await app.extend([...ASKED, clipPart()]));
+    expect(rejected).toMatchObject({ status: 429, type: 'insufficient_quota', code: 'insufficient_quota' });
     expect(await app.folders()).toEqual([]);
     await app.credits.grant('a', 200_000_000, NOW);
     await app.create();
@@ -82,7 +82,7 @@ describe('an extension', () => {
     expect(await app.credits.balance('a')).toMatchObject({ available: 92_000_000, reserved: 108_000_000 });
   });
 
-  it('is stored although the queue is away', async () => {
+  it('is stored while the queue is unavailable', async () => {
     const app = await videoApp({ queueFailure: () => new Error('away') });
     const { id } = await app.create();
     expect(await app.store.listOpen(5)).toEqual([id]);
@@ -90,9 +90,9 @@ describe('an extension', () => {
   });
 });
 
-describe('a request with a key', () => {
-  it('that is sent again gives the same video, reserved once, and leaves one clip', async () => {
-    const app = await videoApp({ prices: [PRICE], room: { maxOpen: 1, maxBytes: 1e9 } });
+describe('an idempotency key', () => {
+  it('returns the same video, reserved once, and stores one clip', async () => {
+    const app = await videoApp({ prices: [PRICE], quota: { maxOpen: 1, maxBytes: 1e9 } });
     await app.credits.grant('a', 200_000_000, NOW);
     const headers = { 'idempotency-key': 'k' };
     const send = (clip: VideoEntry) => {
@@ -112,15 +112,15 @@ describe('a request with a key', () => {
     expect(await app.folders()).toEqual([first.id]);
   });
 
-  it('that is no key is refused', async () => {
+  it('is rejected if it is invalid', async () => {
     const app = await videoApp();
     const headers = { 'idempotency-key': 'x'.repeat(256), 'content-type': 'application/json' };
-    const answer = await app.send(EXTENSIONS, { method: 'POST', headers, body: '{}' });
-    expect(await refusal(app, answer)).toMatchObject({ status: 400, param: 'Idempotency-Key' });
+    const response = await app.send(EXTENSIONS, { method: 'POST', headers, body: '{}' });
+    expect(await refusal(app, response)).toMatchObject({ status: 400, param: 'Idempotency-Key' });
   });
 });
 
-describe('a form is refused for', () => {
+describe('a form is rejected for', () => {
   test.each<[string, VideoEntry[], string, string, RegExp]>([
     ['no model', without('model'), 'model', 'missing_required_parameter', /is required.*vid-2\.5.*SDK/],
     ['an unknown model', withField('model', 'sora-2'), 'model', 'model_not_found', /vid-2\.0-mini/],
@@ -152,24 +152,18 @@ describe('a form is refused for', () => {
       'invalid_value',
       /a whole number as a string, such as "4".*4 to 15 s with 'vid-2.0'/,
     ]),
-    [
-      'a field that there is not',
-      [...ASKED, ['size', '1280x720']],
-      'size',
-      'unknown_parameter',
-      /model, prompt/,
-    ],
-    ['audio', [...ASKED, ['audio', 'true']], 'audio', 'unsupported_parameter', /models that make sound/],
-    ['a field twice', [...ASKED, ['model', 'vid-2.0']], 'model', 'invalid_value', /more than once/],
+    ['an unknown field', [...ASKED, ['size', '1280x720']], 'size', 'unknown_parameter', /model, prompt/],
+    ['audio', [...ASKED, ['audio', 'true']], 'audio', 'unsupported_parameter', /models with audio/],
+    ['a repeated field', [...ASKED, ['model', 'vid-2.0']], 'model', 'invalid_value', /Duplicate form field/],
   ])('%s, with the file before or after it', async (_, entries, param, code, message) => {
     const app = await videoApp();
     for (const form of [
       [...entries, clipPart()],
       [clipPart(), ...entries],
     ]) {
-      const refused = await refusal(app, await app.extend(form));
-      expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param, code });
-      expect(refused.message).toMatch(message);
+      const rejected = await refusal(app, await app.extend(form));
+      expect(rejected).toMatchObject({ status: 400, type: 'invalid_request_error', param, code });
+      expect(rejected.message).toMatch(message);
     }
     expect(app.engine.requests).toEqual([]);
   });
@@ -193,7 +187,7 @@ describe('a form is refused for', () => {
     ['a video of other JSON', [['video', '{"file":"x"}']], 'invalid_value', 'video'],
     ['a video of broken JSON', [['video', '{"id":']], 'invalid_value', 'video'],
     ['a video of a list', [['video[]', 'video_1']], 'invalid_type', 'video'],
-    ['what is no clip', [clipPart('no clip')], 'invalid_value', 'video'],
+    ['a file that is not a clip', [clipPart('no clip')], 'invalid_value', 'video'],
   ])('%s', async (_, entries, code, param) => {
     const app = await videoApp();
     expect(await refusal(app, await app.extend([...ASKED, ...entries]))).toMatchObject({
@@ -203,7 +197,7 @@ describe('a form is refused for', () => {
     });
   });
 
-  it('a file that is too long, counted as it arrives', async () => {
+  it('a file that is too large, counted as it arrives', async () => {
     const app = await videoApp();
     const long = clipPart(new Uint8Array(CLIP_BYTES + 1));
     expect(await refusal(app, await app.extend([...ASKED, long]))).toMatchObject({
@@ -212,7 +206,7 @@ describe('a form is refused for', () => {
     });
   });
 
-  it('another content type, and for a compressed body', async () => {
+  it('another content type or a compressed body', async () => {
     const app = await videoApp();
     const headers = { 'content-type': 'text/plain' };
     expect(
@@ -226,7 +220,7 @@ describe('a form is refused for', () => {
     expect(await refusal(app, await app.send(EXTENSIONS, encoded))).toMatchObject({ status: 415 });
   });
 
-  it('fields that were wrong before a long file, without waiting for its bytes', async () => {
+  it('invalid fields before a long file, without waiting for its bytes', async () => {
     const app = await videoApp();
     let sent = 0;
     const head =
@@ -239,45 +233,45 @@ describe('a form is refused for', () => {
       },
     });
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    const answer = await app.send(EXTENSIONS, { method: 'POST', headers, body });
-    expect(await refusal(app, answer)).toMatchObject({ status: 400, code: 'model_not_found' });
+    const response = await app.send(EXTENSIONS, { method: 'POST', headers, body });
+    expect(await refusal(app, response)).toMatchObject({ status: 400, code: 'model_not_found' });
     expect(sent).toBeLessThan(CLIP_BYTES / 1024 / 2);
   });
 });
 
-describe('a clip is refused by what it is, and no job is made', () => {
+describe('an unsupported clip is rejected before a job is created', () => {
   test.each<[Parameters<typeof fakeClip>[0], RegExp]>([
     [{ container: 'webm' }, /webm.*MP4 or QuickTime/],
     [{ durationS: 1 }, /1 s long.*2 to 15 s/],
-    [{ fps: 12 }, /12 frames.*24 to 60/],
+    [{ fps: 12 }, /12 fps.*24 to 60/],
     [{ width: 200 }, /200x720.*300 to 6000/],
   ])('%j', async (facts, message) => {
     const app = await videoApp({ prices: [PRICE] });
     await app.credits.grant('a', 200_000_000, NOW);
-    const refused = await refusal(app, await app.extend([...ASKED, clipPart(fakeClip(facts))]));
-    expect(refused).toMatchObject({ status: 400, param: 'video', code: 'invalid_value' });
-    expect(refused.message).toMatch(message);
+    const rejected = await refusal(app, await app.extend([...ASKED, clipPart(fakeClip(facts))]));
+    expect(rejected).toMatchObject({ status: 400, param: 'video', code: 'invalid_value' });
+    expect(rejected.message).toMatch(message);
     expect(await app.credits.balance('a')).toMatchObject({ available: 200_000_000, reserved: 0 });
   });
 
-  it('by the model that is asked for', async () => {
+  it('by the limits of the requested model', async () => {
     const app = await videoApp();
     const clip = clipPart(fakeClip({ width: 1920, height: 1080 }));
-    const refused = await refusal(app, await app.extend([...withField('model', 'vid-2.0-fast'), clip]));
-    expect(refused.message).toBe(
-      "'video' is 1920x1080; 'vid-2.0-fast' continues clips of at most 720p, which is the shorter side.",
+    const rejected = await refusal(app, await app.extend([...withField('model', 'vid-2.0-fast'), clip]));
+    expect(rejected.message).toBe(
+      "'video' is 1920x1080; 'vid-2.0-fast' supports clips of at most 720p (shorter side).",
     );
   });
 });
 
 describe('limits of an organization', () => {
-  it('on videos that are open', async () => {
-    const app = await videoApp({ room: { maxOpen: 1, maxBytes: 1e9 } });
+  it('on unfinished videos', async () => {
+    const app = await videoApp({ quota: { maxOpen: 1, maxBytes: 1e9 } });
     const { id } = await app.create();
-    const answer = await app.extend([...ASKED, clipPart()]);
-    expect(answer.status).toBe(429);
-    expect(answer.headers.get('retry-after')).toBeTruthy();
-    expect((await answer.json()).error).toMatchObject({
+    const response = await app.extend([...ASKED, clipPart()]);
+    expect(response.status).toBe(429);
+    expect(response.headers.get('retry-after')).toBeTruthy();
+    expect((await response.json()).error).toMatchObject({
       code: 'rate_limit_exceeded',
       message: expect.stringMatching(/1 of at most 1 unfinished video jobs.* of at most 1000000000 bytes/),
     });
@@ -286,15 +280,15 @@ describe('limits of an organization', () => {
     await app.create();
   });
 
-  it('on bytes that are stored', async () => {
-    const app = await videoApp({ room: { maxOpen: 10, maxBytes: 30 } });
-    const answer = await app.extend([...ASKED, clipPart(fakeClip({ durationS: 4, frames: 96 }))]);
-    expect(await refusal(app, answer)).toMatchObject({
+  it('on stored bytes', async () => {
+    const app = await videoApp({ quota: { maxOpen: 10, maxBytes: 30 } });
+    const response = await app.extend([...ASKED, clipPart(fakeClip({ durationS: 4, frames: 96 }))]);
+    expect(await refusal(app, response)).toMatchObject({
       ...{ status: 400, param: 'video', code: 'storage_limit_exceeded' },
     });
   });
 
-  it('on requests that bring clips', async () => {
+  it('on concurrent requests', async () => {
     const app = await videoApp({ requestsPerOrganization: 1 });
     const held = Promise.withResolvers<void>();
     const body = new ReadableStream({ pull: () => held.promise });
@@ -307,7 +301,7 @@ describe('limits of an organization', () => {
   });
 });
 
-/** An app with a video that has completed. */
+/** An app with a completed video. */
 async function completed(options: Parameters<typeof videoApp>[0] = {}) {
   const app = await videoApp(options);
   const { id } = await app.create();
@@ -315,12 +309,12 @@ async function completed(options: Parameters<typeof videoApp>[0] = {}) {
   return { ...app, id: id as string };
 }
 
-describe('a video is continued', () => {
+describe('extending a video', () => {
   test.each<[string, (id: string) => VideoEntry]>([
     ['brackets', (id) => ['video[id]', id]],
     ['JSON in a text', (id) => ['video', `{"id":"${id}"}`]],
     ['the bare id', (id) => ['video', id]],
-  ])('named by %s', async (_, named) => {
+  ])('accepts %s in a form', async (_, named) => {
     const app = await completed();
     const video = await app.create([...ASKED, named(app.id)]);
     expect(await app.store.get('a', video.id)).toMatchObject({ source: app.id, clip: { durationS: 5 } });
@@ -332,11 +326,15 @@ describe('a video is continued', () => {
     ['object', (id: string) => ({ id })],
     ['bare id', (id: string) => id],
     ['JSON in a text', (id: string) => JSON.stringify({ id, url: null })],
-  ])('asked for in JSON, by its %s', async (_, video) => {
+  ])('accepts %s in a JSON body', async (_, video) => {
     const app = await completed();
-    const answer = await app.extendJson({ ...Object.fromEntries(ASKED), video: video(app.id), audio: null });
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({ status: 'queued', seconds: '5' });
+    const response = await app.extendJson({
+      ...Object.fromEntries(ASKED),
+      video: video(app.id),
+      audio: null,
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ status: 'queued', seconds: '5' });
   });
 
   test.each([
@@ -348,41 +346,41 @@ describe('a video is continued', () => {
     [{ video: { id: 7 } }, 'video', 'invalid_value'],
     [{ video: null }, 'video', 'missing_required_parameter'],
     [{ n: 1 }, 'n', 'unknown_parameter'],
-  ])('not as JSON with %j', async (fields, param, code) => {
+  ])('rejects the JSON fields %j', async (fields, param, code) => {
     const app = await videoApp();
     const body = { ...Object.fromEntries(ASKED), video: 'video_1', ...fields };
     expect(await refusal(app, await app.extendJson(body))).toMatchObject({ status: 400, param, code });
   });
 
-  it('only if it is there, is the organization’s, and has completed', async () => {
+  it('requires a completed video of the organization', async () => {
     const app = await completed();
     const { id: open } = await app.create();
     const { id: failed } = await app.create();
     app.engine.script.push(() => Promise.reject(new Error('broken')));
     await app.run(failed);
-    const answer = async (id: string, key?: string) => {
-      const refused = await app.extend([...ASKED, ['video[id]', id]], key);
-      const { error } = await refused.json();
-      return { status: refused.status, ...error };
+    const response = async (id: string, key?: string) => {
+      const rejected = await app.extend([...ASKED, ['video[id]', id]], key);
+      const { error } = await rejected.json();
+      return { status: rejected.status, ...error };
     };
     const notFound = (id: string) => ({
       ...{ status: 404, param: 'video', message: `Video with id '${id}' not found.` },
     });
-    expect(await answer('video_1')).toMatchObject(notFound('video_1'));
-    expect(await answer('clip.mp4')).toMatchObject(notFound('clip.mp4'));
-    expect(await answer(app.id, KEY_B)).toMatchObject(notFound(app.id));
-    expect(await answer(open)).toMatchObject({ status: 400, param: 'video', code: 'video_not_ready' });
-    expect(await answer(failed)).toMatchObject({ status: 400, param: 'video', code: 'invalid_value' });
+    expect(await response('video_1')).toMatchObject(notFound('video_1'));
+    expect(await response('clip.mp4')).toMatchObject(notFound('clip.mp4'));
+    expect(await response(app.id, KEY_B)).toMatchObject(notFound(app.id));
+    expect(await response(open)).toMatchObject({ status: 400, param: 'video', code: 'video_not_ready' });
+    expect(await response(failed)).toMatchObject({ status: 400, param: 'video', code: 'invalid_value' });
   });
 
-  it('and cannot be deleted before that has ended', async () => {
+  it('prevents its deletion until the extension is finished', async () => {
     const app = await completed();
     const { id } = await app.create([...ASKED, ['video[id]', app.id]]);
     for (const used of [app.id, id]) {
-      const answer = await app.send(`/v1/videos/${used}`, { method: 'DELETE' });
-      expect(answer.status).toBe(409);
-      expect(answer.headers.get('x-should-retry')).toBe('false');
-      expect((await answer.json()).error).toMatchObject({ code: 'video_in_use' });
+      const response = await app.send(`/v1/videos/${used}`, { method: 'DELETE' });
+      expect(response.status).toBe(409);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect((await response.json()).error).toMatchObject({ code: 'video_in_use' });
     }
     await app.run(id);
     expect((await app.send(`/v1/videos/${app.id}`, { method: 'DELETE' })).status).toBe(200);
@@ -393,13 +391,18 @@ describe('a video is continued', () => {
 describe('a clip at a URL', () => {
   const LOCAL = [{ address: '127.0.0.1', family: 4 }];
 
-  /** A TLS server on this machine, and how it may be reached. */
-  function server(answer: () => Response) {
+  /** A local TLS server, and the download settings to reach it. */
+  function server(response: () => Response) {
     const certificate = selfSigned();
-    const far = Bun.serve({ hostname: '127.0.0.1', port: 0, tls: certificate, fetch: answer });
+    const far = Bun.serve({ hostname: '127.0.0.1', port: 0, tls: certificate, fetch: response });
     onTestFinished(() => far.stop(true));
     const ports = new Set([far.port ?? 0]);
-    const downloads = { ca: certificate.cert, ports, resolve: async () => LOCAL, isAllowedAddress: () => true };
+    const downloads = {
+      ca: certificate.cert,
+      ports,
+      resolve: async () => LOCAL,
+      isAllowedAddress: () => true,
+    };
     return { url: `https://localhost:${far.port}/clip.mp4`, downloads };
   }
 
@@ -407,30 +410,30 @@ describe('a clip at a URL', () => {
     ['brackets', (url) => ['video[url]', url]],
     ['JSON in a text', (url) => ['video', JSON.stringify({ url })]],
     ['the bare URL', (url) => ['video', url]],
-  ])('is downloaded, named by %s', async (_, named) => {
+  ])('is downloaded from %s', async (_, named) => {
     const { url, downloads } = server(() => new Response(fakeClip({ width: 640, height: 360 })));
     const app = await videoApp({ downloads });
     expect(await app.create([...ASKED, named(url)])).toMatchObject({ size: '640x360' });
   });
 
   test.each<[string, () => Response, RegExp]>([
-    ['is not there', () => new Response('', { status: 404 }), /status 404/],
-    ['is too long', () => new Response(new Uint8Array(CLIP_BYTES + 1)), /at most 65536 bytes/],
-    ['is no clip', () => new Response('a page'), /no clip/],
-    ['leads elsewhere', () => Response.redirect('http://169.254.169.254/'), /https/],
-  ])('is refused when it %s', async (_, answer, message) => {
-    const { url, downloads } = server(answer);
+    ['does not exist', () => new Response('', { status: 404 }), /status 404/],
+    ['is too large', () => new Response(new Uint8Array(CLIP_BYTES + 1)), /at most 65536 bytes/],
+    ['is not a clip', () => new Response('a page'), /no clip/],
+    ['redirects to plain HTTP', () => Response.redirect('http://169.254.169.254/'), /https/],
+  ])('is rejected if it %s', async (_, response, message) => {
+    const { url, downloads } = server(response);
     const app = await videoApp({ downloads });
-    const refused = await refusal(app, await app.extend([...ASKED, ['video[url]', url]]));
-    expect(refused).toMatchObject({ status: 400, param: 'video', code: 'invalid_value' });
-    expect(refused.message).toMatch(message);
+    const rejected = await refusal(app, await app.extend([...ASKED, ['video[url]', url]]));
+    expect(rejected).toMatchObject({ status: 400, param: 'video', code: 'invalid_value' });
+    expect(rejected.message).toMatch(message);
   });
 
   test.each([
     ...['http://example.com/clip.mp4', 'https://localhost/', 'https://127.0.0.1/', 'https://[::1]/'],
     ...['https://169.254.169.254/latest/meta-data', 'https://user:key@example.com/', 'https://10.0.0.1/'],
     ...['https://metadata.invalid/', 'https://example.com:8080/', 'file:///etc/passwd', 'https://'],
-  ])('is refused by the rules of the service alone: %s', async (url) => {
+  ])('is rejected by the URL rules of the service: %s', async (url) => {
     const app = await videoApp();
     for (const entry of [
       ['video[url]', url],
@@ -444,7 +447,7 @@ describe('a clip at a URL', () => {
 });
 
 describe('a video', () => {
-  it('is told as it is, with when to ask again until it has ended', async () => {
+  it('has the current state and a poll delay until it is finished', async () => {
     const app = await videoApp();
     const { id } = await app.create();
     const path = `/v1/videos/${id}`;
@@ -466,7 +469,7 @@ describe('a video', () => {
     });
   });
 
-  it('is told with what was made once it is there', async () => {
+  it('has the actual size and length once completed', async () => {
     const app = await videoApp();
     const { id } = await app.create();
     app.engine.script.push(async (request, work, signal) => {
@@ -479,37 +482,40 @@ describe('a video', () => {
     });
   });
 
-  it('of another organization is not there, nor is one without a name', async () => {
+  it('returns 404 for other organizations and for an empty id', async () => {
     const app = await completed();
     for (const [path, method] of [
       [`/v1/videos/${app.id}`, 'GET'],
       [`/v1/videos/${app.id}`, 'DELETE'],
       [`/v1/videos/${app.id}/content`, 'GET'],
     ] as const) {
-      const answer = await app.send(path, { method }, KEY_B);
-      expect(answer.status).toBe(404);
-      expect((await answer.json()).error.message).toBe(`Video with id '${app.id}' not found.`);
+      const response = await app.send(path, { method }, KEY_B);
+      expect(response.status).toBe(404);
+      expect((await response.json()).error.message).toBe(`Video with id '${app.id}' not found.`);
     }
     expect((await app.send(`/v1/videos/${app.id}`)).status).toBe(200);
   });
 
-  it('is deleted with its bytes', async () => {
+  it('is deleted together with its bytes', async () => {
     const app = await completed();
     expect(await app.held()).not.toEqual([]);
-    const answer = await app.send(`/v1/videos/${app.id}`, { method: 'DELETE' });
-    expect(await answer.json()).toEqual({ id: app.id, object: 'video.deleted', deleted: true });
+    const response = await app.send(`/v1/videos/${app.id}`, { method: 'DELETE' });
+    expect(await response.json()).toEqual({ id: app.id, object: 'video.deleted', deleted: true });
     expect(await app.held()).toEqual([]);
     expect((await app.send(`/v1/videos/${app.id}`, { method: 'DELETE' })).status).toBe(404);
   });
 
-  test.each(['', '/edits', '/characters', '/video_1/remix'])('POST /v1/videos%s is none', async (path) => {
-    const app = await videoApp();
-    expect((await app.send(`/v1/videos${path}`, { method: 'POST' })).status).toBe(404);
-  });
+  test.each(['', '/edits', '/characters', '/video_1/remix'])(
+    'POST /v1/videos%s returns 404',
+    async (path) => {
+      const app = await videoApp();
+      expect((await app.send(`/v1/videos${path}`, { method: 'POST' })).status).toBe(404);
+    },
+  );
 });
 
 describe('the list', () => {
-  it('goes page by page, in both orders', async () => {
+  it('is paged in both orders', async () => {
     const app = await videoApp();
     const ids: string[] = [];
     for (let count = 0; count < 3; count += 1) ids.push((await app.create()).id);
@@ -529,12 +535,12 @@ describe('the list', () => {
   });
 
   test.each(['limit=-1', 'limit=101', 'limit=x', 'order=up', 'after=video_1', 'page=2', 'limit=1&limit=2'])(
-    'refuses %s',
+    'rejects %s',
     async (query) => {
       const app = await videoApp();
-      const answer = await app.send(`/v1/videos?${query}`);
-      expect(answer.status).toBe(400);
-      expect((await answer.json()).error.param).toBe(query.split('=')[0]);
+      const response = await app.send(`/v1/videos?${query}`);
+      expect(response.status).toBe(400);
+      expect((await response.json()).error.param).toBe(query.split('=')[0]);
     },
   );
 });
@@ -558,7 +564,7 @@ describe('the content', () => {
     expect(frame.headers.get('etag')).not.toBe(video.headers.get('etag'));
   });
 
-  it('comes in ranges, not twice, and by HEAD', async () => {
+  it('supports ranges, conditional requests and HEAD', async () => {
     const app = await completed();
     const whole = await app.send(content(app.id));
     const text = await whole.text();
@@ -573,32 +579,32 @@ describe('the content', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(text.length)]);
   });
 
-  it('is not there before the end, nor of what failed', async () => {
+  it('is not available before completion or after failure', async () => {
     const app = await videoApp();
     const { id } = await app.create();
-    const refused = async () => {
-      const answer = await app.send(content(id));
-      return { status: answer.status, ...(await answer.json()).error };
+    const rejected = async () => {
+      const response = await app.send(content(id));
+      return { status: response.status, ...(await response.json()).error };
     };
-    expect(await refused()).toMatchObject({
+    expect(await rejected()).toMatchObject({
       ...{ status: 400, code: 'video_not_ready' },
       message: 'Video is not ready yet, use GET /v1/videos/{id} to check status.',
     });
     app.engine.script.push(() => Promise.reject(new Error('broken')));
     await app.run(id);
-    expect(await refused()).toMatchObject({ status: 400, code: 'generation_failed' });
+    expect(await rejected()).toMatchObject({ status: 400, code: 'generation_failed' });
   });
 
-  test.each(['spritesheet', 'audio', ''])("of the variant '%s' is refused", async (variant) => {
+  test.each(['spritesheet', 'audio', ''])("of the variant '%s' is rejected", async (variant) => {
     const app = await completed();
-    const answer = await app.send(content(app.id, `?variant=${variant}`));
-    expect(answer.status).toBe(400);
-    expect((await answer.json()).error).toMatchObject({ param: 'variant', code: 'unsupported_value' });
+    const response = await app.send(content(app.id, `?variant=${variant}`));
+    expect(response.status).toBe(400);
+    expect((await response.json()).error).toMatchObject({ param: 'variant', code: 'unsupported_value' });
   });
 });
 
-describe('a client that leaves', () => {
-  it('while its clip arrives leaves nothing', async () => {
+describe('a client that disconnects', () => {
+  it('while its clip arrives leaves no data behind', async () => {
     const app = await videoApp();
     const origin = app.listen();
     const leaving = new AbortController();

@@ -12,40 +12,40 @@ import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../src/http/server/route-table.ts';
-import { checkEarly, checkFileField, parseExtension } from './extension-schema.ts';
-import type { Pace } from './job/pace.ts';
+import { checkFileField, parseExtension, validateEarlyFields } from './extension-schema.ts';
+import type { ProgressEstimator } from './job/progress-estimator.ts';
 import { type StagedClip, WorkFolder } from './job/work-folder.ts';
 import * as docs from './openapi.ts';
 import { parseVideoQuery, variantOf } from './query.ts';
 import { videoObject } from './response.ts';
-import type { Videos } from './service.ts';
+import type { VideoService } from './service.ts';
 
-/** Longest JSON body: a prompt, and the address of a clip. */
+/** Maximum size of a JSON body: a prompt and a URL. */
 const JSON_BYTES = 512 * 1024;
 const TYPES = {
   video: { type: 'video/mp4', extension: 'mp4' },
   thumbnail: { type: 'image/webp', extension: 'webp' },
 } as const;
 
-export interface VideoRouteParts {
-  readonly videos: Videos;
-  readonly pace: Pace;
+export interface VideoRouteDeps {
+  readonly videos: VideoService;
+  readonly progress: ProgressEstimator;
   readonly nowMs: () => number;
-  /** An existing folder for clips while they are measured. */
+  /** An existing folder for clips during requests. */
   readonly folder: string;
-  /** Largest clip. */
+  /** Maximum size of a clip, in bytes. */
   readonly clipBytes: number;
 }
 
-/** Videos, as in OpenAI's SDK (spec 4.6; openai-wire 7). */
-export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRouteParts) {
+/** Video routes, compatible with OpenAI's SDK (spec 4.6; openai-wire 7). */
+export function videoRoutes({ videos, progress, nowMs, folder, clipBytes }: VideoRouteDeps) {
   const detail = { ...docs.extensionDocumentation(clipBytes), [UPLOAD_BYTES]: maxFormBytes(clipBytes) };
-  const shown = (video: VideoRecord) => videoObject(video, pace.progress(video, nowMs()));
+  const shown = (video: VideoRecord) => videoObject(video, progress.progress(video, nowMs()));
   return new Elysia({ name: 'videos', tags: ['video'] })
     .post('/v1/videos/extensions', ({ request, set }) => extend(request, set.headers), { detail })
-    .post('/v1/videos', notOffered, { detail: docs.NOT_OFFERED })
-    .post('/v1/videos/edits', notOffered, { detail: { hide: true } })
-    .post('/v1/videos/characters', notOffered, { detail: { hide: true } })
+    .post('/v1/videos', notSupported, { detail: docs.NOT_SUPPORTED })
+    .post('/v1/videos/edits', notSupported, { detail: { hide: true } })
+    .post('/v1/videos/characters', notSupported, { detail: { hide: true } })
     .get(
       '/v1/videos',
       async ({ request }) => {
@@ -66,7 +66,7 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
       async ({ params, request, set }) => {
         readQuery(request, []);
         const video = await videos.get(callerOf(request), params.id);
-        describe(video, set.headers);
+        setPollHeader(video, set.headers);
         return shown(video);
       },
       { detail: docs.RETRIEVE },
@@ -87,57 +87,57 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
   async function extend(request: Request, headers: Record<string, string | number>) {
     readQuery(request, []);
     const caller = callerOf(request);
-    const place = videos.begin(caller, request.signal);
+    const slot = videos.startRequest(caller, request.signal);
     try {
-      // One that may be sent again is looked up first: it may get a video that is there.
-      if (idempotencyKeyOf(request) === undefined) await videos.requireRoom(caller);
-      const video = await extendFrom(request, caller, place.signal);
-      describe(video, headers);
+      // With an idempotency key the video may exist already, which needs no quota: the key is checked first.
+      if (idempotencyKeyOf(request) === undefined) await videos.requireQuota(caller);
+      const video = await extendFrom(request, caller, slot.signal);
+      setPollHeader(video, headers);
       return shown(video);
     } finally {
-      place.end();
+      slot.end();
     }
   }
 
-  /** Makes the job, with a folder for its clip meanwhile. */
+  /** Creates the job, with a temporary folder for its clip. */
   async function extendFrom(request: Request, caller: Caller, signal: AbortSignal): Promise<VideoRecord> {
     const idleTimeout = idleTimeoutOf(request);
     const work = await WorkFolder.open(folder);
     try {
-      const ask = parseExtension(await bodyOf(request, work, signal), videos.models);
+      const params = parseExtension(await bodyOf(request, work, signal), videos.models);
       idleTimeout.suspend();
-      return await videos.extend(ask, caller, idempotencyKeyOf(request), work, signal);
+      return await videos.extend(params, caller, idempotencyKeyOf(request), work, signal);
     } finally {
       idleTimeout.resume();
       await work.release();
     }
   }
 
-  /** A form, whose file is written to the folder while it arrives, or JSON. */
+  /** Reads JSON, or a form whose file is written to the folder while it arrives. */
   async function bodyOf(request: Request, work: WorkFolder, signal: AbortSignal): Promise<object | null> {
     const mediaType = mediaTypeOf(request.headers.get('content-type') ?? '');
     if (mediaType !== 'multipart/form-data') return await readBody(request, JSON_BYTES);
     let files = 0;
-    const receiveFile = async ({ name, precedingFields, bytes }: IncomingFile, refused: AbortSignal) => {
+    const receiveFile = async ({ name, precedingFields, bytes }: IncomingFile, formSignal: AbortSignal) => {
       files += 1;
       checkFileField(name, files);
-      checkEarly(precedingFields, videos.models);
-      return await work.write('clip', bytes, refused);
+      validateEarlyFields(precedingFields, videos.models);
+      return await work.write('clip', bytes, formSignal);
     };
     return await readForm<StagedClip>(request, { fileBytes: clipBytes, receiveFile }, signal);
   }
 
-  /** Says when to ask again. */
-  function describe(video: VideoRecord, headers: Record<string, string | number>): void {
+  /** Sets the recommended poll delay of an unfinished job. */
+  function setPollHeader(video: VideoRecord, headers: Record<string, string | number>): void {
     if (!FINAL_VIDEO_STATUSES.has(video.status))
-      headers['openai-poll-after-ms'] = pace.pollAfterMs(video, nowMs());
+      headers['openai-poll-after-ms'] = progress.pollAfterMs(video, nowMs());
   }
 
-  /** @param refusal headers that a refusal will have. */
+  /** @param refusal headers that are added to an error response. */
   async function content(id: string, request: Request, refusal: Record<string, string | number>) {
     const variant = variantOf(request);
     const video = await videos.get(callerOf(request), id);
-    const { lengthBytes, sha256 } = videos.made(video)[variant];
+    const { lengthBytes, sha256 } = videos.contentOf(video)[variant];
     const { type, extension } = TYPES[variant];
     const headers = {
       'content-type': type,
@@ -149,10 +149,10 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
   }
 }
 
-/** What OpenAI has and this service has not (openai-wire 7). */
-function notOffered(): never {
+/** OpenAI endpoints that this service does not support (openai-wire 7). */
+function notSupported(): never {
   throw new ServiceError(
     'not_found',
-    'This service continues clips: POST /v1/videos/extensions. It makes no videos of a prompt alone, and edits none.',
+    'Not supported. This service extends clips: POST /v1/videos/extensions. It does not create videos from text or edit them.',
   );
 }

@@ -1,4 +1,4 @@
-/** Videos of organizations: jobs are made here and done by runners; records are in SQL, bytes are blobs. */
+/** Creates and manages video jobs. Runners process them; records are stored in SQL, bytes as blobs. */
 
 import { createHash } from 'node:crypto';
 import type { MicroCredits } from '../../src/contract/accounts/accounts-store.ts';
@@ -13,13 +13,13 @@ import type { ClipFacts, VideoEngine } from '../../src/contract/engines/video.ts
 import { type ModelTable, requireModel } from '../../src/contract/model-table.ts';
 import type { BlobStore, ByteRange } from '../../src/contract/stores/blob-store.ts';
 import {
-  inputBlob,
+  FINAL_VIDEO_STATUSES,
   type GeneratedVideo,
+  inputBlob,
   segmentBlob,
   thumbnailBlob,
-  FINAL_VIDEO_STATUSES,
-  type VideoRecord,
   type VideoQuota,
+  type VideoRecord,
   type VideoStore,
   videoBlobs,
 } from '../../src/contract/stores/video-store.ts';
@@ -27,17 +27,17 @@ import { unixSeconds } from '../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { insufficientQuota } from '../../src/usage/call-ledger.ts';
-import { clipFault, segmentSize } from './clips/clip-rules.ts';
-import type { ClipTurns } from './clips/clip-turns.ts';
+import type { ClipQueue } from './clips/clip-queue.ts';
+import { clipError, segmentSize } from './clips/clip-rules.ts';
 import { windowOf } from './clips/model-windows.ts';
-import type { ClipSource, ExtensionAsk } from './extension-schema.ts';
+import type { ClipSource, ExtensionParams } from './extension-schema.ts';
 import type { StagedClip, WorkFolder } from './job/work-folder.ts';
 import { videoTokens } from './tokens.ts';
 
 export const ENDPOINT = 'POST /v1/videos/extensions';
 
-/** Errors of the store after which nothing was stored. */
-const REFUSALS: ReadonlySet<ErrorKind> = new Set([
+/** Error kinds of the store that guarantee that nothing was stored. */
+const ROLLED_BACK: ReadonlySet<ErrorKind> = new Set([
   'invalid_request',
   'not_found',
   'rate_limited',
@@ -45,83 +45,83 @@ const REFUSALS: ReadonlySet<ErrorKind> = new Set([
   'conflict',
 ]);
 
-export interface VideoParts {
+export interface VideoServiceDeps {
   readonly videos: VideoStore;
   readonly video: ModelTable<VideoEngine>;
-  readonly clips: Pick<ClipTurns, 'measure'>;
+  readonly clips: Pick<ClipQueue, 'measure'>;
   readonly blobs: BlobStore;
   readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly jobCalls: JobCalls;
   readonly downloads: Pick<GuardedFetch, 'fetch'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Requests of one organization that may bring clips at once. */
+  /** Maximum number of concurrent requests per organization that upload clips. */
   readonly requestsPerOrganization: number;
-  /** What one organization may have in all. */
-  readonly room: VideoQuota;
+  /** Maximum number of open jobs and stored bytes per organization. */
+  readonly quota: VideoQuota;
 }
 
-/** A job that is to be stored. */
+/** A job to store. */
 interface NewVideo {
   readonly video: VideoRecord;
   readonly reserved: MicroCredits;
-  /** Of a request that may be sent twice. */
+  /** Idempotency key of the request. */
   readonly key: string | undefined;
 }
 
 export type Variant = 'video' | 'thumbnail';
 
-export class Videos {
-  readonly #parts: VideoParts;
+export class VideoService {
+  readonly #deps: VideoServiceDeps;
   readonly #requests: OpenRequests;
 
-  constructor(parts: VideoParts) {
-    this.#parts = parts;
-    this.#requests = new OpenRequests('video', parts.requestsPerOrganization);
+  constructor(deps: VideoServiceDeps) {
+    this.#deps = deps;
+    this.#requests = new OpenRequests('video', deps.requestsPerOrganization);
   }
 
-  /** Models that continue clips. */
+  /** The configured video models. */
   get models(): ModelTable<VideoEngine> {
-    return this.#parts.video;
+    return this.#deps.video;
   }
 
   /**
-   * Takes a place for a request that brings a clip; the caller ends it.
-   * @throws ServiceError `rate_limited` when the organization or the key has too many open.
+   * Reserves a slot for a request that uploads a clip. The caller must end it.
+   * @throws ServiceError `rate_limited` if the organization or the key has too many open requests.
    */
-  begin(caller: Caller, signal: AbortSignal): OpenRequest {
+  startRequest(caller: Caller, signal: AbortSignal): OpenRequest {
     return this.#requests.startRequest(caller, signal);
   }
 
-  /** @throws ServiceError when the organization may have no more videos, whatever the clip. */
-  requireRoom({ organization }: Caller): Promise<void> {
-    const { videos, room } = this.#parts;
-    return videos.requireCapacity(organization, room);
+  /** @throws ServiceError if the organization has used up its quota. */
+  requireQuota({ organization }: Caller): Promise<void> {
+    const { videos, quota } = this.#deps;
+    return videos.requireCapacity(organization, quota);
   }
 
   /**
-   * Stages and measures the clip, then makes the job (spec 4.6, rule 3).
-   * @param key says that the request is the same as an earlier one: what that made is given then.
-   * @param folder where the clip is kept meanwhile.
-   * @throws ServiceError `invalid_request` (param `video`) for a clip that the model does not continue; `not_found` for a
-   *   video that is not there; `conflict` when the key came with another request; `insufficient_quota`, `rate_limited`,
-   *   `overloaded`; the signal's reason after an abort. No job was made then, and nothing is left.
+   * Stages and measures the clip, then creates the job (spec 4.6, rule 3).
+   * @param key Idempotency key: a repeated request returns the video of the first request.
+   * @param folder folder for the clip during the request.
+   * @throws ServiceError `invalid_request` (param `video`) for a clip that the model does not support; `not_found` for an
+   *   unknown source video; `conflict` if the key was used for a different request; `insufficient_quota`, `rate_limited`,
+   *   `overloaded`; the reason of the signal. In these cases no job is created and no data is stored.
    */
   async extend(
-    ask: ExtensionAsk,
+    params: ExtensionParams,
     caller: Caller,
     key: string | undefined,
     folder: WorkFolder,
     signal: AbortSignal,
   ): Promise<VideoRecord> {
-    const { clips, jobCalls, clock } = this.#parts;
-    const { model, prompt, seconds } = ask;
+    const { clips, jobCalls, clock } = this.#deps;
+    const { model, prompt, seconds } = params;
     const engine = requireModel(this.models, model);
-    const staged = await this.#stage(ask.source, caller, folder, signal);
+    const staged = await this.#stage(params.source, caller, folder, signal);
     const clip = await clips.measure(staged.path, caller.organization, signal);
     const size = sizeOf(clip, model);
-    const most = videoTokens(clip, { ...size, seconds });
-    const { id: call, reserved } = jobCalls.prepareCall({ endpoint: ENDPOINT, model, caller, maxUsage: most });
+    const maxUsage = videoTokens(clip, { ...size, seconds });
+    const { id: call, reserved } = jobCalls.prepareCall({ endpoint: ENDPOINT, model, caller, maxUsage });
     const { organization, requestId } = caller;
     const video: VideoRecord = {
       ...{ id: newId('video'), organization, requestId, call, model, prompt, seconds, ...size, clip },
@@ -129,37 +129,37 @@ export class Videos {
       createdAt: unixSeconds(clock),
       audio: engine.audio,
       note: engine.note,
-      source: ask.source.kind === 'job' ? (ask.source.id as Id<'video'>) : undefined,
+      source: params.source.kind === 'job' ? (params.source.id as Id<'video'>) : undefined,
     };
     const stored = await this.#store({ video, reserved, key }, staged, signal);
-    if (stored.id === video.id) await this.#queue(video.id);
+    if (stored.id === video.id) await this.#enqueue(video.id);
     return stored;
   }
 
   /** @throws ServiceError `not_found`. */
   async get({ organization }: Caller, id: string): Promise<VideoRecord> {
-    const video = await this.#parts.videos.get(organization, id);
+    const video = await this.#deps.videos.get(organization, id);
     if (video === undefined) throw unknownVideo(id, 'id');
     return video;
   }
 
   list({ organization }: Caller, query: Omit<Parameters<VideoStore['list']>[0], 'organization'>) {
-    return this.#parts.videos.list({ organization, ...query });
+    return this.#deps.videos.list({ organization, ...query });
   }
 
-  /** @throws ServiceError `not_found`; `conflict` while the job is open or another that is open continues it. */
+  /** @throws ServiceError `not_found`; `conflict` while the job or a job that extends it is unfinished. */
   async delete({ organization }: Caller, id: string): Promise<void> {
-    const { videos, blobs, log } = this.#parts;
+    const { videos, blobs, log } = this.#deps;
     if (!(await videos.delete(organization, id))) throw unknownVideo(id, 'id');
     try {
       await blobs.deleteAll(videoBlobs(id as Id<'video'>), new AbortController().signal);
     } catch (error) {
-      log.error('the bytes of a deleted video are left to the sweep', error, { video: id });
+      log.error('failed to delete the bytes of a deleted video; the sweep will retry', error, { video: id });
     }
   }
 
-  /** What a completed job made. @throws ServiceError `invalid_request` for one that has not completed. */
-  made({ status, made }: VideoRecord): GeneratedVideo {
+  /** The output of a completed job. @throws ServiceError `invalid_request` if the job has not completed. */
+  contentOf({ status, made }: VideoRecord): GeneratedVideo {
     if (made !== undefined) return made;
     if (FINAL_VIDEO_STATUSES.has(status)) {
       throw invalidRequest('The video has failed and has no content.', 'id', 'generation_failed');
@@ -168,9 +168,13 @@ export class Videos {
     throw invalidRequest(message, 'id', 'video_not_ready');
   }
 
-  /** @throws ServiceError `not_found` when it was deleted meanwhile, `overloaded`, `internal` when its bytes are lost. */
+  /**
+   * Opens the content of a video.
+   * @throws ServiceError `not_found` if it was deleted in the meantime, `overloaded` if the blob store is unavailable,
+   *   `internal` if the bytes are lost.
+   */
   async read(video: VideoRecord, variant: Variant, signal: AbortSignal, range?: ByteRange) {
-    const { blobs, videos } = this.#parts;
+    const { blobs, videos } = this.#deps;
     const { id, organization, runner = '' } = video;
     const name = variant === 'video' ? segmentBlob(id, runner) : thumbnailBlob(id, runner);
     const bytes = await blobs.read(name, signal, range);
@@ -179,17 +183,17 @@ export class Videos {
     throw new ServiceError('internal', 'The content of this video is lost.', { code: 'server_error' });
   }
 
-  /** Lets requests finish, until the signal fires. */
+  /** Waits for open requests to finish, until the signal fires. */
   drain(until: AbortSignal): Promise<void> {
     return this.#requests.drain(until);
   }
 
-  /** Ends every request. */
+  /** Aborts every request. */
   stop(): void {
     this.#requests.stop();
   }
 
-  /** Brings the clip to this machine's disk, wherever it is. */
+  /** Copies the clip to the local disk. */
   async #stage(
     source: ClipSource,
     caller: Caller,
@@ -199,70 +203,70 @@ export class Videos {
     if (source.kind === 'upload') return source.clip;
     const bytes =
       source.kind === 'url'
-        ? this.#parts.downloads.fetch(source.url, 'video', signal)
+        ? this.#deps.downloads.fetch(source.url, 'video', signal)
         : await this.#segmentOf(source.id, caller, signal);
     return await folder.write('clip', bytes, signal);
   }
 
-  /** The segment of a job that has completed. */
+  /** The segment of a completed job. */
   async #segmentOf(id: string, { organization }: Caller, signal: AbortSignal) {
-    const video = await this.#parts.videos.get(organization, id);
+    const video = await this.#deps.videos.get(organization, id);
     if (video === undefined) throw unknownVideo(id, 'video');
     if (video.status === 'completed') return this.read(video, 'video', signal);
     const message = `'video' must be a completed video; this one is ${video.status}.`;
     throw invalidRequest(message, 'video', video.status === 'failed' ? 'invalid_value' : 'video_not_ready');
   }
 
-  /** Stores the clip, then the job, which others may take from then on; or gives the one that the key has made. */
+  /** Stores the clip, then the job, which is claimable from then on. Returns the earlier job for a repeated key. */
   async #store({ video, reserved, key }: NewVideo, { path }: StagedClip, signal: AbortSignal) {
-    const { videos, blobs, room } = this.#parts;
+    const { videos, blobs, quota } = this.#deps;
     const { sha256 } = await blobs.write(inputBlob(video.id), Bun.file(path).stream(), signal);
     const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprintOf(video, sha256) };
-    // Whether a step that failed was stored is not always known: then the clip stays, and the sweep decides.
+    // After an unexpected error the job may exist: the clip is kept, and the sweep deletes it if it has no job.
     try {
-      const stored = await videos.create(video, reserved, room, idempotency);
+      const stored = await videos.create(video, reserved, quota, idempotency);
       if ('available' in stored) throw insufficientQuota(reserved, stored.available);
-      if (stored.video.id !== video.id) await this.#drop(video.id);
+      if (stored.video.id !== video.id) await this.#discardBlobs(video.id);
       return stored.video;
     } catch (error) {
-      if (error instanceof ServiceError && REFUSALS.has(error.kind)) await this.#drop(video.id);
+      if (error instanceof ServiceError && ROLLED_BACK.has(error.kind)) await this.#discardBlobs(video.id);
       throw error;
     }
   }
 
-  /** Removes what was stored of a job that was not made. */
-  async #drop(id: Id<'video'>): Promise<void> {
+  /** Deletes the blobs of a job that was not created. Never rejects. */
+  async #discardBlobs(id: Id<'video'>): Promise<void> {
     try {
-      await this.#parts.blobs.deleteAll(videoBlobs(id), new AbortController().signal);
+      await this.#deps.blobs.deleteAll(videoBlobs(id), new AbortController().signal);
     } catch (error) {
-      this.#parts.log.error('a clip that nobody continues is left to the sweep', error);
+      this.#deps.log.error('failed to delete an unused clip; the sweep will retry', error);
     }
   }
 
   /**
-   * The job is stored, and whoever looks for forgotten ones finds it: a queue that cannot be reached is no reason for a
-   * failure, after which the client would make another.
+   * Never rejects: the job is stored already, and the reconciler queues it again. An error would make the client create
+   * a second job.
    */
-  async #queue(id: Id<'video'>): Promise<void> {
+  async #enqueue(id: Id<'video'>): Promise<void> {
     try {
-      await this.#parts.jobs.enqueue('video', id);
+      await this.#deps.jobs.enqueue('video', id);
     } catch (error) {
-      this.#parts.log.error('a new video could not be queued and waits for the next look', error, {
+      this.#deps.log.error('failed to queue a new video; the reconciler will retry', error, {
         video: id,
       });
     }
   }
 }
 
-/** @throws ServiceError for a clip that the model does not continue. */
+/** @throws ServiceError if the model does not support the clip. */
 function sizeOf(clip: ClipFacts, model: string) {
   const window = windowOf(model);
-  const fault = clipFault(clip, model, window);
-  if (fault === undefined) return segmentSize(clip, window);
-  throw invalidRequest(`'video' ${fault}.`, 'video', 'invalid_value');
+  const problem = clipError(clip, model, window);
+  if (problem === undefined) return segmentSize(clip, window);
+  throw invalidRequest(`'video' ${problem}.`, 'video', 'invalid_value');
 }
 
-/** The same for two requests that ask the same of the same clip. */
+/** Equal for requests with equal parameters and equal clips. */
 function fingerprintOf({ model, prompt, seconds }: VideoRecord, clipSha256: string): string {
   const text = JSON.stringify([model, prompt, seconds, clipSha256]);
   return createHash('sha256').update(text).digest('hex');

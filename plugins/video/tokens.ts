@@ -1,14 +1,14 @@
-/** What a job consumes: the clip goes in, the segment comes out, both at the size and rate of the output (spec 4.6, rule 5). */
+/** Token consumption of a job: the clip is input, the segment is output, both at the size of the output (spec 4.6, rule 5). */
 
 import type { UsageAmounts } from '../../src/contract/accounts/calls.ts';
 import type { ClipFacts, VideoSegment } from '../../src/contract/engines/video.ts';
 
-/** Frames of a second that are billed, whatever the clip has, so that every engine is billed alike. */
+/** Billed frames per second, independent of the clip, so that all engines are billed alike. */
 const BILLED_FPS = 24;
-/** Pixels of a token, as video services count. */
+/** Pixels per token, as usual for video services. */
 const PIXELS_PER_TOKEN = 1024;
 
-/** Of a segment that was made, or of one that is asked for: then it is the most. */
+/** Tokens of a generated segment, or the maximum tokens of a requested one. */
 export function videoTokens(
   clip: Pick<ClipFacts, 'durationS'>,
   segment: Pick<VideoSegment, 'width' | 'height' | 'seconds'>,

@@ -64,7 +64,7 @@ describe('defaults', () => {
     expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.voices).toEqual({ fitSeconds: 20 });
-    expect(config.video).toEqual({ jobsAtOnce: 1 });
+    expect(config.video).toEqual({ maxConcurrentJobs: 1 });
     expect(config.batch).toEqual({ maxConcurrentLines: 64, maxConcurrentBatches: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
@@ -641,7 +641,7 @@ describe('file', () => {
     `);
     expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
     expect(config.voices).toEqual({ fitSeconds: 0 });
-    expect(config.video).toEqual({ jobsAtOnce: 2 });
+    expect(config.video).toEqual({ maxConcurrentJobs: 2 });
     expect(config.batch).toEqual({ maxConcurrentLines: 9, maxConcurrentBatches: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({

@@ -128,7 +128,7 @@ export interface VoiceSettings {
 /** How much of this machine videos may take. */
 export interface VideoSettings {
   /** Videos that are made at once. */
-  readonly jobsAtOnce: number;
+  readonly maxConcurrentJobs: number;
 }
 
 /** How calls of the partner platform are heard. */
@@ -347,7 +347,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       partialMs: file.partner?.partial_ms ?? 700,
     }),
     voices: Object.freeze({ fitSeconds: file.voices?.fit_seconds ?? 20 }),
-    video: Object.freeze({ jobsAtOnce: file.video?.max_concurrent_jobs ?? 1 }),
+    video: Object.freeze({ maxConcurrentJobs: file.video?.max_concurrent_jobs ?? 1 }),
     batch: Object.freeze({
       maxConcurrentLines: file.batch?.max_concurrent_lines ?? 64,
       maxConcurrentBatches: file.batch?.max_concurrent_batches ?? 8,

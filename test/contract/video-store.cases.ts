@@ -436,24 +436,24 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   });
 
   /** What a store hears of. */
-  type StoreEvent = Exclude<Event, { kind: 'hindered' | 'stopped' }>;
+  type StoreEvent = Exclude<Event, { kind: 'retryable_error' | 'stopped' }>;
   const event = fc.constantFrom<StoreEvent>(
-    { kind: 'taken', late: false },
-    { kind: 'made' },
-    { kind: 'refused' },
-    { kind: 'delete_asked' },
+    { kind: 'claimed', late: false },
+    { kind: 'generated' },
+    { kind: 'rejected' },
+    { kind: 'delete_requested' },
   );
 
   /** Whether the store did something. */
   async function moved({ videos }: VideoStores, video: VideoRecord, { kind }: StoreEvent): Promise<boolean> {
     switch (kind) {
-      case 'taken':
+      case 'claimed':
         return (await videos.claim(video.id, 'r1', NOW)) !== undefined;
-      case 'made':
+      case 'generated':
         return videos.finish(video.id, 'r1', COMPLETED, billOf(video));
-      case 'refused':
+      case 'rejected':
         return videos.finish(video.id, 'r1', FAILED, billOf(video));
-      case 'delete_asked':
+      case 'delete_requested':
         return videos.delete('a', video.id).catch(() => false);
     }
   }
@@ -467,12 +467,12 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         let status: VideoStatus = 'queued';
         for (const each of events) {
           const { status: after, effect } = next(status, each);
-          const refuses = effect?.kind === 'tidy' || (effect?.kind === 'answer' && effect.status === 409);
+          const refuses = effect?.kind === 'clean_up' || (effect?.kind === 'respond' && effect.status === 409);
           const does = effect !== undefined && !refuses;
           expect(await moved(stores, video, each), `${each.kind} of ${status}`).toBe(does);
           status = after;
           seen.add(status);
-          if (each.kind === 'delete_asked' && does) {
+          if (each.kind === 'delete_requested' && does) {
             expect(await stores.videos.get('a', video.id)).toBeUndefined();
             return;
           }

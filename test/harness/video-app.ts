@@ -1,12 +1,12 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { ClipTurns } from '../../plugins/video/clips/clip-turns.ts';
-import { Pace } from '../../plugins/video/job/pace.ts';
+import { ClipQueue } from '../../plugins/video/clips/clip-queue.ts';
+import { ProgressEstimator } from '../../plugins/video/job/progress-estimator.ts';
 import { videoJob } from '../../plugins/video/job/video-job.ts';
 import { videoMetrics } from '../../plugins/video/metrics.ts';
 import { videoRoutes } from '../../plugins/video/routes.ts';
-import { type VideoParts, Videos } from '../../plugins/video/service.ts';
+import { VideoService, type VideoServiceDeps } from '../../plugins/video/service.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
@@ -34,7 +34,7 @@ export const EXTENSIONS = '/v1/videos/extensions';
 export const CLIP_BYTES = 64 * 1024;
 
 export interface VideoAppOptions
-  extends Partial<Pick<VideoParts, 'requestsPerOrganization' | 'room' | 'blobs'>> {
+  extends Partial<Pick<VideoServiceDeps, 'requestsPerOrganization' | 'quota' | 'blobs'>> {
   readonly prices?: readonly Price[];
   /** How clips are downloaded. */
   readonly downloads?: Partial<GuardedFetchSettings>;
@@ -71,7 +71,11 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const store = videoStore(records);
   const disk = await openDiskBlobs(join(root, 'blobs'), clock);
   const blobs = options.blobs ?? disk;
-  const [engine, clips, pace] = [new FakeVideoEngine(), new ClipTurns(fakeClips()), new Pace()];
+  const [engine, clips, progress] = [
+    new FakeVideoEngine(),
+    new ClipQueue(fakeClips()),
+    new ProgressEstimator(),
+  ];
   const ids = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
   const video = { ids, get: (id: string) => (ids.includes(id) ? engine : undefined) };
   const findPrice = priceList(options.prices ?? []);
@@ -86,15 +90,15 @@ export async function videoApp(options: VideoAppOptions = {}) {
     },
   };
   const parts = { videos: store, video, clips, blobs, jobs, jobCalls, clock, log };
-  const videos = new Videos({
+  const videos = new VideoService({
     ...parts,
     downloads: new GuardedFetch({ maxBytes: CLIP_BYTES, ...options.downloads }),
     requestsPerOrganization: options.requestsPerOrganization ?? 100,
-    room: options.room ?? { maxOpen: 100, maxBytes: Number.MAX_SAFE_INTEGER },
+    quota: options.quota ?? { maxOpen: 100, maxBytes: Number.MAX_SAFE_INTEGER },
   });
-  const job = videoJob({ ...parts, pace, metrics: videoMetrics(metrics), folder, jobsAtOnce: 1 });
+  const job = videoJob({ ...parts, progress, metrics: videoMetrics(metrics), folder, maxConcurrentJobs: 1 });
   const nowMs = () => clock.now();
-  const app = testApp({ routes: [videoRoutes({ videos, pace, nowMs, folder, clipBytes: CLIP_BYTES })] });
+  const app = testApp({ routes: [videoRoutes({ videos, progress, nowMs, folder, clipBytes: CLIP_BYTES })] });
   onTestFinished(() => app.close());
 
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
@@ -109,7 +113,22 @@ export async function videoApp(options: VideoAppOptions = {}) {
   };
   const never = new AbortController().signal;
   return {
-    ...{ app, clock, log, records, store, blobs, engine, videos, job, pace, metrics, folder, send, extend },
+    ...{
+      app,
+      clock,
+      log,
+      records,
+      store,
+      blobs,
+      engine,
+      videos,
+      job,
+      progress,
+      metrics,
+      folder,
+      send,
+      extend,
+    },
     ...{ queued, credits: creditStore(records), usage: usageRows(records) },
     extendJson: (body: unknown, key = KEY_A) =>
       send(

@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
 import { clipFacts } from '../../../test/contract/video-store.cases.ts';
-import { ClipTurns } from './clip-turns.ts';
+import { ClipQueue } from './clip-queue.ts';
 
 const never = new AbortController().signal;
 
-/** A reader whose work ends when a test says so; `begun` are its paths in their order. */
+/** A reader whose work finishes when a test says so. `started` are the paths in start order. */
 function slowReader() {
-  const begun: string[] = [];
+  const started: string[] = [];
   const ends: (() => void)[] = [];
   const work = async (path: string) => {
-    begun.push(path);
+    started.push(path);
     await new Promise<void>((end) => ends.push(end));
   };
   return {
-    begun,
+    started,
     endOne: () => ends.shift()?.(),
     measure: async (path: string) => {
       await work(path);
@@ -23,25 +23,25 @@ function slowReader() {
   };
 }
 
-it('reads two clips at once; organizations take turns, and thumbnails go first', async () => {
+it('reads two clips concurrently, alternates between organizations and prefers thumbnails', async () => {
   const reader = slowReader();
-  const turns = new ClipTurns(reader);
+  const turns = new ClipQueue(reader);
   const reading = [
     ...['a1', 'a2', 'a3', 'a4'].map((path) => turns.measure(path, 'a', never)),
     turns.measure('b1', 'b', never),
     turns.thumbnail('a5', 'to', 'a', never),
   ];
   for (let ended = 0; ended <= reading.length; ended += 1) {
-    await expect.poll(() => reader.begun.length).toBe(Math.min(reading.length, ended + 2));
+    await expect.poll(() => reader.started.length).toBe(Math.min(reading.length, ended + 2));
     reader.endOne();
   }
   await Promise.all(reading);
-  expect(reader.begun).toEqual(['a1', 'a2', 'a5', 'a3', 'b1', 'a4']);
+  expect(reader.started).toEqual(['a1', 'a2', 'a5', 'a3', 'b1', 'a4']);
 });
 
-it('gives a turn back after a failure, and when who waits leaves', async () => {
+it('releases a slot after a failure and when a queued read is aborted', async () => {
   let fails = true;
-  const turns = new ClipTurns({
+  const turns = new ClipQueue({
     measure: async () => {
       if (fails) throw new Error('broken');
       return clipFacts();
@@ -55,9 +55,9 @@ it('gives a turn back after a failure, and when who waits leaves', async () => {
   expect(await turns.measure('a', 'a', never)).toEqual(clipFacts());
 });
 
-it('refuses one that comes when too many wait', async () => {
+it('rejects a read when the queue is full', async () => {
   const reader = slowReader();
-  const turns = new ClipTurns(reader);
+  const turns = new ClipQueue(reader);
   const leaving = new AbortController();
   const waiting = Array.from({ length: 130 }, () =>
     turns.measure('a', 'a', leaving.signal).catch(() => undefined),

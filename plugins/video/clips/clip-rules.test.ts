@@ -2,18 +2,18 @@ import { describe, expect, it, test } from 'vitest';
 import type { ClipFacts } from '../../../src/contract/engines/video.ts';
 import { clipFacts } from '../../../test/contract/video-store.cases.ts';
 import { videoTokens } from '../tokens.ts';
-import { CLIP_BYTES, clipFault, segmentSize } from './clip-rules.ts';
+import { CLIP_BYTES, clipError, segmentSize } from './clip-rules.ts';
 import { windowOf } from './model-windows.ts';
 
 const MODELS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5', 'one-of-config'] as const;
 type Model = (typeof MODELS)[number];
 
-const faultOf = (facts: Partial<ClipFacts>, model: Model = 'vid-2.0') =>
-  clipFault(clipFacts(facts), model, windowOf(model));
+const errorOf = (facts: Partial<ClipFacts>, model: Model = 'vid-2.0') =>
+  clipError(clipFacts(facts), model, windowOf(model));
 const sized = (width: number, height: number) => ({ width, height });
 
-describe('a clip is continued', () => {
-  test.each(MODELS)('by %s when it is within every rule, at both ends', (model) => {
+describe('a valid clip', () => {
+  test.each(MODELS)('for %s may have any value within the limits, which are inclusive', (model) => {
     const longest = model === 'vid-2.5' ? 30 : 15;
     for (const facts of [
       {},
@@ -29,38 +29,38 @@ describe('a clip is continued', () => {
       sized(300, 6000),
       sized(720, 1280),
     ]) {
-      expect(faultOf(facts, model), JSON.stringify(facts)).toBeUndefined();
+      expect(errorOf(facts, model), JSON.stringify(facts)).toBeUndefined();
     }
   });
 
-  it('that was cut at a time and is a frame too long or too short', () => {
-    expect(faultOf({ durationS: 15 + 1 / 24 })).toBeUndefined();
-    expect(faultOf({ durationS: 2 - 1 / 24 })).toBeUndefined();
+  it('may be one frame too long or too short', () => {
+    expect(errorOf({ durationS: 15 + 1 / 24 })).toBeUndefined();
+    expect(errorOf({ durationS: 2 - 1 / 24 })).toBeUndefined();
   });
 });
 
-describe('a clip is refused with what was found and what is allowed', () => {
+describe('an invalid clip is described with the actual and the allowed value', () => {
   test.each<[Partial<ClipFacts>, string]>([
     [{ container: 'webm' }, 'is webm; it must be MP4 or QuickTime'],
     [{ videoCodec: 'vp9' }, 'has vp9 video; it must be H.264 or H.265'],
     [
       { audio: { codec: 'opus', rateHz: 48_000, channels: 2, durationS: 4 } },
-      'has opus audio; it must be AAC or MP3, or none',
+      'has opus audio; it must be AAC, MP3 or none',
     ],
-    [sized(299, 720), 'is 299x720; sides must be of 300 to 6000 pixels'],
-    [sized(6001, 720), 'is 6001x720; sides must be of 300 to 6000 pixels'],
-    [{ fps: 23.9 }, 'has 23.9 frames a second; 24 to 60 are allowed'],
-    [{ fps: 61 }, 'has 61 frames a second; 24 to 60 are allowed'],
-    [{ fps: Number.NaN }, 'has NaN frames a second; 24 to 60 are allowed'],
-    [{ durationS: 1.9 }, "is 1.9 s long; 'vid-2.0' continues clips of 2 to 15 s"],
-    [{ durationS: 15.1 }, "is 15.1 s long; 'vid-2.0' continues clips of 2 to 15 s"],
+    [sized(299, 720), 'is 299x720; each side must have 300 to 6000 pixels'],
+    [sized(6001, 720), 'is 6001x720; each side must have 300 to 6000 pixels'],
+    [{ fps: 23.9 }, 'has 23.9 fps; it must have 24 to 60 fps'],
+    [{ fps: 61 }, 'has 61 fps; it must have 24 to 60 fps'],
+    [{ fps: Number.NaN }, 'has NaN fps; it must have 24 to 60 fps'],
+    [{ durationS: 1.9 }, "is 1.9 s long; 'vid-2.0' supports clips of 2 to 15 s"],
+    [{ durationS: 15.1 }, "is 15.1 s long; 'vid-2.0' supports clips of 2 to 15 s"],
     [{ lengthBytes: CLIP_BYTES + 1 }, 'has 209715201 bytes; at most 209715200 are allowed'],
-  ])('%j', (facts, fault) => expect(faultOf(facts)).toBe(fault));
+  ])('%j', (facts, fault) => expect(errorOf(facts)).toBe(fault));
 
-  test('longer than the model takes', () => {
-    expect(faultOf({ durationS: 16 }, 'vid-2.0-mini')).toContain('2 to 15 s');
-    expect(faultOf({ durationS: 16 }, 'vid-2.5')).toBeUndefined();
-    expect(faultOf({ durationS: 30.5 }, 'vid-2.5')).toContain('2 to 30 s');
+  test('longer than the limit of the model', () => {
+    expect(errorOf({ durationS: 16 }, 'vid-2.0-mini')).toContain('2 to 15 s');
+    expect(errorOf({ durationS: 16 }, 'vid-2.5')).toBeUndefined();
+    expect(errorOf({ durationS: 30.5 }, 'vid-2.5')).toContain('2 to 30 s');
   });
 
   test.each<[Model, number, boolean]>([
@@ -72,9 +72,9 @@ describe('a clip is refused with what was found and what is allowed', () => {
     ['vid-2.0', 2160, true],
     ['vid-2.5', 1080, true],
     ['vid-2.5', 1081, false],
-  ])('%s, of %dp: taken is %s, however it lies', (model, short, isTaken) => {
+  ])('%s, of %dp: supported is %s, in both orientations', (model, short, isSupported) => {
     for (const size of [sized(short, 2 * short), sized(2 * short, short)]) {
-      expect(faultOf(size, model) === undefined).toBe(isTaken);
+      expect(errorOf(size, model) === undefined).toBe(isSupported);
     }
   });
 });
@@ -89,20 +89,20 @@ describe('a segment', () => {
     ['vid-2.0-mini', [641, 361], [640, 360]],
     ['vid-2.5', [300, 533], [300, 532]],
     ['vid-2.0', [1441, 1441], [1080, 1080]],
-  ])('of %s for a clip of %j is of %j', (model, [width, height], size) => {
+  ])('of %s for a clip of %j has the size %j', (model, [width, height], size) => {
     expect(Object.values(segmentSize({ width, height }, windowOf(model)))).toEqual(size);
   });
 
-  test('has even sides, the aspect of its clip and is within the ceiling, for every clip that is taken', () => {
+  test('has even sides, the aspect ratio of its clip and respects the ceiling, for every supported clip', () => {
     for (const model of MODELS) {
       for (let width = 300; width <= 6000; width += 97) {
         for (let height = 301; height <= 6000; height += 89) {
-          if (faultOf(sized(width, height), model) !== undefined) continue;
+          if (errorOf(sized(width, height), model) !== undefined) continue;
           const window = windowOf(model);
           const size = segmentSize({ width, height }, window);
           expect([size.width % 2, size.height % 2]).toEqual([0, 0]);
           expect(Math.min(size.width, size.height)).toBeLessThanOrEqual(window.ceiling);
-          // Two pixels more or less on the shorter side.
+          // The tolerance is two pixels on the shorter side.
           const tolerance = (3 / Math.min(size.width, size.height)) * (width / height);
           expect(Math.abs(size.width / size.height - width / height)).toBeLessThan(tolerance);
         }
@@ -110,7 +110,7 @@ describe('a segment', () => {
     }
   });
 
-  test('is billed with its clip, by pixels and time', () => {
+  test('is billed together with its clip, by pixels and time', () => {
     const hd = { width: 1280, height: 720 };
     expect(videoTokens({ durationS: 5 }, { ...hd, seconds: 10 })).toEqual({
       inputTokens: 108_000,

@@ -1,10 +1,10 @@
-/** Which clips are continued, and how large their continuation is (spec 4.6, rules 1 and 2; spec 8). */
+/** Validates clips and computes the size of their segments (spec 4.6, rules 1 and 2; spec 8). */
 
 import type { ClipFacts } from '../../../src/contract/engines/video.ts';
 import type { ModelLimits } from '../../../src/contract/plugin.ts';
 import type { ModelWindow, SecondsRange } from './model-windows.ts';
 
-/** Largest clip: 200 MB. */
+/** Maximum size of a clip: 200 MB. */
 export const CLIP_BYTES = 200 * 1024 * 1024;
 
 const CONTAINERS = ['mp4', 'mov'];
@@ -14,11 +14,11 @@ const FPS = { minimum: 24, maximum: 60 };
 const SIDES = { minimum: 300, maximum: 6000 };
 
 /**
- * What is wrong with a clip for a model: what was found, and what is allowed; continues "'video' …". Undefined when it
- * can be continued. Rates are taken to a tenth, so that 23.976 fps is film's 24; durations may be off by one frame,
- * as cutting at a time leaves them.
+ * The reason why a model cannot extend a clip, with the actual and the allowed value; follows "'video' …". Undefined if
+ * the clip is valid. Frame rates are rounded to a tenth, so that 23.976 fps is 24; durations have a tolerance of one
+ * frame, as cutting tools produce.
  */
-export function clipFault(clip: ClipFacts, model: string, window: ModelWindow): string | undefined {
+export function clipError(clip: ClipFacts, model: string, window: ModelWindow): string | undefined {
   const { container, videoCodec, audio, width, height, durationS, lengthBytes } = clip;
   const sides = [width, height];
   const short = Math.min(...sides);
@@ -28,24 +28,24 @@ export function clipFault(clip: ClipFacts, model: string, window: ModelWindow): 
   if (!CONTAINERS.includes(container)) return `is ${container}; it must be MP4 or QuickTime`;
   if (!VIDEO_CODECS.includes(videoCodec)) return `has ${videoCodec} video; it must be H.264 or H.265`;
   if (audio !== undefined && !AUDIO_CODECS.includes(audio.codec)) {
-    return `has ${audio.codec} audio; it must be AAC or MP3, or none`;
+    return `has ${audio.codec} audio; it must be AAC, MP3 or none`;
   }
   if (sides.some((side) => side < SIDES.minimum || side > SIDES.maximum)) {
-    return `is ${width}x${height}; sides must be of ${SIDES.minimum} to ${SIDES.maximum} pixels`;
+    return `is ${width}x${height}; each side must have ${SIDES.minimum} to ${SIDES.maximum} pixels`;
   }
   if (window.maxClip !== undefined && short > window.maxClip) {
-    return `is ${width}x${height}; '${model}' continues clips of at most ${window.maxClip}p, which is the shorter side`;
+    return `is ${width}x${height}; '${model}' supports clips of at most ${window.maxClip}p (shorter side)`;
   }
   if (!(fps >= FPS.minimum && fps <= FPS.maximum)) {
-    return `has ${fps} frames a second; ${FPS.minimum} to ${FPS.maximum} are allowed`;
+    return `has ${fps} fps; it must have ${FPS.minimum} to ${FPS.maximum} fps`;
   }
   if (durationS < window.clipS.minimum - frameS || durationS > window.clipS.maximum + frameS) {
-    return `is ${tenths(durationS)} s long; '${model}' continues clips of ${shownRange(window.clipS)}`;
+    return `is ${tenths(durationS)} s long; '${model}' supports clips of ${formatRange(window.clipS)}`;
   }
   return undefined;
 }
 
-/** The rules for clips and segments that numbers tell, as GET /v1/models has them. */
+/** The numeric limits of clips and segments, as returned by GET /v1/models. */
 export function limitsOf({ segmentS, clipS, maxClip }: ModelWindow): ModelLimits {
   return {
     seconds: segmentS,
@@ -57,7 +57,7 @@ export function limitsOf({ segmentS, clipS, maxClip }: ModelWindow): ModelLimits
 }
 
 /**
- * The size of a segment: the clip's own, but no larger than the model's ceiling, with the clip's aspect and even sides.
+ * The size of a segment: that of the clip, scaled down to the ceiling of the model, with its aspect ratio and even sides.
  */
 export function segmentSize(
   { width, height }: Pick<ClipFacts, 'width' | 'height'>,
@@ -68,8 +68,8 @@ export function segmentSize(
   return { width: even(width), height: even(height) };
 }
 
-/** A range as messages show it. */
-export function shownRange({ minimum, maximum }: SecondsRange): string {
+/** Formats a range for messages. */
+export function formatRange({ minimum, maximum }: SecondsRange): string {
   return `${minimum} to ${maximum} s`;
 }
 

@@ -1,6 +1,6 @@
-/** What each model continues, and into what (spec 4.6). */
+/** Clip and segment limits of each model (spec 4.6). */
 
-/** Both ends are allowed. */
+/** Inclusive range, in seconds. */
 export interface SecondsRange {
   readonly minimum: number;
   readonly maximum: number;
@@ -11,9 +11,9 @@ export interface ModelWindow {
   readonly segmentS: SecondsRange;
   /** Length of the clip. */
   readonly clipS: SecondsRange;
-  /** Shorter side of the largest clip, in pixels; undefined where a larger one is continued at {@link ceiling}. */
+  /** Maximum shorter side of a clip, in pixels; undefined: unlimited, the segment is scaled to {@link ceiling}. */
   readonly maxClip: number | undefined;
-  /** Shorter side of the largest segment, in pixels. */
+  /** Maximum shorter side of a segment, in pixels. */
   readonly ceiling: number;
 }
 
@@ -34,7 +34,7 @@ const WINDOWS: ReadonlyMap<string, ModelWindow> = new Map([
   ['vid-2.5', LONG],
 ]);
 
-/** The window of a model; one that CONFIG adds has that of `vid-2.0`. */
+/** The limits of a model. Models added in CONFIG have those of `vid-2.0`. */
 export function windowOf(model: string): ModelWindow {
   return WINDOWS.get(model) ?? PINNED;
 }

@@ -7,8 +7,8 @@ import {
   videoBlobs,
 } from '../../../src/contract/stores/video-store.ts';
 
-/** Removes the blobs of a job that it does not need any more; how many. */
-export async function tidyBlobs(
+/** Deletes the blobs that a job does not need any more. Returns their number. */
+export async function deleteUnneededBlobs(
   blobs: Pick<BlobStore, 'list' | 'delete' | 'deleteAll'>,
   video: VideoState,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export async function tidyBlobs(
   return count;
 }
 
-/** Of one that has not failed: an open job needs its clip, and what its runner makes; a completed one what was made. */
+/** For jobs that have not failed: an open job needs its clip and its runner's output, a completed one only the output. */
 function isNeeded(name: string, { id, status, runner = '' }: VideoState): boolean {
   const made = [segmentBlob(id, runner), thumbnailBlob(id, runner)];
   return made.includes(name) || (status !== 'completed' && name === inputBlob(id));

@@ -1,30 +1,30 @@
-/** How long segments take to make, as far as this process has seen, and what that tells of those being made. */
+/** Estimates the progress of jobs from the generation times that this process has measured. */
 
 import type { VideoRecord } from '../../../src/contract/stores/video-store.ts';
 
-/** Before the first has been made. */
+/** Used until the first measurement of a model. */
 const FIRST_NS_PER_PIXEL = 300;
-/** Part of the newest in the mean. */
+/** Weight of the newest measurement in the moving average. */
 const NEWEST = 0.3;
-/** What an unfinished job may show (spec 2.4). */
+/** Maximum progress of an unfinished job, in percent (spec 2.4). */
 const MAX_PROGRESS = 95;
-const SOONEST_POLL_MS = 1000;
-const LATEST_POLL_MS = 5000;
+const MIN_POLL_MS = 1000;
+const MAX_POLL_MS = 5000;
 
 type Work = Pick<VideoRecord, 'model' | 'width' | 'height' | 'seconds' | 'clip'>;
 
-export class Pace {
-  /** By model. */
+export class ProgressEstimator {
+  /** Average generation time, by model. */
   readonly #nsPerPixel = new Map<string, number>();
 
-  /** Learns of a segment that was made in so long. */
-  made(work: Work, elapsedMs: number): void {
+  /** Records the generation time of a segment. */
+  recordDuration(work: Work, elapsedMs: number): void {
     const before = this.#nsPerPixel.get(work.model);
     const newest = (elapsedMs * 1e6) / pixelsOf(work);
     this.#nsPerPixel.set(work.model, before === undefined ? newest : before + NEWEST * (newest - before));
   }
 
-  /** Percent: 0 while queued, an estimate by the time that has passed of at most 95, 100 when it is there (spec 2.4). */
+  /** Percent: 0 while queued, then an estimate of at most 95 from the elapsed time, 100 when completed (spec 2.4). */
   progress(video: VideoRecord, nowMs: number): number {
     switch (video.status) {
       case 'completed':
@@ -38,10 +38,10 @@ export class Pace {
     }
   }
 
-  /** When to ask again for one that has not ended: about when it is likely to be there. */
+  /** Recommended delay before the next poll of an unfinished job: its estimated remaining time, 1 to 5 s. */
   pollAfterMs(video: VideoRecord, nowMs: number): number {
     const leftMs = this.#expectedMs(video) - this.#elapsedMs(video, nowMs);
-    return Math.round(Math.min(LATEST_POLL_MS, Math.max(SOONEST_POLL_MS, leftMs)));
+    return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, leftMs)));
   }
 
   #expectedMs(work: Work): number {
@@ -53,7 +53,7 @@ export class Pace {
   }
 }
 
-/** A segment has the rate of its clip. */
+/** The segment has the frame rate of its clip. */
 function pixelsOf({ width, height, seconds, clip }: Work): number {
   return width * height * seconds * clip.fps;
 }

@@ -5,9 +5,9 @@ import { videoStore } from '../../../src/records/stores/video-store.ts';
 import { videoRecord } from '../../../test/contract/video-store.cases.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { videoWatch } from './reconciler.ts';
+import { startVideoReconciler } from './reconciler.ts';
 
-/** A watch over stored videos that looks again and again; `add` is what the queue does. */
+/** A reconciler over stored videos with a short interval. `add` replaces the job queue. */
 async function watching(count: number, add: (id: string) => Promise<void>) {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
@@ -17,13 +17,19 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const log = new RecordingLogger();
-  const watch = videoWatch({ videos, log, metrics, everyMs: 1, jobs: { enqueue: (_, id) => add(id) } });
+  const watch = startVideoReconciler({
+    videos,
+    log,
+    metrics,
+    intervalMs: 1,
+    jobs: { enqueue: (_, id) => add(id) },
+  });
   onTestFinished(() => watch.close());
   return { ids, watch, log, gauge: async () => /^videos_open (\d+)/m.exec(await metrics.render())?.[1] };
 }
 
 it.each([0, 1, 100, 230])(
-  'queues each of %d videos that have not ended, page by page, and counts them',
+  'queues each of %d unfinished videos page by page and counts them',
   async (count) => {
     const queued: string[] = [];
     const { ids, gauge } = await watching(count, async (id) => {
@@ -34,7 +40,7 @@ it.each([0, 1, 100, 230])(
   },
 );
 
-it('looks again when the queue could not be reached', async () => {
+it('retries after the queue was unavailable', async () => {
   let isAway = true;
   const queued = new Set<string>();
   const { ids, log } = await watching(2, async (id) => {

@@ -5,48 +5,48 @@ import type { Metrics } from '../../../src/contract/core/metrics.ts';
 import type { VideoStore } from '../../../src/contract/stores/video-store.ts';
 import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 
-const EVERY_MS = 30_000;
-/** Of one look into the store. */
-const AT_ONCE = 100;
+const INTERVAL_MS = 30_000;
+/** Number of videos per store query. */
+const PAGE_SIZE = 100;
 
-export interface VideoWatchParts {
+export interface VideoReconcilerDeps {
   readonly videos: Pick<VideoStore, 'listOpen'>;
   readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly everyMs?: number;
+  readonly intervalMs?: number;
 }
 
 /**
- * Tells the queue of every video that has not ended, at the start and from time to time: of one whose creator died before
- * it could, and of all when the queue has lost them. Those that it knows are left as they are.
+ * Adds every unfinished video to the job queue at start and every 30 s. This covers jobs whose creator crashed before it
+ * queued them, and a queue that lost its jobs. Adding a job that is already queued has no effect.
  */
-export function videoWatch({
+export function startVideoReconciler({
   videos,
   jobs,
   log,
   metrics,
-  everyMs = EVERY_MS,
-}: VideoWatchParts): IntervalTask {
+  intervalMs = INTERVAL_MS,
+}: VideoReconcilerDeps): IntervalTask {
   let open = 0;
-  metrics.gauge('videos_open', 'Videos of all machines that had not ended at the last look.', () => open);
-  async function look(signal: AbortSignal): Promise<void> {
+  metrics.gauge('videos_open', 'Unfinished videos of all machines, as of the last check.', () => open);
+  async function reconcile(signal: AbortSignal): Promise<void> {
     let count = 0;
     let after: Id<'video'> | undefined;
     do {
-      const page: readonly Id<'video'>[] = await videos.listOpen(AT_ONCE, after);
+      const page: readonly Id<'video'>[] = await videos.listOpen(PAGE_SIZE, after);
       for (const id of page) {
         if (signal.aborted) return;
         await jobs.enqueue('video', id);
       }
       count += page.length;
-      after = page.length < AT_ONCE ? undefined : page.at(-1);
+      after = page.length < PAGE_SIZE ? undefined : page.at(-1);
     } while (after !== undefined);
     open = count;
   }
   return new IntervalTask({
-    intervalMs: everyMs,
+    intervalMs,
     runTask: (signal) =>
-      look(signal).catch((error: unknown) => log.error('open videos could not be queued', error)),
+      reconcile(signal).catch((error: unknown) => log.error('open videos could not be queued', error)),
   });
 }

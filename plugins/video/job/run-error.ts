@@ -1,30 +1,30 @@
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { VideoError } from '../../../src/contract/stores/video-store.ts';
 
-/** What a run of an engine that threw means for its job. */
-export type RunFailure =
-  /** It may go well later. */
-  | { readonly kind: 'hindered' }
-  /** `isOurs`: nobody knows why, so somebody should look. */
-  | { readonly kind: 'refused'; readonly error: VideoError; readonly isOurs: boolean };
+/** The consequence of an engine error for the job. */
+export type RunError =
+  /** A retry may succeed. */
+  | { readonly kind: 'retryable' }
+  /** `isInternal`: the cause is unexpected and must be logged. */
+  | { readonly kind: 'rejected'; readonly error: VideoError; readonly isInternal: boolean };
 
-/** Reads an engine's failure (`VideoEngine.extend`); the message of a ServiceError is for the job's owner. */
-export function runFailure(error: unknown): RunFailure {
-  if (!(error instanceof ServiceError)) return unknown();
+/** Classifies an error of `VideoEngine.extend`. Messages of a ServiceError are public. */
+export function toRunError(error: unknown): RunError {
+  if (!(error instanceof ServiceError)) return internalError();
   const { kind, code, message } = error;
-  if (kind === 'overloaded' || kind === 'rate_limited') return { kind: 'hindered' };
-  if (kind === 'upstream') return refused({ code: 'upstream_error', message });
-  if (kind === 'timeout') return refused({ code: 'timeout', message });
-  if (code === 'content_policy_violation') return refused({ code, message });
-  if (kind === 'invalid_request') return refused({ code: 'generation_failed', message });
-  return unknown();
+  if (kind === 'overloaded' || kind === 'rate_limited') return { kind: 'retryable' };
+  if (kind === 'upstream') return rejected({ code: 'upstream_error', message });
+  if (kind === 'timeout') return rejected({ code: 'timeout', message });
+  if (code === 'content_policy_violation') return rejected({ code, message });
+  if (kind === 'invalid_request') return rejected({ code: 'generation_failed', message });
+  return internalError();
 }
 
-function refused(error: VideoError): RunFailure {
-  return { kind: 'refused', error, isOurs: false };
+function rejected(error: VideoError): RunError {
+  return { kind: 'rejected', error, isInternal: false };
 }
 
-function unknown(): RunFailure {
-  const message = 'The segment could not be made. It is not your fault, and it costs nothing.';
-  return { kind: 'refused', error: { code: 'generation_failed', message }, isOurs: true };
+function internalError(): RunError {
+  const message = 'Internal server error. The segment was not generated, and nothing is charged.';
+  return { kind: 'rejected', error: { code: 'generation_failed', message }, isInternal: true };
 }

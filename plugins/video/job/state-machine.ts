@@ -1,68 +1,68 @@
-/** The life of a video job (spec 3.2; docs/states/video.md). Pure: the store makes the moves, a runner does the work. */
+/** The lifecycle of a video job (spec 3.2; docs/states/video.md). Pure: the store performs the transitions. */
 
 import type { VideoStatus } from '../../../src/contract/stores/video-store.ts';
 
 export type Event =
-  /** A runner has it in hand. `late`: so long after its creation that nobody waits for it any more. */
-  | { readonly kind: 'taken'; readonly late: boolean }
-  /** The segment is there, its blobs are stored. */
-  | { readonly kind: 'made' }
-  /** There will be no segment. */
-  | { readonly kind: 'refused' }
-  /** There may be one later: whoever makes it has too much to do, or a store is away. */
-  | { readonly kind: 'hindered' }
-  /** The runner's process stops, or another runner has the job. */
+  /** A runner claimed the job. `late`: the job is older than its timeout. */
+  | { readonly kind: 'claimed'; readonly late: boolean }
+  /** The segment is generated and its blobs are stored. */
+  | { readonly kind: 'generated' }
+  /** The segment cannot be generated. */
+  | { readonly kind: 'rejected' }
+  /** A temporary failure: the engine is overloaded, or a store is unavailable. */
+  | { readonly kind: 'retryable_error' }
+  /** The process of the runner stops, or another runner claimed the job. */
   | { readonly kind: 'stopped' }
-  | { readonly kind: 'delete_asked' };
+  | { readonly kind: 'delete_requested' };
 
 export type Effect =
-  /** Let the engine make the segment, or go on with it. */
+  /** Start or resume the generation. */
   | { readonly kind: 'extend' }
-  /** Let it be refused, with the code `timeout`. */
-  | { readonly kind: 'give_up' }
-  /** Charge what was consumed, and free the rest of what was reserved. */
+  /** Fail the job with the code `timeout`. */
+  | { readonly kind: 'time_out' }
+  /** Charge the consumption and release the rest of the reservation. */
   | { readonly kind: 'settle' }
-  /** Free all that was reserved. */
+  /** Release the whole reservation. */
   | { readonly kind: 'release' }
-  /** Leave it to a later run. */
-  | { readonly kind: 'try_again' }
-  /** Leave it to another run, at once. */
-  | { readonly kind: 'hand_on' }
-  /** Remove blobs that nobody needs any more. */
-  | { readonly kind: 'tidy' }
-  /** Answer whoever asked for the deletion: it is deleted, or 409. */
-  | { readonly kind: 'answer'; readonly status: 200 | 409 };
+  /** Retry later. */
+  | { readonly kind: 'retry' }
+  /** Requeue immediately. */
+  | { readonly kind: 'requeue' }
+  /** Delete blobs that are not needed any more. */
+  | { readonly kind: 'clean_up' }
+  /** Respond to a delete request: deleted, or 409. */
+  | { readonly kind: 'respond'; readonly status: 200 | 409 };
 
 export interface Step {
   readonly status: VideoStatus;
-  /** What is to be done; undefined is nothing. */
+  /** Undefined: nothing to do. */
   readonly effect: Effect | undefined;
 }
 
-/** Total: what makes no sense in a state leaves it as it is. */
+/** Total: an event that does not apply to a state leaves it unchanged. */
 export function next(status: VideoStatus, event: Event): Step {
-  const hasEnded = status === 'completed' || status === 'failed';
+  const isFinal = status === 'completed' || status === 'failed';
   switch (event.kind) {
-    case 'taken':
-      if (hasEnded) return { status, effect: { kind: 'tidy' } };
-      return { status: 'in_progress', effect: { kind: event.late ? 'give_up' : 'extend' } };
-    case 'delete_asked':
-      return { status, effect: { kind: 'answer', status: hasEnded ? 200 : 409 } };
+    case 'claimed':
+      if (isFinal) return { status, effect: { kind: 'clean_up' } };
+      return { status: 'in_progress', effect: { kind: event.late ? 'time_out' : 'extend' } };
+    case 'delete_requested':
+      return { status, effect: { kind: 'respond', status: isFinal ? 200 : 409 } };
     default:
-      return status === 'in_progress' ? ended(event.kind) : { status, effect: undefined };
+      return status === 'in_progress' ? endRun(event.kind) : { status, effect: undefined };
   }
 }
 
-/** How a run of a job ends. */
-function ended(kind: 'made' | 'refused' | 'hindered' | 'stopped'): Step {
+/** The transition at the end of a run. */
+function endRun(kind: 'generated' | 'rejected' | 'retryable_error' | 'stopped'): Step {
   switch (kind) {
-    case 'made':
+    case 'generated':
       return { status: 'completed', effect: { kind: 'settle' } };
-    case 'refused':
+    case 'rejected':
       return { status: 'failed', effect: { kind: 'release' } };
-    case 'hindered':
-      return { status: 'in_progress', effect: { kind: 'try_again' } };
+    case 'retryable_error':
+      return { status: 'in_progress', effect: { kind: 'retry' } };
     case 'stopped':
-      return { status: 'in_progress', effect: { kind: 'hand_on' } };
+      return { status: 'in_progress', effect: { kind: 'requeue' } };
   }
 }

@@ -5,17 +5,17 @@ import { newId } from '../../../src/contract/core/id.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import { inputBlob, segmentBlob, thumbnailBlob } from '../../../src/contract/stores/video-store.ts';
 import { videoApp } from '../../../test/harness/video-app.ts';
-import { videoSweep } from './sweep.ts';
+import { startVideoSweep } from './sweep.ts';
 
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
 
-/** Sweeps an app's videos once. */
+/** Runs one sweep over the videos of an app. */
 async function swept(app: Awaited<ReturnType<typeof videoApp>>): Promise<string[]> {
   const { store: videos, blobs, clock, log, folder } = app;
   const told = log.lines.length;
-  const sweep = videoSweep({ videos, blobs, clock, log, folder });
-  // It removes this at its end, so all else is done.
+  const sweep = startVideoSweep({ videos, blobs, clock, log, folder });
+  // The last step of a sweep.
   await expect.poll(() => log.lines.length).toBeGreaterThan(told);
   await sweep.close();
   const names: string[] = [];
@@ -27,7 +27,7 @@ async function write(blobs: BlobStore, ...names: readonly string[]): Promise<voi
   for (const name of names) await blobs.write(name, new Blob(['x']).stream(), never);
 }
 
-it('removes what no video needs once it is a day old, and nothing else', async () => {
+it('deletes unneeded blobs after a day', async () => {
   const app = await videoApp();
   const [{ id: open }, { id: ended }] = [await app.create(), await app.create()];
   await app.run(ended);
@@ -40,12 +40,12 @@ it('removes what no video needs once it is a day old, and nothing else', async (
     inputBlob(gone),
     segmentBlob(gone, 'r'),
   );
-  // The clock of the app stands still, and what was written is of today.
+  // The app has a manual clock, and the files have the real time.
   app.clock.advance(Date.now() - app.clock.now() + 23 * HOUR_MS);
   await write(app.blobs, 'files/of-others');
   const kept = [inputBlob(open), segmentBlob(ended, runner), thumbnailBlob(ended, runner)].sort();
 
-  const early = videoSweep({ ...app, videos: app.store });
+  const early = startVideoSweep({ ...app, videos: app.store });
   await early.close();
   expect(await app.blobs.read(inputBlob(gone), never)).toBeDefined();
 
@@ -54,7 +54,7 @@ it('removes what no video needs once it is a day old, and nothing else', async (
   expect(await app.blobs.read('files/of-others', never)).toBeDefined();
 });
 
-it('removes folders of requests and runs whose process died', async () => {
+it('deletes folders of requests and runs of crashed processes', async () => {
   const app = await videoApp();
   const { folder, clock } = app;
   for (const name of ['work-old', 'work-new']) {
@@ -64,18 +64,18 @@ it('removes folders of requests and runs whose process died', async () => {
   const hoursAgo = (hours: number) => (clock.now() - hours * HOUR_MS) / 1000;
   await utimes(join(folder, 'work-old'), hoursAgo(7), hoursAgo(7));
   await utimes(join(folder, 'work-new'), hoursAgo(1), hoursAgo(1));
-  const sweep = videoSweep({ ...app, videos: app.store });
+  const sweep = startVideoSweep({ ...app, videos: app.store });
   await expect.poll(() => readdir(folder)).toEqual(['work-new']);
   await sweep.close();
 });
 
-it('goes on after a failure', async () => {
+it('continues after a failure', async () => {
   const app = await videoApp();
   const list = app.blobs.list;
   app.blobs.list = () => {
     throw new Error('away');
   };
-  const sweep = videoSweep({ ...app, videos: app.store });
+  const sweep = startVideoSweep({ ...app, videos: app.store });
   await expect
     .poll(() => app.log.lines)
     .toMatchObject([{ level: 'error', message: 'videos could not be swept' }]);

@@ -7,26 +7,26 @@ import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
 import { listOldBlobs } from '../../../src/kit/storage/list-old-blobs.ts';
-import { tidyBlobs } from './tidying.ts';
+import { deleteUnneededBlobs } from './blob-cleanup.ts';
 import { removeAbandonedWork } from './work-folder.ts';
 
 const VIDEOS = 'videos/';
 
-export interface SweepParts {
+export interface VideoSweepDeps {
   readonly videos: Pick<VideoStore, 'listStates'>;
   readonly blobs: BlobStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where requests and runs keep their files. */
+  /** Folder for the files of requests and runs. */
   readonly folder: string;
 }
 
 /**
- * Removes blobs of videos that are deleted or were never made, those that ended jobs do not need, files of requests and
- * runs whose process died.
+ * Hourly deletion of blobs of deleted or unfinished videos, blobs that finished jobs do not need, and files of requests
+ * and runs whose process crashed.
  */
-export function videoSweep(parts: SweepParts): IntervalTask {
-  const { blobs, clock, log, folder } = parts;
+export function startVideoSweep(deps: VideoSweepDeps): IntervalTask {
+  const { blobs, clock, log, folder } = deps;
   return hourlySweep({
     what: 'videos',
     log,
@@ -34,22 +34,22 @@ export function videoSweep(parts: SweepParts): IntervalTask {
       uploads: await prepareUploadFolder(folder, clock),
       folders: await removeAbandonedWork(folder),
       unfinished: await blobs.removeUnfinished(signal),
-      blobs: await removeUnneeded(parts, signal),
+      blobs: await removeUnneeded(deps, signal),
     }),
   });
 }
 
-async function removeUnneeded(parts: SweepParts, signal: AbortSignal): Promise<number> {
-  const { videos, blobs } = parts;
+async function removeUnneeded(deps: VideoSweepDeps, signal: AbortSignal): Promise<number> {
+  const { videos, blobs } = deps;
   let count = 0;
-  for await (const names of listOldBlobs(parts, VIDEOS, signal)) {
+  for await (const names of listOldBlobs(deps, VIDEOS, signal)) {
     const ids = [...new Set(names.map((name) => name.split('/')[1] as Id<'video'>))];
     const states = new Map((await videos.listStates(ids)).map((state) => [state.id, state]));
     for (const id of ids) {
       signal.throwIfAborted();
-      // A job that is not there needs as much as one that failed.
+      // A missing job needs no blobs, like a failed one.
       const state = states.get(id) ?? { id, status: 'failed' as const, runner: undefined };
-      count += await tidyBlobs(blobs, state, signal);
+      count += await deleteUnneededBlobs(blobs, state, signal);
     }
   }
   return count;

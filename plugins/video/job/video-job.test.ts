@@ -7,19 +7,19 @@ import { type VideoAppOptions, videoApp } from '../../../test/harness/video-app.
 
 const NOW = 1_767_323_045;
 const DAY_MS = 86_400_000;
-/** Half a credit for a request, a credit for a thousand tokens of either side. */
+/** Half a credit per request, one credit per thousand tokens of either side. */
 const PRICE: Price = {
   ...{ endpoint: 'POST /v1/videos/extensions', model: 'vid-2.0', request: 500_000_000_000n },
   ...{ inputToken: 1_000_000_000n, outputToken: 1_000_000_000n, character: 0n, audioSecond: 0n },
 };
 const GRANTED = 1_000_000_000;
-/** Of 4 s that go in and 5 s that come out, of 1280 × 720. */
+/** 4 s of input and 5 s of output at 1280 × 720. */
 const COST = 500_000 + 86_400_000 + 108_000_000;
 
 const overloaded = () =>
   new ServiceError('overloaded', 'Later.', { code: 'server_overloaded', retryAfterS: 1 });
 
-/** An app with a job that nobody has yet. */
+/** An app with a queued job. */
 async function queued(options: VideoAppOptions = {}) {
   const app = await videoApp({ prices: [PRICE], ...options });
   await app.credits.grant('a', GRANTED, NOW);
@@ -38,7 +38,7 @@ async function queued(options: VideoAppOptions = {}) {
 }
 
 describe('a run', () => {
-  it('makes the segment, stores it, and settles what it costs', async () => {
+  it('generates and stores the segment and settles its cost', async () => {
     const app = await queued();
     expect(await app.credits.balance('a')).toMatchObject({ reserved: COST });
     expect(await app.run(app.id)).toEqual({ kind: 'done' });
@@ -53,7 +53,7 @@ describe('a run', () => {
       },
     ]);
     const { runner } = (await app.store.get('a', app.id)) ?? {};
-    // The clip is gone, and so is the folder of the run.
+    // The clip and the folder of the run are deleted.
     expect(await app.blobNames()).toEqual([
       `videos/${app.id}/${runner}.mp4`,
       `videos/${app.id}/${runner}.webp`,
@@ -63,7 +63,7 @@ describe('a run', () => {
     expect(page).toContain('video_generation_seconds_count{model="vid-2.0"} 1');
   });
 
-  it('tells the engine all that was asked, with the clip on this machine’s disk', async () => {
+  it('passes all parameters to the engine, with a local path of the clip', async () => {
     const app = await queued();
     let clip = '';
     app.engine.script.push(async (request, work, signal) => {
@@ -87,7 +87,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('of a video that has ended tidies up behind a runner that died', async () => {
+  it('of a finished video deletes what a crashed runner left behind', async () => {
     const app = await queued();
     await app.run(app.id);
     const left = [inputBlob(app.id), `videos/${app.id}/dead.mp4`];
@@ -99,7 +99,7 @@ describe('a run', () => {
     expect((await app.send(`/v1/videos/${app.id}/content`)).status).toBe(200);
   });
 
-  it('of a video that was deleted, or never was, removes what is left of it', async () => {
+  it('of a deleted or unknown video deletes its blobs', async () => {
     const app = await queued();
     await app.run(app.id);
     await app.store.delete('a', app.id);
@@ -118,8 +118,8 @@ describe('a run that fails', () => {
     ],
     ['upstream_error', new ServiceError('upstream', 'It broke there.'), 'It broke there.'],
     ['timeout', new ServiceError('timeout', 'Too slow.'), 'Too slow.'],
-    ['generation_failed', new Error('a private word'), /not your fault/],
-  ])('for good ends the video with %s, and costs nothing', async (code, error, message) => {
+    ['generation_failed', new Error('a private word'), /Internal server error/],
+  ])('permanently ends the video with %s and is free', async (code, error, message) => {
     const app = await queued();
     app.engine.script.push(() => Promise.reject(error));
     expect(await app.run(app.id)).toEqual({ kind: 'done' });
@@ -134,7 +134,7 @@ describe('a run that fails', () => {
     expect(JSON.stringify(app.log.lines)).not.toContain('private');
   });
 
-  it('because there is too much to do is done again, later and later, and not for ever', async () => {
+  it('because of overload is retried with growing delays until the timeout', async () => {
     const app = await queued();
     const refuse = () => app.engine.script.push(() => Promise.reject(overloaded()));
     const delays: number[] = [];
@@ -154,21 +154,21 @@ describe('a run that fails', () => {
     expect(await app.credits.balance('a')).toMatchObject({ available: GRANTED, reserved: 0 });
   });
 
-  it('because its clip is lost, or its model, ends the video', async () => {
+  it('because its clip or model is lost ends the video', async () => {
     const [first, second] = [await queued(), await queued()];
     await first.blobs.delete(inputBlob(first.id));
     await first.run(first.id);
     expect(await first.video()).toMatchObject({
-      error: { code: 'generation_failed', message: 'The clip of this video was lost.' },
+      error: { code: 'generation_failed', message: 'The clip of this video is lost.' },
     });
     await second.records.db.updateTable('videos').set({ model: 'gone' }).execute();
     await second.run(second.id);
     expect(await second.video()).toMatchObject({
-      error: { code: 'generation_failed', message: "The model 'gone' is not there any more." },
+      error: { code: 'generation_failed', message: "The model 'gone' is no longer available." },
     });
   });
 
-  it('for good stops what an earlier run left elsewhere', async () => {
+  it('permanently deletes the remote job of an earlier run', async () => {
     const app = await queued();
     const stopping = new AbortController();
     app.engine.script.push(async (request, work, signal) => {
@@ -183,7 +183,7 @@ describe('a run that fails', () => {
     expect(app.engine.forgotten).toEqual(['job 7 over there']);
   });
 
-  it('because a store is away is done again by the queue, and the video stays as it is', async () => {
+  it('because a store is unavailable is retried by the queue, and the video is unchanged', async () => {
     const app = await queued();
     const { read } = app.blobs;
     app.blobs.read = () => Promise.reject(overloaded());
@@ -200,7 +200,7 @@ describe('a run that fails', () => {
 });
 
 describe('a run that is stopped', () => {
-  it('leaves the video to the next, which goes on from what the engine remembers', async () => {
+  it('leaves the video to the next run, which resumes from the saved engine state', async () => {
     const app = await queued();
     const stopping = new AbortController();
     app.engine.script.push(async (request, work, signal) => {
@@ -217,7 +217,7 @@ describe('a run that is stopped', () => {
     expect(await app.video()).toMatchObject({ status: 'completed' });
   });
 
-  it('is given up after a day, and what goes on elsewhere is stopped', async () => {
+  it('times out after a day, and its remote job is deleted', async () => {
     const app = await queued();
     const stopping = new AbortController();
     app.engine.script.push(async (request, work, signal) => {
@@ -232,7 +232,7 @@ describe('a run that is stopped', () => {
     expect(app.engine.requests).toHaveLength(1);
   });
 
-  it('after the segment was made stores it all the same', async () => {
+  it('after the segment was generated still stores it', async () => {
     const app = await queued();
     const stopping = new AbortController();
     const { write } = app.blobs;
@@ -244,11 +244,11 @@ describe('a run that is stopped', () => {
     expect(await app.video()).toMatchObject({ status: 'completed' });
   });
 
-  it('and cannot wait leaves what is not stored to the next', async () => {
+  it('after the grace period leaves unstored segments to the next run', async () => {
     const app = await queued();
     const { write } = app.blobs;
     app.blobs.write = (name, bytes, signal) => {
-      app.job.leave();
+      app.job.abandon();
       return write.call(app.blobs, name, bytes, signal);
     };
     await expect(app.run(app.id)).rejects.toMatchObject({ kind: 'overloaded' });
@@ -258,7 +258,7 @@ describe('a run that is stopped', () => {
   });
 });
 
-it('what was made elsewhere stays there until it is stored here', async () => {
+it('keeps a remote result until it is stored locally', async () => {
   const app = await queued();
   app.engine.script.push(async (request, work, signal) => {
     await work.saveState('job 7 over there');
@@ -270,27 +270,27 @@ it('what was made elsewhere stays there until it is stored here', async () => {
   expect(app.engine.forgotten).toEqual([]);
   app.blobs.write = write;
   expect(await app.run(app.id)).toEqual({ kind: 'done' });
-  expect(app.engine.requests.map(({ savedState: remembered }) => remembered)).toEqual([undefined, 'job 7 over there']);
+  expect(app.engine.requests.map(({ savedState: remembered }) => remembered)).toEqual([
+    undefined,
+    'job 7 over there',
+  ]);
   expect(app.engine.forgotten).toEqual(['job 7 over there']);
 });
 
-it.each(['completed', 'failed'])(
-  'what was made elsewhere is removed there in the end: %s',
-  async (status) => {
-    const app = await queued();
-    app.engine.script.push(async (request, work, signal) => {
-      await work.saveState('job 7 over there');
-      if (status === 'failed') throw invalidRequest('It is too dark.');
-      return makeIt(request, work, signal);
-    });
-    await app.run(app.id);
-    expect(await app.video()).toMatchObject({ status });
-    expect(app.engine.forgotten).toEqual(['job 7 over there']);
-  },
-);
+it.each(['completed', 'failed'])('deletes a remote result when the job is finished: %s', async (status) => {
+  const app = await queued();
+  app.engine.script.push(async (request, work, signal) => {
+    await work.saveState('job 7 over there');
+    if (status === 'failed') throw invalidRequest('It is too dark.');
+    return makeIt(request, work, signal);
+  });
+  await app.run(app.id);
+  expect(await app.video()).toMatchObject({ status });
+  expect(app.engine.forgotten).toEqual(['job 7 over there']);
+});
 
 describe('two runs of one video', () => {
-  it('end it once: the one that was taken for dead changes nothing and leaves nothing', async () => {
+  it('finish it once: a stalled run changes nothing and leaves no files', async () => {
     const app = await queued();
     const release = Promise.withResolvers<void>();
     const running = Promise.withResolvers<void>();
@@ -310,7 +310,7 @@ describe('two runs of one video', () => {
     expect(await app.credits.balance('a')).toMatchObject({ available: GRANTED - COST, revenue: COST });
   });
 
-  it('the first remembers nothing more, and its engine ends', async () => {
+  it('the first cannot save its engine state any more, and its engine stops', async () => {
     const app = await queued();
     const release = Promise.withResolvers<void>();
     const running = Promise.withResolvers<void>();

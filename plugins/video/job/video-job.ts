@@ -1,4 +1,4 @@
-/** What is done for a video, from its clip to its segment: by any process, and by another where one died. */
+/** Runs a video job from its clip to its segment. If a process crashes, another process resumes its jobs. */
 
 import type { JobCalls } from '../../../src/contract/accounts/calls.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
@@ -10,74 +10,74 @@ import type { VideoEngine, VideoSegment } from '../../../src/contract/engines/vi
 import type { ModelTable } from '../../../src/contract/model-table.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import {
-  inputBlob,
   type GeneratedVideo,
+  inputBlob,
   segmentBlob,
   thumbnailBlob,
-  type VideoOutcome,
   type VideoError,
+  type VideoOutcome,
   type VideoRecord,
   type VideoStore,
 } from '../../../src/contract/stores/video-store.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
-import type { ClipTurns } from '../clips/clip-turns.ts';
+import type { ClipQueue } from '../clips/clip-queue.ts';
 import type { VideoMetrics } from '../metrics.ts';
 import { ENDPOINT } from '../service.ts';
 import { videoTokens } from '../tokens.ts';
-import type { Pace } from './pace.ts';
-import { runFailure } from './run-error.ts';
+import { deleteUnneededBlobs } from './blob-cleanup.ts';
+import type { ProgressEstimator } from './progress-estimator.ts';
+import { toRunError } from './run-error.ts';
 import { next } from './state-machine.ts';
-import { tidyBlobs } from './tidying.ts';
 import { WorkFolder } from './work-folder.ts';
 
-export interface VideoJobParts {
+export interface VideoJobDeps {
   readonly videos: VideoStore;
   readonly video: ModelTable<VideoEngine>;
-  readonly clips: Pick<ClipTurns, 'thumbnail'>;
+  readonly clips: Pick<ClipQueue, 'thumbnail'>;
   readonly blobs: BlobStore;
   readonly jobCalls: JobCalls;
-  readonly pace: Pace;
+  readonly progress: ProgressEstimator;
   readonly metrics: VideoMetrics;
   readonly clock: Clock;
   readonly log: Logger;
-  /** An existing folder for clips and segments while they are worked on. */
+  /** An existing folder for clips and segments while they are processed. */
   readonly folder: string;
-  /** Videos that are made at once in this process. */
-  readonly jobsAtOnce: number;
+  /** Maximum number of videos that are generated concurrently in this process. */
+  readonly maxConcurrentJobs: number;
 }
 
-/** A job that is so old is given up, whatever it waits for. */
-const LATE_S = 86_400;
-const SHORTEST_DELAY_MS = 2000;
+/** Age after which a job fails with `timeout`. */
+const TIMEOUT_S = 86_400;
+const MIN_DELAY_MS = 2000;
 const MAX_DELAY_MS = 60_000;
 
 const DONE: JobOutcome = { kind: 'done' };
-const AGAIN: JobOutcome = { kind: 'again', delayMs: 0 };
+const REQUEUE: JobOutcome = { kind: 'again', delayMs: 0 };
 
 export interface VideoJobHandler extends JobHandler {
-  /** Gives up what runs still store, for a process that ends at once: others do it again. Idempotent. */
-  leave(): void;
+  /** Aborts pending uploads of segments before the process exits. Other processes repeat the work. Idempotent. */
+  abandon(): void;
 }
 
-export function videoJob(parts: VideoJobParts): VideoJobHandler {
-  return new VideoJob(parts);
+export function videoJob(deps: VideoJobDeps): VideoJobHandler {
+  return new VideoJob(deps);
 }
 
-/** A video in the hands of this process, for as long as one call of the queue lasts. */
-interface Held {
+/** A video claimed by this process, for the duration of one job. */
+interface RunContext {
   readonly video: VideoRecord;
   readonly runner: string;
   readonly folder: WorkFolder;
   readonly signal: AbortSignal;
-  /** What the engine has elsewhere. */
-  remembered: string | undefined;
+  /** State of the engine for resuming a remote job. */
+  savedState: string | undefined;
 }
 
-/** What is needed of it to end the job. */
-type Ending = Pick<Held, 'video' | 'runner' | 'remembered'>;
+/** The part of a run that finishing the job needs. */
+type FinishedRun = Pick<RunContext, 'video' | 'runner' | 'savedState'>;
 
-/** A segment on this machine's disk. */
-interface Made {
+/** Generated files on the local disk. */
+interface GeneratedFiles {
   readonly segment: VideoSegment;
   readonly video: string;
   readonly thumbnail: string;
@@ -86,135 +86,135 @@ interface Made {
 class VideoJob implements VideoJobHandler {
   readonly kind = 'video';
   readonly concurrency: number;
-  readonly #parts: VideoJobParts;
-  readonly #leaving = new AbortController();
+  readonly #deps: VideoJobDeps;
+  readonly #abandoned = new AbortController();
 
-  constructor(parts: VideoJobParts) {
-    this.#parts = parts;
-    this.concurrency = parts.jobsAtOnce;
+  constructor(deps: VideoJobDeps) {
+    this.#deps = deps;
+    this.concurrency = deps.maxConcurrentJobs;
   }
 
-  leave(): void {
-    this.#leaving.abort(shuttingDown());
+  abandon(): void {
+    this.#abandoned.abort(shuttingDown());
   }
 
   async runJob(id: string, signal: AbortSignal): Promise<JobOutcome> {
-    const { videos, clock } = this.#parts;
+    const { videos, clock } = this.#deps;
     const runner = crypto.randomUUID();
     const at = unixSeconds(clock);
     const video = await videos.claim(id as Id<'video'>, runner, at);
-    if (video === undefined) return await this.#tidy(id as Id<'video'>, signal);
-    const { effect } = next(video.status, { kind: 'taken', late: at - video.createdAt >= LATE_S });
-    if (effect?.kind === 'give_up') return await this.#giveUp(video, runner);
-    const folder = await WorkFolder.open(this.#parts.folder);
+    if (video === undefined) return await this.#cleanUp(id as Id<'video'>, signal);
+    const { effect } = next(video.status, { kind: 'claimed', late: at - video.createdAt >= TIMEOUT_S });
+    if (effect?.kind === 'time_out') return await this.#timeOut(video, runner);
+    const folder = await WorkFolder.open(this.#deps.folder);
     try {
-      return await this.#work({ video, runner, folder, signal, remembered: video.remembered });
+      return await this.#runExtension({ video, runner, folder, signal, savedState: video.remembered });
     } finally {
       await folder.release();
     }
   }
 
-  async #work(held: Held): Promise<JobOutcome> {
-    const { clock, log, pace, metrics } = this.#parts;
-    const { video, signal } = held;
+  async #runExtension(run: RunContext): Promise<JobOutcome> {
+    const { clock, log, progress, metrics } = this.#deps;
+    const { video, signal } = run;
     const startedMs = clock.monotonicMs();
-    let made: Made;
+    let files: GeneratedFiles;
     try {
-      made = await this.#make(held);
+      files = await this.#generate(run);
     } catch (error) {
-      // What a stop has broken off is no failure, nor is that another runner has the job.
-      if (signal.aborted || error instanceof TakenAway) return AGAIN;
-      const failure = runFailure(error);
-      if (failure.kind === 'hindered') return { kind: 'again', delayMs: this.#delayMs(video) };
-      if (failure.isOurs) log.error('a video could not be made', error, { video: video.id });
-      return await this.#fail(held, failure.error);
+      // An interruption by shutdown or by another runner is not an error.
+      if (signal.aborted || error instanceof ClaimLostError) return REQUEUE;
+      const failure = toRunError(error);
+      if (failure.kind === 'retryable') return { kind: 'again', delayMs: this.#delayMs(video) };
+      if (failure.isInternal) log.error('failed to generate a video', error, { video: video.id });
+      return await this.#fail(run, failure.error);
     }
     const elapsedMs = clock.monotonicMs() - startedMs;
-    pace.made(video, elapsedMs);
-    metrics.making.observe({ model: video.model }, elapsedMs / 1000);
-    return await this.#complete(held, made);
+    progress.recordDuration(video, elapsedMs);
+    metrics.generation.observe({ model: video.model }, elapsedMs / 1000);
+    return await this.#complete(run, files);
   }
 
-  /** @throws what the engine throws; of the blob store what may pass, as `overloaded`. */
-  async #make(held: Held): Promise<Made> {
-    const { video, runner, folder, signal, remembered } = held;
-    const { blobs, clips, videos, video: models } = this.#parts;
+  /** @throws the errors of the engine and of the stores. */
+  async #generate(run: RunContext): Promise<GeneratedFiles> {
+    const { video, runner, folder, signal, savedState } = run;
+    const { blobs, clips, videos, video: models } = this.#deps;
     const { id, clip, prompt, seconds, width, height, audio } = video;
     const engine = models.get(video.model);
-    if (engine === undefined) throw lost(`The model '${video.model}' is not there any more.`);
+    if (engine === undefined) throw permanentError(`The model '${video.model}' is no longer available.`);
     const input = await blobs.read(inputBlob(id), signal);
-    if (input === undefined) throw lost('The clip of this video was lost.');
+    if (input === undefined) throw permanentError('The clip of this video is lost.');
     const staged = await folder.write('clip', input, signal);
-    const to = folder.file('segment.mp4');
+    const segmentPath = folder.file('segment.mp4');
     const segment = await engine.extend(
-      { video: id, clip: staged.path, facts: clip, prompt, seconds, width, height, audio, savedState: remembered },
+      { video: id, clip: staged.path, facts: clip, prompt, seconds, width, height, audio, savedState },
       {
-        to,
+        to: segmentPath,
         saveState: async (state) => {
-          if (!(await videos.saveEngineState(id, runner, state))) throw new TakenAway();
-          held.remembered = state;
+          if (!(await videos.saveEngineState(id, runner, state))) throw new ClaimLostError();
+          run.savedState = state;
         },
       },
       signal,
     );
     const thumbnail = folder.file('thumbnail.webp');
-    await clips.thumbnail(to, thumbnail, video.organization, signal);
-    return { segment, video: to, thumbnail };
+    await clips.thumbnail(segmentPath, thumbnail, video.organization, signal);
+    return { segment, video: segmentPath, thumbnail };
   }
 
-  /** What is made is stored even while the process stops; the lease and the store's guard say whether it counts. */
-  async #complete(held: Held, made: Made): Promise<JobOutcome> {
-    const { video, runner } = held;
+  /** Stores the segment even while the process drains. The claim decides whether the result is used. */
+  async #complete(run: RunContext, files: GeneratedFiles): Promise<JobOutcome> {
+    const { video, runner } = run;
     const { id, clip } = video;
     const stored: GeneratedVideo = {
-      segment: made.segment,
-      video: await this.#write(segmentBlob(id, runner), made.video),
-      thumbnail: await this.#write(thumbnailBlob(id, runner), made.thumbnail),
+      segment: files.segment,
+      video: await this.#write(segmentBlob(id, runner), files.video),
+      thumbnail: await this.#write(thumbnailBlob(id, runner), files.thumbnail),
     };
-    const at = unixSeconds(this.#parts.clock);
-    const ended = await this.#end(
-      held,
+    const at = unixSeconds(this.#deps.clock);
+    const isFinished = await this.#end(
+      run,
       { status: 'completed', made: stored, at },
-      videoTokens(clip, made.segment),
+      videoTokens(clip, files.segment),
     );
-    if (!ended) {
-      const { blobs } = this.#parts;
+    if (!isFinished) {
+      const { blobs } = this.#deps;
       await Promise.all(
         [segmentBlob(id, runner), thumbnailBlob(id, runner)].map((name) => blobs.delete(name)),
       );
     }
-    return await this.#tidy(id, this.#leaving.signal);
+    return await this.#cleanUp(id, this.#abandoned.signal);
   }
 
   #write(blob: string, path: string) {
-    return this.#parts.blobs.write(blob, Bun.file(path).stream(), this.#leaving.signal);
+    return this.#deps.blobs.write(blob, Bun.file(path).stream(), this.#abandoned.signal);
   }
 
-  async #fail(held: Ending, error: VideoError): Promise<JobOutcome> {
-    const at = unixSeconds(this.#parts.clock);
-    const nothing = { inputTokens: 0, outputTokens: 0 };
-    await this.#end(held, { status: 'failed', error, at }, nothing);
-    return await this.#tidy(held.video.id, this.#leaving.signal);
+  async #fail(run: FinishedRun, error: VideoError): Promise<JobOutcome> {
+    const at = unixSeconds(this.#deps.clock);
+    const noTokens = { inputTokens: 0, outputTokens: 0 };
+    await this.#end(run, { status: 'failed', error, at }, noTokens);
+    return await this.#cleanUp(run.video.id, this.#abandoned.signal);
   }
 
-  async #giveUp(video: VideoRecord, runner: string): Promise<JobOutcome> {
-    this.#parts.log.warn('a video was given up after a day', { video: video.id });
+  async #timeOut(video: VideoRecord, runner: string): Promise<JobOutcome> {
+    this.#deps.log.warn('a video timed out after a day', { video: video.id });
     return await this.#fail(
-      { video, runner, remembered: video.remembered },
+      { video, runner, savedState: video.remembered },
       {
         code: 'timeout',
-        message: 'The video was not made within a day, and costs nothing.',
+        message: 'The video was not generated within a day. Nothing is charged.',
       },
     );
   }
 
-  /** @returns false when another runner has it. */
+  /** Returns false if another runner has claimed the job. */
   async #end(
-    { video, runner, remembered }: Ending,
+    { video, runner, savedState }: FinishedRun,
     end: VideoOutcome,
     consumed: { readonly inputTokens: number; readonly outputTokens: number },
   ): Promise<boolean> {
-    const { videos, jobCalls, metrics } = this.#parts;
+    const { videos, jobCalls, metrics } = this.#deps;
     const { call: id, organization, requestId, model } = video;
     const { status } = end;
     const bill = jobCalls.createBill(
@@ -224,36 +224,36 @@ class VideoJob implements VideoJobHandler {
     if (!(await videos.finish(video.id, runner, end, bill))) return false;
     jobCalls.recordStored(bill.record);
     metrics.ended.add({ status });
-    // Not before: a segment that could not be stored is fetched again. What another runner goes on from is that one's.
-    if (remembered !== undefined) await this.#parts.video.get(model)?.deleteRemoteJob(remembered);
+    // After the segment is stored, because it would otherwise be fetched again; not if another runner resumes the job.
+    if (savedState !== undefined) await this.#deps.video.get(model)?.deleteRemoteJob(savedState);
     return true;
   }
 
   /**
-   * Removes what a job that has ended needs no more, its own or that of a runner that died before it could. One that was
-   * deleted meanwhile needs nothing; one that another runner has is that one's.
+   * Deletes the blobs that a finished job does not need, including those of a crashed runner. A deleted job needs none.
+   * A job that another runner has claimed is left to that runner.
    */
-  async #tidy(id: Id<'video'>, signal: AbortSignal): Promise<JobOutcome> {
-    const { videos, blobs } = this.#parts;
+  async #cleanUp(id: Id<'video'>, signal: AbortSignal): Promise<JobOutcome> {
+    const { videos, blobs } = this.#deps;
     const [state = { id, status: 'failed' as const, runner: undefined }] = await videos.listStates([id]);
-    if (next(state.status, { kind: 'taken', late: false }).effect?.kind !== 'tidy') return AGAIN;
-    await tidyBlobs(blobs, state, signal);
+    if (next(state.status, { kind: 'claimed', late: false }).effect?.kind !== 'clean_up') return REQUEUE;
+    await deleteUnneededBlobs(blobs, state, signal);
     return DONE;
   }
 
-  /** Longer, the longer it waits already. */
+  /** Retry delay in ms; grows with the time since the start. */
   #delayMs({ startedAt = 0 }: VideoRecord): number {
-    const waitedMs = this.#parts.clock.now() - startedAt * 1000;
-    return Math.min(MAX_DELAY_MS, Math.max(SHORTEST_DELAY_MS, waitedMs / 4));
+    const waitedMs = this.#deps.clock.now() - startedAt * 1000;
+    return Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, waitedMs / 4));
   }
 }
 
-/** Another runner has the job. */
-class TakenAway extends Error {
+/** Another runner has claimed the job. */
+class ClaimLostError extends Error {
   override readonly name = 'TakenAway';
 }
 
-/** What no later run would find either. */
-function lost(message: string): ServiceError {
+/** An error that a retry cannot resolve. */
+function permanentError(message: string): ServiceError {
   return new ServiceError('invalid_request', message, { code: 'generation_failed' });
 }

@@ -12,7 +12,7 @@ async function* bytes(...texts: readonly string[]) {
   for (const text of texts) yield Buffer.from(text);
 }
 
-it('keeps files for this user alone, until it is released', async () => {
+it('stores private files until it is released', async () => {
   const parent = await tempDir();
   const folder = await WorkFolder.open(parent);
   const clip = await folder.write('clip', bytes('some ', 'bytes'), never);
@@ -24,7 +24,7 @@ it('keeps files for this user alone, until it is released', async () => {
   expect(await readdir(parent)).toEqual([]);
 });
 
-it('says what the bytes said, and why they were given up', async () => {
+it('rethrows the errors of the bytes and the reason of an abort', async () => {
   const folder = await WorkFolder.open(await tempDir());
   const broken = async function* () {
     yield Buffer.from('x');
@@ -41,7 +41,7 @@ it('says what the bytes said, and why they were given up', async () => {
   await expect(folder.write('b', silent(), leaving.signal)).rejects.toBe(reason);
 });
 
-it('says that there is no room, before a file and in the middle of one', async (context) => {
+it('reports a full disk before and during a write', async (context) => {
   needs(context, CAN_MOUNT, 'the right to mount a disk');
   const disk = await mountSmallDisk(1);
   try {
@@ -60,7 +60,7 @@ it('says that there is no room, before a file and in the middle of one', async (
   }
 });
 
-it('loses what a process of the same place left that has ended, and nothing else', async () => {
+it('deletes folders of exited processes of the same host only', async () => {
   const parent = await tempDir();
   const own = await WorkFolder.open(parent);
   const [, place = ''] = workPrefix().split('-');

@@ -10,10 +10,10 @@ import { toDiskError } from '../../../src/kit/storage/disk-errors.ts';
 
 const KIND = 'work';
 
-/** Begins the names of all folders of a process. */
+/** Common prefix of all work folders of a process. */
 export const workPrefix = (of?: ProcessIdentity): string => workFolderPrefix(KIND, of);
 
-/** Removes what processes of this place left that have ended; how many folders. */
+/** Deletes folders of exited processes of this host. Returns their number. */
 export async function removeAbandonedWork(parent: string): Promise<number> {
   let count = 0;
   for (const name of await readdir(parent)) {
@@ -24,7 +24,7 @@ export async function removeAbandonedWork(parent: string): Promise<number> {
   return count;
 }
 
-/** A clip on this machine's disk, for as long as its folder is held. */
+/** A clip on the local disk. Valid until its folder is released. */
 export class StagedClip {
   readonly path: string;
   readonly lengthBytes: number;
@@ -35,7 +35,7 @@ export class StagedClip {
   }
 }
 
-/** Where one request or one run keeps its files, for this user alone. Its owner releases it. */
+/** A private folder (mode 0700) for the files of one request or run. The creator must release it. */
 export class WorkFolder {
   readonly #path: string;
 
@@ -43,7 +43,7 @@ export class WorkFolder {
     this.#path = path;
   }
 
-  /** @throws ServiceError `overloaded` when the disk has no room. */
+  /** @throws ServiceError `overloaded` if the disk is full. */
   static async open(parent: string): Promise<WorkFolder> {
     try {
       return new WorkFolder(await mkdtemp(join(parent, workPrefix())));
@@ -52,20 +52,20 @@ export class WorkFolder {
     }
   }
 
-  /** The path of a file in it. */
+  /** Path of a file in the folder. */
   file(name: string): string {
     return join(this.#path, name);
   }
 
   /**
-   * Writes a file as fast as bytes come.
-   * @throws ServiceError `overloaded` when the disk has no room; what `bytes` throws; the signal's reason after an abort.
+   * Writes a file as the bytes arrive.
+   * @throws ServiceError `overloaded` if the disk is full; the errors of `bytes`; the reason of the signal.
    */
   async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<StagedClip> {
     const path = this.file(name);
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     try {
-      // A source that says nothing more would be waited for, though nobody wants it.
+      // `untilAborted`, because `pipeline` would wait for a stalled source even after an abort.
       await pipeline(Readable.from(untilAborted(bytes, signal)), file, { signal });
     } catch (error) {
       signal.throwIfAborted();
@@ -74,7 +74,7 @@ export class WorkFolder {
     return new StagedClip(path, file.bytesWritten);
   }
 
-  /** Removes all of it. Idempotent. */
+  /** Deletes the folder. Idempotent. */
   release(): Promise<void> {
     return rm(this.#path, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CLIP_BYTES, clipFault, limitsOf } from '../../../plugins/video/clips/clip-rules.ts';
+import { CLIP_BYTES, clipError, limitsOf } from '../../../plugins/video/clips/clip-rules.ts';
 import { windowOf } from '../../../plugins/video/clips/model-windows.ts';
 import type { ClipFacts } from '../../../src/contract/engines/video.ts';
 import { clipHint, formatRange, type LocalClip } from './clip-rules.ts';
@@ -14,7 +14,7 @@ function error({ bytes, picture }: Required<LocalClip>, model: string): boolean 
   const { width, height, seconds } = picture;
   const facts = { container: 'mp4', videoCodec: 'avc', audio: undefined, fps: 24 } as unknown as ClipFacts;
   const clip = { ...facts, width, height, durationS: seconds, lengthBytes: bytes };
-  return clipFault(clip, model, windowOf(model)) !== undefined;
+  return clipError(clip, model, windowOf(model)) !== undefined;
 }
 
 describe('hints match the validation of the service', () => {
