@@ -42,9 +42,9 @@ const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
 /** The console, which runs in a browser: each folder and what it may use of the others. */
 const consoleRules = Object.entries({
   client: ['client'],
-  parts: ['client', 'parts'],
-  sound: ['client', 'parts', 'sound'],
-  pages: ['client', 'parts', 'sound', 'pages'],
+  components: ['client', 'components'],
+  audio: ['client', 'components', 'audio'],
+  pages: ['client', 'components', 'audio', 'pages'],
 }).map(([folder, targets]) => ({
   name: `console-${folder}-use-${targets.join('-')}`,
   severity: 'error',
@@ -67,7 +67,7 @@ const importers = [
   ['pino', 'node_modules/pino/', '^src/kit/logging/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/metrics/registry\\.ts$'],
   ['markdown', 'node_modules/marked/', '^src/guide/markdown-page\\.ts$'],
-  ['highlighting', 'node_modules/highlight\\.js/', '^src/guide/highlighted\\.ts$'],
+  ['highlighting', 'node_modules/highlight\\.js/', '^src/guide/highlight-code\\.ts$'],
   ['opentelemetry', 'node_modules/@opentelemetry/', '^src/tracing/'],
   ['multipart', 'node_modules/@fastify/busboy/', '^src/http/request/multipart\\.ts$'],
   [

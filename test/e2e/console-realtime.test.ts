@@ -11,7 +11,7 @@ import {
   silentPcm,
   spokenPcm,
 } from '../../tools/harness/services/realtime-service.ts';
-import { wavFile } from '../../web/sound/wav.ts';
+import { wavFile } from '../../web/audio/wav.ts';
 import {
   type ConsoleOptions,
   consoleTests,

@@ -3,7 +3,7 @@ import type { Download, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
-import { readWav, wavFile } from '../../web/sound/wav.ts';
+import { readWav, wavFile } from '../../web/audio/wav.ts';
 import {
   type ConsoleOptions,
   consoleTests,

@@ -11,9 +11,9 @@ import {
   NO_RECOGNISER,
   NO_TEXT,
 } from '../../tools/harness/services/launcher.ts';
+import { wavFile } from '../../web/audio/wav.ts';
 import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
 import { MAX_CLIP_BYTES } from '../../web/pages/voices/voice-wire.ts';
-import { wavFile } from '../../web/sound/wav.ts';
 import {
   type ConsoleOptions,
   consoleTests,

@@ -2,10 +2,10 @@ import workletAddress from './microphone-worklet.ts?url';
 import type { Samples } from './pcm.ts';
 
 /**
- * `talk` enables echo cancellation and noise suppression; `pattern`, for voice clips, records unprocessed
+ * `talk` enables echo cancellation and noise suppression; `voice-clip` records unprocessed
  * audio.
  */
-export type MicrophoneUse = 'talk' | 'pattern';
+export type MicrophoneUse = 'talk' | 'voice-clip';
 
 export interface MicrophoneListener {
   /** Called with each block of 80 ms. */
@@ -36,12 +36,16 @@ export class Microphone {
     if (navigator.mediaDevices === undefined) {
       throw new Error('Browsers allow microphone access only over https or on localhost.');
     }
-    const cleaned = use === 'talk';
-    const wishes = { echoCancellation: cleaned, noiseSuppression: cleaned, autoGainControl: cleaned };
+    const isProcessed = use === 'talk';
+    const constraints = {
+      echoCancellation: isProcessed,
+      noiseSuppression: isProcessed,
+      autoGainControl: isProcessed,
+    };
     let stream: MediaStream | undefined;
     let captured: Captured | undefined;
     try {
-      stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, ...wishes } });
+      stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, ...constraints } });
       signal.throwIfAborted();
       captured = capture(stream, use);
       await captured.context.audioWorklet.addModule(workletAddress);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { RecordingBuffer } from './tape.ts';
+import { RecordingBuffer } from './recording-buffer.ts';
 import { readWav } from './wav.ts';
 
 const RATE_HZ = 1000;
 const flat = (length: number, sample: number) => new Int16Array(length).fill(sample);
 
-describe('Tape', () => {
+describe('RecordingBuffer', () => {
   it('contains the recorded samples as a file', async () => {
     const buffer = new RecordingBuffer(RATE_HZ, 10);
     buffer.add(Int16Array.of(1, 2));

@@ -1,5 +1,5 @@
 import type { ServiceClient } from '../client/service-client.ts';
-import { ServiceError, toServiceError } from '../client/service-fault.ts';
+import { ServiceError, toServiceError } from '../client/service-error.ts';
 import { PcmReader, type Samples } from './pcm.ts';
 import { readWav } from './wav.ts';
 

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { LoudnessTrack } from './loudness-track.ts';
 import { Microphone } from './microphone.ts';
 import type { Samples } from './pcm.ts';
-import { RecordingBuffer } from './tape.ts';
+import { RecordingBuffer } from './recording-buffer.ts';
 
 export interface Recorded {
   readonly file: File;
@@ -87,7 +87,7 @@ class RecordingSession {
       onEnd: (words: string) => this.#fail(words),
     };
     try {
-      const microphone = await Microphone.open('pattern', listener, signal);
+      const microphone = await Microphone.open('voice-clip', listener, signal);
       this.#microphone = microphone;
       this.#buffer = new RecordingBuffer(microphone.rateHz, this.#maxSeconds);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ServiceClient } from '../client/service-client.ts';
-import { type ServiceError, toServiceError } from '../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../client/service-error.ts';
 import { LoudnessTrack } from './loudness-track.ts';
 import type { Samples } from './pcm.ts';
 import { Player } from './player.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceClient } from './service-client.ts';
-import type { ServiceError } from './service-fault.ts';
+import type { ServiceError } from './service-error.ts';
 
 /** A server that echoes the request, below a path prefix such as a reverse proxy adds. */
 let server: Bun.Server<undefined>;
@@ -65,7 +65,7 @@ describe('a request', () => {
   });
 });
 
-describe('a fault', () => {
+describe('an error', () => {
   test('has the message and code of the response body', async () => {
     expect(await errorFromBody(client().get('v1/refused'))).toMatchObject({
       ...{ name: 'ServiceError', message: "'limit' must be smaller.", status: 400 },
@@ -80,13 +80,13 @@ describe('a fault', () => {
   });
 
   test('with status 401 calls onKeyRejected', async () => {
-    let refused = 0;
+    let rejections = 0;
     const count = () => {
-      refused += 1;
+      rejections += 1;
     };
     expect(await errorFromBody(client(count).get('v1/unknown'))).toMatchObject({ status: 401 });
     await errorFromBody(client(count).get('v1/refused'));
-    expect(refused).toBe(1);
+    expect(rejections).toBe(1);
   });
 
   test('with status 0 is thrown if the service is unreachable', async () => {

@@ -1,5 +1,5 @@
 import { readEvents, type ServerEvent } from './event-reader.ts';
-import { errorFromBody, ServiceError, toServiceError } from './service-fault.ts';
+import { errorFromBody, ServiceError, toServiceError } from './service-error.ts';
 
 /** A page of a list endpoint. */
 export interface ListPage<Item> {
@@ -110,7 +110,9 @@ export class ServiceClient {
     });
     if (response.ok) return response;
     const answer: unknown = await response.json().catch(() => undefined);
-    throw this.#refused(errorFromBody(answer, response.status, response.headers.get('x-request-id')));
+    throw this.#reportRejectedKey(
+      errorFromBody(answer, response.status, response.headers.get('x-request-id')),
+    );
   }
 
   /** POST with upload progress, which fetch does not provide. */
@@ -132,7 +134,9 @@ export class ServiceClient {
           const body = parsed(request.responseText);
           if (request.status >= 200 && request.status < 300) return resolve(body as Body);
           reject(
-            this.#refused(errorFromBody(body, request.status, request.getResponseHeader('x-request-id'))),
+            this.#reportRejectedKey(
+              errorFromBody(body, request.status, request.getResponseHeader('x-request-id')),
+            ),
           );
         });
       request.open('POST', this.address(path, query));
@@ -160,7 +164,7 @@ export class ServiceClient {
     }
   }
 
-  #refused(error: ServiceError): ServiceError {
+  #reportRejectedKey(error: ServiceError): ServiceError {
     if (error.status === 401) this.#onKeyRejected();
     return error;
   }

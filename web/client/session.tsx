@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import type { Organization } from './organization.ts';
 import { ServiceClient } from './service-client.ts';
-import { type ServiceError, toServiceError } from './service-fault.ts';
+import { type ServiceError, toServiceError } from './service-error.ts';
 
 /** The signed-in session; see {@link useSession}. */
 export interface Session {
@@ -11,7 +11,7 @@ export interface Session {
 }
 
 /** Props of the sign-in page. */
-export interface Entrance {
+export interface SignInProps {
   /** Whether a key is being verified. */
   readonly isTrying: boolean;
   /** Why the last key was rejected, or why the session ended. */
@@ -31,15 +31,15 @@ const KEY_NAME = 'console.key';
 const CAN_BE_KEY = /^[\x21-\x7e]+$/;
 
 type State =
-  | { readonly phase: 'out'; readonly error?: ServiceError | string; readonly unjudged?: string }
+  | { readonly phase: 'out'; readonly error?: ServiceError | string; readonly unverifiedKey?: string }
   | { readonly phase: 'trying'; readonly key: string }
   | { readonly phase: 'in'; readonly client: ServiceClient; readonly organization: Organization };
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
-/** Stores the API key of this tab. Renders `entrance` until a key is accepted, then its children. */
+/** Stores the API key of this tab. Renders `renderSignIn` until a key is accepted, then its children. */
 export function SessionProvider(props: {
-  readonly entrance: (entrance: Entrance) => ReactNode;
+  readonly renderSignIn: (props: SignInProps) => ReactNode;
   readonly children: ReactNode;
 }) {
   const [state, setState] = useState<State>(() => {
@@ -52,27 +52,27 @@ export function SessionProvider(props: {
     setState(error === undefined ? { phase: 'out' } : { phase: 'out', error });
   }, []);
 
-  const tried = state.phase === 'trying' ? state.key : undefined;
+  const candidateKey = state.phase === 'trying' ? state.key : undefined;
   useEffect(() => {
-    if (tried === undefined) return;
+    if (candidateKey === undefined) return;
     const abort = new AbortController();
-    const refused = () => leave('This key is no longer valid. Sign in with another key.');
-    const probe = new ServiceClient(tried, document.baseURI);
+    const onRejected = () => leave('This key is no longer valid. Sign in with another key.');
+    const probe = new ServiceClient(candidateKey, document.baseURI);
     probe.get<Organization>('v1/organization', { signal: abort.signal }).then(
       (organization) => {
-        sessionStorage.setItem(KEY_NAME, tried);
-        const client = new ServiceClient(tried, document.baseURI, refused);
+        sessionStorage.setItem(KEY_NAME, candidateKey);
+        const client = new ServiceClient(candidateKey, document.baseURI, onRejected);
         setState({ phase: 'in', client, organization });
       },
       (thrown: unknown) => {
         if (abort.signal.aborted) return;
         const error = toServiceError(thrown);
         if (error.status === 401) leave('Invalid API key.');
-        else setState({ phase: 'out', error, unjudged: tried });
+        else setState({ phase: 'out', error, unverifiedKey: candidateKey });
       },
     );
     return () => abort.abort();
-  }, [tried, leave]);
+  }, [candidateKey, leave]);
 
   const session = useMemo<Session | undefined>(() => {
     if (state.phase !== 'in') return undefined;
@@ -80,15 +80,15 @@ export function SessionProvider(props: {
   }, [state, leave]);
 
   if (session === undefined) {
-    const { error, unjudged } = state.phase === 'out' ? state : {};
+    const { error, unverifiedKey } = state.phase === 'out' ? state : {};
     const signIn = (key: string) => {
       if (CAN_BE_KEY.test(key)) setState({ phase: 'trying', key });
       else
         leave('The key contains invalid characters: only letters, digits and ASCII punctuation are allowed.');
     };
-    return props.entrance({
+    return props.renderSignIn({
       ...{ isTrying: state.phase === 'trying', error, signIn },
-      retry: unjudged === undefined ? undefined : () => signIn(unjudged),
+      retry: unverifiedKey === undefined ? undefined : () => signIn(unverifiedKey),
     });
   }
   return <SessionContext value={session}>{props.children}</SessionContext>;

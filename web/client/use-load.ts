@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { isAbort, type ServiceError, toServiceError } from './service-fault.ts';
+import { isAbort, type ServiceError, toServiceError } from './service-error.ts';
 
 export interface Loaded<Value> {
   /** The last loaded value; retained while a newer one loads. */

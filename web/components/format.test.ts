@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatBytes, formatCount, formatCredits, formatSeconds } from './words.ts';
+import { formatBytes, formatCount, formatCredits, formatSeconds } from './format.ts';
 
 describe('formatted values', () => {
   test.each([

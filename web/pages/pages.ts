@@ -1,5 +1,5 @@
 import { type ComponentType, lazy } from 'react';
-import type { IconName } from '../parts/icon.tsx';
+import type { IconName } from '../components/icon.tsx';
 
 /** A page of the console. */
 export interface ConsolePage {
@@ -20,7 +20,7 @@ const speak: ConsolePage = {
   title: 'Speech',
   icon: 'speak',
   plugin: 'speech',
-  component: lazy(() => import('./speak/speak-page.tsx')),
+  component: lazy(() => import('./speech/speech-page.tsx')),
 };
 
 const voices: ConsolePage = {

@@ -23,7 +23,7 @@ export function ConsoleApp() {
       getStyleNonce={styleNonce}
     >
       <ErrorBoundary>
-        <SessionProvider entrance={(entrance) => <SignIn {...entrance} />}>
+        <SessionProvider renderSignIn={(props) => <SignIn {...props} />}>
           <Router hook={useHashLocation}>
             <PluginStates>
               <Frame>

@@ -17,8 +17,8 @@ import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
 import { usePlugin } from '../client/plugin-states.tsx';
 import { useSession } from '../client/session.tsx';
+import { Icon } from '../components/icon.tsx';
 import { type ConsolePage, PAGE_GROUPS } from '../pages/pages.ts';
-import { Icon } from '../parts/icon.tsx';
 import classes from './frame.module.css';
 import { SCHEMES } from './theme.ts';
 

@@ -2,9 +2,9 @@ import { Anchor, Center, Loader } from '@mantine/core';
 import { type ComponentType, Suspense } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { type PluginState, usePlugin } from '../client/plugin-states.tsx';
+import { Empty } from '../components/feedback/empty.tsx';
+import { Page } from '../components/page.tsx';
 import { type ConsolePage, PAGES } from '../pages/pages.ts';
-import { Empty } from '../parts/feedback/empty.tsx';
-import { Page } from '../parts/page.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 
 /** Renders the page of the current path. */

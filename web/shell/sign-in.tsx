@@ -1,10 +1,10 @@
 import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import type { Entrance } from '../client/session.tsx';
-import { ErrorAlert } from '../parts/feedback/fault-note.tsx';
+import type { SignInProps } from '../client/session.tsx';
+import { ErrorAlert } from '../components/feedback/error-alert.tsx';
 
 /** Sign-in form for an API key. */
-export function SignIn({ isTrying, error, signIn, retry }: Entrance) {
+export function SignIn({ isTrying, error, signIn, retry }: SignInProps) {
   const [key, setKey] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();

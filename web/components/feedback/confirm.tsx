@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { Dialog } from './dialog.tsx';
-import { ErrorAlert } from './fault-note.tsx';
+import { ErrorAlert } from './error-alert.tsx';
 
 /** Confirmation dialog for an irreversible action. Stays open and shows the error if the action fails. */
 export function Confirm(props: {

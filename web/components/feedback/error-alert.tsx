@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
-import type { ServiceError } from '../../client/service-fault.ts';
+import type { ServiceError } from '../../client/service-error.ts';
 import { Icon } from '../icon.tsx';
 
 /** An error message of the service with the request id for support. */

@@ -1,8 +1,8 @@
 import { Button, Group, Text } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { useRef } from 'react';
+import { formatBytes } from '../format.ts';
 import { Icon } from '../icon.tsx';
-import { formatBytes } from '../words.ts';
 
 /** Selects one file by drag and drop or with a button. */
 export function FileDrop(props: {

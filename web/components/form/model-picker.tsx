@@ -1,8 +1,8 @@
 import { Select } from '@mantine/core';
-import type { ServiceError } from '../../client/service-fault.ts';
+import type { ServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { fieldErrorMessage } from '../feedback/fault-note.tsx';
+import { fieldErrorMessage } from '../feedback/error-alert.tsx';
 
 /** Task of a model from `GET /v1/models`. */
 export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video';

@@ -1,11 +1,11 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { formatCount, formatTime } from '../../parts/words.ts';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { formatCount, formatTime } from '../../components/format.ts';
+import { Pager } from '../../components/pager.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { isFinal } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 import { LinesProgress } from './lines-progress.tsx';

@@ -10,7 +10,7 @@ interface StatusPresentation {
   readonly meaning: string;
 }
 
-const WORDS: Readonly<Record<BatchStatus, StatusPresentation>> = {
+const STATUS: Readonly<Record<BatchStatus, StatusPresentation>> = {
   validating: { label: 'validating', color: 'blue', meaning: 'The input file is being validated.' },
   in_progress: {
     label: 'running',
@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<BatchStatus, StatusPresentation>> = {
 };
 
 export function statusPresentation(status: BatchStatus): StatusPresentation {
-  return WORDS[status];
+  return STATUS[status];
 }
 
 const ENDS: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'cancelled', 'expired']);

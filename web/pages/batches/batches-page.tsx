@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useLocation, useRoute } from 'wouter';
-import { Icon } from '../../parts/icon.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Page } from '../../components/page.tsx';
 import { BatchDetail } from './batch-detail.tsx';
 import { BatchList } from './batch-list.tsx';
 import { NewBatch } from './new-batch.tsx';

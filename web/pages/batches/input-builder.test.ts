@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
 import { ENDPOINTS } from './batch-wire.ts';
+import { buildInputLines } from './input-builder.ts';
 import { previewOf } from './input-preview.ts';
-import { buildInputLines } from './line-maker.ts';
 
 test('the endpoints match those of the batch plugin', () => {
   expect(ENDPOINTS.toSorted()).toEqual(OPERATION_URLS.toSorted());
@@ -18,8 +18,8 @@ test.each(ENDPOINTS)('each text becomes a valid line for %s', (endpoint) => {
     ['line-1', endpoint, 'm'],
     ['line-2', endpoint, 'm'],
   ]);
-  const asked = lines.map(({ body }) => body.input ?? body.messages[0].content);
-  expect(asked).toEqual(['A cat sat.', 'Say "hi"']);
+  const requestFields = lines.map(({ body }) => body.input ?? body.messages[0].content);
+  expect(requestFields).toEqual(['A cat sat.', 'Say "hi"']);
   const preview = previewOf({ text, size: text.length, isWhole: true });
   expect(preview).toMatchObject({
     endpoint,

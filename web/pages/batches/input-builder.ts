@@ -12,13 +12,13 @@ export function buildInputLines(texts: string, endpoint: Endpoint, model: string
       custom_id: `line-${index + 1}`,
       method: 'POST',
       url: endpoint,
-      body: { model, ...asked(endpoint, text) },
+      body: { model, ...requestFields(endpoint, text) },
     }))
     .map((line) => `${JSON.stringify(line)}\n`)
     .join('');
 }
 
-function asked(endpoint: Endpoint, text: string): object {
+function requestFields(endpoint: Endpoint, text: string): object {
   switch (endpoint) {
     case '/v1/embeddings':
     case '/v1/responses':

@@ -2,7 +2,7 @@
  * Preview of a batch input file, with hints about obvious errors. The service does the real validation. Pure.
  */
 
-import { isJsonObject, readJson } from '../../parts/json-text.ts';
+import { isJsonObject, readJson } from '../../components/json-text.ts';
 import { ENDPOINTS, type Endpoint } from './batch-wire.ts';
 
 /** Bytes of a file that are read for its preview, and number of lines that are shown. */

@@ -1,5 +1,5 @@
 import { Progress } from '@mantine/core';
-import { formatCount } from '../../parts/words.ts';
+import { formatCount } from '../../components/format.ts';
 import { linesDone } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 

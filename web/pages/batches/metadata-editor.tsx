@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Group, Stack, TextInput } from '@mantine/core';
-import { Icon } from '../../parts/icon.tsx';
+import { Icon } from '../../components/icon.tsx';
 
 export interface Pair {
   readonly key: number;

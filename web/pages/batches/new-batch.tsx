@@ -1,20 +1,20 @@
 import { Button, Group, Progress, Select, Tabs, Textarea } from '@mantine/core';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { isAbort, type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { isAbort, type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { FileDrop } from '../../parts/form/file-drop.tsx';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { Panel } from '../../parts/panel.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { FileDrop } from '../../components/form/file-drop.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { type Batch, ENDPOINTS, type Endpoint, type StoredFile } from './batch-wire.ts';
+import { buildInputLines } from './input-builder.ts';
 import { type Preview, previewOf, readFileHead, textHead } from './input-preview.ts';
-import { buildInputLines } from './line-maker.ts';
 import { MetadataEditor, type Pair } from './metadata-editor.tsx';
 import { PreviewLines } from './preview-lines.tsx';
 
 const EXAMPLE_TEXTS = 'A cat sat on the mat.\nThe cat is sitting.\nShares fell on Monday.';
 
-type Way = 'file' | 'lines';
+type Mode = 'file' | 'lines';
 
 interface Input {
   readonly file: File;
@@ -32,7 +32,7 @@ function writtenInput(texts: string, endpoint: Endpoint, model: string | undefin
 /** Form that creates a batch from a file or from typed texts. */
 export function NewBatch({ onCreated }: { readonly onCreated: (id: string) => void }) {
   const { client } = useSession();
-  const [way, setWay] = useState<Way>('file');
+  const [mode, setMode] = useState<Mode>('file');
   const [chosen, setChosen] = useState<Input>();
   const [texts, setTexts] = useState(EXAMPLE_TEXTS);
   const [model, setModel] = useState<string>();
@@ -45,7 +45,7 @@ export function NewBatch({ onCreated }: { readonly onCreated: (id: string) => vo
 
   // The preview of a long text is expensive, and this page renders on each progress event of the upload.
   const written = useMemo(() => writtenInput(texts, endpoint, model), [texts, endpoint, model]);
-  const input = way === 'file' ? chosen : written;
+  const input = mode === 'file' ? chosen : written;
   const choose = async (file: File) => {
     const preview = previewOf(await readFileHead(file));
     setChosen({ file, preview });
@@ -85,7 +85,7 @@ export function NewBatch({ onCreated }: { readonly onCreated: (id: string) => vo
   const isRunning = progress !== undefined;
   return (
     <Panel title="New batch">
-      <Tabs value={way} onChange={(value) => setWay(value as Way)} keepMounted={false}>
+      <Tabs value={mode} onChange={(value) => setMode(value as Mode)} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="file">Upload a file</Tabs.Tab>
           <Tabs.Tab value="lines">Enter texts</Tabs.Tab>
@@ -123,7 +123,7 @@ export function NewBatch({ onCreated }: { readonly onCreated: (id: string) => vo
           disabled={isRunning}
           miw="14rem"
         />
-        {way === 'lines' && (
+        {mode === 'lines' && (
           <ModelPicker
             task={endpoint === '/v1/embeddings' ? 'embeddings' : 'chat'}
             value={model}

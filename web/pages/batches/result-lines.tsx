@@ -1,14 +1,14 @@
 import { Button, Code, Table, Text } from '@mantine/core';
 import { useState } from 'react';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { WideTable } from '../../parts/wide-table.tsx';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { saveFile } from '../../components/save-file.ts';
+import { WideTable } from '../../components/wide-table.tsx';
 import { RESULT_BYTES, resultsOf } from './result-preview.ts';
 
 /** Preview of a result file with a download button. */

@@ -1,6 +1,6 @@
 /** Preview of a batch result file. Pure. */
 
-import { isJsonObject, readJson } from '../../parts/json-text.ts';
+import { isJsonObject, readJson } from '../../components/json-text.ts';
 
 /** Bytes of a result file that are read for its preview, and number of lines that are shown. */
 export const RESULT_BYTES = 64 * 1024;

@@ -1,11 +1,11 @@
 import { Alert, Button, CopyButton, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
-import { CAN_COPY } from '../../parts/code-block.tsx';
-import { Dialog } from '../../parts/feedback/dialog.tsx';
-import { ErrorAlert, fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { CAN_COPY } from '../../components/code-block.tsx';
+import { Dialog } from '../../components/feedback/dialog.tsx';
+import { ErrorAlert, fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
+import { Icon } from '../../components/icon.tsx';
 import type { ApiKey, CreatedKey } from './api-key.ts';
 
 /** Dialog that creates a key and shows it once. */

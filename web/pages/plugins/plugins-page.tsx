@@ -1,12 +1,12 @@
 import { Badge, Group, SimpleGrid, Stack, Switch, Text, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import { type PluginInfo, type PluginState, usePlugins } from '../../client/plugin-states.tsx';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
-import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Panel } from '../../parts/panel.tsx';
+import { Confirm } from '../../components/feedback/confirm.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { Panel } from '../../components/panel.tsx';
 
 const COLORS: Readonly<Record<PluginState, string>> = {
   on: 'green',
@@ -62,7 +62,7 @@ function PluginCard(props: {
 }) {
   const { plugin, canSwitch, onChange } = props;
   const { client } = useSession();
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<ServiceError>();
 
@@ -91,7 +91,7 @@ function PluginCard(props: {
               <Switch
                 checked={plugin.enabled && plugin.switchable}
                 disabled={!plugin.switchable || isRunning}
-                onChange={(event) => (event.currentTarget.checked ? switchOn() : setAsking(true))}
+                onChange={(event) => (event.currentTarget.checked ? switchOn() : setConfirming(true))}
                 aria-label={`Plugin ${plugin.name}`}
               />
             </Tooltip>
@@ -113,13 +113,13 @@ function PluginCard(props: {
         </Text>
       </Stack>
       <ErrorAlert error={error} />
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={`Disable ${plugin.name}?`}
           text="The plugin is disabled for all users of this service. Running requests finish; new requests are rejected until the plugin is enabled again."
           action="Disable"
           onConfirm={() => set(false)}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </Panel>

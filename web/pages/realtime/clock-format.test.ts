@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatClock } from './moments.ts';
+import { formatClock } from './clock-format.ts';
 
 it.each([
   [0, '0:00.0'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS, sessionOf } from './talk-settings.ts';
+import { DEFAULT_SETTINGS, sessionOf } from './conversation-settings.ts';
 
 describe('sessionOf', () => {
   it('omits settings that were not chosen', () => {

@@ -101,7 +101,7 @@ describe('a user turn', () => {
 });
 
 describe('a spoken turn', () => {
-  const asked = { type: 'page.asked', eventId: 'page_3', textEventId: 'page_2', text: 'Hello.' };
+  const requested = { type: 'page.requested', eventId: 'page_3', textEventId: 'page_2', text: 'Hello.' };
   const added = { type: 'response.output_item.added', item: { id: 'item_2' } };
   /** 100 ms. */
   const audio = {
@@ -116,7 +116,7 @@ describe('a spoken turn', () => {
 
   it('has the requested text, its duration and the time to first audio', () => {
     const { turns, response } = conversationAfter(
-      [100, asked],
+      [100, requested],
       [110, added],
       [140, audio],
       [150, audio],
@@ -135,10 +135,10 @@ describe('a spoken turn', () => {
   });
 
   it('ends where it was cancelled', () => {
-    const cancelled = conversationAfter([100, asked], [110, added], [120, cancel]);
+    const cancelled = conversationAfter([100, requested], [110, added], [120, cancel]);
     expect(cancelled.response?.isCancelled).toBe(true);
     const { turns } = conversationAfter(
-      [100, asked],
+      [100, requested],
       [110, added],
       [130, done('cancelled', { type: 'cancelled' })],
     );
@@ -148,7 +148,7 @@ describe('a spoken turn', () => {
 
   it('may complete while it is being cancelled, without an error', () => {
     const after = conversationAfter(
-      [100, asked],
+      [100, requested],
       [110, added],
       [120, cancel],
       [125, done('completed')],
@@ -163,28 +163,28 @@ describe('a spoken turn', () => {
 
   it('has its error until the next turn', () => {
     const failed = done('failed', { type: 'failed', error: { message: 'The model is unavailable.' } });
-    expect(conversationAfter([100, asked], [110, added], [120, failed])).toMatchObject({
+    expect(conversationAfter([100, requested], [110, added], [120, failed])).toMatchObject({
       turns: [{ state: 'failed' }],
       speechError: 'The model is unavailable.',
     });
-    expect(conversationAfter([100, asked], [120, failed], [130, asked]).speechError).toBeUndefined();
+    expect(conversationAfter([100, requested], [120, failed], [130, requested]).speechError).toBeUndefined();
   });
 
   it('distinguishes its own rejection from session errors', () => {
-    expect(conversationAfter([1, asked], [2, error('page_3')])).toMatchObject({
+    expect(conversationAfter([1, requested], [2, error('page_3')])).toMatchObject({
       response: undefined,
       speechError: 'No text.',
       sessionError: undefined,
     });
-    const other = conversationAfter([1, asked], [2, error('page_1')]);
+    const other = conversationAfter([1, requested], [2, error('page_1')]);
     expect(other).toMatchObject({ response: { requestedBy: 'page_3' }, sessionError: 'No text.' });
     expect(reduceConversation(other, { type: 'page.configured' }, 3).sessionError).toBeUndefined();
   });
 
   it('attributes an error of its text to the text, regardless of later response events', () => {
-    const refused = conversationAfter([1, asked], [2, error('page_2', 'Too long.')]);
-    expect(refused).toMatchObject({ speechError: 'Too long.', sessionError: undefined });
-    expect(reduceConversation(refused, error('page_3') as Event, 3)).toMatchObject({
+    const rejected = conversationAfter([1, requested], [2, error('page_2', 'Too long.')]);
+    expect(rejected).toMatchObject({ speechError: 'Too long.', sessionError: undefined });
+    expect(reduceConversation(rejected, error('page_3') as Event, 3)).toMatchObject({
       response: undefined,
       speechError: 'Too long.',
     });

@@ -1,7 +1,7 @@
 /** Conversation state of the page: a pure reducer over service events and user actions. */
 
 import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
-import type { FinishedTurn } from './held-turn.ts';
+import type { FinishedTurn } from './push-to-talk.ts';
 
 /** One utterance of the user or of the service. */
 export interface Turn {
@@ -69,7 +69,7 @@ export type UserAction =
   | { readonly type: 'page.configured' }
   | { readonly type: 'page.committed'; readonly turn: FinishedTurn }
   | {
-      readonly type: 'page.asked';
+      readonly type: 'page.requested';
       readonly eventId: string;
       readonly textEventId: string;
       readonly text: string;
@@ -91,7 +91,7 @@ export function reduceConversation(
       return { ...state, sessionError: undefined };
     case 'page.committed':
       return { ...state, committed: [...state.committed, event.turn] };
-    case 'page.asked': {
+    case 'page.requested': {
       const { eventId: requestedBy, textEventId: textBy, text } = event;
       const response = { requestedBy, textBy, text, requestedAtMs: nowMs, isCancelled: false };
       return { ...state, speechError: undefined, response };

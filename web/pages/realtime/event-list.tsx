@@ -1,14 +1,14 @@
 import { Button, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
 import { memo, useMemo, useState } from 'react';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { formatCount } from '../../parts/words.ts';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { formatCount } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
+import { saveFile } from '../../components/save-file.ts';
 import { type EventLog, type LogFilter, type LogRow, rowsOf, shownFrame } from './event-log.ts';
 import classes from './realtime.module.css';
 
 const MAX_ROWS = 300;
-const SIDES = [
+const DIRECTIONS = [
   { value: 'both', label: 'Both' },
   { value: 'client', label: 'Sent' },
   { value: 'server', label: 'Received' },
@@ -25,7 +25,7 @@ export function EventList({ log, version }: { readonly log: EventLog; readonly v
         <SegmentedControl
           size="xs"
           aria-label="Direction"
-          data={SIDES}
+          data={DIRECTIONS}
           value={filter.from}
           onChange={(from) => setFilter({ ...filter, from: from as LogFilter['from'] })}
         />

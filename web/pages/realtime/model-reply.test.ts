@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { messagesOf } from './answer.ts';
 import type { Turn } from './conversation.ts';
+import { messagesOf } from './model-reply.ts';
 
 const turn = (side: Turn['side'], text: string, state: Turn['state'] = 'done'): Turn => ({
   id: text,

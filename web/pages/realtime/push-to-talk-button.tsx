@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
-import { Icon } from '../../parts/icon.tsx';
-import type { RealtimeConnection } from './talk.ts';
+import { Icon } from '../../components/icon.tsx';
+import type { RealtimeConnection } from './realtime-connection.ts';
 
 /** Push-to-talk button. Works with the pointer, and with the space bar or Enter while it is focused. */
 export function PushToTalkButton({ connection }: { readonly connection: RealtimeConnection }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completed, pressed, released, UP } from './held-turn.ts';
+import { completed, pressed, released, UP } from './push-to-talk.ts';
 
 describe('a push-to-talk turn', () => {
   const down = pressed(UP, 1000);

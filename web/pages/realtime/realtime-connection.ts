@@ -1,11 +1,10 @@
 import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
+import { LoudnessTrack } from '../../audio/loudness-track.ts';
+import { Microphone } from '../../audio/microphone.ts';
+import { base64Of, bytesOf, PcmReader, type Samples } from '../../audio/pcm.ts';
+import { Player } from '../../audio/player.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { isAbort, toServiceError } from '../../client/service-fault.ts';
-import { LoudnessTrack } from '../../sound/loudness-track.ts';
-import { Microphone } from '../../sound/microphone.ts';
-import { base64Of, bytesOf, PcmReader, type Samples } from '../../sound/pcm.ts';
-import { Player } from '../../sound/player.ts';
-import { requestReply } from './answer.ts';
+import { isAbort, toServiceError } from '../../client/service-error.ts';
 import {
   type Conversation,
   EMPTY_CONVERSATION,
@@ -13,9 +12,10 @@ import {
   reduceConversation,
   type UserAction,
 } from './conversation.ts';
+import { type ConversationSettings, SPEECH_RATE_HZ, sessionOf } from './conversation-settings.ts';
 import { EventLog, type Frame } from './event-log.ts';
-import { completed, type PushToTalkTurn, pressed, released, UP } from './held-turn.ts';
-import { type ConversationSettings, SPEECH_RATE_HZ, sessionOf } from './talk-settings.ts';
+import { requestReply } from './model-reply.ts';
+import { completed, type PushToTalkTurn, pressed, released, UP } from './push-to-talk.ts';
 
 /** Maximum size of the send buffer in bytes: half a minute of audio at 24 kHz. */
 const MAX_BUFFERED_BYTES = 2_000_000;
@@ -156,7 +156,7 @@ export class RealtimeConnection {
     const item = { type: 'message', role: 'user', content };
     const textEventId = this.#send({ type: 'conversation.item.create', item });
     const eventId = this.#send({ type: 'response.create' });
-    this.#dispatch({ type: 'page.asked', eventId, textEventId, text });
+    this.#dispatch({ type: 'page.requested', eventId, textEventId, text });
   }
 
   /** Cancels the current response. */

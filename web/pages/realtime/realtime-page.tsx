@@ -1,21 +1,21 @@
 import { Alert, Badge, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useCallback, useEffect, useState } from 'react';
+import { LevelMeter } from '../../audio/level-meter.tsx';
+import { LoudnessView } from '../../audio/loudness-view.tsx';
 import { useSession } from '../../client/session.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { LevelMeter } from '../../sound/level-meter.tsx';
-import { LoudnessView } from '../../sound/loudness-view.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Page } from '../../components/page.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { EMPTY_CONVERSATION } from './conversation.ts';
+import { type ConversationSettings, DEFAULT_SETTINGS } from './conversation-settings.ts';
 import { EventList } from './event-list.tsx';
 import { EventLog } from './event-log.ts';
-import { PushToTalkButton } from './hold-button.tsx';
+import { PushToTalkButton } from './push-to-talk-button.tsx';
+import type { RealtimeConnection } from './realtime-connection.ts';
 import { SessionFields } from './session-fields.tsx';
 import { useSpaceKey } from './space-key.ts';
-import type { RealtimeConnection } from './talk.ts';
-import { type ConversationSettings, DEFAULT_SETTINGS } from './talk-settings.ts';
 import { TurnList } from './turn-list.tsx';
-import { useRealtimeConnection } from './use-talk.ts';
+import { useRealtimeConnection } from './use-realtime-connection.ts';
 
 const NO_EVENTS = new EventLog();
 

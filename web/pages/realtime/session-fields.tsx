@@ -1,10 +1,10 @@
 import { Select, SimpleGrid } from '@mantine/core';
 import { memo } from 'react';
-import { LanguageField } from '../../parts/form/language-field.tsx';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { SliderField } from '../../parts/form/slider-field.tsx';
-import { VoicePicker } from '../../parts/form/voice-picker.tsx';
-import type { ConversationSettings } from './talk-settings.ts';
+import { LanguageField } from '../../components/form/language-field.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { SliderField } from '../../components/form/slider-field.tsx';
+import { VoicePicker } from '../../components/form/voice-picker.tsx';
+import type { ConversationSettings } from './conversation-settings.ts';
 
 const TASKS = [
   { value: 'transcription', label: 'Transcribe' },

@@ -1,9 +1,9 @@
 import { Badge, Box, Group, Text, VisuallyHidden } from '@mantine/core';
 import { memo, useLayoutEffect, useRef } from 'react';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { formatSeconds } from '../../parts/words.ts';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { formatSeconds } from '../../components/format.ts';
+import { formatClock } from './clock-format.ts';
 import type { Turn } from './conversation.ts';
-import { formatClock } from './moments.ts';
 import classes from './realtime.module.css';
 
 /** Distance from the end of the list within which it scrolls along, in px. */

@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { RealtimeConnection } from './talk.ts';
-import type { ConversationSettings } from './talk-settings.ts';
+import type { ConversationSettings } from './conversation-settings.ts';
+import { RealtimeConnection } from './realtime-connection.ts';
 
 export interface ConnectionControl {
   /** The current connection, or the last one, whose conversation and events stay visible. */

@@ -1,5 +1,5 @@
 import { Code, Stack, Text, Textarea } from '@mantine/core';
-import { formatJson } from '../../parts/json-text.ts';
+import { formatJson } from '../../components/json-text.ts';
 import type { CallItem } from './response-wire.ts';
 
 /** Pending function calls: the model's arguments, and a field for each result. */

@@ -24,7 +24,7 @@ const response = (id: string, changes: Partial<ResponseBody> = {}): ResponseBody
 const input = (key: number): ConversationAction => ({
   ...{ kind: 'requested', key, input: itemsOf('Hello'), body: { model: 'm', input: 'Hello' }, atMs: 100 },
 });
-const answered = (key: number, changes?: Partial<ResponseBody>): ConversationAction => ({
+const responded = (key: number, changes?: Partial<ResponseBody>): ConversationAction => ({
   ...{ kind: 'responded', key, response: response(`resp_${key}`, changes), atMs: 400 },
 });
 const turnsAfter = (...acts: readonly ConversationAction[]): Conversation =>
@@ -36,18 +36,22 @@ const created = (id: string) => ({
 describe('the next turn continues', () => {
   test.each<[string, string | undefined, ConversationAction[]]>([
     ['no response at the start', undefined, []],
-    ['the last response', 'resp_2', [input(1), answered(1), input(2), answered(2)]],
+    ['the last response', 'resp_2', [input(1), responded(1), input(2), responded(2)]],
     [
       'the response before a removed turn',
       'resp_1',
-      [input(1), answered(1), input(2), answered(2), { kind: 'removed', key: 2 }],
+      [input(1), responded(1), input(2), responded(2), { kind: 'removed', key: 2 }],
     ],
-    ['no response if all turns are removed', undefined, [input(1), answered(1), { kind: 'removed', key: 1 }]],
-    ['no response that was not stored', undefined, [input(1), answered(1, { store: false })]],
+    [
+      'no response if all turns are removed',
+      undefined,
+      [input(1), responded(1), { kind: 'removed', key: 1 }],
+    ],
+    ['no response that was not stored', undefined, [input(1), responded(1, { store: false })]],
     [
       'no response that continues a deleted one',
       undefined,
-      [input(1), answered(1), input(2), answered(2), { kind: 'deleted', key: 1 }],
+      [input(1), responded(1), input(2), responded(2), { kind: 'deleted', key: 1 }],
     ],
     [
       'a response that was stopped after it started',
@@ -101,19 +105,19 @@ test('events are retained up to a limit, and all of them are applied', () => {
 
 test('a request that is rejected or stopped before its first event leaves no turn; a later failure keeps it', () => {
   const error: ConversationAction = { kind: 'failed', key: 2, message: 'No.', atMs: 5 };
-  expect(turnsAfter(input(1), answered(1), input(2), error)).toHaveLength(1);
-  expect(turnsAfter(input(1), answered(1), input(2), { kind: 'stopped', key: 2, atMs: 5 })).toHaveLength(1);
+  expect(turnsAfter(input(1), responded(1), input(2), error)).toHaveLength(1);
+  expect(turnsAfter(input(1), responded(1), input(2), { kind: 'stopped', key: 2, atMs: 5 })).toHaveLength(1);
   const isStarted: ConversationAction = { kind: 'event', key: 2, event: created('resp_2'), atMs: 4 };
   const [turn] = turnsAfter(input(2), isStarted, error);
   expect(turn).toMatchObject({ state: 'failed', view: { problem: 'No.' } });
 });
 
 describe('pending function calls', () => {
-  const called = [input(1), answered(1, { output: [CALL] })];
+  const called = [input(1), responded(1, { output: [CALL] })];
   test('are those of the last turn', () => {
     expect(openCalls(turnsAfter(...called))).toEqual([CALL]);
     expect(openCalls(turnsAfter(...called, input(2)))).toEqual([]);
-    expect(openCalls(turnsAfter(...called, input(2), answered(2)))).toEqual([]);
+    expect(openCalls(turnsAfter(...called, input(2), responded(2)))).toEqual([]);
     expect(openCalls(turnsAfter(...called, { kind: 'deleted', key: 1 }))).toEqual([]);
     expect(openCalls([])).toEqual([]);
   });

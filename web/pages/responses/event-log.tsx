@@ -1,5 +1,5 @@
 import { Button, Code, Group, ScrollArea, Text } from '@mantine/core';
-import { saveFile } from '../../parts/save-file.ts';
+import { saveFile } from '../../components/save-file.ts';
 import type { StreamEvent } from './response-wire.ts';
 import classes from './responses.module.css';
 

@@ -1,15 +1,15 @@
 import { Alert, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { readJson } from '../../parts/json-text.ts';
-import { Panel } from '../../parts/panel.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { readJson } from '../../components/json-text.ts';
+import { Panel } from '../../components/panel.tsx';
 import { CallResults } from './call-results.tsx';
 import { continuedId, inputOf, openCalls } from './conversation.ts';
 import type { ResponseForm } from './response-form.ts';
 import type { InputItem } from './response-wire.ts';
 import type { ConversationControl } from './use-conversation.ts';
 
-type Way = 'text' | 'items';
+type Mode = 'text' | 'items';
 
 const EXAMPLE_ITEMS = JSON.stringify([{ role: 'user', content: 'Name three birds.' }], null, 2);
 
@@ -22,7 +22,7 @@ export function InputPanel({
   readonly conversation: ConversationControl;
 }) {
   const { turns, fieldErrors, error, isRunning, send, stop } = conversation;
-  const [way, setWay] = useState<Way>('text');
+  const [mode, setMode] = useState<Mode>('text');
   const [text, setText] = useState('');
   const [items, setItems] = useState(EXAMPLE_ITEMS);
   const [itemsError, setItemsError] = useState<string>();
@@ -32,18 +32,18 @@ export function InputPanel({
 
   const submit = async () => {
     if (isRunning) return;
-    if (way === 'items') {
+    if (mode === 'items') {
       const read = readJson(items);
       const isList = 'value' in read && Array.isArray(read.value);
       setItemsError('error' in read ? read.error : isList ? undefined : 'Items must be a list: [ … ].');
       if (isList) await send(form, read.value as InputItem[]);
       return;
     }
-    const given = calls.map(({ call_id: callId }) => ({ callId, output: results[callId] ?? '' }));
+    const outputs = calls.map(({ call_id: callId }) => ({ callId, output: results[callId] ?? '' }));
     const sent = text;
     setText('');
     // A rejected input stays in the field so that it can be corrected.
-    if (!(await send(form, inputOf(sent.trim(), given)))) setText((typed) => (typed === '' ? sent : typed));
+    if (!(await send(form, inputOf(sent.trim(), outputs)))) setText((typed) => (typed === '' ? sent : typed));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -57,8 +57,8 @@ export function InputPanel({
         <SegmentedControl
           size="xs"
           aria-label="Input format"
-          value={way}
-          onChange={(value) => setWay(value as Way)}
+          value={mode}
+          onChange={(value) => setMode(value as Mode)}
           data={[
             { value: 'text', label: 'Text' },
             { value: 'items', label: 'Items as JSON' },
@@ -72,10 +72,10 @@ export function InputPanel({
           {fieldErrors.previous}
         </Alert>
       )}
-      {way === 'text' && calls.length > 0 && (
+      {mode === 'text' && calls.length > 0 && (
         <CallResults calls={calls} results={results} onChange={setResults} />
       )}
-      {way === 'text' ? (
+      {mode === 'text' ? (
         <Textarea
           label={calls.length === 0 ? 'Message' : 'Message (optional)'}
           placeholder="Name three birds."
@@ -105,7 +105,7 @@ export function InputPanel({
       <ErrorAlert error={error} />
       <Group gap="xs">
         <Button onClick={submit} disabled={isRunning}>
-          {calls.length > 0 && way === 'text' ? 'Send results' : 'Send'}
+          {calls.length > 0 && mode === 'text' ? 'Send results' : 'Send'}
         </Button>
         {isRunning && (
           <Button variant="default" onClick={stop}>

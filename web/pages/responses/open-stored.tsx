@@ -1,8 +1,8 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type SubmitEvent, useState } from 'react';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
-import { Dialog } from '../../parts/feedback/dialog.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
+import { Dialog } from '../../components/feedback/dialog.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
 import type { ConversationControl } from './use-conversation.ts';
 
 /** Dialog that opens a stored response and its predecessors by id. */

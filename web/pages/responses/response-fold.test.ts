@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BuiltInResult } from '../../../plugins/responses/responses/items/built-in-tools.ts';
 import type { RequestEcho } from '../../../plugins/responses/responses/items/response-object.ts';
-import { begin, next } from '../../../plugins/responses/responses/stream/events.ts';
-import type { ResponseFact, ResponseState } from '../../../plugins/responses/responses/stream/state.ts';
+import { start, next } from '../../../plugins/responses/responses/stream/events.ts';
+import type { ResponseAction, ResponseState } from '../../../plugins/responses/responses/stream/state.ts';
 import { applyEvent, EMPTY_RESPONSE, messageText, viewOf } from './response-fold.ts';
 import type { ResponseBody, StreamEvent } from './response-wire.ts';
 
@@ -15,14 +15,14 @@ const FOR_MODEL = { name: 'tool', arguments: '{}', text: 'private' };
 const TOKENS = { input: 12, output: 5, cached: 4, reasoning: 2 };
 const INCLUDE = ['code_interpreter_call.outputs', 'web_search_call.action.sources'] as const;
 
-/** All events of a response for these facts; facts that are invalid in the current state are skipped. */
-function eventsOf(facts: readonly ResponseFact[]): StreamEvent[] {
-  const first = begin(HEAD, INCLUDE);
+/** All events of a response for these actions; actions that are invalid in the current state are skipped. */
+function eventsOf(actions: readonly ResponseAction[]): StreamEvent[] {
+  const first = start(HEAD, INCLUDE);
   const events: StreamEvent[] = [...first.events];
   let state: ResponseState = first.state;
-  for (const fact of facts) {
+  for (const action of actions) {
     try {
-      const step = next(state, fact);
+      const step = next(state, action);
       events.push(...step.events);
       state = step.state;
     } catch {
@@ -34,16 +34,16 @@ function eventsOf(facts: readonly ResponseFact[]): StreamEvent[] {
 
 const shown = (events: readonly StreamEvent[]) => events.reduce(applyEvent, EMPTY_RESPONSE);
 
-const ran = (result: Partial<BuiltInResult>): ResponseFact => ({
-  kind: 'tool_ended',
+const toolResult = (result: Partial<BuiltInResult>): ResponseAction => ({
+  kind: 'tool_finished',
   result: { status: 'completed', text: 'found', ...result },
   forModel: FOR_MODEL,
 });
 const SOURCES = [{ url: 'https://example.com/a', title: 'A' }] as NonNullable<BuiltInResult['sources']>;
-const END: ResponseFact = { kind: 'ended', reason: 'stop', tokens: TOKENS, at: 1_765_000_009 };
-const text = (said: string): ResponseFact => ({ kind: 'text', text: said });
+const END: ResponseAction = { kind: 'finished', reason: 'stop', tokens: TOKENS, at: 1_765_000_009 };
+const text = (said: string): ResponseAction => ({ kind: 'text', text: said });
 
-const fact: fc.Arbitrary<ResponseFact> = fc.oneof(
+const action: fc.Arbitrary<ResponseAction> = fc.oneof(
   fc.string().map(text),
   fc.string().map((said) => ({ kind: 'reasoning', text: said }) as const),
   fc.string().map((said) => ({ kind: 'refusal', text: said }) as const),
@@ -54,16 +54,16 @@ const fact: fc.Arbitrary<ResponseFact> = fc.oneof(
   fc
     .constantFrom('web_search', 'code_interpreter')
     .map((type) => ({ kind: 'tool_named', type: type as 'web_search', container: 'cntr_1' }) as const),
-  fc.constant({ kind: 'tool_begun', input: 'birds' } as const),
+  fc.constant({ kind: 'tool_started', input: 'birds' } as const),
   fc
     .constantFrom('completed', 'failed', 'incomplete')
-    .map((status) => ran({ status: status as 'completed', sources: SOURCES })),
+    .map((status) => toolResult({ status: status as 'completed', sources: SOURCES })),
 );
 
 test('folding the events results in the response of the final event', () => {
   fc.assert(
-    fc.property(fc.array(fact, { maxLength: 40 }), (facts) => {
-      const events = eventsOf([...facts, { kind: 'left' }]);
+    fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
+      const events = eventsOf([...actions, { kind: 'disconnected' }]);
       const { response } = events.at(-1) as unknown as { response: ResponseBody };
       expect(shown(events.slice(0, -1)).output).toEqual(response.output);
       expect(shown(events)).toEqual(viewOf(response));
@@ -91,12 +91,12 @@ describe('a streamed response', () => {
   });
 
   test('has the code, status and output of a program', () => {
-    const facts: ResponseFact[] = [
+    const actions: ResponseAction[] = [
       { kind: 'tool_named', type: 'code_interpreter', container: 'cntr_1' },
-      { kind: 'tool_begun', input: 'print(2)' },
+      { kind: 'tool_started', input: 'print(2)' },
     ];
-    expect(shown(eventsOf(facts)).output).toMatchObject([{ code: 'print(2)', status: 'interpreting' }]);
-    const after = [...facts, ran({ outputs: [{ type: 'logs', logs: '2\n' }] })];
+    expect(shown(eventsOf(actions)).output).toMatchObject([{ code: 'print(2)', status: 'interpreting' }]);
+    const after = [...actions, toolResult({ outputs: [{ type: 'logs', logs: '2\n' }] })];
     expect(shown(eventsOf(after)).output).toMatchObject([
       { status: 'completed', outputs: [{ logs: '2\n' }] },
     ]);
@@ -104,7 +104,7 @@ describe('a streamed response', () => {
 });
 
 test('has the reason of a failure or an early end', () => {
-  const removeFrom = eventsOf([text('Robin'), { ...END, reason: 'length' } as ResponseFact]);
+  const removeFrom = eventsOf([text('Robin'), { ...END, reason: 'length' } as ResponseAction]);
   expect(shown(removeFrom)).toMatchObject({
     status: 'incomplete',
     problem: 'Incomplete: max_output_tokens.',

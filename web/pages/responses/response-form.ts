@@ -1,6 +1,6 @@
 /** Converts the form to the body of POST /v1/responses. Pure. */
 
-import { isJsonObject, readJson } from '../../parts/json-text.ts';
+import { isJsonObject, readJson } from '../../components/json-text.ts';
 import type { InputItem } from './response-wire.ts';
 
 /** State of the form; empty numbers select the default of the service. */

@@ -1,8 +1,8 @@
 import { Button, Grid, Stack } from '@mantine/core';
 import { useState } from 'react';
-import { Icon } from '../../parts/icon.tsx';
-import { Page } from '../../parts/page.tsx';
-import { InputPanel } from './ask-panel.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Page } from '../../components/page.tsx';
+import { InputPanel } from './input-panel.tsx';
 import { OpenStored } from './open-stored.tsx';
 import { NEW_FORM, type ResponseForm } from './response-form.ts';
 import { SettingsPanel } from './settings-panel.tsx';

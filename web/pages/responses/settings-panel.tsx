@@ -1,6 +1,6 @@
 import { Button, Group, NumberInput, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { Panel } from '../../parts/panel.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { Panel } from '../../components/panel.tsx';
 import {
   EXAMPLE_FUNCTIONS,
   EXAMPLE_SCHEMA,

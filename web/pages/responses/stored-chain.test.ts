@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../client/service-fault.ts';
+import { ServiceError } from '../../client/service-error.ts';
 import type { ResponseBody } from './response-wire.ts';
 import { MAX_LOADED_TURNS, type StoredResponse, storedChain } from './stored-chain.ts';
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../client/service-fault.ts';
+import { ServiceError } from '../../client/service-error.ts';
 import type { InputItem, ResponseBody } from './response-wire.ts';
 
 /** Maximum number of responses that are loaded. */

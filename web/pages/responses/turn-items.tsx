@@ -1,6 +1,6 @@
 import { Anchor, Badge, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { formatJson, isJsonObject, readJson } from '../../parts/json-text.ts';
+import { formatJson, isJsonObject, readJson } from '../../components/json-text.ts';
 import { textOf } from './response-fold.ts';
 import type { CodeItem, InputItem, MessageItem, OutputItem } from './response-wire.ts';
 import classes from './responses.module.css';

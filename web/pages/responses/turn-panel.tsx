@@ -1,10 +1,10 @@
 import { Alert, Badge, Button, Group, SegmentedControl, Stack, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { CodeBlock, CopyAction } from '../../parts/code-block.tsx';
-import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { formatCount, formatSeconds } from '../../parts/words.ts';
+import { CodeBlock, CopyAction } from '../../components/code-block.tsx';
+import { Confirm } from '../../components/feedback/confirm.tsx';
+import { formatCount, formatSeconds } from '../../components/format.ts';
+import { Panel } from '../../components/panel.tsx';
 import { codeSample, LANGUAGES, type Language } from './code-samples.ts';
 import type { Turn } from './conversation.ts';
 import { EventLog } from './event-log.tsx';

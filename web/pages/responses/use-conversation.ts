@@ -1,7 +1,7 @@
 import { useEffect, useReducer, useRef, useState } from 'react';
 import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { errorFromBody, isAbort, ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { errorFromBody, isAbort, ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import {
   type Conversation,

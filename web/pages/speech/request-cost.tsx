@@ -2,13 +2,13 @@ import { Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { formatCount, formatCredits } from '../../parts/words.ts';
+import { formatCount, formatCredits } from '../../components/format.ts';
 
 /** Number of usage rows that are searched for the request. */
 const NEWEST = 20;
 /** The row of a streamed response is written after its last byte was sent. */
 const RETRY_MS = 1000;
-const MAX_LOOKS = 10;
+const MAX_POLLS = 10;
 
 interface UsageRow {
   readonly request_id: string;
@@ -27,21 +27,21 @@ interface Credits {
 export function RequestCost(props: { readonly requestId: string; readonly endpoint: string }) {
   const { requestId, endpoint } = props;
   const { client } = useSession();
-  const [looks, setLooks] = useState(0);
+  const [polls, setPolls] = useState(0);
   const { value } = useLoad(
     async (signal) => {
-      setLooks((before) => before + 1);
+      setPolls((before) => before + 1);
       const query = { endpoint, limit: NEWEST };
       const { data } = await client.list<UsageRow>('v1/usage', { signal, query });
       const row = data.find(({ request_id }) => request_id === requestId);
       return row && { row, credits: await client.get<Credits>('v1/credits', { signal }) };
     },
     [client, requestId],
-    { intervalMs: looks < MAX_LOOKS ? RETRY_MS : undefined },
+    { intervalMs: polls < MAX_POLLS ? RETRY_MS : undefined },
   );
   const isFound = value !== undefined;
   useEffect(() => {
-    if (isFound) setLooks(MAX_LOOKS);
+    if (isFound) setPolls(MAX_POLLS);
   }, [isFound]);
   if (value === undefined) return null;
   const { row, credits } = value;

@@ -1,11 +1,11 @@
 import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { ServiceError } from '../../client/service-fault.ts';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Figure } from '../../parts/figure.tsx';
-import { Icon, type IconName } from '../../parts/icon.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { formatSeconds } from '../../parts/words.ts';
+import type { ServiceError } from '../../client/service-error.ts';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { Figure } from '../../components/figure.tsx';
+import { formatSeconds } from '../../components/format.ts';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
 
 /** A request form next to its result, with buttons to start and stop the request. */
 export function RequestPanel(props: {

@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core';
-import { Page } from '../../parts/page.tsx';
-import { TranscriptionTab } from './hear-tab.tsx';
-import { SpeechTab } from './speak-tab.tsx';
+import { Page } from '../../components/page.tsx';
+import { SpeechTab } from './speech-tab.tsx';
+import { TranscriptionTab } from './transcription-tab.tsx';
 
 export default function SpeechPage() {
   return (

@@ -1,19 +1,19 @@
 import { Button, Group, Input, SegmentedControl, SimpleGrid, Textarea } from '@mantine/core';
 import { useState } from 'react';
+import { LoudnessView } from '../../audio/loudness-view.tsx';
+import { charactersOf, type SpeechParams } from '../../audio/speech-request.ts';
+import { type Speech, useSpeech } from '../../audio/use-speech.ts';
+import { Waveform } from '../../audio/waveform.tsx';
 import { useSession } from '../../client/session.tsx';
-import { fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { SliderField } from '../../parts/form/slider-field.tsx';
-import { VoicePicker } from '../../parts/form/voice-picker.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { formatCount } from '../../parts/words.ts';
-import { LoudnessView } from '../../sound/loudness-view.tsx';
-import { charactersOf, type SpeechParams } from '../../sound/speech-request.ts';
-import { type Speech, useSpeech } from '../../sound/use-speech.ts';
-import { Waveform } from '../../sound/waveform.tsx';
-import { RequestCost } from './charge.tsx';
-import { RequestPanel, SecondsFigure } from './exchange.tsx';
+import { fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { SliderField } from '../../components/form/slider-field.tsx';
+import { VoicePicker } from '../../components/form/voice-picker.tsx';
+import { formatCount } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
+import { saveFile } from '../../components/save-file.ts';
+import { RequestCost } from './request-cost.tsx';
+import { RequestPanel, SecondsFigure } from './request-panel.tsx';
 
 /** Default limit of the service; a lower limit set by the operator is reported by the API. */
 const MAX_CHARACTERS = 5000;

@@ -1,18 +1,23 @@
 import { Button, Group, Select, SimpleGrid, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
-import { Figure } from '../../parts/figure.tsx';
-import { FileDrop } from '../../parts/form/file-drop.tsx';
-import { LanguageField } from '../../parts/form/language-field.tsx';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { formatBytes, formatCount } from '../../parts/words.ts';
-import { RequestPanel, SecondsFigure } from './exchange.tsx';
-import { MAX_FILE_BYTES, resultFile, type TranscriptionFormat, type TranscriptionParams } from './hearing.ts';
-import classes from './speak.module.css';
-import { type Transcription, useTranscription } from './use-hearing.ts';
+import { fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
+import { Figure } from '../../components/figure.tsx';
+import { FileDrop } from '../../components/form/file-drop.tsx';
+import { LanguageField } from '../../components/form/language-field.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { formatBytes, formatCount } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
+import { saveFile } from '../../components/save-file.ts';
+import { RequestPanel, SecondsFigure } from './request-panel.tsx';
+import classes from './speech.module.css';
+import {
+  MAX_FILE_BYTES,
+  resultFile,
+  type TranscriptionFormat,
+  type TranscriptionParams,
+} from './transcription.ts';
+import { type Transcription, useTranscription } from './use-transcription.ts';
 
 const TASKS = [
   { value: 'transcriptions', label: 'Transcribe' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formOf, parseTranscriptEvent, resultFile, type TranscriptionParams } from './hearing.ts';
+import { formOf, parseTranscriptEvent, resultFile, type TranscriptionParams } from './transcription.ts';
 
 const file = new File(['sound'], 'talk.wav');
 const ASK: TranscriptionParams = {
@@ -44,7 +44,7 @@ describe('formOf', () => {
   });
 });
 
-describe('heardPart', () => {
+describe('parseTranscriptEvent', () => {
   const part = (data: object) => parseTranscriptEvent({ event: 'message', data: JSON.stringify(data) });
 
   it('is a text delta, or the final usage', () => {

@@ -2,7 +2,7 @@
 
 import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { errorFromBody } from '../../client/service-fault.ts';
+import { errorFromBody } from '../../client/service-error.ts';
 
 /** Response format: streamed text, captions, or verbose JSON. */
 export type TranscriptionFormat = 'text' | 'srt' | 'vtt' | 'verbose_json';

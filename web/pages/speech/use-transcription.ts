@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
-import { type TranscriptionParams, transcribe } from './hearing.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
+import { type TranscriptionParams, transcribe } from './transcription.ts';
 
 export interface Transcription {
   readonly phase: 'idle' | 'running' | 'done' | 'stopped';

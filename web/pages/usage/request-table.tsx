@@ -1,12 +1,12 @@
 import { Badge, Code, Select, Table } from '@mantine/core';
 import { useState } from 'react';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { WideTable } from '../../parts/wide-table.tsx';
-import { formatCount, formatTime } from '../../parts/words.ts';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { formatCount, formatTime } from '../../components/format.ts';
+import { Pager } from '../../components/pager.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { WideTable } from '../../components/wide-table.tsx';
 import type { UsageRow } from './usage-wire.ts';
 
 const COLORS = { completed: 'green', cancelled: 'gray', failed: 'red' } as const;

@@ -1,6 +1,6 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
-import { formatCount } from '../../parts/words.ts';
+import { formatCount } from '../../components/format.ts';
 import type { UsageChart } from './usage-sums.ts';
 
 /** Distinguishable in both colour schemes and with colour vision deficiency (Okabe and Ito, 2008). */

@@ -11,14 +11,14 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { isAbort, type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { isAbort, type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { FileDrop } from '../../parts/form/file-drop.tsx';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { useObjectUrl } from '../../parts/use-object-url.ts';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { FileDrop } from '../../components/form/file-drop.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { useObjectUrl } from '../../components/use-object-url.ts';
 import { clipMemory, type Origin } from './clip-memory.ts';
 import { clipHint, formatRange, type LocalClip, type VideoModel } from './clip-rules.ts';
 import {

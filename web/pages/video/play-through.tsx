@@ -1,6 +1,6 @@
 import { ActionIcon, Group, Slider, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { Icon } from '../../parts/icon.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { formatClock, momentOf, type PartLengths, positionOf } from './play-position.ts';
 import classes from './video.module.css';
 

@@ -2,14 +2,14 @@ import { Alert, Button, Group, Progress, SegmentedControl, SimpleGrid, Text } fr
 import { useRef, useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { CopyAction } from '../../parts/code-block.tsx';
-import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { useObjectUrl } from '../../parts/use-object-url.ts';
-import { formatTime } from '../../parts/words.ts';
+import { CopyAction } from '../../components/code-block.tsx';
+import { Confirm } from '../../components/feedback/confirm.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { formatTime } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { saveFile } from '../../components/save-file.ts';
+import { useObjectUrl } from '../../components/use-object-url.ts';
 import { clipMemory, type Origin } from './clip-memory.ts';
 import { PlayThrough, start } from './play-through.tsx';
 import { useContent } from './use-content.ts';
@@ -131,11 +131,11 @@ function Facts({ video }: { readonly video: Video }) {
   );
 }
 
-type Way = 'side-by-side' | 'through';
+type Mode = 'side-by-side' | 'through';
 
 /** The segment, and the source clip if this tab has it. */
 function Players({ segment, origin }: { readonly segment: Blob; readonly origin: Origin | undefined }) {
-  const [way, setWay] = useState<Way>('side-by-side');
+  const [mode, setMode] = useState<Mode>('side-by-side');
   const earlier = useContent(origin?.kind === 'video' ? origin.id : undefined, 'video');
   const clip = useObjectUrl(origin?.kind === 'file' ? origin.file : earlier.value);
   const created = useObjectUrl(segment);
@@ -148,8 +148,8 @@ function Players({ segment, origin }: { readonly segment: Blob; readonly origin:
           <SegmentedControl
             size="xs"
             aria-label="Playback"
-            value={way}
-            onChange={(value) => setWay(value as Way)}
+            value={mode}
+            onChange={(value) => setMode(value as Mode)}
             data={[
               { value: 'side-by-side', label: 'Side by side' },
               { value: 'through', label: 'Continuous' },
@@ -158,7 +158,7 @@ function Players({ segment, origin }: { readonly segment: Blob; readonly origin:
         )
       }
     >
-      {clip !== undefined && way === 'through' ? (
+      {clip !== undefined && mode === 'through' ? (
         <PlayThrough clip={clip} segment={created} />
       ) : (
         <SideBySide clip={clip} segment={created} />

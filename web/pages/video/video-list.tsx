@@ -1,11 +1,11 @@
 import { AspectRatio, Center, Group, Paper, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { useObjectUrl } from '../../parts/use-object-url.ts';
-import { formatTime } from '../../parts/words.ts';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { formatTime } from '../../components/format.ts';
+import { Pager } from '../../components/pager.tsx';
+import { useObjectUrl } from '../../components/use-object-url.ts';
 import { useContent } from './use-content.ts';
 import classes from './video.module.css';
 import { isFinal, VideoStatus } from './video-status.tsx';

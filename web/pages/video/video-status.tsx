@@ -1,7 +1,7 @@
 import { Badge } from '@mantine/core';
 import type { Video } from './video-wire.ts';
 
-const WORDS = {
+const STATUS = {
   queued: { label: 'queued', color: 'gray' },
   in_progress: { label: 'in progress', color: 'blue' },
   completed: { label: 'completed', color: 'green' },
@@ -9,7 +9,7 @@ const WORDS = {
 } as const;
 
 export function VideoStatus({ status }: { readonly status: Video['status'] }) {
-  const { label, color } = WORDS[status];
+  const { label, color } = STATUS[status];
   return (
     <Badge variant="light" color={color} miw="max-content">
       {label}

@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { Icon } from '../../parts/icon.tsx';
-import { LevelMeter } from '../../sound/level-meter.tsx';
-import { LoudnessView } from '../../sound/loudness-view.tsx';
-import { type Recorded, useRecorder } from '../../sound/use-recorder.ts';
+import { LevelMeter } from '../../audio/level-meter.tsx';
+import { LoudnessView } from '../../audio/loudness-view.tsx';
+import { type Recorded, useRecorder } from '../../audio/use-recorder.ts';
+import { Icon } from '../../components/icon.tsx';
 import { MAX_SECONDS, MIN_SECONDS } from './voice-wire.ts';
 import classes from './voices.module.css';
 

@@ -1,8 +1,8 @@
 import { Skeleton } from '@mantine/core';
+import { Waveform } from '../../audio/waveform.tsx';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Waveform } from '../../sound/waveform.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
 
 /** Player for the stored clip of a voice. */
 export function ClipSound({ id, name }: { readonly id: string; readonly name: string }) {

@@ -11,14 +11,14 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { type ServiceError, toServiceError } from '../../client/service-fault.ts';
+import { Waveform } from '../../audio/waveform.tsx';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
-import { ErrorAlert, fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
-import { FileDrop } from '../../parts/form/file-drop.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { Panel } from '../../parts/panel.tsx';
-import { formatBytes } from '../../parts/words.ts';
-import { Waveform } from '../../sound/waveform.tsx';
+import { ErrorAlert, fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
+import { FileDrop } from '../../components/form/file-drop.tsx';
+import { formatBytes } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { ClipRecorder } from './clip-recorder.tsx';
 import { READING_TEXTS } from './reading-texts.ts';
 import {

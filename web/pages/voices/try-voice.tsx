@@ -1,16 +1,16 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { LoudnessView } from '../../audio/loudness-view.tsx';
+import { useSpeech } from '../../audio/use-speech.ts';
+import { Waveform } from '../../audio/waveform.tsx';
 import { useSession } from '../../client/session.tsx';
-import { ErrorAlert, fieldErrorMessage } from '../../parts/feedback/fault-note.tsx';
-import { ModelPicker } from '../../parts/form/model-picker.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { formatSeconds } from '../../parts/words.ts';
-import { LoudnessView } from '../../sound/loudness-view.tsx';
-import { useSpeech } from '../../sound/use-speech.ts';
-import { Waveform } from '../../sound/waveform.tsx';
+import { ErrorAlert, fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
+import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { formatSeconds } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
 
 /** Synthesizes a text with a stored voice. */
-export function SayWith({ voice, name }: { readonly voice: string; readonly name: string }) {
+export function TryVoice({ voice, name }: { readonly voice: string; readonly name: string }) {
   const { client } = useSession();
   const [input, setInput] = useState(
     'This is how I sound when I read something that I have never seen before.',

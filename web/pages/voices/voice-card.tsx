@@ -1,12 +1,12 @@
 import { Badge, Box, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { CopyAction } from '../../parts/code-block.tsx';
-import { Confirm } from '../../parts/feedback/confirm.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { formatSeconds, formatTime } from '../../parts/words.ts';
+import { CopyAction } from '../../components/code-block.tsx';
+import { Confirm } from '../../components/feedback/confirm.tsx';
+import { formatSeconds, formatTime } from '../../components/format.ts';
+import { Icon } from '../../components/icon.tsx';
 import { ClipSound } from './clip-sound.tsx';
-import { SayWith } from './say-with.tsx';
+import { TryVoice } from './try-voice.tsx';
 import type { Voice } from './voice-wire.ts';
 import classes from './voices.module.css';
 
@@ -14,7 +14,7 @@ import classes from './voices.module.css';
 export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonly onDeleted: () => void }) {
   const { client } = useSession();
   const [shown, setShown] = useState<'clip' | 'say'>();
-  const [asksToDelete, setAsksToDelete] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const { id, name } = voice;
   const toggle = (part: 'clip' | 'say') => setShown(shown === part ? undefined : part);
   return (
@@ -61,16 +61,16 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
               size="xs"
               variant="default"
               leftSection={<Icon name="trash" size={14} />}
-              onClick={() => setAsksToDelete(true)}
+              onClick={() => setConfirming(true)}
             >
               Delete
             </Button>
           </Group>
         </Group>
         {shown === 'clip' && <ClipSound id={id} name={name} />}
-        {shown === 'say' && <SayWith voice={id} name={name} />}
+        {shown === 'say' && <TryVoice voice={id} name={name} />}
       </Stack>
-      {asksToDelete && (
+      {isConfirming && (
         <Confirm
           title={`Delete ${name}?`}
           text="This deletes the voice, its clip and all derived data. Requests with its ID will fail."
@@ -79,7 +79,7 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
             await client.delete(`v1/audio/voices/${encodeURIComponent(id)}`);
             onDeleted();
           }}
-          onClose={() => setAsksToDelete(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </Box>

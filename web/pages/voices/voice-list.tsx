@@ -1,9 +1,9 @@
 import { Stack } from '@mantine/core';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/feedback/empty.tsx';
-import { ErrorAlert } from '../../parts/feedback/fault-note.tsx';
-import { Pager } from '../../parts/pager.tsx';
-import { Panel } from '../../parts/panel.tsx';
+import { Empty } from '../../components/feedback/empty.tsx';
+import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { VoiceCard } from './voice-card.tsx';
 import type { Voice } from './voice-wire.ts';
 

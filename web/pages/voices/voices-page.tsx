@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import { Icon } from '../../parts/icon.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Page } from '../../components/page.tsx';
 import { NewVoicePanel } from './new-voice-panel.tsx';
 import { StoredNote } from './stored-note.tsx';
 import { VoiceList } from './voice-list.tsx';
