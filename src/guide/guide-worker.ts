@@ -1,10 +1,10 @@
-/** A thread that makes the pages, tells each, says that it is done, and ends. See src/guide/made-guide.ts. */
+/** Worker thread that renders all pages, posts each of them and then `done`. Started by rendered-guide.ts. */
 
-import { guideHtml } from './guide-html.ts';
+import { renderGuide } from './render-guide.ts';
 
-export type WorkerWord = readonly [address: string, html: string] | 'done';
+export type GuideWorkerMessage = readonly [address: string, html: string] | 'done';
 
-const tell = (word: WorkerWord) => postMessage(word);
+const post = (message: GuideWorkerMessage) => postMessage(message);
 
-for (const page of guideHtml()) tell(page);
-tell('done');
+for (const page of renderGuide()) post(page);
+post('done');

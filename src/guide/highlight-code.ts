@@ -1,8 +1,8 @@
-/** Code with its words marked for the style sheet. The only importer of highlight.js. */
+/** Syntax highlighting. The only importer of highlight.js. */
 
 import { createRequire } from 'node:module';
 
-/** What is used of it: its own types would give a browser's to every file of the service. */
+/** The used part of highlight.js. Its own types would add the DOM types to the whole project. */
 interface Highlighter {
   registerLanguage(name: string, language: unknown): void;
   highlight(code: string, options: { readonly language: string }): { readonly value: string };
@@ -11,7 +11,7 @@ interface Highlighter {
 const load = createRequire(import.meta.url);
 const highlighter: Highlighter = load('highlight.js/lib/core');
 
-/** Languages of highlight.js by the names that fenced blocks give them. */
+/** Languages of highlight.js by their names in fenced code blocks. */
 const LANGUAGES = {
   sh: 'bash',
   toml: 'ini',
@@ -24,8 +24,8 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
   highlighter.registerLanguage(name, load(`highlight.js/lib/languages/${language}`));
 }
 
-/** The code as HTML; of a language that is not known, without marks. */
-export function highlighted(code: string, language: string): string {
+/** Highlights code as HTML. Code in an unknown language is only escaped. */
+export function highlightCode(code: string, language: string): string {
   if (!Object.hasOwn(LANGUAGES, language)) return Bun.escapeHTML(code);
   return highlighter.highlight(code, { language }).value;
 }

@@ -1,14 +1,14 @@
-/** From Markdown to what a page shows. The only importer of marked. */
+/** Renders Markdown as HTML. The only importer of marked. */
 
 import { lexer, Parser, Renderer, type Token, type Tokens, walkTokens } from 'marked';
-import { highlighted } from './highlighted.ts';
+import { highlightCode } from './highlight-code.ts';
 
-/** A place at which a page can be entered. */
+/** A heading with an anchor. */
 export interface Heading {
   /** 1 is the title. */
   readonly level: number;
   readonly text: string;
-  /** What stands behind `#` in an address. */
+  /** The URL fragment, without `#`. */
   readonly anchor: string;
 }
 
@@ -18,10 +18,10 @@ export interface PageText {
   readonly html: string;
 }
 
-/** The address of what a link names, undefined for what is not shown here: then its text stands alone. */
+/** Maps the target of a link to its URL; undefined if the target has no page, then only the text of the link is rendered. */
 export type LinkTarget = (href: string) => string | undefined;
 
-/** Comments are left out; other HTML is not expected in our pages, and is left out as well. */
+/** Renders a page. HTML in the Markdown, including comments, is removed. */
 export function markdownPage(markdown: string, linkTarget: LinkTarget): PageText {
   const tokens = lexer(markdown);
   const headings = headingsOf(tokens);
@@ -30,12 +30,12 @@ export function markdownPage(markdown: string, linkTarget: LinkTarget): PageText
   return { title: headings[0]?.text ?? '', headings, html };
 }
 
-/** Every heading of a page, in order. */
+/** All headings of a page, in order. */
 export function headingsIn(markdown: string): readonly Heading[] {
   return headingsOf(lexer(markdown));
 }
 
-/** What every link and image of a page names. */
+/** The targets of all links and images of a page. */
 export function hrefsIn(markdown: string): readonly string[] {
   const hrefs: string[] = [];
   walkTokens(lexer(markdown), (token) => {
@@ -44,7 +44,7 @@ export function hrefsIn(markdown: string): readonly string[] {
   return hrefs;
 }
 
-/** Fenced blocks of a page that name their language, each with the text right before it. */
+/** The fenced code blocks of a page that have a language, each with the Markdown of the preceding block. */
 export function codeIn(markdown: string): readonly { language: string; code: string; before: string }[] {
   const tokens = lexer(markdown).filter(({ type }) => type !== 'space');
   return tokens.flatMap((token, index) => {
@@ -54,15 +54,15 @@ export function codeIn(markdown: string): readonly { language: string; code: str
 }
 
 function headingsOf(tokens: readonly Token[]): readonly Heading[] {
-  const taken = new Map<string, number>();
+  const used = new Map<string, number>();
   return tokens.filter(isHeading).map(({ depth, tokens: inline }) => {
     const text = plainText(inline);
     const plain = text
       .toLowerCase()
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
       .replace(/\s/g, '-');
-    const before = taken.get(plain) ?? 0;
-    taken.set(plain, before + 1);
+    const before = used.get(plain) ?? 0;
+    used.set(plain, before + 1);
     return { level: depth, text, anchor: before === 0 ? plain : `${plain}-${before}` };
   });
 }
@@ -71,7 +71,7 @@ function isHeading(token: Token): token is Tokens.Heading {
   return token.type === 'heading';
 }
 
-/** What is read of tokens within a line. */
+/** The plain text of inline tokens. */
 function plainText(tokens: readonly Token[]): string {
   return tokens
     .map((token) =>
@@ -110,7 +110,7 @@ class PageRenderer extends Renderer {
       : `<img src="${Bun.escapeHTML(address)}" alt="${Bun.escapeHTML(text)}">`;
   }
 
-  // Both may be wider than a telephone, and must then be reached by the keyboard to be scrolled.
+  // Tables and code can be wider than the screen; `tabindex` makes them scrollable with the keyboard.
   override table(token: Tokens.Table): string {
     return `<div class="wide" tabindex="0">${super.table(token)}</div>\n`;
   }
@@ -124,8 +124,8 @@ class PageRenderer extends Renderer {
   }
 }
 
-/** A block of code, which scrolls by itself. */
+/** A scrollable code block. */
 export function codeBlock(code: string, language: string): string {
   const name = language === '' ? '' : ` data-language="${Bun.escapeHTML(language)}"`;
-  return `<pre tabindex="0"${name}><code>${highlighted(code, language)}</code></pre>\n`;
+  return `<pre tabindex="0"${name}><code>${highlightCode(code, language)}</code></pre>\n`;
 }

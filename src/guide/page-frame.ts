@@ -1,9 +1,9 @@
-/** What stands around the text of every page: the head, the navigation, the places of the page. No scripts. */
+/** The layout of every page: head, navigation, table of contents. Without scripts. */
 
 import { type GuidePage, SECTIONS, SOCKETS_ADDRESS, STYLE } from './guide-pages.ts';
 import type { PageText } from './markdown-page.ts';
 
-/** Links of the line at the top. */
+/** Links of the top bar. */
 const TOP: readonly (readonly [label: string, address: string])[] = [
   ['Console', ''],
   ['Docs', 'docs'],
@@ -12,22 +12,22 @@ const TOP: readonly (readonly [label: string, address: string])[] = [
 ];
 
 /**
- * A page of the guide as a whole document.
- * @param address of the page. All links are relative to it, so that the service works behind a prefix, too.
+ * Renders a page of the guide as a complete HTML document.
+ * @param address address of the page. All links are relative to it, so that the service also works behind a path prefix.
  */
-export function framedPage(address: string, { title, headings, html }: PageText): string {
+export function renderPage(address: string, { title, headings, html }: PageText): string {
   const link = (to: string, label: string) => {
     const current = to === address ? ' aria-current="page"' : '';
     return `<a href="${relativeAddress(address, to)}"${current}>${Bun.escapeHTML(label)}</a>`;
   };
-  const entry = ({ address: to, label }: GuidePage) => `<li>${link(to, label)}</li>`;
+  const navigationItem = ({ address: to, label }: GuidePage) => `<li>${link(to, label)}</li>`;
   const sections = SECTIONS.map(({ title: name, pages, folded }) => {
-    const list = `<ul>${pages.map(entry).join('')}</ul>`;
+    const list = `<ul>${pages.map(navigationItem).join('')}</ul>`;
     if (!folded) return `<h2>${name}</h2>${list}`;
     const open = pages.some((page) => page.address === address) ? ' open' : '';
     return `<details${open}><summary>${name}</summary>${list}</details>`;
   });
-  const places = headings
+  const tableOfContents = headings
     .filter(({ level }) => level === 2)
     .map(({ anchor, text }) => `<li><a href="#${anchor}">${Bun.escapeHTML(text)}</a></li>`);
   return `<!doctype html>
@@ -41,7 +41,7 @@ export function framedPage(address: string, { title, headings, html }: PageText)
 <link rel="stylesheet" href="${relativeAddress(address, STYLE.address)}">
 </head>
 <body>
-<a class="skip" href="#content">Skip to the text</a>
+<a class="skip" href="#content">Skip to content</a>
 <header class="top"><strong>Voice service</strong><nav aria-label="Service">${TOP.map(([label, to]) => link(to, label)).join(' ')}</nav></header>
 <div class="columns">
 <div class="side">
@@ -50,14 +50,14 @@ export function framedPage(address: string, { title, headings, html }: PageText)
 </div>
 <main id="content">
 ${html}</main>
-${places.length < 2 ? '' : `<nav class="places" aria-label="On this page"><h2>On this page</h2><ul>${places.join('')}</ul></nav>`}
+${tableOfContents.length < 2 ? '' : `<nav class="toc" aria-label="On this page"><h2>On this page</h2><ul>${tableOfContents.join('')}</ul></nav>`}
 </div>
 </body>
 </html>
 `;
 }
 
-/** From one page to another. */
+/** The relative URL from one page to another. */
 export function relativeAddress(from: string, to: string): string {
   const up = '../'.repeat(from.split('/').length - 1);
   return `${up}${to}` || './';

@@ -1,4 +1,4 @@
-/** Every page as HTML. Takes a second for all of them, so src/guide/guide-worker.ts does it. */
+/** Renders all pages as HTML. This takes about a second, so it runs in a worker thread (guide-worker.ts). */
 
 import { posix } from 'node:path';
 import {
@@ -10,27 +10,27 @@ import {
   textOf,
 } from './guide-pages.ts';
 import { type LinkTarget, markdownPage } from './markdown-page.ts';
-import { framedPage, relativeAddress } from './page-frame.ts';
+import { relativeAddress, renderPage } from './page-frame.ts';
 import { socketsPage } from './sockets-page.ts';
 
 const PAGES = SECTIONS.flatMap(({ pages }) => pages);
 
-/** Where a file of the repository is shown. */
+/** Page addresses by file of the repository. */
 const ADDRESSES: ReadonlyMap<string, string> = new Map([
   ...[...PAGES, ...GUIDE_FILES].map(({ file, address }) => [file, address] as const),
   ...SOCKET_DOCUMENTS.map(({ file, anchor }) => [file, `${SOCKETS_ADDRESS}#${anchor}`] as const),
 ]);
 
-/** All pages with their addresses, one after the other. */
-export function* guideHtml(): Generator<readonly [address: string, html: string]> {
+/** Renders all pages, one after another. */
+export function* renderGuide(): Generator<readonly [address: string, html: string]> {
   for (const page of PAGES) {
     const text = markdownPage(textOf(page.file), linkTargetOf(page));
-    yield [page.address, framedPage(page.address, text)];
+    yield [page.address, renderPage(page.address, text)];
   }
-  yield [SOCKETS_ADDRESS, framedPage(SOCKETS_ADDRESS, socketsPage())];
+  yield [SOCKETS_ADDRESS, renderPage(SOCKETS_ADDRESS, socketsPage())];
 }
 
-/** Links between files of the repository become links between pages; what has no page keeps its text alone. */
+/** Converts links between files of the repository to links between pages. Links to files without a page are removed. */
 function linkTargetOf(page: GuidePage): LinkTarget {
   return (href) => {
     if (/^(https?:|#)/.test(href)) return href;

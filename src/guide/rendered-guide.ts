@@ -1,38 +1,38 @@
-/** The pages as they are served: made once, when somebody first reads one, by a thread that nobody else waits for. */
+/** The rendered pages. They are rendered once, on the first request, in a worker thread. */
 
-import type { WorkerWord } from './guide-worker.ts';
+import type { GuideWorkerMessage } from './guide-worker.ts';
 
-/** A machine that needs longer has other things to do; the next reader tries again. */
-const PATIENCE_MS = 60_000;
+/** Time limit of the rendering. After a timeout the next request tries again. */
+const RENDER_TIMEOUT_MS = 60_000;
 
-let made: Promise<ReadonlyMap<string, string>> | undefined;
+let rendered: Promise<ReadonlyMap<string, string>> | undefined;
 
 /**
  * The HTML of a page.
- * @throws Error when the pages could not be made.
+ * @throws Error if the pages could not be rendered.
  */
 export async function pageHtml(address: string): Promise<string> {
-  made ??= makePages();
+  rendered ??= renderPages();
   try {
-    const html = (await made).get(address);
-    if (html === undefined) throw new Error(`there is no page ${address}`);
+    const html = (await rendered).get(address);
+    if (html === undefined) throw new Error(`unknown page ${address}`);
     return html;
   } catch (error) {
-    made = undefined;
+    rendered = undefined;
     throw error;
   }
 }
 
-function makePages(): Promise<ReadonlyMap<string, string>> {
+function renderPages(): Promise<ReadonlyMap<string, string>> {
   const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, string>>();
   const pages = new Map<string, string>();
   const worker = new Worker(new URL('./guide-worker.ts', import.meta.url));
-  worker.onmessage = ({ data }: MessageEvent<WorkerWord>) => {
+  worker.onmessage = ({ data }: MessageEvent<GuideWorkerMessage>) => {
     if (data === 'done') resolve(pages);
     else pages.set(...data);
   };
-  worker.onerror = ({ message }) => reject(new Error(`the guide could not be made: ${message}`));
-  const patience = AbortSignal.timeout(PATIENCE_MS);
-  patience.addEventListener('abort', () => reject(patience.reason), { once: true });
+  worker.onerror = ({ message }) => reject(new Error(`the guide could not be rendered: ${message}`));
+  const timeout = AbortSignal.timeout(RENDER_TIMEOUT_MS);
+  timeout.addEventListener('abort', () => reject(timeout.reason), { once: true });
   return promise.finally(() => worker.terminate());
 }

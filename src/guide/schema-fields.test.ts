@@ -3,7 +3,7 @@ import { fieldRows } from './schema-fields.ts';
 
 const text = { type: 'string' };
 
-it('fields of inner objects are listed under their own names', () => {
+it('lists the fields of nested objects with their paths', () => {
   const rows = fieldRows({
     type: 'object',
     required: ['session'],
@@ -20,7 +20,7 @@ it('fields of inner objects are listed under their own names', () => {
   ]);
 });
 
-it('variants of a value are told apart by their fixed values', () => {
+it('distinguishes variants by their constants', () => {
   const variant = (type: string, field: string) => ({
     type: 'object',
     properties: { type: { type: 'string', const: type }, [field]: text },
@@ -50,7 +50,7 @@ it.each([
   ],
   [{ not: {} }, [{ text: 'nothing' }], ''],
   [{}, [{ text: 'any' }], ''],
-])('%j is shown as %j', (schema, type, about) => {
+])('%j has the type %j', (schema, type, about) => {
   expect(fieldRows({ type: 'object', properties: { field: schema } })[0]).toEqual({
     ...{ name: 'field', isRequired: false },
     type,

@@ -1,6 +1,6 @@
-/** A JSON Schema as a table of fields: one row for each, those of inner objects too. */
+/** Converts a JSON Schema to a table of fields, including the fields of nested objects. */
 
-/** The part of JSON Schema that our documents use. */
+/** The JSON Schema keywords that the AsyncAPI documents use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -21,28 +21,28 @@ export interface Schema {
   readonly maxItems?: number;
 }
 
-/** One thing that a value may be; `shape` names a schema of the document. */
+/** One of the possible types of a value. `shape` is the name of a shared schema of the document. */
 export interface FieldType {
   readonly text: string;
   readonly shape?: string;
 }
 
 export interface FieldRow {
-  /** With the names of the objects around it: `session.audio.input`, `content[].text`. */
+  /** Path of the field: `session.audio.input`, `content[].text`. */
   readonly name: string;
   readonly isRequired: boolean;
-  /** A value is one of these. */
+  /** Possible types. */
   readonly type: readonly FieldType[];
-  /** What it means, and which values are allowed, in Markdown. */
+  /** Description and allowed values, in Markdown. */
   readonly about: string;
 }
 
-/** Name of what a reference means: the last of its steps. */
+/** The last segment of a reference. */
 export function nameOf($ref: string): string {
   return $ref.slice($ref.lastIndexOf('/') + 1);
 }
 
-/** @param within name of the object whose fields are listed. */
+/** The fields of a schema. @param within path of the object. */
 export function fieldRows(schema: Schema, within = ''): readonly FieldRow[] {
   return objectsIn(schema, within).flatMap(({ object, name }) =>
     Object.entries(object.properties ?? {}).flatMap(([key, field]) => {
@@ -56,7 +56,7 @@ export function fieldRows(schema: Schema, within = ''): readonly FieldRow[] {
   );
 }
 
-/** The objects that a value may be or hold, each with the name under which its fields are listed. */
+/** The objects that a value can be or contain, each with the path of its fields. */
 function objectsIn(schema: Schema, name: string): readonly { object: Schema; name: string }[] {
   if (schema.items !== undefined) return objectsIn(schema.items, `${name}[]`);
   if (schema.anyOf === undefined) return schema.properties === undefined ? [] : [{ object: schema, name }];
@@ -66,7 +66,7 @@ function objectsIn(schema: Schema, name: string): readonly { object: Schema; nam
   );
 }
 
-/** What tells a variant from the others: its fixed values. */
+/** The constants that distinguish a variant from the others. */
 function variantName({ properties = {} }: Schema): string {
   const fixed = [properties.type, properties.role].flatMap((field) =>
     typeof field?.const === 'string' ? field.const : [],
@@ -106,8 +106,8 @@ function aboutOf(schema: Schema): string {
     .join(' ');
 }
 
-function range(least: number | undefined, most: number | undefined, unit: string): string | undefined {
-  if (least === undefined && most === undefined) return undefined;
-  if (most === undefined) return `At least ${least}${unit}.`;
-  return least === undefined ? `At most ${most}${unit}.` : `${least} to ${most}${unit}.`;
+function range(min: number | undefined, max: number | undefined, unit: string): string | undefined {
+  if (min === undefined && max === undefined) return undefined;
+  if (max === undefined) return `At least ${min}${unit}.`;
+  return min === undefined ? `At most ${max}${unit}.` : `${min} to ${max}${unit}.`;
 }

@@ -1,10 +1,10 @@
-/** One page of all WebSockets, drawn of their AsyncAPI documents: who sends what, field by field, with examples. */
+/** Renders the AsyncAPI documents as one page: the messages of all WebSockets with their fields and examples. */
 
 import { SOCKET_DOCUMENTS, type SocketDocument, textOf } from './guide-pages.ts';
 import { codeBlock, type Heading, markdownPage, type PageText } from './markdown-page.ts';
 import { type FieldRow, fieldRows, nameOf, type Schema } from './schema-fields.ts';
 
-/** The part of AsyncAPI 3.0 that our documents use. */
+/** The used part of AsyncAPI 3.0. */
 interface AsyncApi {
   readonly info: { readonly description: string };
   readonly channels: Readonly<Record<string, Channel>>;
@@ -31,7 +31,7 @@ interface Operation {
 interface Message {
   readonly name: string;
   readonly summary: string;
-  /** Absent: JSON. */
+  /** JSON if absent. */
   readonly contentType?: string;
   readonly payload: Schema;
   readonly examples?: readonly { readonly payload: unknown }[];
@@ -39,36 +39,36 @@ interface Message {
 
 interface Security {
   readonly type: string;
-  /** Of a header. */
+  /** Name of the header. */
   readonly name?: string;
   readonly description?: string;
 }
 
-/** The place on the page of a message or a shape. */
+/** The anchor of a message or a shared schema. */
 type IdOf = (name: string) => string;
 
-const INTRODUCTION = `Two addresses become WebSockets. Both take the same keys as everything else, and refuse by HTTP, before the
-upgrade: 401 for a key that is missing or not valid, 429 when the organization has too many connections, 426 for a request that
-asks for no WebSocket. How to use them: [Realtime](realtime), [Partner platform](partner).`;
+const INTRODUCTION = `The service has two WebSocket endpoints. They accept the same API keys as all other endpoints. Errors before
+the upgrade are HTTP responses: 401 for a missing or invalid API key, 429 if the organization has too many connections, 426 for
+a request that is not a WebSocket handshake. Guides: [Realtime](realtime), [Partner platform](partner).`;
 
-/** The page, with headings for its own table of contents. */
+/** Renders the page, with headings for its table of contents. */
 export function socketsPage(): PageText {
-  const drawn = SOCKET_DOCUMENTS.map((socket) => drawnDocument(socket, JSON.parse(textOf(socket.file))));
+  const sections = SOCKET_DOCUMENTS.map((socket) => renderDocument(socket, JSON.parse(textOf(socket.file))));
   return {
     title: 'Sockets',
     headings: [
       { level: 1, text: 'Sockets', anchor: 'sockets' },
       ...SOCKET_DOCUMENTS.map(({ label, anchor }): Heading => ({ level: 2, text: label, anchor })),
     ],
-    html: `<h1 id="sockets">Sockets</h1>\n${prose(INTRODUCTION)}${drawn.join('\n')}`,
+    html: `<h1 id="sockets">Sockets</h1>\n${prose(INTRODUCTION)}${sections.join('\n')}`,
   };
 }
 
-function drawnDocument({ anchor, label, address }: SocketDocument, document: AsyncApi): string {
+function renderDocument({ anchor, label, address }: SocketDocument, document: AsyncApi): string {
   const { channels, operations, components, info } = document;
   const file = address.slice(address.lastIndexOf('/') + 1);
   const idOf: IdOf = (name) => `${anchor}-${name}`;
-  const shown = new Set<string>();
+  const renderedNames = new Set<string>();
   const parts = Object.values(channels).map(({ address: path, summary, bindings }) => {
     const { query, headers } = bindings.ws;
     return [
@@ -82,40 +82,42 @@ function drawnDocument({ anchor, label, address }: SocketDocument, document: Asy
   });
   for (const { action, summary, messages } of Object.values(operations)) {
     const names = messages.map(({ $ref }) => nameOf($ref));
-    // What another operation has shown is named there.
-    const [known, fresh] = [
-      names.filter((name) => shown.has(name)),
-      names.filter((name) => !shown.has(name)),
+    // Messages of several operations are rendered once; later operations link to them.
+    const [knownNames, newNames] = [
+      names.filter((name) => renderedNames.has(name)),
+      names.filter((name) => !renderedNames.has(name)),
     ];
-    for (const name of fresh) shown.add(name);
-    const links = known.map((name) => `<a href="#${idOf(name)}"><code>${name}</code></a>`);
+    for (const name of newNames) renderedNames.add(name);
+    const links = knownNames.map((name) => `<a href="#${idOf(name)}"><code>${name}</code></a>`);
     parts.push([
-      `<h3>${action === 'receive' ? 'From the client' : 'To the client'}</h3>`,
+      `<h3>${action === 'receive' ? 'Client messages' : 'Server messages'}</h3>`,
       prose(summary),
-      ...fresh.map((name) => drawnMessage(name, components.messages[name], idOf)),
-      links.length === 0 ? '' : `<p>And, as above: ${links.join(', ')}.</p>`,
+      ...newNames.map((name) => renderMessage(name, components.messages[name], idOf)),
+      links.length === 0 ? '' : `<p>See above: ${links.join(', ')}.</p>`,
     ]);
   }
   const schemas = Object.entries(components.schemas ?? {});
   if (schemas.length > 0) {
     parts.push([
-      '<h3>Shapes that several events have</h3>',
-      ...schemas.map(([name, schema]) => folded(idOf(name), name, '', table(fieldRows(schema), idOf))),
+      '<h3>Shared schemas</h3>',
+      ...schemas.map(([name, schema]) => collapsible(idOf(name), name, '', table(fieldRows(schema), idOf))),
     ]);
   }
   return parts.flat().join('\n');
 }
 
-function drawnMessage(key: string, message: Message | undefined, idOf: IdOf): string {
-  if (message === undefined)
-    throw new Error(`the AsyncAPI document refers to ${key}, which it does not have`);
+function renderMessage(key: string, message: Message | undefined, idOf: IdOf): string {
+  if (message === undefined) throw new Error(`the AsyncAPI document refers to the unknown message ${key}`);
   const { name, summary, contentType, payload, examples = [] } = message;
-  const rows = contentType === undefined ? table(fieldRows(payload), idOf) : prose(`As \`${contentType}\`.`);
-  const shown = examples.map((example) => codeBlock(JSON.stringify(example.payload, null, 2), 'json'));
-  return folded(idOf(key), name, summary, `${rows}${shown.join('')}`);
+  const rows =
+    contentType === undefined ? table(fieldRows(payload), idOf) : prose(`Content type \`${contentType}\`.`);
+  const exampleBlocks = examples.map((example) =>
+    codeBlock(JSON.stringify(example.payload, null, 2), 'json'),
+  );
+  return collapsible(idOf(key), name, summary, `${rows}${exampleBlocks.join('')}`);
 }
 
-function folded(anchor: string, name: string, summary: string, inner: string): string {
+function collapsible(anchor: string, name: string, summary: string, inner: string): string {
   const about = summary === '' ? '' : ` <span>${inline(summary)}</span>`;
   return `<details class="message" id="${anchor}"><summary><code>${Bun.escapeHTML(name)}</code>${about}</summary>${inner}</details>`;
 }
@@ -124,16 +126,16 @@ function table(rows: readonly FieldRow[], idOf: IdOf): string {
   if (rows.length === 0) return '<p>Any JSON object.</p>';
   const lines = rows.map(({ name, isRequired, type, about }) => {
     const types = type.map(({ text, shape }) => {
-      const shown = `<code>${Bun.escapeHTML(text)}</code>`;
-      return shape === undefined ? shown : `<a href="#${idOf(shape)}">${shown}</a>`;
+      const typeName = `<code>${Bun.escapeHTML(text)}</code>`;
+      return shape === undefined ? typeName : `<a href="#${idOf(shape)}">${typeName}</a>`;
     });
-    const must = isRequired ? ' <em>required</em>' : '';
-    return `<tr><td><code>${Bun.escapeHTML(name)}</code>${must}</td><td>${types.join(' or ')}</td><td>${inline(about)}</td></tr>`;
+    const requiredMark = isRequired ? ' <em>required</em>' : '';
+    return `<tr><td><code>${Bun.escapeHTML(name)}</code>${requiredMark}</td><td>${types.join(' or ')}</td><td>${inline(about)}</td></tr>`;
   });
-  return `<div class="wide" tabindex="0"><table><thead><tr><th>Field</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${lines.join('')}</tbody></table></div>`;
+  return `<div class="wide" tabindex="0"><table><thead><tr><th>Field</th><th>Type</th><th>Description</th></tr></thead><tbody>${lines.join('')}</tbody></table></div>`;
 }
 
-/** A way to send the key, as a row. */
+/** A security scheme as a row. */
 function keyRow({ name = 'Authorization', description = '' }: Security): FieldRow {
   return { name, isRequired: false, type: [{ text: 'string' }], about: description };
 }
@@ -142,7 +144,7 @@ function prose(markdown: string): string {
   return markdownPage(markdown, (href) => href).html;
 }
 
-/** One line of Markdown, without the paragraph around it. */
+/** Renders one line of Markdown without the enclosing paragraph. */
 function inline(markdown: string): string {
   return prose(markdown).replace(/^<p>|<\/p>\n?$/g, '');
 }

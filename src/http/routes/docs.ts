@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { Elysia } from 'elysia';
 import { GUIDE_FILES, PAGE_ADDRESSES, pathOf } from '../../guide/guide-pages.ts';
-import { pageHtml } from '../../guide/made-guide.ts';
+import { pageHtml } from '../../guide/rendered-guide.ts';
 import { publicPage } from '../openapi/openapi.ts';
 import { addressOf } from '../transport/address.ts';
 

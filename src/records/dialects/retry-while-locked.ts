@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const PAUSE_MS = 50;
 /** Longer than any statement of `bun run keys` and the checkpoint of a backup. */
-const PATIENCE_MS = 30_000;
+const LOCK_TIMEOUT_MS = 30_000;
 
 /**
  * Runs a statement and retries it while another process has locked the file. SQLite's own busy timeout would block the main
@@ -16,7 +16,7 @@ export async function retryWhileLocked<T>(statement: () => T | Promise<T>): Prom
       return await statement();
     } catch (error) {
       const isBusy = error instanceof SQLiteError && error.code === 'SQLITE_BUSY';
-      if (!isBusy || waitedMs >= PATIENCE_MS) throw error;
+      if (!isBusy || waitedMs >= LOCK_TIMEOUT_MS) throw error;
     }
     await sleep(PAUSE_MS);
   }
