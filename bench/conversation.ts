@@ -2,7 +2,7 @@
 
 import { resolveModelFiles } from '../models/model-files.ts';
 import { Resampler } from '../src/audio/resampler.ts';
-import { loadPiper } from '../src/engines/piper/piper-model.ts';
+import { loadPiper } from '../src/engines/piper/model.ts';
 
 export const CONVERSATION_RATE_HZ = 24_000;
 /** Of a turn: what is said, then silence of the same length, as the other side speaks. */

@@ -1,4 +1,4 @@
-/** `bun bench/flood.ts URL KEY COUNT BODY`: sends so many requests at once and waits for their answers. */
+/** `bun bench/flood.ts URL KEY COUNT BODY`: sends COUNT requests concurrently and waits for their responses. */
 
 const [url = '', key = '', count = '0', body = ''] = process.argv.slice(2);
 const requests = Array.from({ length: Number(count) }, async () => {

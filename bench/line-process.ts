@@ -1,4 +1,4 @@
-/** Processes beside the bench, which answer each JSON line with one. */
+/** Child processes of the benchmark that answer each JSON line with one JSON line. */
 
 import { createInterface } from 'node:readline';
 

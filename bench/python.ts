@@ -8,7 +8,7 @@ const CACHE = join(import.meta.dirname, '../.cache');
 const PEERS = join(import.meta.dirname, 'peers');
 
 /**
- * Path of the interpreter for a script; made, with the packages that the requirements.txt beside the script
+ * Path of the interpreter for a script; made, with the packages that the requirements.txt next to the script
  * pins, on the first call. Each folder of scripts has its own.
  */
 async function interpreter(script: string): Promise<string> {

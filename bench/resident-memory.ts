@@ -13,7 +13,7 @@ export function residentKb(root: number): number {
       parents.set(Number(name), Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]));
       resident.set(Number(name), Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0));
     } catch {
-      // It ended meanwhile.
+      // The process has exited.
     }
   }
   const family = new Set([root]);

@@ -52,7 +52,7 @@ for (const name of wanted) {
   const run = CASES[name] ?? realtimeParts[name];
   if (!run) {
     console.error(
-      `There is no bench '${name}'. Benches: ${Object.keys({ ...CASES, ...realtimeParts }).join(', ')}.`,
+      `Unknown benchmark '${name}'. Benchmarks: ${Object.keys({ ...CASES, ...realtimeParts }).join(', ')}.`,
     );
     process.exit(1);
   }

@@ -2,7 +2,7 @@
 
 import { launchService, NO_RECOGNISER, NO_TEXT } from '../tools/harness/services/launcher.ts';
 
-/** Both speech tiers under ids of their own, and nothing beside them. */
+/** Both speech tiers under ids of their own, and no other model. */
 export const BENCH_CONFIG = `
 [models."svc-tts"]
 kind = "kokoro"

@@ -80,7 +80,7 @@ describe.each(['zip', 'tgz'] as const)('readMembers of a %s', (format) => {
     );
   });
 
-  test('does not care for hostile names of members nobody asked for', async () => {
+  test('ignores hostile names of members that were not requested', async () => {
     const packed = make([
       { path: '../../climbing', data: text('x') },
       { path: '/absolute', data: text('x') },
@@ -109,7 +109,7 @@ describe('readMembers', () => {
     expect(members.get('liar')?.length).toBe(10);
   });
 
-  test('refuses a tarball that unpacks to too much, even in members nobody asked for', async () => {
+  test('rejects a tarball that unpacks to too many bytes, also in members that were not requested', async () => {
     const packed = tgz([
       { path: 'bomb', data: new Uint8Array(5_000_000) },
       { path: 'wanted', data: text('yes') },

@@ -11,7 +11,7 @@ export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 }
 
-/** Bytes that a tarball may unpack to in all, members that nobody asked for included. */
+/** Maximum bytes that a tarball may unpack to, including members that were not requested. */
 const UNPACKED_LIMIT_BYTES = 2 ** 30;
 
 /**
@@ -78,7 +78,7 @@ async function readTgz(
   parser.on('error', (error: unknown) => {
     failure ??= error;
   });
-  // Gunzipped here rather than by the parser, so that what nobody asked for is counted too.
+  // Gunzipped here rather than by the parser, so that members that were not requested are counted too.
   const gunzip = createGunzip();
   const file = createReadStream(path);
   file.on('error', (error) => gunzip.destroy(error));

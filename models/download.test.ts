@@ -96,7 +96,7 @@ describe('download', () => {
     expect(starts).toEqual([half]);
   });
 
-  test('asks nobody when an earlier run had received everything', async () => {
+  test('sends no request when an earlier run received everything', async () => {
     const { failure, starts } = await trial({ answer: () => ({ status: 500 }), held: file });
     expect(failure).toBeUndefined();
     expect(starts).toEqual([]);
@@ -160,7 +160,7 @@ describe('download', () => {
     expect(same(bytes)).toBe(true);
   });
 
-  test('refuses wrong bytes at once and keeps nothing of them', async () => {
+  test('rejects wrong bytes immediately and keeps none of them', async () => {
     const wrong = Uint8Array.from(file);
     wrong[half] = (wrong[half] ?? 0) ^ 1;
     const { failure, bytes, starts } = await trial({ answer: (request) => properReply(request, wrong) });
@@ -178,7 +178,7 @@ describe('download', () => {
     expect(starts).toHaveLength(1);
   });
 
-  test('refuses more bytes than expected, whatever the length header says', async () => {
+  test('rejects more bytes than expected, regardless of the length header', async () => {
     const { failure, starts } = await trial({
       answer: () => ({ body: Buffer.concat([file, file]), withoutLength: true }),
     });
@@ -249,7 +249,7 @@ describe('download', () => {
     expect(failure).toBe(stopped);
   });
 
-  test('says that nobody listens there', async () => {
+  test('reports a refused connection', async () => {
     const dir = await tempDir();
     const part = join(dir, 'file.part');
     const options = { signal: new AbortController().signal, attempts: 1, backoffMs: 1 };

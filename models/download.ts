@@ -141,7 +141,7 @@ async function receive(
     }
   } finally {
     clearTimeout(stall);
-    // Ends a request whose body nobody wants any more.
+    // Cancels a request whose body is no longer needed.
     stalled.abort();
   }
 }

@@ -140,7 +140,7 @@ describe('fetchEntries', () => {
     expect(leftovers).toEqual([]);
   });
 
-  test('asks nobody when everything is there', async () => {
+  test('sends no request when all files exist', async () => {
     const { again, calls } = await run({});
     expect(await again()).toBe(0);
     expect(calls).toHaveLength(1);

@@ -47,7 +47,7 @@ const LEFTOVER_MS = 7 * 24 * 3_600_000;
 
 /**
  * Makes sure that every file of the entries is in the cache with its sha256: good files are kept, corrupt
- * ones removed, the rest is fetched from the entry's sources in order. Safe in several processes at once.
+ * ones removed, the rest is fetched from the entry's sources in order. Safe in several processes concurrently.
  * @returns number of files that had to be fetched.
  * @throws ModelFetchError when an entry cannot be had or written; the signal's reason after an abort.
  */

@@ -55,7 +55,7 @@ export const CatalogSchema = Type.Array(
   ),
 );
 
-/** One file of a model. Its sha256 decides, whatever source the bytes came from. */
+/** One file of a model, verified by its sha256 regardless of its source. */
 export type ModelFile = Static<typeof ModelFileSchema>;
 /** One archive of a package index, and where the file (or its next part) lies in it. */
 export type PackagePart = Static<typeof PackagePartSchema>;
@@ -78,7 +78,7 @@ export function catalogEntry(id: string): CatalogEntry {
   const entry = catalog.find((candidate) => candidate.id === id);
   if (entry !== undefined) return entry;
   const known = catalog.map((candidate) => candidate.id).join(', ');
-  throw new Error(`There is no model entry '${id}'. Known entries: ${known}.`);
+  throw new Error(`Unknown model entry '${id}'. Known entries: ${known}.`);
 }
 
 /** Entries that the given engine kinds (`kokoro`, `piper`, …) need, in the manifest's order. */

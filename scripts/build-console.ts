@@ -33,7 +33,7 @@ export async function buildConsole(): Promise<boolean> {
   const stampPath = join(CONSOLE_FOLDER, STAMP);
   if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return false;
   const files = await bundle();
-  // Made beside the place where it will be, so that a service that runs never finds half of it.
+  // Built next to its final place, so that a running service never finds an incomplete build.
   const fresh = `${CONSOLE_FOLDER}.new`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
@@ -118,7 +118,7 @@ function encoded(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
 
-/** Scripts that the browser loads beside the page, by their path. Before the page, as no build may begin within another. */
+/** Scripts that the browser loads in addition to the page, by path. Built before the page, because builds cannot be nested. */
 async function separateScripts(): Promise<ReadonlyMap<string, BuiltFile>> {
   const paths = readdirSync(WEB, { recursive: true, encoding: 'utf8' })
     .filter((path) => /-(worklet|worker)\.ts$/.test(path))

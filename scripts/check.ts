@@ -33,6 +33,12 @@ const CHECKS: readonly Check[] = [
     '.dependency-cruiser.folders.cjs',
     ...['src', 'plugins', 'models', 'web'],
   ]),
+  command('unused exports', [
+    'node_modules/knip/bin/knip-bun.js',
+    '--include',
+    'exports,types,files',
+    '--no-progress',
+  ]),
   { name: 'source rules', run: async () => (await sourceFaults(ROOT)).join('\n') },
   { name: 'documents are true', run: async () => (await docsFaults(ROOT)).join('\n') },
   { name: 'licences are known', run: async () => (await licenceFaults(ROOT)).join('\n') },

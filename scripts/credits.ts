@@ -6,14 +6,14 @@ import { creditStore } from '../src/records/accounts/credit-store.ts';
 import { openRecords } from '../src/records/open-records.ts';
 import { creditText, parseCredits } from '../src/usage/credit-amounts.ts';
 
-/** `bun run credits …`: credits of organizations in the service's database. A running service sees changes at once. */
+/** `bun run credits …`: credits of organizations in the service's database. A running service applies changes immediately. */
 
 const USAGE = `Usage:
   bun run credits grant --org NAME AMOUNT   give an organization credits, such as 12.5
   bun run credits balance --org NAME        what it has, what is held for running calls, what it spent
   bun run credits history --org NAME        every change of its credits, newest first`;
 
-/** Transfers that are read at once. */
+/** Transfers per query. */
 const PAGE = 500;
 
 /** What the command line asked for cannot be done. */

@@ -9,7 +9,7 @@ import { organizationStore } from '../src/records/accounts/organization-store.ts
 import { openRecords } from '../src/records/open-records.ts';
 
 /**
- * `bun run keys …`: API keys and organizations in the service's database. A running service sees changes at once in
+ * `bun run keys …`: API keys and organizations in the service's database. A running service applies changes immediately in
  * SQLite, and within five seconds in PostgreSQL (src/records/accounts/cached-api-key-store.ts).
  */
 
@@ -17,7 +17,7 @@ const USAGE = `Usage:
   bun run keys create --org NAME [--admin]   make a key for an organization and print it once; an admin's
                                              makes and ends keys of its organization
   bun run keys list                          all keys, without the keys themselves
-  bun run keys revoke ID                     end a key at once
+  bun run keys revoke ID                     revoke a key
   bun run keys organizations                 who has keys or credits, since when, and how many good keys`;
 
 interface Stores {
@@ -88,13 +88,13 @@ async function list(store: ApiKeyStore): Promise<void> {
   if (rows.length === 0) console.log('No keys are stored.');
 }
 
-/** A name, which somebody else chose, as it does nothing to a terminal. */
+/** A name chosen by a client, without control characters that a terminal would interpret. */
 function shown(name: string): string {
   return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
 async function revoke(store: ApiKeyStore, id: string): Promise<void> {
-  if (!(await store.revoke(id))) throw new UsageError(`There is no good key with the id ${id}.`);
+  if (!(await store.revoke(id))) throw new UsageError(`No active key has the id ${id}.`);
   console.log(`${id} is revoked.`);
 }
 

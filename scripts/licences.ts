@@ -12,7 +12,7 @@ const PAGE = 'docs/licences.md';
 /** Everything from here on is the list. */
 const HEADING = '## Packages';
 
-/** Licences that ask for no more than to be named, and the MPL, which asks for the source of its own files. */
+/** Licences that require only attribution, and the MPL, which requires the source of its own files. */
 const ALLOWED: ReadonlySet<string> = new Set([
   ...[
     '0BSD',
@@ -28,7 +28,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
   ...['MPL-2.0', 'PSF-2.0'],
 ]);
 
-/** What packages contain, where they do not say it or say less. The page tells how it was found out. */
+/** Licences of packages that declare none or an incomplete one. The page states how each was determined. */
 const CONTENTS: Readonly<Record<string, string>> = {
   '@shinyoshiaki/jspack': 'BSD-3-Clause',
   phonemizer: 'Apache-2.0 AND GPL-3.0-or-later',
@@ -62,7 +62,7 @@ interface Manifest {
 interface Package {
   readonly folder: string;
   readonly name: string;
-  /** As an SPDX expression; undefined when nobody says. */
+  /** As an SPDX expression; undefined when it is not declared. */
   readonly licence: string | undefined;
   readonly isForOneMachine: boolean;
 }
@@ -88,7 +88,9 @@ function faultsOf({ name, licence, folder }: Package, page: string): string[] {
   const family = COMPILED.find((beginning) => name.startsWith(beginning));
   const [compiled] = COMPILED_FILES.scanSync({ cwd: folder, onlyFiles: true });
   if (compiled !== undefined && !compiled.includes('node_modules/') && family === undefined) {
-    faults.push(`${name}: has a compiled part, ${compiled}; look what is in it, and tell it in ${PAGE}`);
+    faults.push(
+      `${name}: has a compiled part, ${compiled}; find out what it contains and document it in ${PAGE}`,
+    );
   }
   if (family !== undefined && !page.includes(family)) faults.push(`${PAGE} says nothing of ${name}`);
   return faults;
@@ -138,7 +140,7 @@ async function importedByPages(root: string): Promise<readonly string[]> {
   return [...names];
 }
 
-/** Where a package lies for whoever asks for it, as modules are looked up. */
+/** The folder of a package, by the rules of module resolution. */
 function placeOf(name: string, from: string, root: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);

@@ -8,7 +8,7 @@ import { openRecords } from '../src/records/open-records.ts';
 import { pluginSwitchStore } from '../src/records/stores/plugin-switch-store.ts';
 
 /**
- * `bun run plugins …`: what is wished of the plugins, in the service's database. Services that run follow within two
+ * `bun run plugins …`: enables and disables plugins in the service's database. Running services apply changes within two
  * seconds, on every machine; how far each is it says at GET /v1/plugins.
  */
 
@@ -69,7 +69,7 @@ async function set(parts: Parts, name: string, enabled: boolean): Promise<void> 
   const plugin = available.find((each) => each.name === name);
   if (plugin === undefined) {
     const names = available.map((each) => each.name).join(', ');
-    throw new UsageError(`There is no plugin '${name}'; allowed: ${names}.`);
+    throw new UsageError(`Unknown plugin '${name}'; allowed: ${names}.`);
   }
   requireSwitchable(loaded, await switches.list(), plugin, enabled);
   await switches.setEnabled(name, enabled);

@@ -14,7 +14,7 @@ const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('Stopped.')));
 process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
 
-/** Engines whose models a purpose needs beside those of the configured models. */
+/** Engines whose models a purpose needs in addition to the configured models. */
 const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
   start: [],
   test: [

@@ -1,4 +1,4 @@
-/** What must be true of a site when the load is over, whatever happened: its stores and its machines are looked at. */
+/** Invariants of a site after the load: its stores and machines are checked. */
 
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

@@ -109,7 +109,7 @@ async function halfUploaded(port: number): Promise<void> {
   });
 }
 
-/** A long speech that nobody takes. */
+/** A long speech response that is not read. */
 function unread(port: number, signal: AbortSignal): void {
   const { path, body } = speechOf(TALE);
   const headers = { authorization: authorization('half-open'), 'content-type': 'application/json' };

@@ -13,13 +13,13 @@ export interface FaultParts {
   readonly opened: AsyncDisposableStack;
 }
 
-/** Something that is broken on purpose, and mended. */
+/** Something that is broken on purpose and repaired. */
 export interface SoakFault {
   readonly name: string;
   /** What happens, for the report. */
   readonly what: string;
   /** Whether it can be done with what this machine has. */
   isPossible(sites: SoakSites): boolean;
-  /** Resolves when all is mended. @returns why nothing happened, else undefined. */
+  /** Resolves when everything is repaired. @returns why nothing happened, else undefined. */
   strike(parts: FaultParts): Promise<string | undefined>;
 }

@@ -12,7 +12,7 @@ export type CallEnd =
   | 'cut'
   /** There was no connection. */
   | 'unreachable'
-  /** The client itself went away. */
+  /** The client disconnected. */
   | 'left'
   /** With what looks like a whole answer and is another, or a part of it. */
   | 'wrong'

@@ -7,9 +7,9 @@ import type { SoakNode } from './soak-node.ts';
 /** How long a process that comes and goes is waited for. */
 const PATIENCE_MS = 40_000;
 const POLL_MS = 50;
-/** Until every call that it was working on has been told. */
+/** Until all calls in progress have ended. */
 const AFTER_KILL_MS = 5000;
-/** How long a machine is away. */
+/** How long a machine is unavailable. */
 const AWAY_MS = 3000;
 
 /** Kills one of the processes that a machine has started and whose command line has this part. */
@@ -71,7 +71,7 @@ const smallMachine: SoakFault = {
 export const PROCESS_FAULTS: readonly SoakFault[] = [
   processKill('inference', 'inference-worker', 'a process that runs models is killed (SIGKILL)'),
   processKill('llama', 'llama-worker', 'a process of a language model is killed (SIGKILL)'),
-  processKill('listener', 'silero-worker', 'a process that hears who speaks is killed (SIGKILL)'),
+  processKill('listener', 'silero-worker', 'the voice activity process is killed (SIGKILL)'),
   processKill('video', 'continuation-worker', 'the process of a video is killed (SIGKILL)'),
   processKill('media', 'media-worker', 'a process that reads an audio file or a clip is killed (SIGKILL)'),
   machine,

@@ -16,7 +16,7 @@ export interface RawRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Bytes that are taken at once, and how long none are taken then. */
+  /** Bytes per read, and the pause after each read. */
   readonly readBytes: number;
   readonly pauseMs: number;
   readonly signal: AbortSignal;

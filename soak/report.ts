@@ -58,7 +58,7 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     '',
     `${day} · ${machine} · commit ${commit}`,
     '',
-    `Load average of the computer, with all else that it did meanwhile: ${busy(findings)}.`,
+    `Load average of the computer, including unrelated processes: ${busy(findings)}.`,
     '',
     ...(missing.length > 0
       ? [`This machine lacks ${missing.join(', ')}; what needs it was left out.`, '']

@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly minutes: number;
   /** Names of the faults that strike; absent means all. */
   readonly only: readonly string[] | undefined;
-  /** Fires when somebody wants it to end: what was started is ended, and nothing is judged. */
+  /** Fires when the run is interrupted: everything is stopped and nothing is evaluated. */
   readonly signal: AbortSignal;
   /** Told what happens, for people. */
   readonly say: (line: string) => void;

@@ -62,7 +62,7 @@ export class Sampler {
     const metrics = await metricsOf(node);
     const family = familyOf(pid);
     const serving = family.get(pid);
-    // It ended meanwhile.
+    // The process has exited.
     if (serving === undefined) return undefined;
     const childrenKb: Record<string, number> = {};
     for (const [each, { residentKb, role }] of family) {
@@ -81,7 +81,7 @@ export class Sampler {
   }
 }
 
-/** What a machine tells of itself: the sum of a number over its labels, undefined of what it does not know. */
+/** A metric of a machine, summed over its labels; undefined for an unknown metric. */
 export async function metricsOf(node: SoakNode): Promise<(name: string) => number | undefined> {
   const answer = await fetch(`${node.service.baseUrl}/metrics`, {
     signal: AbortSignal.timeout(METRICS_WITHIN_MS),
@@ -114,7 +114,7 @@ export function familyOf(root: number): Map<number, Member> {
         role: part === undefined ? 'others' : (ROLES[part] ?? part),
       });
     } catch {
-      // It ended meanwhile.
+      // The process has exited.
     }
   }
   const family = new Map<number, Member>();

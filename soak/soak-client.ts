@@ -29,13 +29,13 @@ export interface Question {
   /** Statuses that are right; a judge sees their answers. */
   readonly statuses?: readonly number[];
   readonly judge?: (answer: Answer) => Verdict;
-  /** The client goes away so many ms after it asked. */
+  /** The client disconnects this many ms after its request. */
   readonly leaveAfterMs?: number;
   /** Asks there in place of any node that is up. */
   readonly at?: SoakNode;
 }
 
-/** Three times what the slowest answer took on two cores that did nothing else; whatever takes longer hangs. */
+/** Three times the slowest response on two idle cores; anything longer counts as hanging. */
 export const WITHIN_MS = 180_000;
 /** How long something that must succeed is asked for again, and how often. */
 const INSIST_MS = 300_000;
@@ -98,7 +98,7 @@ export class SoakClient {
       });
       hasHead = true;
       entry.answered(response.status, response.headers.get('x-request-id') ?? undefined);
-      const answer = await answerOf(response);
+      const answer = await sendWithTimeout(response);
       const { statuses = [200] } = question;
       if (!statuses.includes(response.status)) {
         const { end, detail } = refusalOf(answer);
@@ -131,7 +131,7 @@ export class SoakClient {
     }
   }
 
-  /** What was stored is kept until somebody deletes it. */
+  /** Stored resources are kept until they are deleted. */
   keep(kind: string, id: string, path: string, bytes: Uint8Array): void {
     const { ledger, organization, site } = this.parts;
     ledger.kept.push({ kind, id, organization, site, path, sha256: sha256(bytes), state: 'kept' });
@@ -157,7 +157,7 @@ function sent(body: Question['body']): { body?: FormData | string; headers?: Rec
   return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+async function sendWithTimeout(response: Response): Promise<Answer> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = () => new TextDecoder().decode(bytes);
   return {
@@ -175,7 +175,7 @@ function judged({ judge }: Question, answer: Answer): Verdict {
   }
 }
 
-/** Whether an answer that is no success says what was wrong. */
+/** Whether an error response states the error. */
 export function refusalOf(answer: Pick<Answer, 'status' | 'text'>): { end: CallEnd; detail: string } {
   const { status } = answer;
   let error: { message?: unknown; type?: unknown; code?: unknown } | undefined;
@@ -203,7 +203,7 @@ export function sseValues(text: string): (Record<string, unknown> | '[DONE]')[] 
 /** The words of a text in small letters. */
 export const wordsOf = (text: string) => text.toLowerCase().match(/[a-z']+/g) ?? [];
 
-/** Which share of the words of one text another has, whatever their order. */
+/** Share of the words of one text that another text contains, in any order. */
 export function shareOfWords(wanted: string, found: string): number {
   const [words, has] = [wordsOf(wanted), new Set(wordsOf(found))];
   return words.length === 0 ? 1 : words.filter((word) => has.has(word)).length / words.length;

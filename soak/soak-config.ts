@@ -10,7 +10,7 @@ export const CHAT_MODEL = 'smollm2-135m-instruct';
 export const EMBED_MODEL = 'all-minilm-l6-v2';
 export const VIDEO_MODEL = 'vid-2.0-mini';
 
-/** One for each load, so that its usage and credits can be told from those of others. */
+/** One per load, so that usage and credits can be attributed. */
 export const ORGANIZATIONS = [
   'speech',
   'hearing',

@@ -1,4 +1,4 @@
-/** What the machines stand on goes away for a while. */
+/** Stores are unavailable for a while. */
 
 import type { SoakFault } from './fault.ts';
 import type { CallEnd } from './ledger.ts';
@@ -9,7 +9,7 @@ const HANGS_MS = 10_000;
 const OUTAGE_MS = 20_000;
 const UNAVAILABLE = 'HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
-/** Breaks something of the main site, and mends it after a while. */
+/** Breaks a part of the main site and repairs it after a while. */
 function outage(
   name: string,
   what: string,
@@ -46,7 +46,7 @@ const disk: SoakFault = {
   async strike({ sites: { disk }, ledger }) {
     const over = ledger.strike({ name: 'disk', nodes: ['small'], excuses: [] });
     const latest = performance.now() + OUTAGE_MS;
-    // What the machine frees meanwhile is taken, too.
+    // Space that the machine releases in this time is filled too.
     while (performance.now() < latest) {
       await disk?.fill();
       await Bun.sleep(500);

@@ -6,7 +6,7 @@ import { ENVIRONMENT } from '../src/config/config.ts';
 import { HAS_PIP, pythonPackages } from '../tools/harness/clients/python.ts';
 import { needs } from './harness/needs.ts';
 
-/** What containers are made of and run by: what can be judged of it without a container. */
+/** What containers are made of and run by: what can be judged of it without a container; test/deep runs them. */
 
 const ROOT = resolve(import.meta.dirname, '..');
 const DOCKER = join(ROOT, 'docker');

@@ -12,7 +12,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** A small tree of files, thrown away after the test. */
+/** Creates a temporary tree of files, which is removed after the test. */
 function tree(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'gates-test-'));
   folders.push(folder);
@@ -61,7 +61,7 @@ describe('dependency directions', () => {
     'web/pages/y/y-page.tsx': 'export const y = <p />;',
   };
 
-  test('a tree that keeps them passes', async () => {
+  test('a valid tree passes', async () => {
     const { exitCode, output } = await cruise(tree(right));
     expect(exitCode, output).toBe(0);
   });
@@ -91,7 +91,7 @@ describe('dependency directions', () => {
     ['src/http/wrong.ts', "import '../../web/client/client.ts';", 'nothing-imports-the-console'],
     ['src/kit/wrong.ts', "import './gone.ts';", 'no-missing'],
     ['src/kit/wrong.ts', "export * from './wrong.ts';", 'no-cycles'],
-  ])('%s with %j breaks %s', async (path, text, rule) => {
+  ])('%s with %j violates %s', async (path, text, rule) => {
     const { exitCode, output } = await cruise(tree({ ...right, [path]: text }));
     expect(exitCode).not.toBe(0);
     expect(output).toContain(rule);
@@ -104,12 +104,12 @@ describe('source rules', () => {
     ['plugins/a/b.ts', 'const now = Date.now();', 'src/kit/clock.ts reads the time'],
     ['src/http/a.ts', "console.log('text');", 'logs through Logger'],
   ])('%s: %s', async (path, text, why) => {
-    const faults = await sourceFaults(tree({ [path]: `// a comment\n${text}` }));
-    expect(faults).toEqual([expect.stringContaining(`${path}:2: `)]);
-    expect(faults[0]).toContain(why);
+    const errors = await sourceFaults(tree({ [path]: `// a comment\n${text}` }));
+    expect(errors).toEqual([expect.stringContaining(`${path}:2: `)]);
+    expect(errors[0]).toContain(why);
   });
 
-  test('comments, tests and the one right place may say so', async () => {
+  test('comments, tests and the permitted file are exempt', async () => {
     const folder = tree({
       'src/config/config.ts': 'export const home = process.env.HOME;',
       'src/kit/clock.ts': 'export const now = () => Date.now();',
@@ -124,7 +124,7 @@ describe('documents', () => {
   const CONFIGURATION = 'docs/guide/configuration.md';
   const page = `# Configuration\n\n${environmentTable()}\n`;
 
-  test('that are true pass', async () => {
+  test('without errors pass', async () => {
     const folder = tree({
       [CONFIGURATION]: `${page}\nSee \`src/main.ts\`, [that](../../src/main.ts), [this](#configuration) and \`bun run check\`.`,
       'src/main.ts': '',
@@ -136,14 +136,14 @@ describe('documents', () => {
     ['a path', `${page}\nSee src/gone.ts.`, 'names src/gone.ts, which does not exist'],
     ['a script', `${page}\nType \`npx -y bun@1.4 run fly\`.`, 'names the script fly'],
     ['a default', page.replace('8080', '8081'), 'differs: | PORT |'],
-    ['a variable too few', page.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
+    ['a missing variable', page.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
     ['a link', `${page}\nSee [it](models/gone.md).`, 'links to models/gone.md, which does not exist'],
     ['a link from the root', `${page}\nSee [it](/README.md).`, 'links to /README.md, which does not exist'],
     ['an anchor', `${page}\nSee [it](#gone).`, 'configuration.md has no such heading'],
-    ['a variable too many', `${page}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
-  ])('with a wrong %s do not', async (_, text, words) => {
-    const faults = await docsFaults(tree({ [CONFIGURATION]: text }));
-    expect(faults.join('\n')).toContain(words);
+    ['an unknown variable', `${page}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
+  ])('with an error in %s fail', async (_, text, words) => {
+    const errors = await docsFaults(tree({ [CONFIGURATION]: text }));
+    expect(errors.join('\n')).toContain(words);
   });
 
   test('a comment that refers to a missing page is reported', async () => {
@@ -180,7 +180,7 @@ describe('the test command', () => {
     ],
     ["import './gone.ts';", 1, '0 passed, 1 failed, 0 skipped'],
     [`${head}test.skip('a', () => {});`, 1, '0 passed, 1 failed, 1 skipped'],
-  ])('closes with its count: %j', async (text, exitCode, line) => {
+  ])('prints its counts in the last line: %j', async (text, exitCode, line) => {
     const outcome = await suite(text);
     expect(lastLine(outcome.output)).toBe(line);
     expect(outcome.exitCode).toBe(exitCode);

@@ -9,7 +9,7 @@ import { SECTIONS } from '../src/guide/guide-pages.ts';
 import { codeIn } from '../src/guide/markdown-page.ts';
 import { testApp } from './harness/test-app.ts';
 
-/** The guide as it is served, page by page, and what its pages say of the settings. */
+/** The guide as served, page by page, and the settings that its pages document. */
 
 const ROOT = resolve(import.meta.dirname, '..');
 const GUIDE = join(ROOT, 'docs/guide');
@@ -17,20 +17,20 @@ const GUIDE = join(ROOT, 'docs/guide');
 const app = testApp();
 afterAll(() => app.close());
 
-/** Without a key, as a reader comes. */
+/** Reads a page without a key, as visitors do. */
 const read = (path: string) => app.send(path, { headers: {} });
 
-describe('as it is served', () => {
-  /** Every page by its path, with its HTML: whatever can be reached from the first. */
+describe('the served guide', () => {
+  /** All pages that are reachable from the first one: HTML by path. */
   async function crawl(): Promise<ReadonlyMap<string, string>> {
     const pages = new Map<string, string>();
     const open = ['/docs'];
     for (let path = open.pop(); path !== undefined; path = open.pop()) {
       if (pages.has(path)) continue;
-      const answer = await read(path);
-      expect(answer.status, path).toBe(200);
-      const isPage = answer.headers.get('content-type') === 'text/html; charset=utf-8';
-      pages.set(path, isPage ? await answer.text() : '');
+      const response = await read(path);
+      expect(response.status, path).toBe(200);
+      const isPage = response.headers.get('content-type') === 'text/html; charset=utf-8';
+      pages.set(path, isPage ? await response.text() : '');
       for (const [, href = ''] of (pages.get(path) ?? '').matchAll(/ (?:href|src)="([^"]+)"/g)) {
         const { origin, pathname } = new URL(href, `http://service.test${path}`);
         const isOurs = origin === 'http://service.test' && pathname.startsWith('/docs');
@@ -40,7 +40,7 @@ describe('as it is served', () => {
     return pages;
   }
 
-  test('every page is reached, and no link of any leads nowhere', async () => {
+  test('every page is reachable and all links have a target', async () => {
     const pages = await crawl();
     for (const { address } of SECTIONS.flatMap((section) => section.pages))
       expect([...pages.keys()]).toContain(`/${address}`);
@@ -56,7 +56,7 @@ describe('as it is served', () => {
     }
   });
 
-  test('nothing in it runs, and it loads nothing from elsewhere', async () => {
+  test('pages run no scripts and load no external resources', async () => {
     for (const [path, html] of await crawl()) {
       expect(html, path).not.toMatch(
         /<script|javascript:|style="|<img src="http|rel="stylesheet" href="http/,
@@ -67,19 +67,19 @@ describe('as it is served', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('a slash at the end leads to the page without it', async () => {
-    const answer = await read('/docs/speech/');
-    expect([answer.status, answer.headers.get('location')]).toEqual([308, '../speech']);
+  test('a trailing slash redirects to the page without it', async () => {
+    const response = await read('/docs/speech/');
+    expect([response.status, response.headers.get('location')]).toEqual([308, '../speech']);
   });
 
-  test('the documents of the sockets can be downloaded', async () => {
+  test('the AsyncAPI documents can be downloaded', async () => {
     for (const name of ['realtime', 'partner']) {
-      const answer = await read(`/docs/sockets/${name}.asyncapi.json`);
-      expect(await answer.json()).toMatchObject({ asyncapi: '3.0.0' });
+      const response = await read(`/docs/sockets/${name}.asyncapi.json`);
+      expect(await response.json()).toMatchObject({ asyncapi: '3.0.0' });
     }
   });
 
-  test('the sockets are drawn with every event and its fields', async () => {
+  test('the page of the sockets shows events and their fields', async () => {
     const html = await (await read('/docs/sockets')).text();
     for (const name of ['session.update', 'response.output_audio.delta', 'transcriber-response', 'start']) {
       expect(html).toContain(`<code>${name}</code>`);
@@ -89,7 +89,7 @@ describe('as it is served', () => {
   });
 });
 
-test('every page of the folder is in the navigation', () => {
+test('every page of the guide is in the navigation', () => {
   const listed = SECTIONS.flatMap(({ pages }) => pages.map(({ file }) => file));
   for (const name of readdirSync(GUIDE)) expect(listed).toContain(`docs/guide/${name}`);
 });
@@ -101,7 +101,7 @@ describe('settings', () => {
       .map(({ code }, index) => [`${name} ${index}`, code] as const),
   );
 
-  test.each(blocks)('of %s can be used as they stand', (_, toml) => {
+  test.each(blocks)('of %s are a valid CONFIG file', (_, toml) => {
     const folder = mkdtempSync(join(tmpdir(), 'guide-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, 'service.toml');
@@ -110,8 +110,8 @@ describe('settings', () => {
     expect(() => loadConfig({ CONFIG: path, ...Object.fromEntries(variables) })).not.toThrow();
   });
 
-  test('are all told, key by key', () => {
-    const told = blocks.map(([, toml]) => toml).join('\n');
+  test('are documented with every key', () => {
+    const documented = blocks.map(([, toml]) => toml).join('\n');
     const tables = Object.entries(ConfigFile.properties).flatMap(
       ([name, { properties, items }]: [string, TSchema]) => [
         name,
@@ -120,6 +120,6 @@ describe('settings', () => {
     );
     const keys = [...tables, ...MODEL_TABLES.flatMap(({ properties }) => Object.keys(properties))];
     expect(keys.length).toBeGreaterThan(40);
-    expect(keys.filter((key) => !new RegExp(`(^|[[. ])${key}\\b`, 'm').test(told))).toEqual([]);
+    expect(keys.filter((key) => !new RegExp(`(^|[[. ])${key}\\b`, 'm').test(documented))).toEqual([]);
   });
 });

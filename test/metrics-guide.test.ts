@@ -5,7 +5,7 @@ import { documentedMetrics, metricsGuide } from './harness/documented-metrics.ts
 import { needs } from './harness/needs.ts';
 import { tempDir } from './harness/temp-dir.ts';
 
-/** The guide to metrics, the dashboard and the alarms speak of the same numbers. */
+/** The metrics guide, the dashboard and the alerts name the same metrics. */
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -33,30 +33,30 @@ const alerts = (Bun.YAML.parse(read('docker/alerts.yml')) as { groups: { rules: 
   ({ rules }) => rules,
 );
 
-/** Only while there are traces (docs/guide/metrics.md, Traces). */
+/** The last one exists only if tracing is configured (docs/guide/metrics.md, Traces). */
 const known = new Map([
   ...documentedMetrics(),
   ['trace_spans_total', { kind: 'counter', labels: ['result'] }] as const,
 ]);
-/** What Prometheus adds by itself. */
+/** Labels that Prometheus adds to every series. */
 const EVERYWHERE = ['instance', 'job'];
 
-/** Every metric that an expression of PromQL names, with the labels that it selects by. */
+/** The metrics of a PromQL expression, with the labels in their selectors. */
 function metricsOf(expr: string): { readonly name: string; readonly labels: readonly string[] }[] {
   const withoutLists = expr.replaceAll(/\b(by|without)\s*\([^)]*\)/g, '');
   const named = withoutLists.matchAll(/\b([a-z]\w*)\b(?!\s*\()(?:\{([^}]*)\})?/g);
   return [...named]
     .filter(
-      ([, name = ''], at, all) => !isInside(all[at] as RegExpExecArray, withoutLists) && !WORDS.has(name),
+      ([, name = ''], at, all) => !isInside(all[at] as RegExpExecArray, withoutLists) && !KEYWORDS.has(name),
     )
     .map(([, name = '', selectors = '']) => ({
       name,
       labels: [...selectors.matchAll(/(\w+)\s*[=!]~?/g)].map(([, label = '']) => label),
     }));
 }
-const WORDS = new Set(['and', 'or', 'unless', 'offset', 'bool', 'by', 'le']);
+const KEYWORDS = new Set(['and', 'or', 'unless', 'offset', 'bool', 'by', 'le']);
 
-/** Whether a word stands in a range or in the selectors of a metric. */
+/** Whether a match is inside a range or a selector. */
 function isInside({ index }: RegExpExecArray, expr: string): boolean {
   const before = expr.slice(0, index);
   return /[[{"][^\]}]*$/.test(before);
@@ -68,28 +68,28 @@ function groupedBy(expr: string): readonly string[] {
   );
 }
 
-/** What is wrong with an expression. */
-function faultsOf(expr: string): string[] {
-  const faults: string[] = [];
+/** Errors of an expression. */
+function errorsOf(expr: string): string[] {
+  const errors: string[] = [];
   const labels = new Set(EVERYWHERE);
   const metrics = metricsOf(expr).filter(({ name }) => name !== 'up');
-  if (metrics.length === 0 && !expr.startsWith('up')) faults.push('names no metric');
+  if (metrics.length === 0 && !expr.startsWith('up')) errors.push('names no metric');
   for (const { name, labels: selected } of metrics) {
     const histogram = name.replace(/_(bucket|sum|count)$/, '');
     const metric = known.get(name) ?? known.get(histogram);
     if (metric === undefined || (metric.kind === 'histogram') !== (name !== histogram)) {
-      faults.push(`there is no ${name}`);
+      errors.push(`there is no ${name}`);
       continue;
     }
     const own = [...metric.labels, ...EVERYWHERE, ...(name.endsWith('_bucket') ? ['le'] : [])];
     for (const label of own) labels.add(label);
-    for (const label of selected) if (!own.includes(label)) faults.push(`${name} has no ${label}`);
+    for (const label of selected) if (!own.includes(label)) errors.push(`${name} has no ${label}`);
   }
-  for (const label of groupedBy(expr)) if (!labels.has(label)) faults.push(`nothing has ${label}`);
-  return faults;
+  for (const label of groupedBy(expr)) if (!labels.has(label)) errors.push(`nothing has ${label}`);
+  return errors;
 }
 
-describe('what looks at expressions', () => {
+describe('the check of expressions', () => {
   it.each([
     ['rate(http_requests_total[5m])', []],
     ['sum by (route) (rate(http_requests_total{status=~"5..",instance="a b{c}"}[5m]))', []],
@@ -99,18 +99,18 @@ describe('what looks at expressions', () => {
     ['batches_open{model="a"}', ['batches_open has no model']],
     ['sum by (model) (batches_open)', ['nothing has model']],
     ['time()', ['names no metric']],
-  ])('finds in %s: %j', (expr, faults) => {
-    expect(faultsOf(expr)).toEqual(faults);
+  ])('finds the errors of %s: %j', (expr, errors) => {
+    expect(errorsOf(expr)).toEqual(errors);
   });
 });
 
 describe('the dashboard', () => {
-  it('names metrics that exist, by labels that they have', () => {
+  it('uses existing metrics and labels', () => {
     expect(expressions.length).toBeGreaterThan(50);
-    const faults = expressions.flatMap(({ title, expr }) =>
-      faultsOf(expr).map((fault) => `${title}: ${fault}`),
+    const errors = expressions.flatMap(({ title, expr }) =>
+      errorsOf(expr).map((error) => `${title}: ${error}`),
     );
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it('shows every metric', () => {
@@ -118,7 +118,7 @@ describe('the dashboard', () => {
     expect([...known.keys()].filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  it('writes legends of what its series have', () => {
+  it('has legends with labels of the series', () => {
     for (const { title, expr, legendFormat } of expressions) {
       const used = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
       const has = expr.includes('by (') ? groupedBy(expr) : EVERYWHERE;
@@ -126,28 +126,28 @@ describe('the dashboard', () => {
     }
   });
 
-  it('has variables for the data source and the instance, and panels side by side', () => {
+  it('has variables for the data source and the instance, and panels that do not overlap', () => {
     expect(dashboard.templating.list.map(({ name }) => name)).toEqual(['datasource', 'instance']);
-    const places = new Set<string>();
+    const cells = new Set<string>();
     for (const { gridPos: at } of dashboard.panels) {
       expect(at.x + at.w).toBeLessThanOrEqual(24);
       for (let x = at.x; x < at.x + at.w; x += 1) {
         for (let y = at.y; y < at.y + at.h; y += 1) {
-          expect(places.has(`${x} ${y}`)).toBe(false);
-          places.add(`${x} ${y}`);
+          expect(cells.has(`${x} ${y}`)).toBe(false);
+          cells.add(`${x} ${y}`);
         }
       }
     }
   });
 });
 
-describe('the alarms', () => {
-  it('name metrics that exist, by labels that they have', () => {
-    const faults = alerts.flatMap(({ alert, expr }) => faultsOf(expr).map((fault) => `${alert}: ${fault}`));
-    expect(faults).toEqual([]);
+describe('the alerts', () => {
+  it('use existing metrics and labels', () => {
+    const errors = alerts.flatMap(({ alert, expr }) => errorsOf(expr).map((error) => `${alert}: ${error}`));
+    expect(errors).toEqual([]);
   });
 
-  it('are those of the guide', () => {
+  it('are documented in the guide in the same order', () => {
     const guide = [...metricsGuide().matchAll(/^\| ([A-Z]\w+) \|/gm)].map(([, name]) => name);
     expect(alerts.map(({ alert }) => alert)).toEqual(guide);
   });
@@ -161,7 +161,7 @@ describe('promtool', () => {
     return { exitCode: run.exitCode, output: run.stdout.toString() + run.stderr.toString() };
   };
 
-  it('takes the alarms and the settings of Prometheus', async (context) => {
+  it('accepts the alerts and the configuration of Prometheus', async (context) => {
     needs(context, Bun.which('promtool') !== null, 'promtool');
     const settings = read('docker/prometheus.yml').replace('/etc/prometheus/alerts.yml', 'alerts.yml');
     const { exitCode, output } = await check(
@@ -172,7 +172,7 @@ describe('promtool', () => {
     expect(output).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 
-  it('takes every expression of the dashboard', async (context) => {
+  it('accepts every expression of the dashboard', async (context) => {
     needs(context, Bun.which('promtool') !== null, 'promtool');
     const rules = expressions.map(({ expr }, at) => ({
       record: `panel_${at}`,
@@ -185,7 +185,7 @@ describe('promtool', () => {
   });
 });
 
-it('Prometheus asks every node of the compose file that has it, at its port for metrics', () => {
+it('Prometheus scrapes every node of the Compose file at its metrics port', () => {
   const { services, ...compose } = Bun.YAML.parse(read('docker/compose.scale.yaml')) as {
     services: Record<string, { image?: string; volumes?: string[] }>;
     'x-node': { environment: { METRICS_PORT: string } };
@@ -202,7 +202,7 @@ it('Prometheus asks every node of the compose file that has it, at its port for 
   );
 });
 
-it('the provisioning of Grafana names the data source that it makes, and a folder of dashboards', () => {
+it('the provisioning of Grafana has a data source and a dashboard provider', () => {
   const sources = Bun.YAML.parse(read('docker/grafana/provisioning/datasources/prometheus.yml'));
   expect(sources).toMatchObject({ apiVersion: 1, datasources: [{ type: 'prometheus', isDefault: true }] });
   const providers = Bun.YAML.parse(read('docker/grafana/provisioning/dashboards/voice-service.yml'));

@@ -1,4 +1,4 @@
-/** What nobody can do without: reading, parsing and writing lines, with nothing around it. */
+/** The minimum work of any batch: reading, parsing and writing lines. */
 
 import { open } from 'node:fs/promises';
 import { newId } from '../../src/contract/core/id.ts';

@@ -29,7 +29,7 @@ export class BatchBeside {
 
   /**
    * Begins the batch, waits until lines of it are done, measures, and cancels it.
-   * @returns lines that it did meanwhile, in a second.
+   * @returns lines that it completed per second in that time.
    * @throws Error when it ended before the measurement did.
    */
   async during(measure: () => Promise<void>): Promise<number> {

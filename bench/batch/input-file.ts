@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 export const MODEL = 'm';
 export const ENDPOINT = '/v1/chat/completions';
 const SENTENCE = 'Say in one sentence how you would explain this to a child of six years. ';
-/** Characters that are written at once. */
+/** Characters per write. */
 const PIECE_CHARACTERS = 2 ** 20;
 
 /**

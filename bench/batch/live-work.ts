@@ -11,7 +11,7 @@ import { median, quantile } from '../statistics.ts';
 const CLIP_S = 3;
 const CLIP_TEXT = 'I would like to move my appointment to Thursday afternoon, if that is possible for you.';
 const CHUNK_MS = 100;
-/** The frames that were sent all at once are read before the commit comes, as those of a live client are. */
+/** All frames are read before the commit arrives, as with a live client. */
 const READ_MS = 60;
 /** What was left early has stopped by then. */
 const STOP_MS = 150;
@@ -83,7 +83,7 @@ export async function timeLiveWork(kinds: readonly LiveWork[], into: Times): Pro
   }
 }
 
-/** How long something took beside other work, against the time without it. */
+/** Duration under concurrent work compared with the duration without it. */
 export function liveRows(name: string, ours: readonly number[] = [], peer: readonly number[] = []): Row[] {
   const p95 = { ours: quantile(ours, 0.95), peer: quantile(peer, 0.95), unit: 'ms', target: MAX_TIMES };
   return [

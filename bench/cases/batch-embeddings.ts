@@ -1,4 +1,4 @@
-/** A batch of embeddings on the real model, beside a client that puts many inputs into each request by itself. */
+/** A batch of embeddings on the real model, compared with requests that contain many inputs each. */
 
 import {
   launchService,
@@ -45,7 +45,7 @@ export async function benchBatchEmbeddings(): Promise<void> {
     }
     await report(
       'batch-embeddings',
-      'A batch of embeddings beside requests of many inputs',
+      'A batch of embeddings compared with requests of many inputs',
       [
         {
           measure: `${LINES} lines on ${MODEL}`,
@@ -54,7 +54,7 @@ export async function benchBatchEmbeddings(): Promise<void> {
       ],
       [
         `Medians of ${ROUNDS} rounds of each in turn, on the same process.`,
-        `Ours: a batch, from its creation to the answer that says that it is completed. Peer: POST /v1/embeddings with ${INPUTS} inputs each, ${AT_ONCE} at once, as interactive work. A ratio of 1.11 is 0.9 of the rate.`,
+        `This service: a batch, from its creation to status completed. Baseline: POST /v1/embeddings with ${INPUTS} inputs each, ${AT_ONCE} concurrently, at interactive priority. A ratio of 1.11 is 0.9 of the rate.`,
       ],
     );
   } finally {

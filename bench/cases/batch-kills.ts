@@ -43,7 +43,12 @@ async function killed({ name, seed, nodes, open }: Place): Promise<{ rows: Row[]
     return {
       rows: [
         { measure: `${name}: batches of ${LINES} lines that ended`, ours: batches.length, unit: '' },
-        { measure: `${name}: whatever was not as without kills`, ours: faults.length, unit: '', target: 0 },
+        {
+          measure: `${name}: differences from a run without kills`,
+          ours: faults.length,
+          unit: '',
+          target: 0,
+        },
         { measure: `${name}: lines that ran again`, ours: upstream.repeated, unit: '' },
         { measure: `${name}: time in all`, ours: seconds, unit: 's' },
       ],

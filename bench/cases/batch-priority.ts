@@ -44,9 +44,9 @@ export async function benchBatchPriority(): Promise<void> {
       }
     }
     const rows = beside.flatMap(({ of, alone, times, rates }) => [
-      { measure: `a batch of ${of} beside all of this`, ours: mean(rates), unit: 'lines/s' },
+      { measure: `a batch of ${of} in this time`, ours: mean(rates), unit: 'lines/s' },
       ...live.kinds.flatMap(({ name }) =>
-        liveRows(`${name}, beside ${of}`, times.get(name), alone.get(name)),
+        liveRows(`${name}, with a batch of ${of}`, times.get(name), alone.get(name)),
       ),
     ]);
     await report('batch-priority', 'Live work while a batch runs', rows, [

@@ -1,4 +1,4 @@
-/** Batches: what the work around their lines costs, beside loops that only read, parse and write. */
+/** Batches: overhead per line, compared with loops that only read, parse and write. */
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ export async function benchBatch(): Promise<void> {
       { measure: 'the same: longest pause', ours: most('check', 'maxPauseMs'), unit: 'ms', target: 20 },
       { measure: 'the same: memory grows by', ours: most('check', 'grownMb'), unit: 'MB' },
     ];
-    await report('batch', 'Batches beside loops that only read, parse and write', rows, [
+    await report('batch', 'Batches compared with loops that only read, parse and write', rows, [
       `${ROUNDS} rounds of each in turn, each in a fresh process that does ${SMALL_LINES} lines, then the file once for pauses and memory, of which the worst counts, then three times more for the time, of which the median counts.`,
       'Peer of the lines: reads the file, parses each line, makes its result line and writes it; the file is synced at the end. Ours: checks the input, runs the lines, saves them in parts and progress in SQLite, makes the result file. A ratio of 4 is a quarter of the rate.',
       'Peer of the check: reads the file and parses each line. Ours: from the blob on disk to the verdict of a process that checks each line.',

@@ -1,5 +1,5 @@
 /**
- * Clients in Python that know nothing of this service: the `openai` package, and the voice frameworks
+ * Unmodified Python clients: the `openai` package, and the voice frameworks
  * LiveKit and Pipecat. They have a clip written down and a text spoken over realtime; what they got is compared
  * word by word.
  */
@@ -18,7 +18,7 @@ import { type Row, report } from '../report.ts';
 const SAID = 'Please book a table for two people on Friday evening.';
 const TEXT = 'Your train leaves from platform three in ten minutes.';
 
-/** What each script tells of, in its order. */
+/** The flows that each script reports, in its order. */
 const FLOWS: Readonly<Record<string, readonly string[]>> = {
   'openai_client.py': ['commit', 'turn', 'speak'],
   'livekit_client.py': ['livekit-stt', 'livekit-turn', 'livekit-speak'],
@@ -57,7 +57,7 @@ export async function benchClients(): Promise<void> {
       const told = await runPeer<Told>(`realtime_clients/${script}`, [], `${JSON.stringify(ask)}\n`);
       for (const flow of flows) {
         const found = told.find((line) => line.flow === flow);
-        if (found === undefined) throw new Error(`${script} told nothing of ${flow}`);
+        if (found === undefined) throw new Error(`${script} reported no result for ${flow}`);
         rows.push(...(await judged(service, found)));
         for (const error of found.errors ?? []) notes.push(`${flow} mentions: ${error}`);
       }

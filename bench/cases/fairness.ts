@@ -61,7 +61,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** In a process of its own: a client has a limit of requests at once, which must not hold up the light key. */
+/** In a separate process: the concurrency limit of one HTTP client must not delay the light key. */
 function startFlood(url: string, body: string) {
   const script = new URL('../flood.ts', import.meta.url).pathname;
   return Bun.spawn([process.execPath, script, url, FLOODING_KEY, String(FLOOD), body], {
@@ -150,9 +150,14 @@ export async function benchFairness(): Promise<void> {
   try {
     const rows: Row[] = [];
     for (const [name, kind] of Object.entries(KINDS)) rows.push(...(await measured(service, name, kind)));
-    await report('fairness', `One key sends ${FLOOD} requests at once, another one after the other`, rows, [
-      'A wait is the time of a request beside the flood less that of one alone. The peer is the time that a request of the flood alone takes.',
-    ]);
+    await report(
+      'fairness',
+      `One key sends ${FLOOD} requests concurrently, another key sends one at a time`,
+      rows,
+      [
+        'The wait is the latency of a request during the flood minus its latency alone. The baseline is the latency of one request of the flood alone.',
+      ],
+    );
   } finally {
     await service.stop();
   }

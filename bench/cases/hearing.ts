@@ -1,4 +1,4 @@
-/** Speech to text beside faster-whisper on the same weights: time, word errors, and what is heard in silence. */
+/** Speech to text compared with faster-whisper on the same weights: time, word error rate, words in silence. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,7 @@ export async function benchHearing(weights = 'base'): Promise<void> {
   }
   rows.push(...(await serviceRows(corpus, weights, notes)));
   const name = weights === 'base' ? 'hearing' : `hearing-${weights}`;
-  await report(name, 'Hearing beside faster-whisper 1.2.1', rows, notes);
+  await report(name, 'Speech to text compared with faster-whisper 1.2.1', rows, notes);
 }
 
 async function askPeer(peer: LineProcess, { audio, language }: Clip): Promise<PeerAnswer> {

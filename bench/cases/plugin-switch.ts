@@ -1,4 +1,4 @@
-/** What a plugin that is switched off gives back, how long a switch takes, and what others notice of it. */
+/** Memory that a disabled plugin releases, duration of a switch, and its effect on other requests. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ async function measure(service: PluginService): Promise<void> {
   const offS: number[] = [];
   const onKb: number[] = [];
   const offKb: number[] = [];
-  /** Embeddings that were asked for meanwhile, in ms. */
+  /** Latencies of embeddings requested in that time, in ms. */
   const beside = { switches: [] as number[], speech: [] as number[] };
   for (let round = 0; round < ROUNDS; round += 1) {
     const on = () => service.switch('speech', true);
@@ -62,7 +62,7 @@ async function measure(service: PluginService): Promise<void> {
   const mib = (kb: readonly number[]) => median(kb) / 1024;
   await report(
     'plugin-switch',
-    'Speech switched off and on beside embeddings',
+    'Speech switched off and on during embeddings',
     [
       {
         measure: 'memory of all processes, speech off again, after the last round',
@@ -75,7 +75,7 @@ async function measure(service: PluginService): Promise<void> {
       { measure: 'from asking for it to on, median', ours: median(onS), unit: 's' },
       { measure: 'from asking for it to off, median', ours: median(offS), unit: 's' },
       ...[0.5, 0.99].map((share) => ({
-        measure: `an embedding meanwhile, ${share * 100} %`,
+        measure: `an embedding during a switch, p${share * 100}`,
         ours: quantile(beside.switches, share),
         peer: quantile(alone, share),
         unit: 'ms',
@@ -93,7 +93,7 @@ async function measure(service: PluginService): Promise<void> {
       `${ROUNDS} rounds: on, ${SENTENCES} sentences, off. Memory after each, MiB: ${offKb
         .map((kb) => Math.round(kb / 1024))
         .join(' ')}.`,
-      `${beside.switches.length} embeddings were asked for while speech went on or off and ${beside.speech.length} while it spoke, ` +
+      `${beside.switches.length} embeddings were requested while speech was switched on or off and ${beside.speech.length} while it was synthesized, ` +
         'one after the other; none failed (one that does ends the measurement). Peer: with nothing beside them. One that comes ' +
         'while a sentence is spoken waits for the end of the pass, on a machine that has one inference process.',
     ],

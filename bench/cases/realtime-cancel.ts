@@ -16,7 +16,7 @@ kind = "piper"
 ${NO_RECOGNISER}${NO_TEXT}`;
 const CANCELS = 1000;
 /**
- * More than the machine speaks for at once: of the responses of the large model most still wait when they are
+ * More than the machine synthesizes concurrently: most responses of the large model are still queued when they are
  * cancelled, those of the small one are being spoken.
  */
 const MODELS = ['svc-tts', 'svc-tts', 'svc-tts', 'svc-tts-fast', 'svc-tts-fast', 'svc-tts-fast'];
@@ -59,7 +59,7 @@ export async function measureCancels(): Promise<Measured> {
       { measure: 'cancelled responses with another end', ours: heard.otherEnds, unit: '', target: 0 },
     ],
     notes: [
-      `Cancels: ${MODELS.length} sockets at once (half of them piper, half kokoro), each response cancelled 0–${LATEST_MS} ms after response.create; ${heard.silent} before their first audio; ${heard.deltasMeanwhile} deltas were on their way between a cancel and its response.done.`,
+      `Cancels: ${MODELS.length} concurrent connections (half piper, half kokoro), each response cancelled 0–${LATEST_MS} ms after response.create; ${heard.silent} before their first audio; ${heard.deltasMeanwhile} deltas were in flight between a cancel and its response.done.`,
     ],
   };
 }

@@ -1,4 +1,4 @@
-/** Time to first audio, real-time factor and pauses of the serving thread, beside kokoro-onnx. */
+/** Time to first audio, real-time factor and event loop pauses, compared with kokoro-onnx. */
 
 import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -105,7 +105,7 @@ export async function benchSpeech(): Promise<void> {
   } finally {
     await service.stop();
   }
-  await report('speech', 'Speech synthesis beside kokoro-onnx 0.6.1', rows, [
+  await report('speech', 'Speech synthesis compared with kokoro-onnx 0.6.1', rows, [
     `Best of ${RUNS} runs on both sides; ours over HTTP with a fresh process, theirs in process.`,
     'Peer: Python, onnxruntime 1.31.1, the same int8 file and voice. RTF: seconds of work for a second of audio.',
   ]);

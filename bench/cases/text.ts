@@ -1,4 +1,4 @@
-/** What the service adds to each token of a server behind it, at 100 answers at once. */
+/** Latency that the service adds to each token of an upstream server, with 100 concurrent streams. */
 
 import { fileURLToPath } from 'node:url';
 import {
@@ -91,10 +91,10 @@ export async function benchText(): Promise<void> {
       });
       await report(
         'text',
-        'Tokens through the service beside tokens from the server behind it',
+        'Tokens through the service compared with tokens from its upstream server',
         [row(0.5, 'p50', ADDED_P50_MS), row(0.99, 'p99', ADDED_P99_MS)],
         [
-          `${STREAMS} answers at once of ${TOKENS} tokens each, 20 a second, of which 20 begin and end each second; the median of ${ROUNDS} rounds of each way in turn.`,
+          `${STREAMS} concurrent streams of ${TOKENS} tokens each, 20 tokens per second; 20 streams start and end each second. Median of ${ROUNDS} alternating rounds.`,
           'Ours: POST /v1/chat/completions of the service over the server. Peer: the server itself, by the same clients.',
           'Server, service and clients share the cores.',
         ],

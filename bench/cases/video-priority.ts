@@ -37,7 +37,7 @@ export async function benchVideoPriority(): Promise<void> {
     });
     const live = opened.adopt(await openLiveWork(service), (it) => it.close());
     const [realtime] = live.kinds;
-    if (!realtime) throw new Error('there is no realtime work');
+    if (!realtime) throw new Error('the realtime work is missing');
     const kinds = [{ ...realtime, times: TIMES_OF_ROUND }];
     for (let at = 0; at < WARM_UP; at += 1) await realtime.once();
     const [alone, beside]: [Times, Times] = [new Map(), new Map()];
@@ -68,7 +68,7 @@ export async function benchVideoPriority(): Promise<void> {
       { measure: `${name}, 99 %`, ...part(0.99), target: MAX_TIMES },
     ];
     const rate = {
-      measure: 'segments of 8 s beside all of this',
+      measure: 'segments of 8 s created in this time',
       ours: segments / (besideMs / 60_000),
       unit: 'a minute',
     };

@@ -72,7 +72,7 @@ interface Result {
   readonly words: WordErrors;
   /** Medians, in Hz. */
   readonly pitch: { readonly speaker: number | undefined; readonly fitted: number | undefined };
-  /** Length of the texts' speech, beside that of the default voice. */
+  /** Duration of the synthesized texts, compared with the default voice. */
   readonly pace: number;
 }
 
@@ -89,7 +89,13 @@ async function fitted(
   const firstS = (performance.now() - start) / 1000;
   let adaptation = first;
   let steps = 0;
-  for await (const better of engines.fitter.improveAdaptation(samples, first, FIT_S * 1000, WORK.fairnessKey, NEVER)) {
+  for await (const better of engines.fitter.improveAdaptation(
+    samples,
+    first,
+    FIT_S * 1000,
+    WORK.fairnessKey,
+    NEVER,
+  )) {
     adaptation = better;
     steps += 1;
   }

@@ -157,7 +157,7 @@ function levelled(speech: Float32Samples): Float32Samples {
   return scaled(speech, SPEECH_LEVEL / rms(speech));
 }
 
-/** Several voices that talk at once, each from somewhere in its own text. */
+/** Several simultaneous voices, each from a random position of its own text. */
 function babbleOf(clips: readonly Float32Samples[], seed: number, length: number): Float32Samples {
   const sum = new Float32Array(length);
   for (let voice = 0; voice < BABBLE_VOICES; voice++) {

@@ -1,4 +1,4 @@
-/** Sounds in which nobody speaks: 200 clips of silence, noise, hum, tones and music-like patterns. */
+/** Sounds without speech: 200 clips of silence, noise, hum, tones and music-like patterns. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { amplitude, type Colour, noise, scaled, seededRandom } from './noise.ts';

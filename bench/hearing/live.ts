@@ -53,7 +53,7 @@ class LiveAudio {
 
   /**
    * The speech and then silence, each piece when its last sample would have been recorded. With marks, the
-   * silence behind the pause is held back, as whoever waits for the end of the turn does: it ends unheard.
+   * silence after the pause is withheld, as a client that waits for the end of the turn does: it is never transcribed.
    */
   async *pieces(): AsyncGenerator<AudioChunk, void, undefined> {
     const start = performance.now();

@@ -59,12 +59,12 @@ weights = "${weights}"
       { measure: '27 minutes at 8 kHz over HTTP → final text', ours: seconds, unit: 's' },
       { measure: 'real-time factor of 27 minutes', ours: seconds / MAX_S, unit: '' },
       {
-        measure: 'memory growth of the serving process meanwhile',
+        measure: 'memory growth of the serving process in this time',
         ours: (peak - before) / 1024,
         unit: 'MiB',
       },
       {
-        measure: 'memory growth of all processes meanwhile',
+        measure: 'memory growth of all processes in this time',
         ours: (familyPeak - familyBefore) / 1024,
         unit: 'MiB',
       },

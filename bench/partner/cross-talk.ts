@@ -1,4 +1,4 @@
-/** How soon the words of a caller come while the assistant speaks too, beside faster-whisper on the whole clip. */
+/** Latency of a caller's transcript under cross-talk, compared with faster-whisper on the whole clip. */
 
 import { join } from 'node:path';
 import { transcriptWords, wordErrors } from '../../test/reference/transcript-normalizer.ts';
@@ -123,7 +123,7 @@ export async function crossTalkRows(
       { measure: 'first word → first text, median', ours: median(firsts), unit: 'ms' },
       { measure: 'partials of a turn', ours: partials / turns, unit: '' },
       { measure: `words of the assistant in ${turns} turns`, ours: assistantWords, unit: '', target: 0 },
-      { measure: 'errors that the service told', ours: call.errors.length, unit: '', target: 0 },
+      { measure: 'errors that the service reported', ours: call.errors.length, unit: '', target: 0 },
       { measure: 'words of the caller that are wrong', ours: (100 * errors) / said, unit: '%' },
     ],
     notes: [

@@ -1,4 +1,4 @@
-/** How soon the first bytes of a piece of a reply come, beside the same text of `POST /v1/audio/speech`. */
+/** Time to the first byte of a reply, compared with `POST /v1/audio/speech` for the same text. */
 
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import type { Measured } from '../realtime/measured.ts';

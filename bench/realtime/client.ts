@@ -62,7 +62,7 @@ export class TimedClient {
     return performance.now();
   }
 
-  /** The next event, whatever it is. @throws Error when none comes, or the socket was closed. */
+  /** The next event. @throws Error when none arrives, or the socket was closed. */
   async next(): Promise<Received> {
     while (this.#events.length === 0) {
       if (this.#closed !== undefined) throw new Error(this.#closed);
@@ -92,7 +92,7 @@ export class TimedClient {
     return this.#events.splice(0);
   }
 
-  /** Leaves at once, whatever is under way; resolves when the socket is closed. */
+  /** Disconnects immediately; resolves when the socket is closed. */
   async close(): Promise<void> {
     this.#socket.close(1000);
     while (this.#closed === undefined) {

@@ -1,4 +1,4 @@
-/** How soon the text of a committed utterance comes over the socket, beside the engine alone. */
+/** Latency from commit to transcript over the WebSocket, compared with the engine alone. */
 
 import type { TimedClip } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
@@ -16,7 +16,7 @@ const GROUPS: readonly { readonly group: string; readonly target?: number }[] = 
 ];
 const RUNS = 15;
 const CHUNK_MS = 100;
-/** The frames that were sent all at once are read before the commit comes, as those of a live client are. */
+/** All frames are read before the commit arrives, as with a live client. */
 const SETTLE_MS = 60;
 
 /** From the commit to `completed`, the socket and the engine alone in turn. */

@@ -1,4 +1,4 @@
-/** How soon the first audio of a response comes, beside the same text over HTTP. */
+/** Time to the first audio of a response, compared with the same text over HTTP. */
 
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import type { Row } from '../report.ts';

@@ -1,4 +1,4 @@
-/** Holds many sockets of `/v1/realtime`, as told by cases/realtime-idle.ts: `bun idle-clients.ts <base URL>`. */
+/** Holds many connections to `/v1/realtime`, as configured by cases/realtime-idle.ts: `bun idle-clients.ts <base URL>`. */
 
 import { answerLines } from '../line-process.ts';
 import { TimedClient } from './client.ts';

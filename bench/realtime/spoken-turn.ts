@@ -1,4 +1,4 @@
-/** How soon the text of a turn comes that the detector ended, beside faster-whisper on the whole clip. */
+/** Latency of the transcript of a detected turn, compared with faster-whisper on the whole clip. */
 
 import { withNoise } from '../../tools/harness/media/sample-runs.ts';
 import type { TimedClip } from '../corpus/clip.ts';

@@ -1,5 +1,5 @@
 /**
- * Speaks on many sockets of `/v1/realtime` in real time, as told by cases/realtime-streams.ts. It measures
+ * Speaks on many sockets of `/v1/realtime` in real time, as configured by cases/realtime-streams.ts. It measures
  * events from the sending of the append with which they were certain, and its own lag.
  */
 

@@ -1,6 +1,6 @@
 import { realtimePlugin } from '../../plugins/realtime/index.ts';
 import { engineProvider } from '../../src/engines/open-engines.ts';
-import { LazyServices, serviceHandle, combineProviders } from '../../src/kit/lifecycle/lazy-services.ts';
+import { combineProviders, LazyServices, serviceHandle } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 import { stubEngine } from './stub-engine.ts';
 

@@ -54,7 +54,7 @@ export async function isOneTurn(detector: VadEngine, samples: Float32Samples): P
   return kinds.join() === 'started,stopped';
 }
 
-/** Where the last frame of 10 ms ends that is no quieter than 40 dB below the loudest one. */
+/** End of the last 10 ms frame that is within 40 dB of the loudest one. */
 export function speechEndMs(samples: Float32Samples, rateHz: number): number {
   const frame = rateHz / 100;
   const powers = Array.from({ length: Math.floor(samples.length / frame) }, (_, i) =>

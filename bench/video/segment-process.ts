@@ -1,5 +1,5 @@
 /**
- * Makes one segment, or judges one that was made; in a process of its own, so that its memory can be told. One argument: what to
+ * Creates one segment, or evaluates one, in a separate process so that its memory can be measured. One argument: what to
  * do, as JSON; prints what came of it, as JSON.
  */
 

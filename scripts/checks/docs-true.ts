@@ -5,7 +5,14 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { ENVIRONMENT } from '../../src/config/config.ts';
 import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
 
-const PAGES = ['README.md', 'CONTRIBUTING.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md', 'soak/README.md'];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/**/*.md',
+  'plugins/*/README.md',
+  'bench/README.md',
+  'soak/README.md',
+];
 /** The page with the table of environment variables. */
 const CONFIGURATION = 'docs/guide/configuration.md';
 const FOLDERS = 'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|docker|deploy|\\.ci';
@@ -72,7 +79,8 @@ async function environmentFaults(root: string): Promise<string[]> {
     .map((row) => `${CONFIGURATION}: this row of the environment table is missing or differs: ${row}`);
   const known = new Set<string>(ENVIRONMENT.map(({ name }) => name));
   for (const [, name = ''] of text.matchAll(/^\| ([A-Z][A-Z0-9_]+) \|/gm)) {
-    if (!known.has(name)) faults.push(`${CONFIGURATION}: the environment table names ${name}, which nothing reads`);
+    if (!known.has(name))
+      faults.push(`${CONFIGURATION}: the environment table names ${name}, which nothing reads`);
   }
   return faults;
 }

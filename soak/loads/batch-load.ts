@@ -38,7 +38,7 @@ async function batchRound(client: SoakClient, material: Material): Promise<void>
   const { id } = created.json<BatchOnWire>();
   const { ledger, organization, site, signal } = client.parts;
   ledger.batches.push({ id, organization, site, lines });
-  // What comes of it is judged at the end of the run; here it only must not be more at once than a client would make.
+  // Results are checked at the end of the run; here only the number of concurrent batches is limited.
   while (!signal.aborted) {
     const answer = await client.ask({ path: `/v1/batches/${id}` });
     if (answer && BATCH_ENDS.has(answer.json<BatchOnWire>().status)) return;

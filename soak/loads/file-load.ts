@@ -9,7 +9,7 @@ const LARGE_EVERY = 10;
 /** Bytes that are no other file's. */
 function fileOf(length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
-  // What the platform gives at once.
+  // The maximum of one getRandomValues call.
   for (let at = 0; at < length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
   return bytes;
 }

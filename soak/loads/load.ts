@@ -10,7 +10,7 @@ export interface Load {
   /** Between two of its rounds, on average, in ms. */
   readonly pauseMs: number;
   /**
-   * Does it once. Whatever the service does wrong goes to the ledger and not to whoever called.
+   * Runs the load once. Errors of the service go to the ledger, not to the caller.
    * @param at number of the round, from 0.
    */
   round(client: SoakClient, material: Material, at: number): Promise<void>;

@@ -37,11 +37,11 @@ export interface Material {
   /** Bytes of {@link STORY} and {@link TALE} as PCM. */
   readonly storyBytes: number;
   readonly taleBytes: number;
-  /** WAV of somebody who says {@link CLIP_TEXT}. */
+  /** WAV of a speaker who says {@link CLIP_TEXT}. */
   readonly voiceClip: Uint8Array<ArrayBuffer>;
   /** MP4 of two seconds. */
   readonly videoClip: Uint8Array<ArrayBuffer>;
-  /** Tokens that an embedding counts beside one for each word of {@link wordsOfLength}. */
+  /** Tokens of an embedding in addition to one per word of {@link wordsOfLength}. */
   readonly tokensAround: number;
 }
 

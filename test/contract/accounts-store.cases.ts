@@ -18,7 +18,7 @@ export interface AccountStores {
   readonly credits: CreditStore;
   readonly usage: UsageRows;
   /**
-   * Stores bills of batch lines in a transaction of their own, which fails after them when it is told so.
+   * Stores the bills of batch lines in a separate transaction, which fails after them on command.
    * @returns what credits did not cover.
    */
   storeBills(bills: readonly LineBill[], failing?: Error): Promise<MicroCredits>;
@@ -115,7 +115,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   });
 
   describe('a call that reserves', () => {
-    test('holds its credits until its end, which charges and gives back', async () => {
+    test('reserves credits until it is closed, which charges and releases them', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60 });
       expect(await stores.calls.openCall(call)).toBeUndefined();
@@ -177,7 +177,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       hasReservation: call.reserved > 0,
     });
 
-    test('become rows, charges and freed credits at once, whoever of many held what', async () => {
+    test('become rows, charges and released credits in one transaction', async () => {
       const stores = await funded(100_000);
       await stores.credits.grant('b', 50, AT);
       // More than one statement takes.
@@ -276,7 +276,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     expect(await stores.credits.balance('a')).toMatchObject({ available: 90, reserved: 10 });
   });
 
-  describe('at once', () => {
+  describe('concurrently', () => {
     test('200 callers never get more than there is', async () => {
       const stores = await funded(1000);
       const calls = Array.from({ length: 200 }, () => journalCall({ reserved: 30 }));
@@ -292,7 +292,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       );
     });
 
-    test('one call has one end, whoever tries', async () => {
+    test('a call is closed once', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 50 });
       await stores.calls.openCall(call);

@@ -104,7 +104,7 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     expect(await store.findByHash(hashApiKey('k1'))).toBeUndefined();
   });
 
-  test('an organization has no more good keys than it may, however many are made at once', async () => {
+  test('an organization never exceeds its limit of active keys, also when keys are created concurrently', async () => {
     const store = await open();
     const names = ['k1', 'k2', 'k3', 'k4', 'k5'];
     const made = await Promise.allSettled(names.map((name) => store.create(key(name), 3)));

@@ -6,11 +6,11 @@ import type { LineBill } from '../../src/contract/accounts/calls.ts';
 import type { UsageReader } from '../../src/contract/accounts/usage.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import {
-  FINAL_BATCH_STATUSES,
   type BatchRecord,
   type BatchStatus,
   type BatchStore,
   type Checkpoint,
+  FINAL_BATCH_STATUSES,
   MAX_LINES_AHEAD,
 } from '../../src/contract/stores/batch-store.ts';
 import type { FileRecord, FileStore, IdempotencyKey } from '../../src/contract/stores/file-store.ts';
@@ -109,7 +109,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await batches.get('a', batch.id)).toBeUndefined();
     });
 
-    test('is refused beside so many of the organization that are open', async () => {
+    test('is rejected over the limit of open batches of the organization', async () => {
       const stores = await open();
       const { batches } = stores;
       const [first] = [await begun(stores), await stored(stores)];
@@ -126,7 +126,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       await expect(another()).rejects.toMatchObject({ kind: 'rate_limited' });
     });
 
-    test('200 at once: as many as may be open', async () => {
+    test('200 concurrent ones: as many as the limit allows are created', async () => {
       const stores = await open();
       const { inputFile } = await stored(stores);
       const made = await Promise.allSettled(
@@ -182,7 +182,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         code: 'idempotency_conflict',
       });
       expect((await make(NOW, key({ key: 'other' }))).id).not.toBe(first.id);
-      // All places are taken, and yet what was made is told.
+      // The limit is reached, and the created batch is still returned.
       await expect(make(NOW, key({ key: 'third' }))).rejects.toMatchObject({ kind: 'rate_limited' });
       expect((await make()).id).toBe(first.id);
     });
@@ -267,7 +267,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await batches.refresh(id, 'r2')).toEqual(before);
     });
 
-    test('learn whether they are the first, however many claim at once', async () => {
+    test('learn whether they are the first, also when they claim concurrently', async () => {
       const stores = await open();
       const { id } = await stored(stores);
       const claims = await Promise.all(
@@ -286,7 +286,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await stores.batches.refresh(id, 'r1')).toMatchObject({ status: 'expired' });
     });
 
-    test('that claim at once: the last of them has it', async () => {
+    test('that claim concurrently: the last claim wins', async () => {
       const stores = await open();
       const { id } = await stored(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
@@ -353,7 +353,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await stores.batches.listParts(id)).toEqual(parts);
     });
 
-    test('tells what credits did not cover', async () => {
+    test('reports usage that credits did not cover', async () => {
       const stores = await open();
       const id = await begun(stores, 10);
       await stores.credits.grant('a', 12, NOW);
@@ -442,7 +442,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const stores = await open();
       const id = await begun(stores, 0);
       await stores.batches.cancel('a', id, NOW + 2);
-      expect(await stores.batches.finish(id, 'r1', { status: 'cancelled', files: {}, at: NOW + 3 })).toBe(true);
+      expect(await stores.batches.finish(id, 'r1', { status: 'cancelled', files: {}, at: NOW + 3 })).toBe(
+        true,
+      );
       expect(await stores.batches.get('a', id)).toMatchObject({
         status: 'cancelled',
         times: { cancelling: NOW + 2, cancelled: NOW + 3 },
@@ -451,7 +453,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       });
     });
 
-    test('tells what was lost', async () => {
+    test('reports what was lost', async () => {
       const stores = await open();
       const id = await begun(stores, 2);
       const faults = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
@@ -487,7 +489,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     });
   });
 
-  test('a cancel and a runner at once: one of them is first, and the other learns it', async () => {
+  test('a concurrent cancel and runner: one of them is first, and the other learns it', async () => {
     const stores = await open();
     const { batches } = stores;
     for (let round = 0; round < 30; round += 1) {
@@ -507,7 +509,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     }
   });
 
-  test('open batches are told oldest first, page by page', async () => {
+  test('open batches are listed oldest first, page by page', async () => {
     const stores = await open();
     const ids = [await begun(stores), await begun(stores), (await stored(stores)).id];
     const other = (await stored(stores, { organization: 'b' })).id;
@@ -520,7 +522,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     expect(await stores.batches.listOpen(5, other)).toEqual([]);
   });
 
-  /** What a store hears of: that an input is lost shows in what a runner does then. */
+  /** Events that a store handles. A lost input shows in the runner's next step. */
   type StoreEvent = Exclude<Event, { kind: 'input_lost' }>;
 
   /** What the store did, as the machine says it. */
@@ -557,7 +559,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     ),
   );
 
-  test('moves as the machine does, whatever happens in which order', async () => {
+  test('changes state as the state machine does, for any order of events', async () => {
     const stores = await open();
     const seen = new Set<BatchStatus>();
     await fc.assert(

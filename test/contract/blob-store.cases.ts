@@ -31,7 +31,7 @@ const random = (length: number) => {
 export interface BlobStoreParts {
   readonly blobs: BlobStore;
   readonly settings: BlobSettings;
-  /** Everything that the store holds, also what nobody can read, e.g. blobs that are being written. */
+  /** Everything that the store holds, including blobs that are being written. */
   heldBytes(): Promise<number>;
 }
 
@@ -188,7 +188,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     });
   });
 
-  test('writers of one name at once leave the blob of one of them', async () => {
+  test('concurrent writers of one name leave the blob of one of them', async () => {
     const { blobs } = await open();
     const all = Array.from({ length: 6 }, (_, at) => random(100_000 + at));
     await Promise.all(all.map((bytes) => write(blobs, 'files/same', bytes)));
@@ -263,7 +263,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(await heldBytes()).toBe(0);
     });
 
-    test('does not break a write beside it', async () => {
+    test('does not break a concurrent write', async () => {
       const { blobs } = await open();
       for (let round = 0; round < 20; round += 1) {
         await write(blobs, 'b/1/old', 'old');
@@ -294,7 +294,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
   test.each([
     ...['', '/', 'a/', '/a', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', 'a\\b', 'a\0', 'a b'],
     ...['ä', 'a~', '~unfinished/x', 'a?b', 'a%2fb', 'x'.repeat(201)],
-  ])('%j is no name', async (name) => {
+  ])('%j is not a name', async (name) => {
     const { blobs, heldBytes } = await open();
     await expect(write(blobs, name, 'x')).rejects.toThrow(RangeError);
     await expect(blobs.read(name, never)).rejects.toThrow(RangeError);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EmbedEngine, EmbedRequest } from '../../src/contract/engines/embed.ts';
 
-/** What every engine must do, whatever runs behind it. */
+/** The contract of every engine. */
 export interface EmbedEngineUnderTest {
   /** Gives an input the same vector every time. */
   readonly engine: EmbedEngine;
@@ -105,7 +105,7 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       });
     });
 
-    it('answers many at once, of several owners', async () => {
+    it('serves concurrent requests of several keys', async () => {
       const [expected = []] = await vectorsOf({ inputs: ['number 7'] });
       const all = await Promise.all(
         Array.from({ length: 12 }, (_, at) =>

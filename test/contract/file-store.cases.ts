@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/contract/core/id.ts';
-import { FINAL_BATCH_STATUSES, OPEN_BATCH_STATUSES, type BatchStatus } from '../../src/contract/stores/batch-store.ts';
+import {
+  type BatchStatus,
+  FINAL_BATCH_STATUSES,
+  OPEN_BATCH_STATUSES,
+} from '../../src/contract/stores/batch-store.ts';
 import { type FileRecord, type FileStore, IDEMPOTENCY_KEY_S } from '../../src/contract/stores/file-store.ts';
 
 const NOW = 1_767_323_045;
@@ -72,7 +76,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect((await page(store)).files).toEqual([other]);
     });
 
-    test.each(['file-unknown', '', '\0', "' OR 1=1 --"])('%j is no file', async (id) => {
+    test.each(['file-unknown', '', '\0', "' OR 1=1 --"])('%j is not a file', async (id) => {
       const { store } = await open();
       await store.put(fileRecord(), ROOM);
       expect(await store.get('a', id, NOW)).toBeUndefined();
@@ -113,7 +117,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       await stored(store, 1, { purpose: 'batch_output', filename: 'out' });
       expect(await namesOf(store, { purpose: 'batch_output' })).toEqual([['out'], false]);
       expect(await namesOf(store, { purpose: 'batch', limit: 1 })).toEqual([['1.jsonl'], true]);
-      // The cursor is a place in the list, whatever its purpose.
+      // The cursor is a position in the list, regardless of the purpose.
       const after = first?.id;
       expect(await namesOf(store, { purpose: 'batch_output', order: 'asc', after })).toEqual([
         ['out'],
@@ -204,7 +208,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       await expect(put(store, 1)).rejects.toMatchObject(full);
     });
 
-    test('is not given twice to files that come at once', async () => {
+    test('is not given twice to concurrent files', async () => {
       const { store } = await open();
       const made = await Promise.allSettled(Array.from({ length: 8 }, () => put(store, 40)));
       expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
@@ -233,7 +237,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect((await page(store)).files).toEqual([first]);
     });
 
-    test('makes one file, however many come at once', async () => {
+    test('creates one file for concurrent requests', async () => {
       const { store } = await open();
       const made = await Promise.all(Array.from({ length: 8 }, () => store.put(fileRecord(), ROOM, key)));
       expect(new Set(made.map(({ id }) => id)).size).toBe(1);
@@ -283,7 +287,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     });
   });
 
-  test('ids of files are told from others', async () => {
+  test('ids of files are recognized', async () => {
     const { store } = await open();
     const [file] = await stored(store, 1);
     if (file === undefined) throw new Error('one was stored');

@@ -101,7 +101,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('added twice it is run once', async () => {
     const jobs = await open();
     const [{ queue }, other] = [await jobs.machine(), await jobs.machine()];
-    await Promise.all([queue.enqueue('batch', 'a'), other.queue.enqueue('batch', 'a'), queue.enqueue('batch', 'a')]);
+    await Promise.all([
+      queue.enqueue('batch', 'a'),
+      other.queue.enqueue('batch', 'a'),
+      queue.enqueue('batch', 'a'),
+    ]);
     await queue.enqueue('batch', 'b');
     const { runs, handler } = recorded(() => DONE);
     queue.startRunner(handler(1));
@@ -262,7 +266,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(first.runs).toHaveLength(2);
   });
 
-  test('the job of a machine that is lost is given to another, and the first is told', async () => {
+  test('the job of a lost machine is given to another machine, and the first one is notified', async () => {
     const jobs = await open();
     const [lost, other] = [await jobs.machine(), await jobs.machine()];
     const end = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import type { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, clock: ManualClock): void {
   const now = () => Math.floor(clock.now() / 1000);
 
-  test('nothing is wished of a plugin that nobody ever switched', async () => {
+  test('a plugin that was never switched has no stored state', async () => {
     expect(await (await open()).list()).toEqual(new Map());
   });
 
@@ -26,7 +26,7 @@ export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, c
     );
   });
 
-  test('wishes that come together are all counted', async () => {
+  test('concurrent switches all count', async () => {
     const store = await open();
     await Promise.all(Array.from({ length: 5 }, (_, at) => store.setEnabled('speech', at % 2 === 0)));
     expect((await store.list()).get('speech')).toMatchObject({ revision: 5 });

@@ -42,7 +42,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     );
 
   describe('one response', () => {
-    test('comes back with all its fields, whatever the text', async () => {
+    test('is returned with all its fields, for any text', async () => {
       const store = await open();
       const text = 'Grüße, 你好 👋 \0 \ud800 "\\" \u2028';
       const response = { ...storedResponse({ output: [storedMessage('msg_1', text)] }), metadata: { text } };
@@ -98,7 +98,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       await expect(store.put('a', response, [])).rejects.toThrow();
     });
 
-    test.each(['resp_unknown', '', '\0', "' OR 1=1 --"])('%j is no response', async (id) => {
+    test.each(['resp_unknown', '', '\0', "' OR 1=1 --"])('%j is not a response', async (id) => {
       const store = await open();
       await store.put('a', storedResponse(), [storedMessage('i')]);
       expect(await store.get('a', id)).toBeUndefined();
@@ -121,7 +121,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       message: `Previous response with id '${id}' not found.`,
     });
     expect(await store.chain('b', id)).toHaveLength(2);
-    // One that names a response of somebody else builds on nothing.
+    // A reference to a response of another organization has no effect.
     const thief = storedResponse({ previous_response_id: id });
     await store.put('a', thief, []);
     expect(await refusal(store.chain('a', thief.id))).toMatchObject({ code: 'previous_response_not_found' });
@@ -208,7 +208,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       }
     });
 
-    test('is nobody else’s', async () => {
+    test('belongs to one organization only', async () => {
       const store = await open();
       const response = storedResponse({ output: [storedMessage('out')] });
       await store.put('a', response, [storedMessage('in')]);

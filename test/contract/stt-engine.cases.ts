@@ -7,7 +7,7 @@ import type {
   TranscriptionRequest,
 } from '../../src/contract/engines/engine.ts';
 
-/** What every engine must do, whatever runs behind it. */
+/** The contract of every engine. */
 export interface SttEngineUnderTest {
   readonly engine: SttEngine;
   /** At 16 kHz: speech of some seconds in which the engine hears words. */

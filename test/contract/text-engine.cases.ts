@@ -9,7 +9,7 @@ import type {
   UserPart,
 } from '../../src/contract/engines/text.ts';
 
-/** What every engine must do, whatever runs behind it. What the text says is of no interest here. */
+/** The contract of every engine. The content of the generated text does not matter here. */
 export interface TextEngineUnderTest {
   /**
    * Answers the same request with the same text of at least some words, however far its limit lets it; takes
@@ -164,7 +164,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(end.tokens.output).toBe(2);
     });
 
-    it('ends before a text that should stop it, which nobody sees', async () => {
+    it('ends before a stop text, which is not part of the output', async () => {
       const { text } = await collectResponse(engine);
       const middle = Math.floor(text.length / 2);
       const stop = text.slice(middle, middle + 3);
@@ -245,7 +245,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(text).not.toBe('');
     });
 
-    it('answers several at once', async () => {
+    it('serves several concurrent requests', async () => {
       const both = await Promise.all([
         collectResponse(engine, { fairnessKey: 'org_b' }),
         collectResponse(engine, { maxTokens: 3 }),

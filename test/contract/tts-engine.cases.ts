@@ -3,7 +3,7 @@ import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/eng
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
 
-/** What every engine must do, whatever runs behind it. */
+/** The contract of every engine. */
 export interface TtsEngineUnderTest {
   readonly engine: TtsEngine;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export function ttsEngineCases(
       }
     });
 
-    it('says the same thing in the same way, alone and beside others', async () => {
+    it('synthesizes the same audio alone and concurrently with other requests', async () => {
       const [first, ...others] = await Promise.all([collect(engine), collect(engine), collect(engine)]);
       for (const other of others) {
         expect(Buffer.concat(other.map(bytesOf)).equals(Buffer.concat((first ?? []).map(bytesOf)))).toBe(
@@ -119,7 +119,7 @@ export function ttsEngineCases(
         expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
       });
     } else {
-      it('speaks with a stored voice, the same beside others, and with its own as before', async () => {
+      it('synthesizes with a stored voice, also concurrently, and then with its own voice as before', async () => {
         const [own, stored] = [{}, { voice: storedVoice }];
         const [first, ...others] = await Promise.all(
           [own, stored, own, stored].map((fields) => collect(engine, fields)),

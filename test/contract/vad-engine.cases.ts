@@ -11,7 +11,7 @@ import {
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { edgesOf, SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
 
-/** What every engine must do, whatever runs behind it. */
+/** The contract of every engine. */
 export interface VadEngineUnderTest {
   readonly engine: VadEngine;
   close(): Promise<void>;
@@ -91,7 +91,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       expectTurns(await eventsOf(engine, samples, { rateHz }), rateHz);
     });
 
-    it('tells a pause before it is sure of the end, and every event in its order', async () => {
+    it('reports a pause before the end of speech is certain, and every event in order', async () => {
       const stream = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
       const told: (VadEvent & { writtenMs: number })[] = [];
       const step = SPOKEN_RATE_HZ / 50;
@@ -110,7 +110,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       }
     });
 
-    it('tells the same however the audio is cut', async () => {
+    it('reports the same events for any split of the audio', async () => {
       const expected = await eventsOf(engine, talk);
       const cuts = fc.array(fc.integer({ min: 0, max: talk.length }), { maxLength: 40 });
       await fc.assert(
@@ -123,7 +123,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       expect(await eventsOf(engine, talk, { cuts: everyMs })).toEqual(expected);
     });
 
-    it('tells the same whatever other streams there are', async () => {
+    it('reports the same events with any other streams', async () => {
       const delays = [0, 137, 4099, 20_011, 33_333];
       const streams = delays.flatMap((delay) => [
         talk.slice(delay),
@@ -195,7 +195,9 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       ['silenceDurationMs', 5001],
       ['minSpeechDurationMs', Number.POSITIVE_INFINITY],
     ])('refuses a %s of %d', (field, value) => {
-      expect(() => engine.openStream({ ...DEFAULT_VAD_SETTINGS, [field]: value }, 16_000)).toThrow(RangeError);
+      expect(() => engine.openStream({ ...DEFAULT_VAD_SETTINGS, [field]: value }, 16_000)).toThrow(
+        RangeError,
+      );
     });
   });
 }

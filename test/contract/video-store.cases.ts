@@ -8,12 +8,12 @@ import { newId } from '../../src/contract/core/id.ts';
 import type { ClipFacts } from '../../src/contract/engines/video.ts';
 import type { IdempotencyKey } from '../../src/contract/stores/file-store.ts';
 import {
-  type GeneratedVideo,
   FINAL_VIDEO_STATUSES,
+  type GeneratedVideo,
   OPEN_VIDEO_STATUSES,
   type VideoOutcome,
-  type VideoRecord,
   type VideoQuota,
+  type VideoRecord,
   type VideoStatus,
   type VideoStore,
 } from '../../src/contract/stores/video-store.ts';
@@ -152,7 +152,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });
 
-    test('is refused beside so many of the organization that are open, also among many at once', async () => {
+    test('is rejected over the limit of open videos of the organization, also when created concurrently', async () => {
       const { videos, ...stores } = await open();
       const room = { ...ROOM, maxOpen: 4 };
       await ended({ videos, ...stores }, COMPLETED);
@@ -311,7 +311,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await videos.finish(id, 'r2', COMPLETED, billOf(video, 20))).toBe(true);
     });
 
-    test('that claim at once: the last of them has it', async () => {
+    test('that claim concurrently: the last claim wins', async () => {
       const stores = await open();
       const { id } = await stored(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
@@ -409,7 +409,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     });
   });
 
-  test('those that are open are told page by page, oldest first', async () => {
+  test('open ones are listed page by page, oldest first', async () => {
     const stores = await open();
     const first = await stored(stores);
     const gone = await ended(stores, COMPLETED);
@@ -422,7 +422,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     expect(await stores.videos.listOpen(5, second.id)).toEqual([]);
   });
 
-  test('states are told of those that are there', async () => {
+  test('states are returned for existing ids', async () => {
     const stores = await open();
     const [queued, completed] = [await stored(stores), await ended(stores, COMPLETED, { organization: 'b' })];
     const states = await stores.videos.listStates([queued.id, completed.id, newId('video')]);
@@ -435,7 +435,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     expect(await stores.videos.listStates([])).toEqual([]);
   });
 
-  /** What a store hears of. */
+  /** Events that a store handles. */
   type StoreEvent = Exclude<Event, { kind: 'retryable_error' | 'stopped' }>;
   const event = fc.constantFrom<StoreEvent>(
     { kind: 'claimed', late: false },
@@ -458,7 +458,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     }
   }
 
-  test('moves as the machine does, whatever happens in which order', async () => {
+  test('changes state as the state machine does, for any order of events', async () => {
     const stores = await open();
     const seen = new Set<VideoStatus>();
     await fc.assert(
@@ -467,7 +467,8 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         let status: VideoStatus = 'queued';
         for (const each of events) {
           const { status: after, effect } = next(status, each);
-          const refuses = effect?.kind === 'clean_up' || (effect?.kind === 'respond' && effect.status === 409);
+          const refuses =
+            effect?.kind === 'clean_up' || (effect?.kind === 'respond' && effect.status === 409);
           const does = effect !== undefined && !refuses;
           expect(await moved(stores, video, each), `${each.kind} of ${status}`).toBe(does);
           status = after;

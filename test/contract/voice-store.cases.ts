@@ -77,7 +77,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       expect(await namesOf(store)).toEqual([['1'], false]);
     });
 
-    test.each(['tts-vc-voice_unknown', '', '\0', "' OR 1=1 --"])('%j is no voice', async (id) => {
+    test.each(['tts-vc-voice_unknown', '', '\0', "' OR 1=1 --"])('%j is not a voice', async (id) => {
       const store = await open();
       await stored(store, 1);
       expect(await store.get('a', id)).toBeUndefined();
@@ -127,7 +127,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       await put(store);
     });
 
-    test('is not given twice to voices that come at once', async () => {
+    test('is not given twice to concurrent voices', async () => {
       const store = await open();
       const made = await Promise.allSettled(Array.from({ length: 8 }, () => put(store)));
       expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
@@ -158,7 +158,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
     });
 
     test.each([undefined, 'old'])(
-      'is given up as %j, unless it was replaced meanwhile',
+      'ends as %j, unless it was replaced in the meantime',
       async (adaptation) => {
         const store = await open();
         const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
@@ -179,7 +179,8 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       ].toSorted((one, other) => (one.id < other.id ? -1 : 1));
       const all = await store.listAdaptations(10);
       expect(all).toEqual(voices.map(({ id, adaptation, isImproving }) => ({ id, adaptation, isImproving })));
-      const idsOf = async (after?: Id<'voice'>) => (await store.listAdaptations(2, after)).map(({ id }) => id);
+      const idsOf = async (after?: Id<'voice'>) =>
+        (await store.listAdaptations(2, after)).map(({ id }) => id);
       expect(await paged(idsOf)).toEqual(voices.map(({ id }) => id));
     });
 
@@ -195,7 +196,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
     });
   });
 
-  test('those of many ids that are voices are told', async () => {
+  test('existing voices are returned for a list of ids', async () => {
     const store = await open();
     const [first, second] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
     const known = await store.filterExisting([second.id, newId('voice'), first.id]);

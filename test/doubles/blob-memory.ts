@@ -9,7 +9,7 @@ import type { BlobSettings } from '../../src/contract/core/settings.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** What nobody holds any more is collected after so many bytes: when the runtime does it depends on who else is busy. */
+/** Unreferenced memory is collected after this many bytes, because the runtime's own schedule depends on the load. */
 const COLLECT_BYTES = 16 * 1024 * 1024;
 const [settingsJson = '', lengthText = ''] = process.argv.slice(2);
 const never = new AbortController().signal;

@@ -1,4 +1,4 @@
-/** A platform that sends audio and reads nothing until it is told to: a plain TCP connection that speaks WebSocket. */
+/** A platform that sends audio and reads only on command: a plain TCP connection that speaks WebSocket. */
 
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -46,7 +46,7 @@ export class SlowReader {
     this.#tcp.write(Buffer.concat([Buffer.from([0x80 | opcode, 0xff]), length, mask, masked]));
   }
 
-  /** Reads until a text has come; gives back all that came, frames and their heads together. */
+  /** Reads until a text arrives; returns all bytes received, frames with their headers. */
   read(until: string): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     let came = '';

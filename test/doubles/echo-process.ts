@@ -1,4 +1,4 @@
-/** A supervised process that repeats what it is told, and ends at `die`. */
+/** A supervised process that echoes messages and exits at `die`. */
 
 import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 

@@ -5,7 +5,7 @@ import type { AudioFileReader, OpenAudioFile } from '../../src/contract/engines/
 /** Samples of one run of {@link FakeAudioFiles}. */
 const RUN_SAMPLES = 1600;
 
-/** Takes each pair of bytes of a file for a sample, in runs of 100 ms; a file that begins with `x` is no audio. */
+/** Treats each pair of bytes of a file as a sample, in chunks of 100 ms; a file that starts with `x` is not audio. */
 export class FakeAudioFiles implements AudioFileReader {
   readonly maxOpen = 4;
   readonly opened: string[] = [];
@@ -24,7 +24,7 @@ export class FakeAudioFiles implements AudioFileReader {
     const bytes = await readFile(path);
     this.opened.push(path);
     if (bytes[0] === 'x'.charCodeAt(0))
-      throw invalidRequest(`'${field}' is no audio.`, field, 'invalid_value');
+      throw invalidRequest(`'${field}' is not audio.`, field, 'invalid_value');
     return {
       info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
       rateHz: 16_000,

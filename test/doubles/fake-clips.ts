@@ -9,7 +9,7 @@ export function fakeClip(facts: Partial<ClipFacts> = {}): string {
   return JSON.stringify({ fakeClip: facts });
 }
 
-/** Reads clips of {@link fakeClip}; any other file is no clip. Their first frame is a text that repeats them. */
+/** Reads clips of {@link fakeClip}; any other file is not a clip. Their first frame is a text that describes them. */
 export function fakeClips(): ClipReader {
   async function factsOf(path: string, field: string): Promise<Partial<ClipFacts>> {
     const text = await readFile(path, 'utf8');
@@ -19,7 +19,7 @@ export function fakeClips(): ClipReader {
     } catch {
       // No JSON, no clip.
     }
-    throw invalidRequest(`'${field}' is no clip that can be decoded.`, field, 'invalid_value');
+    throw invalidRequest(`'${field}' is not a clip that can be decoded.`, field, 'invalid_value');
   }
   return {
     async measure(path, field, signal) {

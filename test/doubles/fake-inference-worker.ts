@@ -26,7 +26,7 @@ export interface FakeScript {
   /** Index of the pass at which something else happens. */
   readonly at?: number;
   readonly fault?: 'throw' | 'throw-later' | 'reject-later' | 'exit' | 'hang';
-  /** What nobody may repeat. */
+  /** A private error message, which must not be forwarded. */
   readonly secret?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Process of a language model that does what the last message of the conversation tells it. */
+/** Process of a language model that executes the command in the last message of the conversation. */
 
 import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from '../../src/engines/llama/shared/protocol.ts';
 import { serveProcess } from '../../src/engines/workers/worker-main.ts';

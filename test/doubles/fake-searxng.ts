@@ -3,7 +3,7 @@ export interface AskedSearch {
   readonly headers: Headers;
 }
 
-/** A server with SearXNG's search API: it answers as it is told and remembers what it was asked. */
+/** A server with SearXNG's search API: it returns scripted responses and records requests. */
 export function fakeSearxng(answer: (asked: AskedSearch) => Response | Promise<Response>) {
   const asked: AskedSearch[] = [];
   const server = Bun.serve({
@@ -19,7 +19,7 @@ export function fakeSearxng(answer: (asked: AskedSearch) => Response | Promise<R
   return { url: `http://127.0.0.1:${server.port}`, asked, close: () => server.stop(true) };
 }
 
-/** An answer as SearXNG gives it, with fields that nobody needs. */
+/** A response of SearXNG, with fields that are not used. */
 export function searxngAnswer(results: readonly object[]): Response {
   return Response.json({
     query: 'q',

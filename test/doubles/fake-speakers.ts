@@ -54,7 +54,8 @@ export interface FakeFitterOptions {
 export class FakeFitter implements VoiceFitter {
   readonly isNeeded: boolean;
   readonly begun: SpeakerPrint[] = [];
-  readonly improved: { readonly from: string; readonly budgetMs: number; readonly fairnessKey: string }[] = [];
+  readonly improved: { readonly from: string; readonly budgetMs: number; readonly fairnessKey: string }[] =
+    [];
   /** Improvements that were left in the middle. */
   leftEarly = 0;
   readonly #options: FakeFitterOptions;

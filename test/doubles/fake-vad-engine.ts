@@ -51,7 +51,7 @@ export class FakeVadStream implements VadStream {
   readonly rateHz: number;
   /** Lengths of the pieces that were written. */
   readonly pieces: number[] = [];
-  /** The most writes that were ever under way at once. */
+  /** Maximum number of concurrent writes so far. */
   maxUnderWay = 0;
   isClosed = false;
   readonly #written: Float32Samples[] = [];

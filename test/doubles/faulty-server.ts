@@ -15,7 +15,7 @@ export interface Reply {
   readonly body?: Uint8Array;
   /** Sends only so much of the body, then closes the connection … */
   readonly cutAfterBytes?: number;
-  /** … once this has happened; absent means at once. */
+  /** … once this promise resolves; absent: immediately. */
   readonly cutOn?: Promise<unknown>;
   /** Sends only so much of the body, then nothing, and leaves the connection open. */
   readonly stallAfterBytes?: number;

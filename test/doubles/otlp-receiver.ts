@@ -62,7 +62,7 @@ function spansOf({ resourceSpans }: Batch): ReceivedSpan[] {
   return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
 }
 
-/** An attribute, whatever its type; undefined when there is none. */
+/** An attribute of any type; undefined when absent. */
 export function attributeOf({ attributes }: ReceivedSpan, key: string): unknown {
   const value = attributes.find((each) => each.key === key)?.value;
   return value && Object.values(value)[0];

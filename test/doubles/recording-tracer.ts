@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span, SpanAttributes, SpanStart, Traceparent, Tracer } from '../../src/contract/core/tracer.ts';
 
-/** A span as it was told. */
+/** A recorded span. */
 export interface RecordedSpan {
   name: string;
   readonly place: Traceparent;
@@ -22,7 +22,10 @@ export class RecordingTracer implements Tracer {
     return this.#here.getStore();
   }
 
-  startSpan(name: string, { attributes = {}, kind, parent = this.currentTraceparent(), cause }: SpanStart = {}): Span {
+  startSpan(
+    name: string,
+    { attributes = {}, kind, parent = this.currentTraceparent(), cause }: SpanStart = {},
+  ): Span {
     const span: RecordedSpan = {
       ...{ name, kind, cause, attributes },
       place: `place-${this.spans.length}`,

@@ -28,7 +28,7 @@ export interface VadOrder {
   readonly vad: readonly (readonly [onsetMs: number, endMs: number])[] | 'fail';
 }
 
-/** Orders that wait for whoever performs them. */
+/** Commands that wait to be executed. */
 class Orders<Order> {
   readonly #waiting: Order[] = [];
   #came = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ const FAILURES = {
   unknown: () => new Error('private words'),
 };
 
-/** Says what it is told to, when it is told to. One transcription takes orders at a time. */
+/** Emits scripted transcripts on command. One transcription receives commands at a time. */
 export class OrderedSttEngine implements SttEngine {
   readonly languages = ['en', 'de'];
   readonly requests: TranscriptionRequest[] = [];
@@ -92,7 +92,7 @@ export class OrderedSttEngine implements SttEngine {
   async close() {}
 }
 
-/** Speaks what it is told to, when it is told to. */
+/** Emits scripted audio on command. */
 export class OrderedTtsEngine implements TtsEngine {
   readonly rateHz = 24_000;
   readonly requests: SynthesisRequest[] = [];
@@ -119,7 +119,7 @@ export class OrderedTtsEngine implements TtsEngine {
   async close() {}
 }
 
-/** A detector that finds speech where it was told, counted from its own beginning. */
+/** A detector that reports speech at scripted positions, counted from its start. */
 export class OrderedVadEngine implements VadEngine {
   readonly #plans: VadOrder['vad'][] = [];
 

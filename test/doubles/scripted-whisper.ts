@@ -77,7 +77,7 @@ export function texts(...written: readonly { readonly words: string; readonly lo
 
 export const says = (words: string): Script => texts({ words });
 
-/** The same words until somebody stops it. */
+/** The same words until it is stopped. */
 export const loops =
   (words: string, before = ''): Script =>
   (said) => {
@@ -91,7 +91,7 @@ export interface ScriptedOptions {
   readonly start?: Logits;
   readonly shortWindows?: boolean;
   readonly textPositions?: number;
-  /** Tokens that are no words can never be said. */
+  /** Tokens that are not words are never emitted. */
   readonly wordsAlone?: boolean;
   readonly attention?: (rows: number, frames: number) => Attention | undefined;
 }
@@ -134,7 +134,7 @@ export class ScriptedGraphs implements WhisperGraphs {
       throw new Error('more tokens than the model has positions for');
     const cache = { tensors: {} };
     this.#tokens.set(cache, all);
-    // The last special token that is no time ends the prompt.
+    // The last special token that is not a timestamp ends the prompt.
     const length =
       1 + all.findLastIndex((token) => token >= special.endOfText && token < special.timestampBegin);
     const said = all.slice(length);

@@ -121,7 +121,7 @@ export function noteClient(simulation: Simulation, frame: unknown): Simulation {
   return judged(simulation, { from: 'client', frame });
 }
 
-/** The server reads whatever the client sent, which was noted. */
+/** The server reads the recorded client events. */
 export function received(before: Simulation, text: string | Uint8Array): Simulation {
   const parsed = parseClientFrame(text);
   if ('error' in parsed) return happened(before, { kind: 'frame_rejected', ...parsed });

@@ -7,9 +7,9 @@ import { SECTIONS } from '../../src/guide/guide-pages.ts';
 import { HAS_PIP } from '../../tools/harness/clients/python.ts';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { needs } from '../harness/needs.ts';
-import { furnish, isWhatItSays, runSnippet, snippetsOf, typeFaults } from '../harness/snippets.ts';
+import { matchesExtension, prepareFolder, runSnippet, snippetsOf, typeErrors } from '../harness/snippets.ts';
 
-/** All code of the README and the guide, as it stands there, against one real process with the models that come with it. */
+/** Runs all code blocks of the README and the guide against one real process with the default models. */
 
 const GUIDE = 'docs/guide';
 const PAGES = [
@@ -28,12 +28,12 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-// Pages beside one another; the code of a page in its order, since it goes on with what the code before it wrote.
+// Pages run concurrently; the code of a page runs in order, because later blocks use files of earlier ones.
 describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'snippets-'));
-    await furnish(folder, snippets);
+    await prepareFolder(folder, snippets);
     return () => rm(folder, { recursive: true, force: true });
   });
 
@@ -42,14 +42,14 @@ describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
     needs(context, missing === undefined, `${missing}`);
     needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
     const { output, written } = await runSnippet(snippet, folder, service.baseUrl);
-    // One that leaves nothing shows nothing.
+    // A block without any output demonstrates nothing.
     expect(output.trim() + written.join()).not.toBe('');
-    for (const name of written) expect(await isWhatItSays(join(folder, name)), name).toBe(true);
+    for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);
   });
 });
 
 test('TypeScript has no type errors', async () => {
-  expect(await typeFaults(WITH_CODE)).toBe('');
+  expect(await typeErrors(WITH_CODE)).toBe('');
 });
 
 const GUIDES = SECTIONS.find(({ title }) => title === 'Guides')?.pages ?? [];

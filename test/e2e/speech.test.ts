@@ -124,7 +124,7 @@ describe('the official SDK', () => {
     }
     const made = (await passes('kokoro')) - begun;
     expect(bytes / BYTES_PER_SECOND).toBeGreaterThan(12);
-    // The text front and a few windows, some of which were made while we asked.
+    // The text front end and a few windows, some of which were made while we asked.
     expect(made).toBeGreaterThanOrEqual(9);
     expect(madeByThen).toBeLessThanOrEqual(made / 2);
     expect(first).toBeGreaterThan(0);

@@ -24,7 +24,7 @@ import { BATCH_ENDS, retrieveBatch } from '../../tools/harness/services/batch-se
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { needs } from '../harness/needs.ts';
 
-/** What batches rest on goes away for a while: they wait, say so to whoever asks, and go on without a loss. */
+/** A store of batches is unavailable for a while: batches wait, report it, and continue without loss. */
 
 // Up to a minute on a machine that does nothing else, and several times as long on a busy one.
 vi.setConfig({ testTimeout: 400_000 });
@@ -93,12 +93,12 @@ describe('with PostgreSQL, Redis and S3', () => {
     needs(context, HAS_S3, 'versitygw');
   });
 
-  test('a Redis that was away, and has forgotten everything, loses no batch', async () => {
+  test('a Redis that was unavailable and lost its data loses no batch', async () => {
     const site = await open();
     const service = await ready(site);
     const first = await halfDone(service);
     await servers?.redis.stop();
-    // What it would have queued waits until somebody looks for what was forgotten.
+    // The jobs that it would have queued wait for the reconciler.
     const second = await startBatch(service, { batch: 2, lines: LINES });
     expect(second.status).toBe('validating');
     await sleep(OUTAGE_MS);
@@ -109,7 +109,7 @@ describe('with PostgreSQL, Redis and S3', () => {
     expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
   });
 
-  test('a database that was away loses nothing that it had said it has', async () => {
+  test('a database that was unavailable loses nothing that it confirmed', async () => {
     const site = await open();
     const service = await ready(site);
     const id = await halfDone(service);
@@ -122,7 +122,7 @@ describe('with PostgreSQL, Redis and S3', () => {
     expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
   });
 
-  test('a store of blobs that answers 503 is waited for; requests that need it are told to come again', async () => {
+  test('batches wait for a blob store that returns 503; requests that need it return 503 with retry-after', async () => {
     const target = Number(new URL(servers?.s3.endpoint ?? '').port);
     const proxy: CutProxy = await startCutProxy(target);
     closing.push(proxy);
@@ -146,7 +146,7 @@ describe('with PostgreSQL, Redis and S3', () => {
   });
 });
 
-test('a full disk is waited for; requests that need it are told to come again', async (context) => {
+test('batches wait for disk space; requests that need it return 503 with retry-after', async (context) => {
   needs(context, CAN_MOUNT, 'the right to mount a disk');
   const disk = await mountSmallDisk(48);
   closing.push(disk);

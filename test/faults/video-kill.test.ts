@@ -32,11 +32,11 @@ const COST = ((400 * 300 * 24) / 1024) * (4 + 2) * 0.5;
 const PATIENCE = { timeout: 200_000, interval: 100 };
 /** The longest that a process lives which is killed at any time. */
 const MAX_LIFE_MS = 3000;
-/** The longest that one lives which waits for a segment to be stored, should that not come. */
+/** Maximum lifetime of a process that waits for a stored segment, if none is stored. */
 const MAX_WAIT_MS = 15_000;
 /** How long after that moment one may live. */
 const AFTERLIFE_MS = 60;
-/** Videos that are open at once. */
+/** Maximum open videos. */
 const MAX_OPEN = 3;
 
 const CONFIG = `
@@ -78,7 +78,7 @@ async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): 
   const ask = async () => {
     for (let at = 0; killed < kills; at += 1) {
       const service = running[at % nodes];
-      // Whoever is killed meanwhile answers nothing.
+      // A process that is killed during the request sends no response.
       const open = await (service && openVideos(service).catch(() => undefined));
       if (service && open !== undefined && open < MAX_OPEN) {
         await extendClip(service, clip).catch(() => undefined);
@@ -110,7 +110,7 @@ async function openVideos(service: LaunchedService): Promise<number> {
   return videos.filter(({ status }) => status === 'queued' || status === 'in_progress').length;
 }
 
-/** What must be true of all videos, whatever happened. */
+/** Invariants of all videos after any failures. */
 async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Promise<void> {
   await expect.poll(() => openVideos(service).catch(() => -1), PATIENCE).toBe(0);
   const videos = await allVideos(service);

@@ -129,7 +129,7 @@ export class FrameFuzz {
     ])();
   }
 
-  /** A value with some of what is in it replaced, taken away or added. */
+  /** A value with some of its parts replaced, removed or added. */
   #damaged(value: Json, times: number): Json {
     let damaged = value;
     for (let time = 0; time < times; time++) damaged = this.#damagedOnce(damaged);

@@ -23,7 +23,7 @@ export class GbnfSampler {
   readonly #rules = new Map<string, Node>();
   readonly #heights = new Map<string, number>();
 
-  /** @throws Error for what is no grammar. */
+  /** @throws Error for an invalid grammar. */
   constructor(grammar: string) {
     for (const line of grammar.split('\n')) {
       const [, name = '', body = ''] = /^([a-z0-9-]+) ::= (.*)$/.exec(line) ?? [];

@@ -40,7 +40,7 @@ const VAD = {
 };
 
 /**
- * A conversation that keeps every rule, made up from a seed: a client that asks for whatever it may and may
+ * A conversation that keeps every rule, generated from a seed: a client that requests whatever is valid and invalid
  * not, and a server written from the specification's text, whose answers reach the client late.
  * @returns its trace as the client saw it, which ends quietly.
  */

@@ -8,7 +8,7 @@ interface SeenItem {
   open: boolean;
   /** Type of the part that is open. */
   part: string | undefined;
-  /** What the deltas of the part, or of the item, were so far, and whether the whole was told. */
+  /** Deltas of the part or item so far, and whether its complete text was sent. */
   delta: string;
   told: boolean;
 }
@@ -94,10 +94,10 @@ function checkWhole(
   require(response.id === id, 'the response is the same one', at);
   if (at < 2) {
     require(response.status === 'in_progress' && response.output.length === 0, 'it begins empty', at);
-    require(!('output_text' in response), 'no text is told before the end', at);
+    require(!('output_text' in response), 'no text is sent before the end', at);
     return;
   }
-  require(type === `response.${response.status}`, 'the end tells the status', at);
+  require(type === `response.${response.status}`, 'the end has the status', at);
   require(seen.items.every((item) => !item.open), 'every item is finished before the end', at);
   const shown = response.output.map((item) => item.id);
   require(shown.join() === seen.items.map((item) => item.id).join(), 'the end shows every item', at);
@@ -123,8 +123,7 @@ function checkItem(event: WireEvent, seen: Seen, at: number): void {
     require(shown.id === item.id && shown.type === item.type, 'an item stays the same', at);
     require(shown.status !== 'in_progress', 'a finished item has a last status', at);
     require(item.part === undefined, 'parts are finished before their item', at);
-    require(item.told ||
-      item.type !== 'function_call', 'arguments are told as a whole before their call', at);
+    require(item.told || item.type !== 'function_call', 'complete arguments are sent before their call', at);
     item.open = false;
     return;
   }
@@ -145,7 +144,7 @@ function checkInside(name: string, event: WireEvent, item: SeenItem, at: number)
   if (name === 'content_part.done') {
     require(event.part?.type === item.part &&
       event.content_index === item.parts, 'the open part is finished', at);
-    require(item.told, 'a text is told as a whole before its part is', at);
+    require(item.told, 'a complete text is sent before its part', at);
     item.part = undefined;
     item.parts += 1;
     return;

@@ -127,7 +127,7 @@ const renamed = (type: string) =>
     ? type.replace('output_audio', 'audio')
     : type.replace('.audio', '.output_audio');
 
-/** A delta that belongs to a transcription which completes: of one that fails nobody knows what it would say. */
+/** A delta of a transcription that completes; the text of a failed one is unknown. */
 const completes = (spot: Spot) =>
   spots(spot.trace).some(({ type, frame }) => type === COMPLETED && frame.item_id === spot.frame.item_id);
 
@@ -173,7 +173,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an error is dropped',
     noticedBy: ['answer-missing', 'answer-order', 'session-refusal'],
     mutate: replaced(
-      // Of an update's field that nobody knows, nobody can miss the error.
+      // A missing error for an unknown field of an update cannot be detected.
       ({ type, frame }) => type === 'error' && !String((frame.error as Fields).param).startsWith('session'),
       () => [],
     ),
@@ -347,7 +347,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'speech is told without server_vad',
+    name: 'a speech event without server_vad',
     noticedBy: ['turn-detected'],
     mutate: replaced(
       ({ type }) => type === 'session.created',
@@ -501,12 +501,12 @@ export const MUTATIONS: readonly Mutation[] = [
     mutate: put([`${INPUT}.committed`], 'item_id', 'msg_1'),
   },
   {
-    name: 'an item is announced that nobody made',
+    name: 'an announced item that was never created',
     noticedBy: ['item-announced', 'response-order'],
     mutate: doubled('conversation.item.done'),
   },
   {
-    name: 'a GA client does not hear of an item',
+    name: 'an item that is not announced to a GA client',
     noticedBy: ['item-announced'],
     mutate: dropped('conversation.item.added', 'conversation.item.done'),
   },
@@ -526,7 +526,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a response that nobody asked for',
+    name: 'a response that was never requested',
     noticedBy: ['answer-unasked'],
     mutate: (trace) =>
       spots(trace).some(({ type }) => type === 'response.created')
@@ -645,7 +645,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ]),
   },
   {
-    name: 'a response is cancelled that nobody cancelled',
+    name: 'a cancelled response that was never cancelled by the client',
     noticedBy: ['response-cancel', 'response-order', 'answer-order'],
     mutate: replaced(ends('completed'), ({ frame }) => [
       withAt(withAt(frame, ['response', 'status'], 'cancelled'), ['response', 'status_details'], {

@@ -47,7 +47,12 @@ export function inputLine(id: string, body: object = {}): string {
 /** An operation that bills each call as 2 tokens in and 3 out, and answers with the body that it was sent. */
 export const echo: CallOperation = async (body, { caller, calls }) => {
   const most = { inputTokens: 5, outputTokens: 5 };
-  const call = await calls.openCall({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, maxUsage: most });
+  const call = await calls.openCall({
+    endpoint: 'POST /v1/chat/completions',
+    model: 'm',
+    caller,
+    maxUsage: most,
+  });
   await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
   return JSON.stringify({ echo: body });
 };

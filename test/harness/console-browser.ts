@@ -82,7 +82,7 @@ export interface ConsoleOptions {
   readonly baseUrl?: string;
   /** The page, such as `/speak`. */
   readonly path?: string;
-  /** Undefined: nobody is signed in. */
+  /** Undefined: not signed in. */
   readonly key?: string | undefined;
   readonly width?: number;
   readonly height?: number;

@@ -9,12 +9,12 @@ export interface DocumentedMetric {
 const GUIDE = new URL('../../docs/guide/metrics.md', import.meta.url);
 const ROW = /^\| `(\w+)` \| (counter|gauge|histogram) \| ([\w, ]*) ?\| .+ \|$/gm;
 
-/** The page itself. */
+/** The text of the page. */
 export function metricsGuide(): string {
   return readFileSync(GUIDE, 'utf8');
 }
 
-/** Every metric of the tables, by name. Not those that only appear when a setting is there. */
+/** All metrics of the tables, by name. Metrics that need a setting are not in the tables. */
 export function documentedMetrics(): ReadonlyMap<string, DocumentedMetric> {
   return new Map(
     [...metricsGuide().matchAll(ROW)].map(([, name = '', kind = '', labels = '']) => [

@@ -8,7 +8,7 @@ export interface Handshake {
   readonly body: string;
 }
 
-/** Asks for an upgrade and tells what came of it; a socket that opens is dropped. */
+/** Requests an upgrade and returns the result; an opened WebSocket is closed. */
 export function shake(url: string, more: Readonly<Record<string, string>>): Promise<Handshake> {
   const { promise, resolve, reject } = Promise.withResolvers<Handshake>();
   const request = url.startsWith('https') ? requestHttps : requestHttp;

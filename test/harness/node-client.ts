@@ -7,11 +7,11 @@ const FOLDER = join(import.meta.dirname, '../clients');
 
 /** A client under test in a Node process of its own; see test/clients/bridge.mjs. */
 export interface NodeClient {
-  /** What it told so far. */
+  /** Lines that it printed so far. */
   readonly told: readonly Told[];
   /** Gives it a command. */
   do(command: Readonly<Record<string, unknown>>): void;
-  /** The first that it tells, or has told, that fits. @throws Error with everything told when it ends first. */
+  /** The first matching line, past or future. @throws Error with all lines when the process exits first. */
   until(what: string, fits: (told: Told) => boolean): Promise<Told>;
   /** The first event of a type after the last one that was waited for with this. */
   event(type: string): Promise<WireEvent>;
@@ -122,7 +122,7 @@ export function nodePath(): string {
 
 const PATIENCE_MS = 30_000;
 
-/** @throws what `late` makes, when nothing new was told for long. */
+/** @throws the error of `late` when no new line arrives in time. */
 async function within(promise: Promise<void>, late: () => Error): Promise<void> {
   const { promise: over, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(late()), PATIENCE_MS);
@@ -133,7 +133,7 @@ async function within(promise: Promise<void>, late: () => Error): Promise<void> 
   }
 }
 
-/** What was told, short enough for a message. */
+/** The lines, shortened for a message. */
 function brief(told: readonly Told[]): string {
   return told
     .slice(-30)

@@ -19,7 +19,7 @@ export interface RealtimeAppParts {
   readonly vad: VadEngine;
   readonly perOrganization?: number;
   readonly maxTextCharacters?: number;
-  /** Absent: whatever looks like an id is one. */
+  /** Absent: every well-formed id exists. */
   readonly voices?: Pick<StoredVoices, 'find'>;
   readonly billing?: RecordedCallsOptions;
 }

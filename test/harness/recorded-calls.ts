@@ -1,4 +1,4 @@
-import type { NewCall, Calls, OpenCall } from '../../src/contract/accounts/calls.ts';
+import type { Calls, NewCall, OpenCall } from '../../src/contract/accounts/calls.ts';
 import type { UsageEntry } from '../../src/contract/accounts/usage.ts';
 
 export interface RecordedCallsOptions {
@@ -12,7 +12,7 @@ export interface RecordedCallsOptions {
   readonly stored?: (row: UsageEntry) => void;
 }
 
-/** Calls that keep what they are told, for tests of those who open them. */
+/** Calls that record their events, for tests of the callers. */
 export class RecordedCalls implements Calls {
   readonly openings: NewCall[] = [];
   readonly rows: UsageEntry[] = [];

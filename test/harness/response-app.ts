@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { BuiltInTool, BuiltInTools } from '../../plugins/responses/responses/items/built-in-tools.ts';
 import { responseRoutes } from '../../plugins/responses/responses/routes.ts';
-import { Responder } from '../../plugins/responses/responses/service.ts';
+import { ResponseService } from '../../plugins/responses/responses/service.ts';
 import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { ResponseStore } from '../../src/contract/stores/response-store.ts';
@@ -46,7 +46,7 @@ export async function responseApp(
   const log = new RecordingLogger();
   const responses = store ?? (await memoryStore());
   const open = new OpenRequests('text', perOrganization);
-  const responder = new Responder({
+  const responseService = new ResponseService({
     text: { ids: ['m'], get: (id): TextEngine | undefined => (id === 'm' ? engine : undefined) },
     open,
     responses,
@@ -55,7 +55,7 @@ export async function responseApp(
     log,
   });
   const app = testApp({
-    routes: [responseRoutes(responder, responses, calls)],
+    routes: [responseRoutes(responseService, responses, calls)],
     requestBytes: 1024 * 1024,
   });
   onTestFinished(() => app.close());
@@ -71,14 +71,14 @@ export async function responseApp(
     rows: calls.rows,
     log,
     responses,
-    responder,
+    responseService,
     open,
     app,
     send,
     post,
     /** The body of an answer with this status. */
     // biome-ignore lint/suspicious/noExplicitAny: tests look into it as a client does.
-    async ask(fields: object, status = 200): Promise<any> {
+    async create(fields: object, status = 200): Promise<any> {
       const answer = await post(fields);
       if (answer.status !== status) throw new Error(`${answer.status}: ${await answer.text()}`);
       return answer.json();

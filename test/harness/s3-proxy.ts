@@ -26,7 +26,7 @@ export interface S3Proxy {
   readonly requests: readonly S3Request[];
   /** From now on decides what becomes of a request. */
   fault(decide: (request: S3Request) => S3Fault): void;
-  /** From now on is told of a request that was handed on, before its answer is sent. */
+  /** From now on is called for each forwarded request, before its response is sent. */
   onAnswer(told: (request: S3Request) => void): void;
 }
 

@@ -23,11 +23,11 @@ import { realtimeAppOfTest } from './realtime-app.ts';
  * - `#`: a comment.
  *
  * In a pattern, an object fits when each of its fields does, a list when all of it does. `"?"` is anything that
- * is there, `"$name"` whatever came under that name before, `"~words"` a text that contains them, `null` null.
+ * is there, `"$name"` the value captured under that name before, `"~words"` a text that contains them, `null` null.
  * What is sent may have `"$name"` too, and `"$pcm:100"`: 100 ms of silence at 24 kHz in base64.
  *
  * Scripts are written in the words of the specification. With the GA names the same ones are expected, and the
- * events that only GA clients hear of are passed over; a script of the GA dialect alone names them as they are.
+ * events that only GA clients receive are skipped; a script of the GA dialect alone names them as they are.
  */
 interface Line {
   readonly script?: string;
@@ -67,7 +67,7 @@ export function readScript(path: string): Script {
   for (const line of lines) {
     const [kind = '', ...more] = Object.keys(line);
     if (more.length > 0 || !['>', '<', '<*', '=', '!', '#'].includes(kind)) {
-      throw new Error(`${path}: ${JSON.stringify(line)} is no line of a script`);
+      throw new Error(`${path}: ${JSON.stringify(line)} is not a line of a script`);
     }
   }
   const { script: title, spec, dialects = BOTH, query = '', unasked = false } = head;

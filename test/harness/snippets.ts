@@ -1,4 +1,4 @@
-/** The code in our pages, run as it stands there: bash with curl, TypeScript in Bun, Python with the SDK of OpenAI. */
+/** Runs the code blocks of documentation pages: bash with curl, TypeScript in Bun, Python with the OpenAI SDK. */
 
 import { readFileSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const NOT_RUN = /<!-- not run: \S.*-->/;
 const LANGUAGES = ['sh', 'ts', 'python'] as const;
 
 export interface Snippet {
-  /** Its place among the code of the page, from 1. */
+  /** Number of the block on its page, from 1. */
   readonly number: number;
   readonly language: (typeof LANGUAGES)[number];
   readonly code: string;
@@ -32,7 +32,7 @@ export interface PageCode {
   readonly snippets: readonly Snippet[];
 }
 
-/** What a page has to run, in order. A block is left out only where the page says why. */
+/** The blocks of a page to run, in order. Blocks after a comment `<!-- not run: REASON -->` are omitted. */
 export function snippetsOf(page: string): readonly Snippet[] {
   return codeIn(readFileSync(join(ROOT, page), 'utf8')).flatMap(({ language, code, before }, index) => {
     const known = LANGUAGES.find((name) => name === language);
@@ -41,8 +41,8 @@ export function snippetsOf(page: string): readonly Snippet[] {
   });
 }
 
-/** Files that pages take as given, and how each comes to be. */
-const GIVEN: Readonly<Record<string, (folder: string) => Promise<void>>> = {
+/** Input files that pages use, and functions that create them. */
+const INPUT_FILES: Readonly<Record<string, (folder: string) => Promise<void>>> = {
   'call.mp3': (folder) => copyTone('tone.mp3', join(folder, 'call.mp3')),
   'anruf.m4a': (folder) => copyTone('tone.m4a', join(folder, 'anruf.m4a')),
   'anna.wav': async (folder) => {
@@ -64,20 +64,20 @@ async function copyTone(name: string, path: string): Promise<void> {
   await tones.remove();
 }
 
-/** Makes a folder what the code of a page expects around it: packages, and the files that it takes as given. */
-export async function furnish(folder: string, snippets: readonly Snippet[]): Promise<void> {
-  // A refusal is a failure, which curl says only when it is asked to.
+/** Prepares a folder for the code of a page: packages and input files. */
+export async function prepareFolder(folder: string, snippets: readonly Snippet[]): Promise<void> {
+  // Without this option, curl exits with 0 for HTTP errors.
   await Bun.write(join(folder, '.curlrc'), 'fail-with-body\n');
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [name, make] of Object.entries(GIVEN)) {
+  for (const [name, make] of Object.entries(INPUT_FILES)) {
     if (snippets.some(({ code }) => code.includes(name))) await make(folder);
   }
 }
 
 /**
  * Runs a snippet against a service.
- * @returns what it printed, and the files that it wrote.
- * @throws Error with all that it printed when it fails.
+ * @returns its output and the names of the files that it wrote.
+ * @throws Error with its output if it fails.
  */
 export async function runSnippet(snippet: Snippet, folder: string, baseUrl: string) {
   const host = new URL(baseUrl).host;
@@ -113,11 +113,8 @@ async function commandOf({ language }: Snippet, code: string, folder: string) {
   }
 }
 
-/**
- * What the compiler says of the TypeScript of pages, under the settings of this repository, which are strict; empty when
- * nothing is wrong.
- */
-export async function typeFaults(pages: readonly PageCode[]): Promise<string> {
+/** Compiler errors of the TypeScript blocks under the strict settings of this repository; empty without errors. */
+export async function typeErrors(pages: readonly PageCode[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'snippet-types-'));
   try {
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -140,7 +137,7 @@ export async function typeFaults(pages: readonly PageCode[]): Promise<string> {
   }
 }
 
-/** When each file was written last. */
+/** Modification time of each file. */
 async function filesOf(folder: string): Promise<ReadonlyMap<string, number>> {
   const names = (await readdir(folder)).filter((name) => name !== 'node_modules');
   return new Map(
@@ -152,10 +149,10 @@ const startsWith = (at: number, word: string) => (bytes: Buffer) =>
   bytes.toString('latin1', at, at + word.length) === word;
 const isJson = (text: string) => typeof JSON.parse(text) === 'object';
 
-/** What a file must be that a snippet wrote, by the end of its name. */
-const KINDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
+/** Content checks of written files by extension. */
+const CONTENT_CHECKS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   wav: (bytes) => startsWith(0, 'RIFF')(bytes) && bytes.length > 10_000,
-  // More than the sixth of a second at any rate of ours.
+  // More than 1/6 s at every supported sample rate.
   pcm: (bytes) => bytes.length > 8000,
   mp4: startsWith(4, 'ftyp'),
   webp: startsWith(8, 'WEBP'),
@@ -165,7 +162,7 @@ const KINDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   txt: (bytes) => bytes.length > 0,
 };
 
-/** Whether a file that a snippet wrote is what its name says. */
-export async function isWhatItSays(path: string): Promise<boolean> {
-  return KINDS[path.slice(path.lastIndexOf('.') + 1)]?.(await readFile(path)) ?? false;
+/** Whether the content of a file matches its extension. */
+export async function matchesExtension(path: string): Promise<boolean> {
+  return CONTENT_CHECKS[path.slice(path.lastIndexOf('.') + 1)]?.(await readFile(path)) ?? false;
 }

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { Enrollments } from '../../plugins/voices/enrollment.ts';
+import { EnrollmentService } from '../../plugins/voices/enrollment.ts';
 import { voiceMetrics } from '../../plugins/voices/metrics.ts';
 import { voiceRoutes } from '../../plugins/voices/routes.ts';
-import { Voices } from '../../plugins/voices/service.ts';
+import { VoiceService } from '../../plugins/voices/service.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { TtsEngine } from '../../src/contract/engines/engine.ts';
@@ -60,11 +60,11 @@ export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptio
   /** Change the stores, for faults. */
   readonly voices?: (real: VoiceStore) => VoiceStore;
   readonly blobs?: (real: BlobStore) => BlobStore;
-  /** Of a model beside one that has nothing to forget. */
+  /** For a model next to one that has nothing to delete. */
   readonly forget?: TtsEngine['deleteVoice'];
 }
 
-/** The routes of voices in the real app, over a disk, SQLite in memory, and engines that do as they are told. */
+/** The routes of voices in the real app, over a disk, SQLite in memory, and scripted engines. */
 export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions = {}) {
   const { voices: otherVoices = (it) => it, blobs: otherBlobs = (it) => it } = options;
   const clock = new ManualClock();
@@ -91,11 +91,11 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     ],
   });
   const queued: string[] = [];
-  const enrollments = new Enrollments({
+  const enrollments = new EnrollmentService({
     ...{ voices, blobs, audioFiles, vad, speakers, voiceFitter: fitter, calls, clock, log },
     jobs: {
       async enqueue(kind, id) {
-        if (options.queueIsAway) throw new Error('the queue is away');
+        if (options.queueIsAway) throw new Error('the queue is unavailable');
         queued.push(`${kind} ${id}`);
       },
       startRunner: () => ({ stop: async () => undefined }),
@@ -106,7 +106,7 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     voicesPerOrganization: options.voicesPerOrganization ?? 100,
     improves: options.improves ?? true,
   });
-  const routes = voiceRoutes(new Voices({ voices, blobs, tts, log }), enrollments, {
+  const routes = voiceRoutes(new VoiceService({ voices, blobs, tts, log }), enrollments, {
     folder,
     fileBytes: CLIP_BYTES,
   });

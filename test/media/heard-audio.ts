@@ -34,7 +34,7 @@ export async function channelOf(name: RecordingName, channel: 0 | 1): Promise<Fl
   );
 }
 
-/** Sounds that nobody makes with a voice, two seconds each. */
+/** Sounds without speech, two seconds each. */
 export function soundsWithoutSpeech(): Readonly<Record<string, Float32Samples>> {
   const sound = (sampleAt: (timeS: number) => number) =>
     Float32Array.from({ length: 2 * LISTEN_RATE_HZ }, (_, i) => sampleAt(i / LISTEN_RATE_HZ));

@@ -1,4 +1,4 @@
-/** Uploads that are no clip of a voice, of every kind that somebody may try; what a form says is right unless it is named. */
+/** Invalid voice uploads of every kind; form fields are valid unless named. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export async function hostileUploads(good: File, encoded: EncodedFiles): Promise
     'a page': '<!doctype html><script>alert(1)</script>',
     zeros: new Uint8Array(200_000),
     'random bytes': crypto.getRandomValues(new Uint8Array(60_000)),
-    'samples that are no numbers': filled(Number.NaN),
+    'samples that are NaN': filled(Number.NaN),
     'samples that are infinite': filled(Number.POSITIVE_INFINITY),
     'samples that are huge': filled(3e38),
     silence: filled(0),

@@ -30,7 +30,7 @@ export function box(type: string, ...content: readonly Uint8Array[]): Bytes {
   return sized(type, HEADER_BYTES + content.reduce((sum, part) => sum + part.length, 0), ...content);
 }
 
-/** A box that says of itself to have a size, whatever it has. */
+/** A box with a declared size that may differ from its real size. */
 export function sized(type: string, size: number, ...content: readonly Uint8Array[]): Bytes {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt32BE(size);

@@ -16,7 +16,7 @@ import { repetitions } from '../harness/tier.ts';
 
 /**
  * Every sequence of client events and engine facts to a depth, over the pure machines of a connection: the frames
- * that they send keep every order rule, and whatever has happened, everything that was begun can end.
+ * that they send keep every order rule, and everything that was started can end after any sequence.
  */
 
 const item = { role: 'user', content: [{ type: 'input_text', text: 'Say it.' }] } as const;

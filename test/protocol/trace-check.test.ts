@@ -41,7 +41,7 @@ test('a good trace of several connections, mixed, passes with one line', async (
   expect(await traceCheck(text(entries), { byStdin: true })).toEqual({ exitCode: 0, out: line, err: '' });
 });
 
-test('each fault is told with its line, its rule and where that is written', async () => {
+test('each violation is reported with its line, its rule and the source of the rule', async () => {
   const trace = legalConversation(3, 'spec', 600);
   const place = trace.findIndex(
     (entry) => 'frame' in entry && Object(entry.frame).type === 'input_audio_buffer.committed',
@@ -56,7 +56,7 @@ test('each fault is told with its line, its rule and where that is written', asy
   expect(out).toMatch(/frames of 1 connections: 1 fault\n$/);
 });
 
-test('an event that keeps the order and breaks its schema is told', async () => {
+test('an event that breaks its schema is reported', async () => {
   const trace = legalConversation(4, 'spec', 0);
   const more = { from: 'server', frame: { type: 'error', event_id: 'event_x', error: 'none' } };
   const { exitCode, out } = await traceCheck(text([...trace.slice(0, -1), more]));
@@ -64,7 +64,7 @@ test('an event that keeps the order and breaks its schema is told', async () => 
   expect(out).toContain(`FILE:${trace.length}: schema (wire 8.5): error: 'error' must be an object.`);
 });
 
-test('a line that is no entry is named, and the others are judged', async () => {
+test('an invalid line is reported, and the others are checked', async () => {
   const trace = text(legalConversation(5, 'ga'));
   const { exitCode, out } = await traceCheck(`{"from":"client"\n{"from":"nobody","frame":1}\n[]\n${trace}`);
   expect(exitCode).toBe(1);
@@ -87,7 +87,7 @@ test('a large file is read in pieces', async () => {
   expect(exitCode).toBe(0);
 });
 
-test.each([[[]], [['--help']], [['a', 'b']]])('wrong usage %j is told', async (args) => {
+test.each([[[]], [['--help']], [['a', 'b']]])('invalid arguments %j are reported', async (args) => {
   const command = Bun.spawn([process.execPath, 'scripts/trace-check.ts', ...args], {
     cwd: ROOT,
     stderr: 'pipe',
@@ -96,7 +96,7 @@ test.each([[[]], [['--help']], [['a', 'b']]])('wrong usage %j is told', async (a
   expect(await new Response(command.stderr).text()).toContain('Usage: bun run trace-check');
 });
 
-test('a file that is not there is told', async () => {
+test('a missing file is reported', async () => {
   const command = Bun.spawn([process.execPath, 'scripts/trace-check.ts', join(folder, 'gone.jsonl')], {
     cwd: ROOT,
     stderr: 'pipe',

@@ -49,7 +49,7 @@ export function fitTone(samples: ArrayLike<number>, hz: number, rateHz: number):
   return { amplitude: Math.hypot(a, b), rest: Math.sqrt((2 * rest) / samples.length) };
 }
 
-/** Modified Bessel function of the first kind and order 0, by its integral (trapezoids converge at once). */
+/** Modified Bessel function of the first kind and order 0, by its integral (the trapezoidal rule converges quickly). */
 function besselI0(x: number): number {
   const steps = 64;
   let sum = 0;

@@ -1,5 +1,5 @@
 /**
- * The sentence rules of native/src/sentences.h and length_limit.h, on a whole text at once: characters become
+ * The sentence rules of native/src/sentences.h and length_limit.h, on a whole text: characters become
  * class letters, and rules are patterns over those. Slow, with free look-ahead and look-behind, which is
  * what the addon's automaton must do without.
  */

@@ -16,7 +16,7 @@ describe('two ways to write the same words', () => {
     ['etc.', 'et cetera'],
   ])('%s', (written, spoken) => expect(transcriptWords(written)).toEqual(transcriptWords(spoken)));
 
-  test('"and" between words that are no number stays', () => {
+  test('"and" between words that are not numbers stays', () => {
     expect(transcriptWords('a hundred and then')).toEqual(['a', 'hundred', 'and', 'then']);
   });
 });

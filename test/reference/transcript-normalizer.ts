@@ -2,7 +2,7 @@
  * Brings a transcript and the words that should have been spoken to the same form, so that their
  * difference counts misheard words and not spelling.
  *
- * Both sides go through the reading rules of the text front ("$5.50" and "five dollars and fifty cents"
+ * Both sides go through the reading rules of the text front end ("$5.50" and "five dollars and fifty cents"
  * become the same words), then: lower case, punctuation off, hyphens split, single letters in a row
  * joined ("a m" and "AM" → "am"), and a few spellings of the same sound made equal.
  */

@@ -13,7 +13,7 @@ import {
   usageFaults,
 } from '../../soak/ledger.ts';
 
-/** The ledger of a soak run notices whatever is lost, doubled or cut short. */
+/** The ledger of a soak run detects lost, duplicated and truncated results. */
 
 const call = (fields: Partial<Call> = {}): Call => ({
   ...{ load: 'speech', organization: 'o', node: 'a', rows: 'one', beganMs: 1000, endedMs: 2000 },
@@ -37,13 +37,13 @@ describe('calls', () => {
     expect(callFaults([call({ end })], [])).toEqual([]);
   });
 
-  test.each(['wrong', 'untyped', 'late'] as const)('%s is none, whatever was broken', (end) => {
+  test.each(['wrong', 'untyped', 'late'] as const)('%s is never accepted', (end) => {
     expect(callFaults([call({ end, detail: 'why' })], [killed])).toEqual([
       `speech at 1 s on a (req_1): ${end}: why`,
     ]);
   });
 
-  test('one that never ended is told', () => {
+  test('a call that never ended is reported', () => {
     const ledger = new Ledger(() => 0);
     ledger.begin({ load: 'speech', organization: 'o', node: 'a', rows: 'one' });
     expect(callFaults(ledger.calls, [])).toEqual(['speech at 0 s on a (without a request id): never ended']);
@@ -68,7 +68,7 @@ describe('calls', () => {
     expect(callFaults([call({ end: 'cut', ...fields })], faults)).toHaveLength(count);
   });
 
-  test('a fault that was not mended lasts', () => {
+  test('a fault that was not repaired lasts', () => {
     const ledger = new Ledger(() => 100);
     ledger.strike({ name: 'machine', nodes: ['a'], excuses: ['cut'] });
     expect(callFaults([call({ end: 'cut' })], ledger.faults)).toEqual([]);
@@ -85,14 +85,14 @@ describe('usage rows', () => {
     ['a doubled row', [call()], [row(), row({ id: 'usage_2' })], /has 2 usage rows/],
     ['two rows with one id', [call()], [row(), row({ requestId: 'req_2' })], /id of another/],
     [
-      'a row that nobody asked for',
+      'a row without a request',
       [call()],
       [row(), row({ id: 'usage_2', requestId: 'req_2' })],
       /1 usage rows of 0/,
     ],
     ['an answer whose row says that it failed', [call()], [row({ status: 'failed' })], /its row says failed/],
     ['a turn that is not billed', [call({ requestId: undefined as never })], [], /0 completed usage rows/],
-  ])('%s is told', (_, calls, rows, fault) => {
+  ])('%s is reported', (_, calls, rows, fault) => {
     const asked = calls.map(({ requestId, ...rest }) => (requestId ? { ...rest, requestId } : rest));
     expect(usageFaults(asked, rows, []).join('\n')).toMatch(fault);
   });
@@ -144,11 +144,11 @@ describe('batches', () => {
     ['a failure that should be none', { error: [failed('bad', 'server_error')] }, /failed with server_error/],
     ['wrong counts', { counts: { total: 3, completed: 3, failed: 0 } }, /counts 3 completed and not 2/],
     ['one that expired', { status: 'expired' }, /is expired/],
-  ])('%s is told', (_, fields, fault) => {
+  ])('%s is reported', (_, fields, fault) => {
     expect(batchFaults(batch, { ...right, ...fields }, rows).join('\n')).toMatch(fault);
   });
 
-  test('a line that is not billed, or twice, is told', () => {
+  test('a line that is billed never or twice is reported', () => {
     expect(batchFaults(batch, right, rows.slice(1))).toEqual(['batch_1: one has 0 usage rows']);
     expect(batchFaults(batch, right, [...rows, ...rows])).toHaveLength(2);
   });
@@ -167,7 +167,7 @@ describe('credits', () => {
     ['what is still reserved', { available: 60, reserved: 10 }, /10 are still reserved/],
     ['a row that was charged twice', { cost: 15 }, /30 were charged for what costs 15/],
     ['a balance that its entries do not prove', { entries: { ...balance, revenue: 29 } }, /'revenue' is 30/],
-  ])('%s is told', (_, fields, fault) => {
+  ])('%s is reported', (_, fields, fault) => {
     expect(creditFaults({ ...books, ...fields }).join('\n')).toMatch(fault);
   });
 });

@@ -6,7 +6,7 @@ import { type Question, SoakClient } from '../../soak/soak-client.ts';
 import type { SoakNode } from '../../soak/soak-node.ts';
 import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 
-/** What the soak client makes of a server that does everything wrong: each end is told from the others. */
+/** The soak client against a faulty server: it distinguishes each outcome. */
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nx-request-id: req_1\r\ntransfer-encoding: chunked\r\n\r\n';
 const withBody = (status: number, body: string) =>

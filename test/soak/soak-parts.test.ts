@@ -29,7 +29,7 @@ describe('trends', () => {
   const measured = (value: (minute: number) => number) =>
     Array.from({ length: 100 }, (_, at) => ({ atMs: at * 12_000, value: value(at / 5) }));
 
-  test('what grows is told with its interval', () => {
+  test('growth is reported with its interval', () => {
     // Garbage comes and goes within each minute.
     const trend = trendOf(measured((minute) => 100 + 2 * Math.floor(minute) + 30 * (minute % 1)));
     expect(trend?.perMinute).toBeCloseTo(2, 5);
@@ -66,7 +66,7 @@ describe('an answer from its bytes', () => {
     expect(answer(head + rest)).toEqual({ status: 200, requestId: 'req_1', bodyBytes, isWhole });
   });
 
-  test('a head that is cut off is no answer', () => {
+  test('a truncated head is not a response', () => {
     expect(answer(head)).toMatchObject({ status: 0, isWhole: false });
   });
 });

@@ -1,4 +1,4 @@
-/** A phone line: two speakers who may talk at once, as the stereo frames that the platform sends of it. */
+/** A phone line with two speakers who may talk simultaneously, as the stereo frames that the platform sends. */
 
 export type Speaker = 'customer' | 'assistant';
 
@@ -54,7 +54,7 @@ export class CallLine {
     return promise;
   }
 
-  /** Whether somebody has words that are not sent. */
+  /** Whether a speaker has audio that is not sent. */
   isSpeaking(speaker: Speaker): boolean {
     return this.#queues[speaker].length > 0;
   }

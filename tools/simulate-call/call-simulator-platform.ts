@@ -40,7 +40,7 @@ export class CallPlatform {
     this.#options = options;
   }
 
-  /** The assistant's reply, asked for as the platform does: streamed, with what it knows of the call. */
+  /** Requests the assistant's reply as the platform does: streamed, with the call's metadata. */
   async reply(messages: readonly ChatMessage[], signal: AbortSignal): Promise<Timed<string>> {
     const { chatModel = 'smollm2-135m-instruct', maxTokens = 250 } = this.#options;
     const startMs = performance.now();

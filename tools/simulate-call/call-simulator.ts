@@ -30,7 +30,7 @@ export interface TurnWaits {
 }
 
 const PLATFORM_WAITS: TurnWaits = { onPunctuation: 100, onNoPunctuation: 1500, beforeSpeech: 400 };
-/** The platform gives up on a service that says nothing for so long (spec 8). */
+/** Timeout of the platform (spec 8). */
 const PLATFORM_TIMEOUT_MS = 30_000;
 
 /** A message of the transcriber, and when it came. */
@@ -135,7 +135,7 @@ export class SimulatedCall {
     return this.#line.say('customer', samples);
   }
 
-  /** The assistant says something, whoever else speaks. */
+  /** The assistant speaks, also over the caller. */
   assistantSays(samples: Int16Array): Promise<Said> {
     return this.#line.say('assistant', samples);
   }

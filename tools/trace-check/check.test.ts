@@ -269,7 +269,7 @@ describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
       if ('end' in entry || entry.from === 'client') continue;
       const twice = { ...entry, frame: { ...(entry.frame as Frame), event_id: 'event_again' } };
       const { type } = entry.frame as { type: string };
-      // How much audio there is, nobody knows.
+      // The duration of the audio is unknown.
       if (/audio\.delta$/.test(type)) continue;
       expect(checkTrace(trace.toSpliced(place + 1, 0, twice)), `${type} twice`).not.toEqual([]);
       expect(checkTrace(trace.toSpliced(place, 1)), `without ${type}`).not.toEqual([]);
@@ -282,7 +282,7 @@ describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
       if ('end' in entry || next === undefined || 'end' in next) continue;
       if (entry.from === 'client' || next.from === 'client') continue;
       const types = [entry, next].map((each) => (each.frame as { type: string }).type);
-      // A turn goes on beside the transcription of another, and a refusal beside a response.
+      // A turn overlaps with the transcription of another, and an error with a response.
       const areApart =
         (types.includes('error') && types.some((type) => type.startsWith('response.'))) ||
         (types.some((type) => type.startsWith(heard)) && types.some((type) => /speech_/.test(type)));
@@ -397,7 +397,7 @@ test('ids that were seen are values: adding to an older set disturbs no other', 
   expect(three.with('d')).toBe(three);
 });
 
-test('the rules know no machine', () => {
+test('the rules import no state machine', () => {
   const folder = new URL('rules/', import.meta.url);
   for (const name of [
     'answer-rules',

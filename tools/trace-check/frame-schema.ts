@@ -1,4 +1,4 @@
-/** What a frame breaks of the protocol's schemas, for whoever looks at a whole conversation: tests and traces. */
+/** Schema violations of a frame, for tests and recorded traces. */
 
 import type { TObject } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
@@ -32,7 +32,7 @@ export function clientEventFault(frame: unknown): string | undefined {
 function faultOf(frame: unknown, checkers: Checkers): string | undefined {
   if (!isRecord(frame)) return 'The frame is no JSON object.';
   const checker = checkers.get(frame.type);
-  if (checker === undefined) return `There is no event of the type ${JSON.stringify(frame.type)}.`;
+  if (checker === undefined) return `Unknown event type ${JSON.stringify(frame.type)}.`;
   const fault = firstIssue(checker, frame);
   return fault === undefined ? undefined : `${frame.type}: '${fault.field}' ${fault.problem}.`;
 }

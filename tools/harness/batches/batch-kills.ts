@@ -8,7 +8,7 @@ import { type FinishedBatch, finishedBatch, type LineUpstream, linesOf, startBat
 
 /** The longest that a process lives which is killed at any time. */
 const MAX_LIFE_MS = 2000;
-/** The longest that one lives which waits for a certain moment, should it not come. */
+/** Maximum lifetime of a process that waits for a certain moment, if that moment never comes. */
 const MAX_WAIT_MS = 6000;
 /** The longest that one waits for a line to be worked on by another machine: somewhat longer than that takes. */
 const TAKEOVER_MS = 15_000;
@@ -105,7 +105,7 @@ class Killing {
       try {
         const services = [...this.#running.values()];
         const service = services[Math.floor(this.#random() * services.length)];
-        if (service === undefined) throw new Error('nobody runs');
+        if (service === undefined) throw new Error('no process is running');
         return await ask(service);
       } catch (error) {
         if (this.#killed > killed) latest = performance.now() + PATIENCE_MS;
@@ -127,7 +127,7 @@ class Killing {
   async #kill(): Promise<void> {
     const { kills, nodes, upstream } = this.#plan;
     while (this.#killed < kills && !this.#isOver) {
-      // Where nobody works, a kill proves nothing; a machine alone is killed while it starts, too.
+      // A kill proves nothing while no process works; a single machine is also killed during its start.
       const { answers } = upstream;
       if (nodes > 1) await until(() => upstream.answers > answers, TAKEOVER_MS);
       await this.#moment();

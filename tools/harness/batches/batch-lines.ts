@@ -1,4 +1,4 @@
-/** Batches whose every line has a known end, and what must be true of them whatever happened meanwhile. */
+/** Batches whose lines have known results, and the invariants that hold whatever failures occur. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
@@ -28,7 +28,7 @@ const LINE_MS = 150;
 /** How long what a batch leaves behind may take to go, after its end or after the start of a process. */
 const TIDYING_MS = 30_000;
 
-/** An upstream that embeds, slowly enough for something to happen in between, and tells a line by its tokens. */
+/** An embeddings upstream, slow enough for failures in between, that identifies a line by its tokens. */
 export interface LineUpstream {
   /** CONFIG of a service that uses it. */
   readonly config: string;

@@ -17,7 +17,7 @@ export async function pinnedFor(script: string): Promise<string> {
 }
 
 /**
- * Runs a script of Python with the packages that the requirements.txt beside it pins; they are installed on the
+ * Runs a Python script with the packages that the requirements.txt next to it pins; they are installed on the
  * first run, into the cache of this checkout.
  * @param input what the script reads from standard input.
  * @returns its lines that are JSON objects.
@@ -43,7 +43,7 @@ export async function pythonPackages(requirements: string): Promise<string> {
   const folder = join(CACHE, name);
   if (existsSync(folder)) return folder;
   await mkdir(CACHE, { recursive: true });
-  // Whole or not at all, whoever else installs it now.
+  // Renamed into place when complete, because other processes may install it concurrently.
   const unfinished = await mkdtemp(join(CACHE, 'unfinished-'));
   const pip = ['python3', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
   await run([...pip, '--target', unfinished, '-r', requirements]);

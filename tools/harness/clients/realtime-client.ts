@@ -39,7 +39,7 @@ export class RealtimeClient {
   readonly #traced: boolean;
   readonly #closed = Promise.withResolvers<{ code: number; reason: string }>();
   #state: State = initial;
-  /** Events before this one were given to somebody who waited. */
+  /** Events before this index were returned to a waiting call. */
   #next = 0;
   #news = Promise.withResolvers<void>();
   #probes = 0;
@@ -118,7 +118,7 @@ export class RealtimeClient {
     }
   }
 
-  /** The very next event, whatever it is. */
+  /** The next event of any type. */
   async one(timeoutMs = this.#timeoutMs): Promise<ServerEventFrame> {
     return await this.next(() => true, timeoutMs);
   }
@@ -136,7 +136,7 @@ export class RealtimeClient {
 
   /**
    * Resolves when everything that was sent before has been handled.
-   * @returns the events that came meanwhile, without the answer of the question that finds this out.
+   * @returns the events that arrived in that time, without the reply to the probe event.
    */
   async handled(timeoutMs = this.#timeoutMs): Promise<ServerEventFrame[]> {
     this.#probes += 1;
@@ -155,7 +155,7 @@ export class RealtimeClient {
   }
 
   /**
-   * Leaves. `quiet`: waits until nothing is outstanding, and whatever is missing then is a fault.
+   * Disconnects. `quiet`: waits until no reply is outstanding; a missing reply is an error.
    * @throws when any frame of the server was wrong, unless the client is not strict.
    */
   async close(how: 'quiet' | 'cut' = 'cut', code = 1000): Promise<void> {

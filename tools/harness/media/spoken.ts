@@ -3,7 +3,7 @@
 import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
-import { loadPiper } from '../../../src/engines/piper/piper-model.ts';
+import { loadPiper } from '../../../src/engines/piper/model.ts';
 import { joined } from './sample-runs.ts';
 
 /** Rate of {@link speak}. */

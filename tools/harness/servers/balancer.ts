@@ -53,7 +53,7 @@ export async function startBalancer(
   };
 }
 
-/** Runs the server until standard input ends, which it does with whoever holds it. */
+/** Runs the server until its standard input is closed, at the latest when this process exits. */
 const ENDS_WITH_US =
   'exec 3<&0; haproxy -db -f "$1" & server=$!; (read -r _ <&3; kill -TERM $server) & wait $server';
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server on this machine that a test can cut and mend. */
+/** A proxy to a server on this machine whose connection a test can cut and restore. */
 export interface CutProxy {
   readonly port: number;
   /** Breaks all connections and lets no new one through. */

@@ -21,7 +21,7 @@ const USER = 'service';
 /** With characters that a URL must escape. */
 const PASSWORD = 'p@ss/w%rd?';
 
-/** A server of PostgreSQL of its own, on 127.0.0.1, with TLS for whoever asks for it. */
+/** A separate PostgreSQL server on 127.0.0.1, with optional TLS. */
 export interface PostgresServer {
   readonly port: number;
   readonly password: string;
@@ -118,7 +118,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Runs the server until standard input ends, which it does with whoever holds it; then without waiting for clients. */
+/** Runs the server until its standard input is closed, at the latest when this process exits; does not wait for clients. */
 const ENDS_WITH_US = '"$0" "$@" & server=$!; read -r _; kill -INT $server; wait $server';
 
 type ServerProcess = Bun.Subprocess<'pipe', 'ignore', 'pipe'>;

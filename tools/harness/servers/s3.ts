@@ -87,7 +87,7 @@ export async function startS3(): Promise<S3Server> {
   };
 }
 
-/** Runs the server until standard input ends, which it does with whoever holds it. */
+/** Runs the server until its standard input is closed, at the latest when this process exits. */
 const ENDS_WITH_US = '"$0" "$@" & server=$!; read -r _; kill -KILL $server; wait $server 2>/dev/null';
 
 async function answering(url: string, server: Bun.Subprocess): Promise<void> {

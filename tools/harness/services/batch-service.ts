@@ -1,6 +1,6 @@
 import { SERVICE_KEY } from './launcher.ts';
 
-/** A launched service, or whatever stands for it. */
+/** A launched service, or a substitute for one. */
 export interface Fetching {
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -27,7 +27,7 @@ export const BATCH_ENDS: ReadonlySet<string> = new Set(['completed', 'failed', '
 
 const authorization = `Bearer ${SERVICE_KEY}`;
 
-/** The JSON of an answer. @throws when it is no success. */
+/** The JSON body of a response. @throws when the status is not 2xx. */
 async function json<Body>(response: Response): Promise<Body> {
   if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
   return (await response.json()) as Body;

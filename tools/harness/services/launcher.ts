@@ -8,7 +8,7 @@ const MAIN = resolve(import.meta.dirname, '../../../src/main.ts');
 export const SERVICE_KEY = 'test-key-of-a';
 export const OTHER_KEY = 'test-key-of-b';
 
-/** A part of CONFIG: a recogniser that loads no model, an upstream at a port where nobody listens. */
+/** A part of CONFIG: transcription without a model, an upstream at a port without a server. */
 export const NO_RECOGNISER = `
 [models."svc-stt"]
 kind = "upstream"

@@ -1,6 +1,6 @@
 import { type LaunchedService, type LaunchOptions, launchService, SERVICE_KEY } from './launcher.ts';
 
-/** A plugin as GET /v1/plugins tells of it. */
+/** A plugin of GET /v1/plugins. */
 export interface WirePlugin {
   readonly name: string;
   readonly enabled: boolean;
@@ -37,7 +37,7 @@ export async function launchPluginService(options: LaunchOptions): Promise<Plugi
   const plugin = async (name: string) => {
     const { data } = (await (await service.fetch('/v1/plugins')).json()) as { data: WirePlugin[] };
     const found = data.find((each) => each.name === name);
-    if (found === undefined) throw new Error(`there is no plugin ${name}`);
+    if (found === undefined) throw new Error(`unknown plugin ${name}`);
     return found;
   };
   const ask = (name: string, enabled: boolean) => post(`/v1/plugins/${name}`, { enabled });

@@ -24,7 +24,7 @@ export interface FakeCloningUpstream {
   beforeUpload: () => Promise<void> | void;
   /** Voices that it has room for. */
   maxVoices: number;
-  /** Begins anew: with the voices that it wrote down, or with none. */
+  /** Restarts with the stored voices, or with none. */
   restart(how: 'restores' | 'forgets'): void;
   close(): Promise<void>;
 }

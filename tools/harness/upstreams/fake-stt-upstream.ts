@@ -62,7 +62,7 @@ export function startFakeSttUpstream(): FakeSttUpstream {
   return upstream;
 }
 
-/** Says the same thing about any audio, in whatever form was asked for. */
+/** Returns the same transcript for any audio, in the requested format. */
 function openaiAnswer({ fields, wav }: SeenTranscription): Response | Promise<Response> {
   const durationS = (wav.length - 44) / 32_000;
   if (fields.response_format === 'verbose_json') {

@@ -82,7 +82,7 @@ export function startRawServer(bytes: string): { readonly baseUrl: string; close
   return { baseUrl: `http://127.0.0.1:${server.port}/v1`, close: () => server.stop(true) };
 }
 
-/** A port on which nobody listens. */
+/** A port without a server. */
 export async function deadBaseUrl(): Promise<string> {
   const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = server;

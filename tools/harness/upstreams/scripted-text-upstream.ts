@@ -59,7 +59,7 @@ export const FLOWS = [
 export function scriptedOf(flow: string): object {
   const name = flow.replace(/^(chat|responses)\./, '');
   const found = Object.entries(SCRIPTED).find(([each]) => each === name);
-  if (found === undefined) throw new Error(`there is no flow '${flow}'`);
+  if (found === undefined) throw new Error(`unknown flow '${flow}'`);
   return found[1];
 }
 

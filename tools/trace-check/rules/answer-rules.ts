@@ -84,7 +84,7 @@ function granted(
     otherwise();
     return { state, ask: undefined };
   }
-  // Of an update that may have been refused as a whole, nobody knows whether this is its answer.
+  // If the whole update may have been rejected, it is unknown whether this is its answer.
   const isSure = taken.ask.kind !== 'update' || isOwed(taken.ask);
   return { state: { ...state, asks: taken.rest }, ask: isSure ? taken.ask : undefined };
 }
@@ -97,7 +97,7 @@ interface Taken {
 }
 
 /**
- * Takes one of those wanted off the queue, and whatever was before it: the first that is preferred among those
+ * Removes one expected entry and all entries before it from the queue: the first preferred one among those
  * that can be meant, else the first.
  */
 function take(asks: readonly Ask[], wanted: Choice, preferred: Choice, report: Report): Taken | undefined {
@@ -193,7 +193,7 @@ function isOfAppend(state: State, echo: unknown): boolean {
 function unasked(state: State, error: Fields, report: Report): void {
   const { code, event_id: echo } = error;
   if (typeof echo === 'string' && !state.clientIds.has(echo)) {
-    report('error-echo', `error.event_id ${shown(echo)} is no event_id of the client`);
+    report('error-echo', `error.event_id ${shown(echo)} is not an event_id of the client`);
   } else if (typeof echo === 'string') {
     report('answer-unasked', `an error for ${shown(echo)}, which needs no answer any more`);
   } else if (!isFault(code)) {

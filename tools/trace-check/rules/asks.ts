@@ -20,7 +20,7 @@ export interface Ask {
   /** Number of the frame. */
   readonly index: number;
   readonly frame: Fields;
-  /** What `error.event_id` must say; undefined when that cannot be told. */
+  /** The required `error.event_id`; undefined when it cannot be determined. */
   readonly echo: string | null | undefined;
   readonly mayBeGranted: boolean;
   readonly mayBeRefused: boolean;
@@ -30,7 +30,7 @@ export interface Ask {
   readonly refused: readonly string[];
 }
 
-/** Longest `event_id` that a service must be able to give back. */
+/** Maximum length of an `event_id` that a service must echo. */
 const MAX_EVENT_ID = 512;
 /**
  * Deeper or larger than anything that the events of the list need, audio aside: whether such a frame is read at
@@ -96,7 +96,7 @@ export function askOf(frame: unknown, index: number): Ask {
   }
 }
 
-/** The id that an error must give back; undefined when that is not laid down. */
+/** The id that an error must echo; undefined when it is not specified. */
 function echoOf(eventId: unknown, isUnclear: boolean): string | null | undefined {
   if (eventId === undefined) return isUnclear ? undefined : null;
   return typeof eventId === 'string' && eventId.length <= MAX_EVENT_ID && !isUnclear ? eventId : undefined;

@@ -50,7 +50,7 @@ function numbered(state: State, event: ServerFrame, report: Report): State {
 
 function spoken(state: State, event: ServerFrame, report: Report): State {
   const dialect = EVENTS.get(event.type);
-  if (dialect === undefined) report('known-event', `${shown(event.type)} is no event of the list`);
+  if (dialect === undefined) report('known-event', `${shown(event.type)} is not a known event`);
   if (dialect === undefined || dialect === 'both' || dialect === state.dialect) return state;
   // A client may still choose the GA names with its first session.update.
   const chosen = state.dialect === undefined || (dialect === 'ga' && state.choseGa === true);

@@ -1,4 +1,4 @@
-/** Items: new ids, the chain, the mirror of what a client sent, and who hears of them (openai-wire 8.2, 8.5, 8.6). */
+/** Items: new ids, the chain, echoed client items, and which events announce them (openai-wire 8.2, 8.5, 8.6). */
 
 import type { Ask } from './asks.ts';
 import { mirrorFaults, previousOf } from './mirror.ts';
@@ -38,7 +38,7 @@ export function newItem(state: State, id: unknown, ofClient: boolean, report: Re
   return { ...state, itemIds: state.itemIds.with(id) };
 }
 
-/** The id of a turn was told when it started. */
+/** The id of a turn was announced when it started. */
 function committed(state: State, event: ServerFrame, report: Report): State {
   const { item_id, previous_item_id } = event.fields;
   const next = state.turn?.itemId === item_id ? state : newItem(state, item_id, false, report);

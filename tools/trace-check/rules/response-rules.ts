@@ -210,7 +210,7 @@ function stepped(
     case 'item_done':
       gaItems(state, before.concluded, 'done', before, report);
       if (before.concluded && !same(before.item, event.fields.item)) {
-        report('item-announced', `conversation.item.done told another item than ${event.type}`);
+        report('item-announced', `conversation.item.done has another item than ${event.type}`);
       }
       return moved({ stage: 'item_done', item: event.fields.item });
   }
@@ -235,7 +235,7 @@ function itemAdded(state: State, response: OpenResponse, event: ServerFrame, rep
   };
 }
 
-/** GA clients hear of the assistant's item too (openai-wire 8.10 D). */
+/** GA clients also receive the assistant's item (openai-wire 8.10 D). */
 function gaItems(state: State, heard: boolean, word: string, response: OpenResponse, report: Report): void {
   if (state.dialect === 'ga' && !heard) {
     report('item-announced', `conversation.item.${word} of ${response.itemId} is missing`);

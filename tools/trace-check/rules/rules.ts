@@ -18,11 +18,11 @@ export const RULES = {
   'answer-order': ['wire 8.1', "a client's events are handled, and answered, in their order"],
   'answer-unasked': ['wire 8.4', 'an answer follows the event that asks for it'],
   'error-echo': ['wire 8.8', '`error.event_id` is the `event_id` of the event it answers, else null'],
-  'error-cause': ['spec 7', 'an error is told only where its code has its cause'],
+  'error-cause': ['spec 7', 'an error is sent only for the cause of its code'],
 
   'turn-order': ['spec 6.2 order rule 2', 'speech_started, speech_stopped, committed, of one turn at a time'],
   'turn-item': ['wire 8.5', 'the events of one turn name the same item'],
-  'turn-detected': ['spec 6.2', 'speech is told only under `server_vad`'],
+  'turn-detected': ['spec 6.2', 'speech events are sent only under `server_vad`'],
   'turn-times': [
     'wire 8.5',
     'times count all audio: no turn ends before it starts, and none goes back behind the one before',

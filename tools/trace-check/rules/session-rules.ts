@@ -1,4 +1,4 @@
-/** The session: told first, told again after each update, and changed only by what was sent (spec 2.6, 3.4, 4.7). */
+/** The session: sent first and after each update, and changed only by client events (spec 2.6, 3.4, 4.7). */
 
 import type { Ask } from './asks.ts';
 import type { Report } from './rules.ts';
@@ -123,7 +123,7 @@ function sentFields({ frame, refused }: Ask, after: Fields, report: Report): voi
   }
 }
 
-/** A value as the session tells it: a voice by its id alone; undefined when it tells it in another way. */
+/** A value in its session form: a voice as its id; undefined when the session uses another form. */
 function asTold(path: string, sent: unknown): unknown {
   const isVoice = path.endsWith('.voice');
   if (!isFields(sent)) return isVoice ? (sent ?? undefined) : sent;
@@ -131,7 +131,7 @@ function asTold(path: string, sent: unknown): unknown {
   return path.endsWith('turn_detection') ? undefined : sent;
 }
 
-/** Whether the session, as last told, finds turns by itself. */
+/** Whether the session, as last sent, detects turns. */
 export function detectsTurns(state: State): boolean {
   return textAt(state.session, 'audio.input.turn_detection.type') === 'server_vad';
 }

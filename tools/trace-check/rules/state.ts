@@ -46,7 +46,7 @@ export interface OpenResponse {
   readonly concluded: boolean;
   /** Deltas of the transcript so far. */
   readonly text: string;
-  /** The transcript as `…audio_transcript.done` told it. */
+  /** The transcript of `…audio_transcript.done`. */
   readonly transcript: string | undefined;
   readonly partTranscript: string | undefined;
   /** The item of `response.output_item.done`. */
@@ -67,7 +67,7 @@ export interface State {
   readonly eventIds: SeenIds;
   readonly dialect: Dialect | undefined;
 
-  /** The session as last told; undefined before `session.created`. */
+  /** The session as last sent; undefined before `session.created`. */
   readonly session: Fields | undefined;
   /** The first `session.update` chose the GA names. */
   readonly choseGa: boolean | undefined;

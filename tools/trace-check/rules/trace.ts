@@ -15,7 +15,7 @@ export interface FrameEntry {
 }
 
 /**
- * The end of a connection. `quiet`: whoever recorded it had waited for everything that was asked for, so
+ * The end of a connection. `quiet`: the recorder waited for every requested event, so
  * what is missing then is a fault. `cut`: it ended in the middle.
  */
 export interface EndEntry {
@@ -69,7 +69,7 @@ export function same(a: unknown, b: unknown): boolean {
   return Object.is(a, b);
 }
 
-/** A value as a message shows it: short, whatever it is. */
+/** A value in a message, shortened. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
