@@ -30,53 +30,53 @@ import { usageSummaryRoutes } from './usage/usage-summary-routes.ts';
 
 export interface AppDeps {
   readonly version: string;
-  /** Where the built console is. */
+  /** Folder of the built console. */
   readonly consoleFolder: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
   readonly tracer: Tracer;
-  /** False when `/metrics` has a port of its own. */
+  /** False if `/metrics` has its own port. */
   readonly showMetrics: boolean;
   readonly authenticate: Authenticator;
   readonly origins: OriginRules;
-  /** Whom to tell of a weakness; undefined is nobody. */
+  /** Security contact; undefined for none. */
   readonly securityContact: string | undefined;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
-  /** That can be asked for. */
+  /** Models listed by the API. */
   readonly models: readonly ListedModel[];
-  /** When the process started, in Unix seconds. */
+  /** Start time of the process, in Unix seconds. */
   readonly startedAt: number;
   readonly keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>;
   readonly usage: UsageReader;
   readonly credits: Pick<CreditStore, 'balance'>;
-  /** Whether no call costs credits. */
+  /** Whether all calls are free. */
   readonly isFree: boolean;
   readonly registry: Pick<Registry, 'routes' | 'readiness' | 'modelReadiness' | 'unavailableError'>;
   readonly plugins: PluginSwitches;
-  /** Ids of models that must be available for the process to be ready. */
+  /** Ids of the models that must be available for the process to be ready. */
   readonly requiredModels: ReadonlySet<string>;
   readonly phase: () => ServingPhase;
 }
 
-/** The whole HTTP surface of the service: the core's routes and those of the plugins that are on now. Never listens. */
-export function buildApp(parts: AppDeps): AnyElysia {
-  const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = parts;
+/** Builds the HTTP application: routes of the core and of the running plugins. Does not listen. */
+export function buildApp(deps: AppDeps): AnyElysia {
+  const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = deps;
   let table: RouteTable | undefined;
-  // Made at the first request that asks, when every route is mounted.
+  // Created on first use, after all routes are mounted.
   const routes = () => {
     table ??= routeTable(app.routes);
     return table;
   };
   const app = new Elysia({
     name: 'app',
-    // Schemas refuse unknown fields; the framework's default would drop them silently.
+    // Schemas reject unknown fields; the framework's default would drop them silently.
     normalize: false,
-    // Otherwise the framework finds the path by counting on a host name of four letters or more.
+    // The framework's faster path lookup assumes a host name of at least four letters.
     handler: { standardHostname: false },
   })
-    .use(requestSpans(parts.tracer))
+    .use(requestSpans(deps.tracer))
     .use(
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
@@ -89,21 +89,21 @@ export function buildApp(parts: AppDeps): AnyElysia {
         phase: phase(),
         plugins: registry.readiness(),
         models: registry.modelReadiness(),
-        requiredModels: parts.requiredModels,
+        requiredModels: deps.requiredModels,
       })),
     )
-    .use(consoleRoutes(parts.consoleFolder))
+    .use(consoleRoutes(deps.consoleFolder))
     .use(docsRoutes())
-    .use(openapiRoutes(parts.version))
-    .use(modelRoutes(parts.models, parts.startedAt))
-    .use(pluginRoutes(parts.plugins))
+    .use(openapiRoutes(deps.version))
+    .use(modelRoutes(deps.models, deps.startedAt))
+    .use(pluginRoutes(deps.plugins))
     .use(organizationRoutes())
-    .use(keyRoutes(parts.keys))
-    .use(usageRoutes(parts.usage))
-    .use(usageSummaryRoutes(parts.usage, clock))
-    .use(creditRoutes(parts.credits, parts.isFree));
-  if (parts.showMetrics) app.use(metricsRoutes(metrics, clock));
-  if (parts.securityContact !== undefined) app.use(securityTxtRoutes(parts.securityContact, clock));
+    .use(keyRoutes(deps.keys))
+    .use(usageRoutes(deps.usage))
+    .use(usageSummaryRoutes(deps.usage, clock))
+    .use(creditRoutes(deps.credits, deps.isFree));
+  if (deps.showMetrics) app.use(metricsRoutes(metrics, clock));
+  if (deps.securityContact !== undefined) app.use(securityTxtRoutes(deps.securityContact, clock));
   for (const plugin of registry.routes) app.use(plugin);
   return app;
 }

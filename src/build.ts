@@ -9,7 +9,7 @@ import { voicesPlugin } from '../plugins/voices/index.ts';
 import type { Config } from './config/config.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
 import { engineProvider } from './engines/open-engines.ts';
-import { LazyServices, serviceHandle, combineProviders } from './kit/lifecycle/lazy-services.ts';
+import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
 import { audioFileReader } from './media/audio/audio-file-reader.ts';
 import { clipReader } from './media/clips/clip-reader.ts';
 import type { AnyPlugin } from './plugin-host/registry.ts';

@@ -57,12 +57,12 @@ import { openTracing } from './tracing/open-tracing.ts';
 import { areFree } from './usage/prices.ts';
 import { startAccounts } from './usage/start-accounts.ts';
 
-/** What a build of the service consists of; src/main.ts names the real one. */
+/** A build of the service; src/main.ts uses the real one. */
 export interface Build {
-  /** Every feature, in the order of the contract's PLUGINS. */
+  /** All features, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
-  /** What fills slots as plugins need them: the engines that CONFIG maps model ids to, the reader of audio files. */
-  services(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider;
+  /** Creates the services that plugins need: engines of the configured models, audio decoding etc. */
+  services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider;
 }
 
 /** A running service. */
@@ -78,19 +78,20 @@ interface Service {
 const IDLE_TIMEOUT_S = 120;
 
 /**
- * Runs the process until a signal ends it: the first SIGTERM or SIGINT gently, a second one at once.
- * Exits with 0 after a gentle stop, with 1 and one line on standard error when it cannot start.
+ * Runs the process until a signal ends it: the first SIGTERM or SIGINT shuts down gracefully, the second one
+ * exits immediately. Exits with 0 after a graceful shutdown, with 1 and one line on standard error if the
+ * start fails.
  */
 export async function runProcess(build: Build): Promise<void> {
   let log: RootLogger | undefined;
   try {
     const config = loadConfig();
     log = jsonLogger(config.logLevel);
-    const signals = endOnSignals(log, config);
+    const signals = handleSignals(log, config);
     signals.started(await start(build, config, log));
   } catch (error) {
-    // No caller was heard yet, so the message is shown whatever was thrown; the stack of a fault that
-    // nobody foresaw goes to the log.
+    // No request was received yet, so the message contains no private data and is shown. The stack of an
+    // unexpected error is logged.
     if (!(error instanceof StartError)) log?.error('start failed', error);
     await log?.close();
     process.stderr.write(`Cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -98,18 +99,18 @@ export async function runProcess(build: Build): Promise<void> {
   }
 }
 
-/** Ends the process on SIGTERM and SIGINT, when npm was ended, and on failures that nobody caught. */
-function endOnSignals(log: RootLogger, config: Config): { started(service: Service): void } {
+/** Shuts down on SIGTERM and SIGINT, after the exit of npm, and on uncaught exceptions. */
+function handleSignals(log: RootLogger, config: Config): { started(service: Service): void } {
   let service: Service | undefined;
   let ending = false;
   const end = async (exitCode: number) => {
     if (ending) process.exit(1);
     ending = true;
     try {
-      // During the start there is no work to finish.
+      // No work is running during the start.
       await service?.stop();
     } catch (error) {
-      // Whatever could not be closed goes with the process.
+      // What failed to close is released by the exit.
       log.error('stop failed', error);
     }
     await log.close();
@@ -122,55 +123,57 @@ function endOnSignals(log: RootLogger, config: Config): { started(service: Servi
     started(running) {
       service = running;
       process.on('uncaughtException', (error) => {
-        // Nobody knows what state is left. Errors are logged without their message, which may be private.
-        log.error('unexpected failure, stopping', error);
+        // The state is undefined after an uncaught exception. The message of the error is not logged, because
+        // it can be private.
+        log.error('unexpected error, shutting down', error);
         void end(1);
       });
-      // A promise that nobody awaited belongs to one request; one caller must not end it for all.
+      // An unhandled rejection belongs to one request and must not end the process.
       process.on('unhandledRejection', (error) => log.error('unhandled rejection', error));
     },
   };
 }
 
 /**
- * Starts the service. The port answers before plugins and models are ready, so that `/healthz` and
- * `/readyz` tell of the start.
+ * Starts the service. The port is open before plugins and models are ready, so that `/healthz` and `/readyz`
+ * report the progress.
  */
 async function start(build: Build, config: Config, log: RootLogger): Promise<Service> {
   const clock = systemClock;
   const available = build.plugins(config);
   const plugins = selectPlugins(available, config.plugins);
-  // Whatever was opened is closed in reverse, at the end as after a failed start.
+  // Closed in reverse order, at shutdown and after a failed start.
   const opened = new AsyncDisposableStack();
   try {
-    const lost = (error: Error) => log.error('a connection to the database was lost', error);
+    const onConnectionLost = (error: Error) => log.error('database connection lost', error);
     const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
-    const failed = storeFailures(metrics);
-    const records = opened.adopt(await openRecords(config.database, lost, failed('database')), (it) =>
-      it.close(),
+    const onFailure = storeFailures(metrics);
+    const records = opened.adopt(
+      await openRecords(config.database, onConnectionLost, onFailure('database')),
+      (it) => it.close(),
     );
     const keys = keysOf(records, clock);
     const usage = usageStore(records);
     await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
     if (config.apiKeys.length === 0) await printFirstKey(keys);
     const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
-    if (shortKeys > 0) log.warn('API_KEYS has short keys, which can be guessed', { keys: shortKeys });
+    if (shortKeys > 0) log.warn('API_KEYS contains short keys that can be guessed', { keys: shortKeys });
     const switches = pluginSwitchStore(records, clock);
-    const wishes = await switches.list();
-    const awaited = plugins.map(({ name }) => name).filter((name) => isEnabled(wishes, name));
+    const desiredStates = await switches.list();
+    const awaited = plugins.map(({ name }) => name).filter((name) => isEnabled(desiredStates, name));
 
     let app: AnyElysia | undefined;
     let phase: ServingPhase = 'serving';
     const serving = {
       idleTimeout: IDLE_TIMEOUT_S,
-      // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
+      // http/body.ts enforces the limit with an error body; Bun's own error has none.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       fetch(request: Request, server: ConnectionServer) {
         setServerOf(server, request);
         return app?.fetch(request) ?? startingResponse(request, awaited);
       },
     };
-    const open = (port: number, more: Answering) =>
+    const open = (port: number, more: ServerOptions) =>
       opened.adopt(listen(config.host, port, log, more), (it) => it.stop(true));
     const server = open(config.port, serving);
     const servers = [server];
@@ -198,16 +201,16 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       await openTracing(config.tracing, { version: packageJson.version, clock, log, metrics }),
       (it) => it.close(),
     );
-    const words = { clock, log, metrics, tracer };
+    const base = { clock, log, metrics, tracer };
     const redis = config.redisUrl && opened.adopt(await openRedis(config.redisUrl), (it) => it.disconnect());
     const { requestsPerMinute, concurrentCalls } = config.rateLimits;
-    const counts = redis && new RedisCircuitBreaker({ redis, clock, log, failed: failed('redis') });
-    const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis: counts, clock }), (it) =>
+    const redisBreaker = redis && new RedisCircuitBreaker({ redis, clock, log, failed: onFailure('redis') });
+    const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis: redisBreaker, clock }), (it) =>
       it.close(),
     );
     const journal = callJournal(records);
     const accounts = opened.adopt(
-      await startAccounts({ ...words, journal, prices: config.prices, limits }),
+      await startAccounts({ ...base, journal, prices: config.prices, limits }),
       (it) => it.close(),
     );
     const jobSettings = {
@@ -217,17 +220,17 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       log,
       tracer,
       runs: config.runsJobs,
-      failed: failed('redis'),
+      failed: onFailure('redis'),
     };
-    const parts = combineProviders([
-      build.services(config, words),
+    const services = combineProviders([
+      build.services(config, base),
       new LazyServices({
-        blobs: async () => serviceHandle(await openBlobs(config.blobs, clock, failed('blobs'))),
+        blobs: async () => serviceHandle(await openBlobs(config.blobs, clock, onFailure('blobs'))),
         jobs: async () => serviceHandle(await openJobs(jobSettings)),
       }),
     ]);
     const core = {
-      ...words,
+      ...base,
       calls: accounts.calls,
       lineCalls: accounts.lineCalls,
       jobCalls: accounts.jobCalls,
@@ -242,8 +245,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       await startPlugins({
         plugins,
         core,
-        services: parts,
-        desiredStates: wishes,
+        services,
+        desiredStates,
         graceMs,
         log,
         metrics,
@@ -255,7 +258,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       it.close(),
     );
     const startedAt = unixSeconds(clock);
-    // Requests that run go on in the app that they came to.
+    // Running requests stay in the app that received them.
     const serve = () => {
       const { models } = registry;
       app = buildApp({ ...appParts, models: config.modelIds.flatMap((id) => models.get(id) ?? []) });
@@ -277,7 +280,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       }),
       origins: originRules(config.http.allowedOrigins),
       securityContact: config.http.securityContact,
-      requestLimits: requestLimits(requestsPerMinute, counts),
+      requestLimits: requestLimits(requestsPerMinute, redisBreaker),
       requestBytes: config.limits.requestBytes,
       startedAt,
       keys,
@@ -304,7 +307,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
         log.info('stopping', { graceMs: config.shutdownGraceMs, requests: pending() });
         const deadline = AbortSignal.timeout(config.shutdownGraceMs);
         await registry.drain(deadline);
-        // Closes idle connections and waits for answers that are still being sent.
+        // Closes idle connections and waits for responses that are still being sent.
         await Promise.race([Promise.all(servers.map((each) => each.stop())), waitForAbort(deadline)]);
         if (pending() > 0) log.warn('grace time is over', { requests: pending() });
         await opened.disposeAsync();
@@ -317,40 +320,36 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
   }
 }
 
-/** Every request looks up its key. A query takes microseconds in SQLite, so only PostgreSQL needs a cache. */
+/** Each request looks up its key. A query takes microseconds in SQLite, so only PostgreSQL needs a cache. */
 function keysOf(records: Records, clock: Clock): ApiKeyStore {
   const keys = apiKeyStore(records, clock);
   return records.engine === 'postgres' ? cachedApiKeyStore(keys, clock) : keys;
 }
 
-/** Counts what a store did not do. */
+/** Counts failed operations of stores. */
 function storeFailures(metrics: Metrics): (store: 'database' | 'redis' | 'blobs') => () => void {
-  const failures = metrics.counter(
-    'store_failures_total',
-    'Statements and requests that a store did not answer, or refused.',
-    ['store'],
-  );
+  const failures = metrics.counter('store_failures_total', 'Failed operations of a store.', ['store']);
   return (store) => () => failures.add({ store });
 }
 
-/** The key of a first start goes to the console, not through the log: this is the one time it is shown. */
+/** Prints the key of the first start to the console and not to the log: it is shown only once. */
 async function printFirstKey(keys: ApiKeyStore): Promise<void> {
   const issued = await issueFirstKey(keys);
   if (issued === undefined) return;
   process.stdout.write(
-    `\nFirst start: this API key was made for the organization '${issued.record.organization}'. ` +
-      `It is shown only now.\n\n    ${issued.key}\n\n`,
+    `\nFirst start: created this API key for the organization '${issued.record.organization}'. ` +
+      `It is shown only once.\n\n    ${issued.key}\n\n`,
   );
 }
 
-interface Answering {
+interface ServerOptions {
   fetch(request: Request, server: ConnectionServer): Response | Promise<Response>;
   readonly tls?: Certificate;
   readonly idleTimeout?: number;
   readonly maxRequestBodySize?: number;
 }
 
-/** Whether it is the port or the address that could not be had. */
+/** Whether the error concerns the port or the address. */
 function isListenError(code: unknown): boolean {
   return typeof code === 'string' && /^E(ADDR|ACCES|PERM)/.test(code);
 }
@@ -365,36 +364,38 @@ function readCertificate(files: { readonly certFile: string; readonly keyFile: s
     try {
       return readFileSync(path, 'utf8');
     } catch {
-      throw new StartError(`Environment variable ${variable} names a file that cannot be read: ${path}`);
+      throw new StartError(`Environment variable ${variable}: cannot read the file ${path}`);
     }
   };
   return { cert: read('TLS_CERT_FILE', files.certFile), key: read('TLS_KEY_FILE', files.keyFile) };
 }
 
-function listen(hostname: string, port: number, log: Logger, { fetch, ...options }: Answering) {
-  const answering: Answering = {
+function listen(hostname: string, port: number, log: Logger, { fetch, ...options }: ServerOptions) {
+  const serverOptions: ServerOptions = {
     ...options,
     fetch: (request, server) => fetch(withAbsoluteUrl(request), server),
   };
   try {
-    // Outside of development Bun shares ports: a second service would take half of the first one's calls.
+    // Bun otherwise shares ports outside of development: a second service would receive half of the requests.
     return Bun.serve({
       hostname,
       port,
       development: false,
       reusePort: false,
       websocket: socketHandler,
-      ...answering,
-      // Without this, what slips through the app would be printed with its message.
+      ...serverOptions,
+      // Without this handler, Bun prints errors that the app did not handle, with their message.
       error(error) {
-        log.error('request failed outside of the app', error);
+        log.error('request failed outside the app', error);
         return errorResponse(toServiceError(error));
       },
     });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (answering.tls && !isListenError(code)) {
-      throw new StartError('TLS_CERT_FILE and TLS_KEY_FILE must be a certificate chain and its key, as PEM.');
+    if (serverOptions.tls && !isListenError(code)) {
+      throw new StartError(
+        'TLS_CERT_FILE and TLS_KEY_FILE must be a certificate chain and its private key in PEM format.',
+      );
     }
     const reason =
       code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code ?? 'unknown reason'})`;

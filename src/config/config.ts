@@ -31,42 +31,42 @@ import {
 
 export { ConfigError } from './file.ts';
 
-/** A key of `API_KEYS`. Only its hash is kept. */
+/** A key of `API_KEYS`. Only its hash is stored. */
 export interface FixedKey {
   readonly keyHash: string;
   readonly organization: string;
-  /** Whether it has fewer than {@link SAFE_KEY_CHARACTERS} characters. */
+  /** Whether the key has fewer than {@link SAFE_KEY_CHARACTERS} characters. */
   readonly isShort: boolean;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Everything that can be set, frozen at start. */
+/** All settings, frozen at startup. */
 export interface Config {
   readonly host: string;
   readonly port: number;
-  /** Port of its own for `/metrics`; undefined leaves it on the main port. */
+  /** Separate port for `/metrics`; undefined serves it on the main port. */
   readonly metricsPort: number | undefined;
-  /** A second listener, that speaks TLS; undefined is none. */
+  /** Additional TLS listener; undefined disables it. */
   readonly tls: TlsSettings | undefined;
   readonly http: HttpSettings;
-  /** Time after SIGTERM in which `/readyz` is 503 and requests are still accepted. */
+  /** Time after SIGTERM during which `/readyz` returns 503 and requests are still accepted. */
   readonly shutdownDrainMs: number;
-  /** Time that running work has after that. */
+  /** Time after that for running work to finish. */
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
-  /** Whether npm or npx started this process: it names itself to whatever it runs. */
+  /** Whether npm or npx started this process, according to the variables that npm sets. */
   readonly startedByNpm: boolean;
   readonly apiKeys: readonly FixedKey[];
-  /** Organizations whose admins may switch plugins of the whole service. */
+  /** Organizations whose admin keys can enable and disable plugins of the whole service. */
   readonly operators: readonly string[];
   readonly dataDir: string;
-  /** Where keys, usage, credits, responses, batches, voices and videos are kept. */
+  /** Database of keys, usage, credits, responses, batches, voices and videos. */
   readonly database: DatabaseSettings;
-  /** Where the bytes of files are kept. */
+  /** Storage of file contents. */
   readonly blobs: BlobSettings;
   readonly modelsDir: string;
-  /** Names of the plugins to load; undefined means all. */
+  /** Plugins to load; undefined means all. */
   readonly plugins: readonly string[] | undefined;
   /** Ids of all models, in the order of CONFIG. */
   readonly modelIds: readonly string[];
@@ -78,11 +78,11 @@ export interface Config {
   readonly embedModels: EmbedModels;
   readonly videoModels: VideoModels;
   readonly inference: InferenceSettings;
-  /** What calls cost; those without a price are free. */
+  /** Prices; calls without a price are free. */
   readonly prices: readonly Price[];
-  /** How programs of models run. */
+  /** Settings of the code interpreter. */
   readonly codeInterpreter: CodeInterpreterSettings;
-  /** Undefined is none. */
+  /** Undefined if no search server is configured. */
   readonly webSearch: WebSearchSettings | undefined;
   readonly partner: PartnerSettings;
   readonly voices: VoiceSettings;
@@ -90,11 +90,11 @@ export interface Config {
   readonly batch: BatchSettings;
   readonly limits: Limits;
   readonly rateLimits: LimitSettings;
-  /** What machines share; undefined on one alone. */
+  /** Redis shared by several machines; undefined on a single machine. */
   readonly redisUrl: Secret | undefined;
-  /** False where jobs are made and worked on elsewhere. */
+  /** False if jobs run on other machines only. */
   readonly runsJobs: boolean;
-  /** Undefined traces nothing. */
+  /** Undefined disables tracing. */
   readonly tracing: TracingSettings | undefined;
 }
 
@@ -105,82 +105,85 @@ export interface TlsSettings {
   readonly keyFile: string;
 }
 
-/** What is asked of who sends requests. */
+/** Settings for clients of the HTTP API. */
 export interface HttpSettings {
-  /** Origins of the pages that may call, beside the service's own; undefined is any. */
+  /** Origins of web pages that can call the API, in addition to the service's own; undefined allows any. */
   readonly allowedOrigins: readonly string[] | undefined;
-  /** Whom to tell of a weakness: a URI for /.well-known/security.txt; undefined is nobody. */
+  /** Security contact, a URI for /.well-known/security.txt; undefined for none. */
   readonly securityContact: string | undefined;
-  /** For how long browsers are told to come by TLS alone; 0 tells nothing. */
+  /** Max age of Strict-Transport-Security, in seconds; 0 omits the header. */
   readonly strictTransportSeconds: number;
-  /** Invalid keys per minute from one address that get 401; further ones get 429. */
+  /** Maximum number of invalid keys per minute and address that get 401; further ones get 429. */
   readonly invalidKeysPerMinute: number;
-  /** Proxies whose `x-forwarded-for` is believed. */
+  /** Proxies whose `x-forwarded-for` header is trusted. */
   readonly trustedProxies: readonly NetworkRange[];
 }
 
-/** How stored voices are made. */
+/** Settings of stored voices. */
 export interface VoiceSettings {
-  /** Work, in seconds, that makes a voice better after it was stored; 0 is none. */
+  /** Time budget to improve a voice after enrollment, in seconds; 0 disables improvement. */
   readonly fitSeconds: number;
 }
 
-/** How much of this machine videos may take. */
+/** Settings of video jobs. */
 export interface VideoSettings {
-  /** Videos that are made at once. */
+  /** Maximum number of concurrent video jobs. */
   readonly maxConcurrentJobs: number;
 }
 
-/** How calls of the partner platform are heard. */
+/** Settings of partner platform calls. */
 export interface PartnerSettings {
-  /** Silence that ends a customer's turn. */
+  /** Silence that ends a turn of the customer, in ms. */
   readonly silenceMs: number;
-  /** New audio after which an open turn is transcribed again, for a partial; 0 is never. */
+  /**
+   * New audio after which an open turn is transcribed again for a partial result, in ms; 0 disables partial
+   * results.
+   */
   readonly partialMs: number;
 }
 
-/** How much of this machine batches may take. */
+/** Settings of batches. */
 export interface BatchSettings {
-  /** Lines of all batches that may run at once; how many do is found out by trying. */
+  /** Maximum number of concurrent lines of all batches; the actual number adapts to the load. */
   readonly maxConcurrentLines: number;
-  /** Batches that run at once; others wait for their turn. */
+  /** Maximum number of concurrent batches; others wait. */
   readonly maxConcurrentBatches: number;
 }
 
 export interface Limits {
-  /** Largest request body, in bytes. */
+  /** Maximum size of a request body, in bytes. */
   readonly requestBytes: number;
-  /** Most code points of a speech `input`; at most what the spec allows (8: 5000). */
+  /** Maximum number of code points of a speech `input`; at most the limit of the specification (8: 5000). */
   readonly speechCharacters: number;
-  /** Speech requests of one organization that may be open at once. */
+  /** Maximum number of concurrent speech requests per organization. */
   readonly speechRequestsPerOrganization: number;
-  /** Largest file to transcribe, in bytes. */
+  /** Maximum size of a file to transcribe, in bytes. */
   readonly transcriptionBytes: number;
-  /** Longest audio to transcribe, in seconds. */
+  /** Maximum length of audio to transcribe, in seconds. */
   readonly transcriptionSeconds: number;
-  /** Transcriptions and translations of one organization that may be open at once. */
+  /** Maximum number of concurrent transcriptions and translations per organization. */
   readonly transcriptionRequestsPerOrganization: number;
-  /** Requests of one organization to each of chat, embeddings and responses that may be open at once. */
+  /** Maximum number of concurrent requests per organization to each of chat, embeddings and responses. */
   readonly textRequestsPerOrganization: number;
-  /** Uploads of one organization that may be open at once. */
+  /** Maximum number of concurrent uploads per organization. */
   readonly uploadsPerOrganization: number;
-  /** Bytes of one organization's files together. */
+  /** Maximum total size of an organization's files, in bytes. */
   readonly storedBytesPerOrganization: number;
-  /** Batches of one organization that may not have ended. */
+  /** Maximum number of unfinished batches per organization. */
   readonly batchesPerOrganization: number;
-  /** WebSockets of realtime of one organization that may be open at once. */
+  /** Maximum number of concurrent realtime WebSockets per organization. */
   readonly realtimeConnectionsPerOrganization: number;
-  /** Calls of the partner platform of one organization that may be open at once. */
+  /** Maximum number of concurrent partner platform calls per organization. */
   readonly partnerCallsPerOrganization: number;
-  /** Largest clip of a voice, as it is uploaded. */
+  /** Maximum size of an uploaded voice clip, in bytes. */
   readonly voiceClipBytes: number;
-  /** Stored voices of one organization. */
+  /** Maximum number of stored voices per organization. */
   readonly voicesPerOrganization: number;
-  /** Requests of one organization that may bring clips of videos at once. */
+  /** Maximum number of concurrent video uploads per organization. */
   readonly videoRequestsPerOrganization: number;
-  /** Videos of one organization that may not have ended. */
+  /** Maximum number of unfinished videos per organization. */
   readonly videosPerOrganization: number;
-  /** Bytes of one organization's videos together. */
+  /** Maximum total size of an organization's videos, in bytes. */
   readonly storedVideoBytesPerOrganization: number;
 }
 
@@ -191,7 +194,7 @@ export interface EnvironmentVariable {
   readonly meaning: string;
 }
 
-/** Every environment variable that the service reads. */
+/** All environment variables of the service. */
 export const ENVIRONMENT = [
   { name: 'HOST', fallback: '127.0.0.1', meaning: 'address to listen on; the container images set 0.0.0.0' },
   { name: 'PORT', fallback: '8080', meaning: 'port to listen on; 0 selects a free port' },
@@ -211,8 +214,7 @@ export const ENVIRONMENT = [
   {
     name: 'DATABASE_URL',
     fallback: 'SQLite under DATA_DIR',
-    meaning:
-      '`postgres://user:password@host:5432/database`: records in PostgreSQL, shared by several nodes',
+    meaning: '`postgres://user:password@host:5432/database`: records in PostgreSQL, shared by several nodes',
   },
   {
     name: 'REDIS_URL',
@@ -239,7 +241,11 @@ export const ENVIRONMENT = [
     meaning: 'access key with permission to list, read, write and delete in the bucket',
   },
   { name: 'S3_SECRET_ACCESS_KEY', fallback: '–', meaning: 'secret of the access key' },
-  { name: 'ORT_PROVIDER', fallback: 'cpu', meaning: '`cpu` or `cuda`: ONNX Runtime provider for embedded models' },
+  {
+    name: 'ORT_PROVIDER',
+    fallback: 'cpu',
+    meaning: '`cpu` or `cuda`: ONNX Runtime provider for embedded models',
+  },
   {
     name: 'CONFIG',
     fallback: './service.toml if it exists',
@@ -276,7 +282,11 @@ export const ENVIRONMENT = [
     fallback: '0',
     meaning: 'time after SIGTERM, in ms, during which `/readyz` returns 503 but requests are still accepted',
   },
-  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'maximum time after that, in ms, for running requests to finish' },
+  {
+    name: 'SHUTDOWN_GRACE_MS',
+    fallback: '30000',
+    meaning: 'maximum time after that, in ms, for running requests to finish',
+  },
   { name: 'LOG_LEVEL', fallback: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
 ] as const satisfies readonly EnvironmentVariable[];
 
@@ -284,8 +294,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the environment and the file that `CONFIG` names.
- * @throws ConfigError for anything unknown, of the wrong type or out of range. Values are never in the
- *   message, because they may be keys.
+ * @throws ConfigError for unknown names, wrong types and values out of range. The message never contains
+ *   values, because they can be keys.
  */
 export function loadConfig(environment: Environment = process.env): Config {
   const env = new EnvironmentReader(environment);
@@ -303,7 +313,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     embed: embedModels,
     video: videoModels,
   } = parseModels(file, (name) => env.text(name));
-  // Half of the places, so that one customer cannot shut out the others.
+  // Half of the slots, so that one organization cannot use all of them.
   const placesOfOne = Math.ceil(queueLimit / 2);
   return Object.freeze({
     host: env.text('HOST') ?? '127.0.0.1',
@@ -375,7 +385,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   });
 }
 
-/** Typed access to environment variables; an empty one counts as not set. */
+/** Typed access to environment variables; an empty variable counts as not set. */
 class EnvironmentReader {
   readonly #environment: Environment;
 
@@ -397,7 +407,7 @@ class EnvironmentReader {
     );
   }
 
-  /** A number from 0 to 1. */
+  /** Returns a number from 0 to 1. */
   share(variable: string): number | undefined {
     const text = this.text(variable);
     if (text === undefined) return undefined;
@@ -415,7 +425,7 @@ class EnvironmentReader {
   }
 }
 
-/** Both files or none: one alone is a mistake that would leave a client without its wss. */
+/** Requires both files or none: with only one, clients could not connect over TLS as intended. */
 function tlsSettings(env: EnvironmentReader): TlsSettings | undefined {
   const certFile = env.text('TLS_CERT_FILE');
   const keyFile = env.text('TLS_KEY_FILE');
@@ -428,7 +438,7 @@ function tlsSettings(env: EnvironmentReader): TlsSettings | undefined {
     .map(([name]) => name);
   if (given.length === 0) return undefined;
   throw new ConfigError(
-    `Environment variable ${given.join(' and ')} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
+    `Environment variable ${given.join(' and ')} is set, but TLS requires both TLS_CERT_FILE and TLS_KEY_FILE.`,
   );
 }
 
@@ -438,7 +448,7 @@ function tracingSettings(env: EnvironmentReader): TracingSettings | undefined {
   const { protocol, username, search, hash, href } = URL.parse(endpoint) ?? {};
   if (!(protocol === 'http:' || protocol === 'https:') || username || search || hash || href === undefined) {
     throw new ConfigError(
-      'Environment variable OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port or https://host, and may have a path.',
+      'Environment variable OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port or https://host, optionally with a path.',
     );
   }
   return Object.freeze({
@@ -449,7 +459,7 @@ function tracingSettings(env: EnvironmentReader): TracingSettings | undefined {
   });
 }
 
-/** @throws ConfigError for what is no list of headers; values may be keys and are not shown. */
+/** @throws ConfigError for an invalid header list; values are not shown, because they can be keys. */
 function tracingHeaders(text: string | undefined): ReadonlyMap<string, Secret> {
   const headers = new Map<string, Secret>();
   for (const [index, item] of (text?.split(',') ?? []).entries()) {
@@ -477,7 +487,9 @@ function databaseSettings(env: EnvironmentReader, dataDir: string): DatabaseSett
   }
 }
 
-/** All of a bucket's settings or none: some of them alone would leave files where nobody looks for them. */
+/**
+ * Requires all bucket settings or none: with only some of them, files would be stored in an unexpected place.
+ */
 function blobSettings(env: EnvironmentReader, dataDir: string): BlobSettings {
   const given = {
     S3_ENDPOINT: env.text('S3_ENDPOINT'),
@@ -506,10 +518,10 @@ function blobSettings(env: EnvironmentReader, dataDir: string): BlobSettings {
   if (missing.length === Object.keys(given).length && region === undefined) {
     return Object.freeze({ kind: 'disk', folder: join(dataDir, 'blobs') });
   }
-  throw new ConfigError(`Environment variable ${missing.join(' and ')} is missing: files in S3 need it.`);
+  throw new ConfigError(`Environment variable ${missing.join(' and ')} is missing: required for S3 storage.`);
 }
 
-/** @throws ConfigError for what is no address of a server. */
+/** @throws ConfigError for an invalid server address. */
 function s3Endpoint(text: string): string {
   const { protocol, host, pathname, search, username } = URL.parse(text) ?? {};
   const isPlain = (protocol === 'https:' || protocol === 'http:') && host && pathname === '/' && !search;
@@ -517,7 +529,7 @@ function s3Endpoint(text: string): string {
   throw new ConfigError('Environment variable S3_ENDPOINT must be https://host or http://host:port.');
 }
 
-/** @throws ConfigError for what cannot be the name of a bucket. */
+/** @throws ConfigError for an invalid bucket name. */
 function s3Bucket(name: string): string {
   if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
   throw new ConfigError(
@@ -529,11 +541,11 @@ function runsJobs(env: EnvironmentReader): boolean {
   if (env.choice('RUN_JOBS', ['on', 'off']) !== 'off') return true;
   if (env.text('DATABASE_URL') !== undefined) return false;
   throw new ConfigError(
-    'RUN_JOBS=off needs DATABASE_URL: without it there is no other machine that does the jobs.',
+    'RUN_JOBS=off requires DATABASE_URL, so that other machines can run the jobs.',
   );
 }
 
-/** @throws ConfigError for what is no address of Redis. */
+/** @throws ConfigError for an invalid Redis address. */
 function redisUrl(env: EnvironmentReader): Secret | undefined {
   const url = env.text('REDIS_URL');
   if (url === undefined) return undefined;
@@ -542,12 +554,12 @@ function redisUrl(env: EnvironmentReader): Secret | undefined {
   throw new ConfigError('Environment variable REDIS_URL must be redis://host:port, or rediss:// with TLS.');
 }
 
-/** @throws ConfigError for what is no origin, no address of a person, and no range of addresses. */
+/** @throws ConfigError for an invalid origin, contact address or address range. */
 function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
   const strange = (http?.allowed_origins ?? []).findIndex((text) => !isOrigin(text));
   if (strange >= 0) {
     throw new ConfigError(
-      `${path}: 'http.allowed_origins.${strange}' must be an origin as browsers send it, such as "https://app.example" or "http://localhost:5173": in lower case, without a path, a wildcard, a user and the usual port.`,
+      `${path}: 'http.allowed_origins.${strange}' must be an origin as sent by browsers, such as "https://app.example" or "http://localhost:5173": lower case, without path, wildcard, user or default port.`,
     );
   }
   const securityContact = http?.security_contact;
@@ -572,10 +584,10 @@ function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
   });
 }
 
-/** What RFC 9116 (2.5.3) has as a contact, in one line. */
+/** A contact URI according to RFC 9116, section 2.5.3, on one line. */
 const CONTACT = /^(mailto:[!-~]+@[!-~]+|https:\/\/[!-~]+|tel:[+\d().-]+)$/;
 
-/** Whether browsers would write an origin so; anything else would never fit. */
+/** Whether an origin is in the form that browsers send; other forms would never match. */
 function isOrigin(text: string): boolean {
   const { protocol, host } = URL.parse(text) ?? {};
   return Boolean(host) && !text.includes('*') && text === `${protocol}//${host}`;
@@ -595,40 +607,42 @@ function rateLimits(file: ConfigFileContent): LimitSettings {
   });
 }
 
-/** `key:org,key2:org2`. The organization follows the last colon, so keys may hold colons. */
+/** Parses `key:org,key2:org2`. The organization follows the last colon, because keys can contain colons. */
 function parseApiKeys(text: string | undefined): readonly FixedKey[] {
   const keys = new Map<string, FixedKey>();
   for (const [index, item] of (text?.split(',') ?? []).entries()) {
     const match = /^([!-~]+):([A-Za-z0-9._-]{1,64})$/.exec(item.trim());
     const key = match?.[1];
     const organization = match?.[2];
-    // Whatever else a header could not carry, or not in the same way from every client.
+    // Other characters cannot be sent in a header, or not consistently by all clients.
     if (key === undefined || organization === undefined || key.length > MAX_KEY_CHARACTERS) {
       throw new ConfigError(
-        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key is 1 to ${MAX_KEY_CHARACTERS} printable characters of ASCII without space and comma, and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
+        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key is 1 to ${MAX_KEY_CHARACTERS} printable ASCII characters except space and comma, and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
       );
     }
     const keyHash = hashApiKey(key);
     if (keys.has(keyHash)) {
-      throw new ConfigError(`Environment variable API_KEYS, entry ${index + 1}: this key is listed twice.`);
+      throw new ConfigError(`Environment variable API_KEYS, entry ${index + 1}: duplicate key.`);
     }
     keys.set(keyHash, { keyHash, organization, isShort: key.length < SAFE_KEY_CHARACTERS });
   }
   return Object.freeze([...keys.values()]);
 }
 
-/** Names are checked against the real plugins by the registry, which knows them. */
+/** The registry checks the names against the available plugins. */
 function parsePlugins(text: string | undefined): readonly string[] | undefined {
   if (text === undefined || text === 'all') return undefined;
   return text.split(',').map((item) => item.trim());
 }
 
-/** Variables that the runtime, ONNX, CUDA and the C library look at, less those that are called a secret. */
+/**
+ * Variables that the runtime, ONNX, CUDA and the C library read, except those whose name suggests a secret.
+ */
 const FOR_LIBRARIES =
   /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|MALLOC_\w+|BUN_\w+|(CUDA|CUDNN|NVIDIA|NV|ORT|OMP|KMP|GOMP|MKL)_\w+)$/;
 const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i;
 
-/** What inference processes may see of the environment: an open list would hand them every key. */
+/** Returns the environment of inference processes: an allow list, so that they do not receive keys. */
 function libraryEnvironment(environment: Environment): Record<string, string> {
   const entries = Object.entries(environment).filter(
     ([name, value]) => value?.trim() && FOR_LIBRARIES.test(name) && !SECRET.test(name),

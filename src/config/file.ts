@@ -1,4 +1,6 @@
-/** The TOML file that CONFIG names: its shape, and the models that it maps ids to. Used by src/config/config.ts. */
+/**
+ * Schema of the TOML file that CONFIG names, and its models, prices and tools. Used by src/config/config.ts.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -24,7 +26,7 @@ import { scaledInteger } from '../kit/validation/decimal.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
 import { oneOf, toValidationIssue } from '../kit/validation/type-errors.ts';
 
-/** A setting that cannot be used. The message says which, where it stands and what is allowed. */
+/** An invalid setting. The message names the setting, its location and the allowed values. */
 export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
 }
@@ -32,7 +34,7 @@ export class ConfigError extends StartError {
 const strict = { additionalProperties: false } as const;
 const name = Type.String({ minLength: 1, maxLength: 200 });
 
-/** A table of `[models]`: the keys of its kind and those of every model. */
+/** Schema of a table of `[models]`: the keys of its kind and the common keys. */
 function modelTable<Keys extends TProperties>(keys: Keys) {
   return Type.Object({ ...keys, required: Type.Optional(Type.Boolean()) }, strict);
 }
@@ -77,7 +79,7 @@ const UpstreamVideo = modelTable({
     Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 4096 })),
   ),
 });
-/** What a table of `[models]` may hold, by its kind and task; the guide tells all of it. */
+/** Schemas of the tables of `[models]`, by kind and task; documented in the guide. */
 export const MODEL_TABLES = [
   SpeakingModel,
   WhisperModel,
@@ -92,23 +94,23 @@ type UpstreamKeys = Static<typeof UpstreamSpeech> &
   Static<typeof UpstreamChat> &
   Static<typeof UpstreamVideo>;
 
-/** What an upstream may say, by its task. */
+/** Keys of upstream models, by task. */
 function upstreamSchema(task: unknown) {
   if (task === 'chat') return UpstreamChat;
   if (task === 'video') return UpstreamVideo;
   return task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
 }
 
-/** What decides which keys are allowed, so it is looked at first. */
+/** Keys that determine the schema of a table, so they are validated first. */
 const ModelKind = Type.Object({
   kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'continuation', 'upstream']),
   task: Type.Optional(Type.Unknown()),
 });
 
-/** A name of an organization. */
+/** An organization name. */
 const ORGANIZATION = '^[A-Za-z0-9._-]{1,64}$';
 
-/** Credits for one unit. */
+/** Credits per unit. */
 const rate = Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 }));
 const PriceEntry = Type.Object(
   {
@@ -125,7 +127,7 @@ const PriceEntry = Type.Object(
 
 const RateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }));
 
-/** What the file may hold; the guide tells all of it. */
+/** Schema of the file; documented in the guide. */
 export const ConfigFile = Type.Object(
   {
     models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -245,12 +247,12 @@ export const ConfigFile = Type.Object(
   strict,
 );
 
-/** The file's content, with the path that errors name. */
+/** Parsed content of the file, with its path for error messages. */
 export type ConfigFileContent = Static<typeof ConfigFile> & { readonly path: string };
 
 /**
- * Reads the file; without a name `service.toml`, if it exists.
- * @throws ConfigError when a named file does not exist, or it is no TOML of the right shape.
+ * Reads the file; the default is `service.toml` if it exists.
+ * @throws ConfigError if a named file does not exist, or if it is not valid TOML with the expected schema.
  */
 export function readConfigFile(named: string | undefined): ConfigFileContent {
   const path = resolve(named ?? 'service.toml');
@@ -262,15 +264,15 @@ export function readConfigFile(named: string | undefined): ConfigFileContent {
   try {
     parsed = parseToml(readFileSync(path, 'utf8'));
   } catch (error) {
-    // A TOML error's own message quotes the line, which may hold a secret.
+    // The message of a TOML error quotes the line, which can contain a secret.
     const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
-    throw new ConfigError(`${path}${where}: this is not readable TOML.`);
+    throw new ConfigError(`${path}${where}: invalid TOML.`);
   }
   requireNewNames(parsed, path);
   return { ...checked(ConfigFile, parsed, path, ''), path };
 }
 
-/** Keys of the file that have new names, by table. */
+/** Renamed keys, by table. */
 const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; readonly now: string }[] = [
   { table: 'http', old: 'wrong_keys_per_minute', now: 'invalid_keys_per_minute' },
   { table: 'batch', old: 'lines_at_once', now: 'max_concurrent_lines' },
@@ -279,7 +281,7 @@ const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; rea
   { table: 'code_interpreter', old: 'at_once', now: 'max_concurrent_interpreters' },
 ];
 
-/** @throws ConfigError when the file has a key by its old name. */
+/** @throws ConfigError if the file uses the old name of a key. */
 function requireNewNames(parsed: TomlTable, path: string): void {
   for (const { table, old, now } of RENAMED_KEYS) {
     const content = parsed[table];
@@ -294,7 +296,7 @@ const DEFAULT_WEIGHTS = 'base';
 const DEFAULT_LLAMA = 'smollm2-135m-instruct';
 const LLAMA_SLOTS = 4;
 const LLAMA_CONTEXT_TOKENS = 2048;
-/** Ids that exist without a word in the file; the file may map them elsewhere and add more. */
+/** Default model ids, which need no configuration. The file can remap them and add more. */
 const DEFAULT_MODELS = {
   'svc-tts': { kind: 'kokoro' },
   'svc-stt': { kind: 'whisper' },
@@ -305,10 +307,13 @@ const DEFAULT_MODELS = {
   'vid-2.0': { kind: 'continuation' },
   'vid-2.5': { kind: 'continuation' },
 } as const;
-/** What a conditioned answer begins with by default: two latent frames of Cosmos (partner-and-upstreams B.2). */
+/**
+ * Default number of frames at the start of a conditioned result: two latent frames of Cosmos
+ * (partner-and-upstreams B.2).
+ */
 const CONTEXT_FRAMES = 5;
 const TAIL_SECONDS = 2;
-/** What an upstream model of a known id is for; others speak. */
+/** Tasks of upstream models with a default id; the default task is speech. */
 const DEFAULT_TASKS: Readonly<Record<string, string>> = {
   'svc-stt': 'transcription',
   'smollm2-135m-instruct': 'chat',
@@ -319,9 +324,9 @@ const DEFAULT_TASKS: Readonly<Record<string, string>> = {
   'vid-2.5': 'video',
 };
 
-/** The models of the file and those that exist without it, by what they do. */
+/** The models of the file and the default models, by task. */
 export interface ParsedModels extends ConfiguredModels {
-  /** Ids of all, in order. */
+  /** All model ids, in order. */
   readonly ids: readonly string[];
   /** Ids of models with `required = true`. */
   readonly required: ReadonlySet<string>;
@@ -329,7 +334,8 @@ export interface ParsedModels extends ConfiguredModels {
 }
 
 /**
- * @param variable reads an environment variable, for the keys of upstreams.
+ * Parses the models.
+ * @param variable reads an environment variable, for the API keys of upstreams.
  * @throws ConfigError that names the model and the key.
  */
 export function parseModels(
@@ -441,12 +447,13 @@ function parseModel(
   }
 }
 
-/** Places of the smallest part of a credit that a rate may name. */
+/** Maximum number of decimal places of a price, in credits. */
 const RATE_PLACES = 12;
 
 /**
- * @param modelIds those that are configured.
- * @throws ConfigError for a model that is not, two prices of the same call, and a rate of too many places.
+ * Parses the prices.
+ * @param modelIds configured models.
+ * @throws ConfigError for an unknown model, a duplicate price and a price with too many decimal places.
  */
 export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]): readonly Price[] {
   const seen = new Set<string>();
@@ -454,10 +461,10 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
     const { endpoint, model } = entry;
     const place = `${file.path}: 'prices.${index}`;
     if (!modelIds.includes(model)) {
-      throw new ConfigError(`${place}.model' names no model; there are ${modelIds.join(', ')}.`);
+      throw new ConfigError(`${place}.model' is not a configured model; allowed: ${modelIds.join(', ')}.`);
     }
     if (seen.has(`${endpoint} ${model}`)) {
-      throw new ConfigError(`${place}' is the second price of '${endpoint}' with '${model}'.`);
+      throw new ConfigError(`${place}' is a duplicate price of '${endpoint}' with '${model}'.`);
     }
     seen.add(`${endpoint} ${model}`);
     const rateOf = (key: 'request' | 'input_token' | 'output_token' | 'character' | 'audio_second') => {
@@ -478,15 +485,15 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
   return Object.freeze(prices);
 }
 
-/** Which names there are is known to those who have the files. */
+/** The names of available weights are checked when the files are loaded. */
 function requireNameOrPath(weights: string, path: string, place: string, what: string): void {
   if (!/^[^/]+\//.test(weights)) return;
   throw new ConfigError(
-    `${path}: '${place}.weights' must be the name of weights or the absolute path of ${what}.`,
+    `${path}: '${place}.weights' must be the name of built-in weights or the absolute path of ${what}.`,
   );
 }
 
-/** @throws ConfigError when the environment has no variable of that name. */
+/** @throws ConfigError if the environment variable is not set. */
 function keyOf(
   keyVariable: string | undefined,
   path: string,
@@ -503,14 +510,14 @@ function keyOf(
 
 export interface ParsedTools {
   readonly codeInterpreter: CodeInterpreterSettings;
-  /** Undefined when the file names no server. */
+  /** Undefined if the file names no server. */
   readonly webSearch: WebSearchSettings | undefined;
 }
 
 /**
- * What the tools of the service work with.
- * @param variable reads an environment variable, for the key of the search server.
- * @throws ConfigError for an address that is none, and a key that is not there.
+ * Parses the settings of built-in tools.
+ * @param variable reads an environment variable, for the API key of the search server.
+ * @throws ConfigError for an invalid address and a missing key.
  */
 export function parseTools(
   file: ConfigFileContent,
@@ -521,7 +528,11 @@ export function parseTools(
     time_limit_s: timeS = 10,
     memory_mb: memoryMb = 256,
   } = file.code_interpreter ?? {};
-  const codeInterpreter = Object.freeze({ maxConcurrent, timeMs: timeS * 1000, heapBytes: memoryMb * 2 ** 20 });
+  const codeInterpreter = Object.freeze({
+    maxConcurrent,
+    timeMs: timeS * 1000,
+    heapBytes: memoryMb * 2 ** 20,
+  });
   if (file.web_search === undefined) return { codeInterpreter, webSearch: undefined };
   const {
     url,
@@ -531,7 +542,7 @@ export function parseTools(
   } = file.web_search;
   if (!URL.canParse(url) || /[?#]/.test(url)) {
     throw new ConfigError(
-      `${file.path}: 'web_search.url' must be an address without query, as http://searxng:8080.`,
+      `${file.path}: 'web_search.url' must be a URL without a query, e.g. http://searxng:8080.`,
     );
   }
   const webSearch = Object.freeze({
@@ -548,5 +559,5 @@ function checked<S extends TSchema>(schema: S, value: unknown, path: string, pla
   if (error === undefined) return value as Static<S>;
   const fault = toValidationIssue(error);
   const field = [place, fault.field].filter((part) => part !== '').join('.');
-  throw new ConfigError(`${path}: ${field === '' ? 'the file' : `'${field}'`} ${fault.problem}.`);
+  throw new ConfigError(`${path}: ${field === '' ? 'the root table' : `'${field}'`} ${fault.problem}.`);
 }

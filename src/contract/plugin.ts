@@ -1,4 +1,4 @@
-/** The seam between the core and its features. */
+/** Plugin API: the interface between the core and its features. */
 
 import type { AnyElysia } from 'elysia';
 import type { Calls, JobCalls, LineCalls } from './accounts/calls.ts';
@@ -24,7 +24,7 @@ import type { ResponseStore } from './stores/response-store.ts';
 import type { VideoStore } from './stores/video-store.ts';
 import type { VoiceStore } from './stores/voice-store.ts';
 
-/** Everything that a plugin may ask for. The core fills these; later plugins offer more. */
+/** Services that a plugin can depend on. The core provides all of them; plugins can provide more. */
 export interface Slots {
   tts: ModelTable<TtsEngine>;
   stt: ModelTable<SttEngine>;
@@ -55,49 +55,57 @@ export interface Slots {
   tracer: Tracer;
 }
 
-/** A feature: what it needs, what it offers, and how it is set up. */
+/** A feature of the service: its dependencies, the services it provides and its setup. */
 export interface FeaturePlugin<Needs extends keyof Slots = keyof Slots, Offers extends keyof Slots = never> {
-  /** Folder name, log field and route tag. */
+  /** Folder name, value of the log field `plugin`, and tag of its routes. */
   readonly name: string;
-  /** Start order is computed from these; a missing one stops the boot with a message that names both. */
+  /**
+   * Services that it depends on. They determine the start order; a missing one fails the start with an error
+   * that names the plugin and the service.
+   */
   readonly needs: readonly Needs[];
   readonly offers: readonly Offers[];
-  /** Paths of its routes, as it mounts them: what is told of it while it is off. The registry compares them. */
+  /**
+   * Paths of its routes as they are mounted. The API lists them while the plugin is disabled. The registry
+   * checks that they match the mounted routes.
+   */
   readonly paths: readonly string[];
   setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers>>;
 }
 
-/** Ranges of what may be asked of a model, by what they are of; both ends are allowed. */
+/** Ranges of request parameters of a model, keyed by parameter name. Both ends are inclusive. */
 export type ModelLimits = Readonly<Record<string, { readonly minimum?: number; readonly maximum?: number }>>;
 
 export interface PluginInstance<Offers extends keyof Slots = never> {
   readonly provides: Pick<Slots, Offers>;
-  /** A named Elysia instance, so that mounting it twice is harmless. */
+  /** A named Elysia instance: Elysia ignores a second mount of the same name. */
   readonly routes?: AnyElysia;
-  /** What it takes with each of its models, where that is not the same for all of them: GET /v1/models tells. */
+  /** Parameter ranges by model id, if they differ between models. Listed by `GET /v1/models`. */
   readonly limits?: ReadonlyMap<string, ModelLimits>;
   /**
-   * Whether it accepts any work: a plugin that uses models is ready while one of them is. Called for each request to
-   * `/readyz`, so it must be cheap.
+   * Reports whether the plugin can do any work: a plugin that uses models is ready while at least one model
+   * is ready. Must be cheap; aggregated into `/readyz` on each request.
    */
   ready(): ReadyReport;
-  /** Refuse new work and finish what is running, until the signal fires. */
+  /** Rejects new work and finishes running work until the signal fires. */
   drain(until: AbortSignal): Promise<void>;
-  /** Idempotent; frees every handle. */
+  /** Releases all resources. Idempotent. */
   close(): Promise<void>;
 }
 
-/** What fills slots that are dear to have: each is opened for the first plugin that needs it and closed after the last. */
+/**
+ * Shared services that are created for the first plugin that needs them and closed after the last one stops.
+ */
 export interface ServiceProvider {
-  /** All that it can fill. */
+  /** Services that it can provide. */
   readonly slotNames: ReadonlySet<keyof Slots>;
   /**
-   * Brings what is open to what is needed: closes what is not, then opens what is missing; what stays is not touched.
-   * One call at a time.
-   * @returns those of the needs that it fills.
-   * @throws what could not be opened; whatever else is needed and was open still is.
+   * Closes open services that are not in `needs`, then opens the missing ones; services that stay open are
+   * not affected. Calls must not overlap.
+   * @returns the services of `needs` that this provider has.
+   * @throws if a service cannot be opened; services that were open and are still needed stay open.
    */
   provide(needs: ReadonlySet<keyof Slots>): Promise<Partial<Slots>>;
-  /** Closes everything, what is being opened too. Idempotent. */
+  /** Closes all services, including those that are being opened. Idempotent. */
   close(): Promise<void>;
 }

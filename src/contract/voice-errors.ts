@@ -1,9 +1,9 @@
 import { invalidRequest, type ServiceError } from './core/error.ts';
 
-/** Of a stored voice, by a model that has no way to speak with one. */
+/** Creates the error for a stored voice that is used with a model without support for stored voices. */
 export function storedVoicesUnsupported(): ServiceError {
   return invalidRequest(
-    "This model speaks with its own voice only: leave 'voice' out, or take a model that speaks with stored voices.",
+    "This model does not support stored voices. Omit 'voice' or use a model that supports them.",
     'voice',
     'unsupported_value',
   );

@@ -6,22 +6,22 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
 import { JobFailureLog } from './job-failure-log.ts';
-import { LeasedJob } from './leased-job.ts';
-import { type TracedJob, runJobInSpan } from './job-span.ts';
+import { runJobInSpan, type TracedJob } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
+import { LeasedJob } from './leased-job.ts';
 
 export const KEY_PREFIX = 'voice-service:jobs';
-/** BullMQ's name for delays of our own. */
+/** Type name of the custom backoff strategy. */
 export const RETRY_TYPE = 'growing';
-/** How long the end of a runner waits for Redis; the jobs of one that did not wait are free when their leases end. */
-const CLOSING_MS = 2000;
-/** How long it waits before it asks a Redis again that did not answer. */
-const ASK_AGAIN_MS = 1000;
+/** Time that stopping waits for Redis, in ms. Jobs are otherwise released when their leases expire. */
+const CLOSE_TIMEOUT_MS = 2000;
+/** Delay before a retry after a Redis error, in ms. */
+const RETRY_DELAY_MS = 1000;
 
 export interface JobData {
-  /** Failed runs before the last that did not fail: they no longer make a delay longer. */
+  /** Number of failed runs before the last successful one, which no longer increase the retry delay. */
   readonly forgiven: number;
-  /** What asked for it; absent when that was not traced. */
+  /** Trace context of the request that enqueued the job; absent if it was not traced. */
   readonly cause?: Traceparent | undefined;
 }
 
@@ -29,7 +29,7 @@ export type QueueOf = Queue<JobData, void, JobKind>;
 type JobOf = Job<JobData, void, JobKind>;
 
 export interface BullmqJobRunnerDeps {
-  /** Its own; it ends it. */
+  /** Connection of this runner, which closes it. */
   readonly redis: Redis;
   readonly clock: Clock;
   readonly log: Logger;
@@ -41,19 +41,19 @@ export interface BullmqJobRunnerDeps {
 
 /** Runs jobs of one kind from Redis. */
 export class BullmqJobRunner implements JobRunner {
-  readonly #parts: BullmqJobRunnerDeps;
+  readonly #deps: BullmqJobRunnerDeps;
   readonly #worker: Worker<JobData, void, JobKind>;
-  /** Those that run here, by id. */
-  readonly #held = new Map<string, LeasedJob>();
+  /** Jobs running in this process, by id. */
+  readonly #leased = new Map<string, LeasedJob>();
   readonly #runs = new Set<Promise<void>>();
-  readonly #failedRuns: JobFailureLog;
-  #isAway = false;
+  readonly #failures: JobFailureLog;
+  #isUnavailable = false;
   #stopped: Promise<void> | undefined;
 
-  constructor(parts: BullmqJobRunnerDeps) {
-    this.#parts = parts;
-    const { redis, timing, handler } = parts;
-    this.#failedRuns = new JobFailureLog(parts.log, handler.kind);
+  constructor(deps: BullmqJobRunnerDeps) {
+    this.#deps = deps;
+    const { redis, timing, handler } = deps;
+    this.#failures = new JobFailureLog(deps.log, handler.kind);
     this.#worker = new Worker<JobData, void, JobKind>(
       handler.kind,
       (job, token) => this.#process(job, token),
@@ -65,7 +65,7 @@ export class BullmqJobRunner implements JobRunner {
         lockRenewTime: timing.renewalMs,
         stalledInterval: timing.pollMs,
         maxStalledCount: Number.MAX_SAFE_INTEGER,
-        runRetryDelay: ASK_AGAIN_MS,
+        runRetryDelay: RETRY_DELAY_MS,
         settings: {
           backoffStrategy: (attempts, _type, _error, job) =>
             retryDelayMs(timing, attempts - ((job?.data as JobData | undefined)?.forgiven ?? 0)),
@@ -73,14 +73,14 @@ export class BullmqJobRunner implements JobRunner {
       },
     );
     this.#worker.on('locksRenewed', ({ jobIds }) => {
-      for (const id of jobIds) this.#held.get(id)?.renewed();
+      for (const id of jobIds) this.#leased.get(id)?.renewed();
     });
     this.#worker.on('lockRenewalFailed', (jobIds) => {
-      for (const id of jobIds) this.#held.get(id)?.lost();
+      for (const id of jobIds) this.#leased.get(id)?.lost();
     });
-    this.#worker.on('error', (error) => this.#complain(error));
+    this.#worker.on('error', (error) => this.#logWorkerError(error));
     redis.on('ready', () => {
-      this.#isAway = false;
+      this.#isUnavailable = false;
     });
   }
 
@@ -90,42 +90,42 @@ export class BullmqJobRunner implements JobRunner {
   }
 
   async #stop(): Promise<void> {
-    const { redis } = this.#parts;
-    for (const held of this.#held.values()) held.stop();
+    const { redis } = this.#deps;
+    for (const leased of this.#leased.values()) leased.stop();
     await this.#worker.pause(true);
     await Promise.all(this.#runs);
-    // A gentle close of a worker whose Redis is away would wait for it.
+    // A graceful close would wait for an unavailable Redis.
     const closing = this.#worker.close(redis.status !== 'ready');
-    const patience = new AbortController();
-    const patient = sleep(CLOSING_MS, undefined, { signal: patience.signal }).catch(() => undefined);
-    await Promise.race([closing, patient]);
-    patience.abort();
+    const timeout = new AbortController();
+    const timedOut = sleep(CLOSE_TIMEOUT_MS, undefined, { signal: timeout.signal }).catch(() => undefined);
+    await Promise.race([closing, timedOut]);
+    timeout.abort();
     redis.disconnect();
   }
 
-  /** Runs a job for BullMQ, which forgets it when this resolves. */
+  /** Runs a job for BullMQ, which removes it when this resolves. */
   async #process(job: JobOf, token: string | undefined): Promise<void> {
-    const { clock, timing } = this.#parts;
+    const { clock, timing } = this.#deps;
     const id = job.id ?? '';
-    const held = new LeasedJob(timing.leaseMs);
-    this.#held.set(id, held);
-    if (this.#stopped !== undefined) held.stop();
+    const leased = new LeasedJob(timing.leaseMs);
+    this.#leased.set(id, leased);
+    if (this.#stopped !== undefined) leased.stop();
     try {
-      const outcome = await this.#outcome({ id, cause: job.data.cause }, held.signal);
+      const outcome = await this.#outcome({ id, cause: job.data.cause }, leased.signal);
       if (outcome.kind === 'done') return;
       if (job.attemptsMade > job.data.forgiven)
         await job.updateData({ ...job.data, forgiven: job.attemptsMade });
-      // Also when it may go on at once: what waits comes first then, and by `moveToWait` it would be the next.
+      // Also without a delay: `moveToWait` would put this job in front of other waiting jobs.
       await job.moveToDelayed(clock.now() + outcome.delayMs, token);
       throw new DelayedError();
     } finally {
-      if (this.#held.get(id) === held) this.#held.delete(id);
-      held.close();
+      if (this.#leased.get(id) === leased) this.#leased.delete(id);
+      leased.close();
     }
   }
 
   async #outcome(job: TracedJob, signal: AbortSignal): Promise<JobOutcome> {
-    const { tracer, handler } = this.#parts;
+    const { tracer, handler } = this.#deps;
     const running = runJobInSpan(tracer, handler, job, signal);
     const ended = running.then(
       () => undefined,
@@ -134,29 +134,29 @@ export class BullmqJobRunner implements JobRunner {
     this.#runs.add(ended);
     try {
       const outcome = await running;
-      if (!signal.aborted) this.#failedRuns.recordSuccess();
+      if (!signal.aborted) this.#failures.recordSuccess();
       return outcome;
     } catch (error) {
-      this.#failedRuns.recordFailure(error, { job: job.id });
-      // Redis keeps the message of what is thrown.
-      throw new Error('the run failed');
+      this.#failures.recordFailure(error, { job: job.id });
+      // Redis stores the message of the error, which can be private.
+      throw new Error('job run failed');
     } finally {
       this.#runs.delete(ended);
     }
   }
 
-  /** Says once that Redis is away, and of everything else what it was. */
-  #complain(error: Error): void {
-    const { handler, log, redis, failed } = this.#parts;
+  /** Logs once that Redis is unavailable; logs every other error with its name. */
+  #logWorkerError(error: Error): void {
+    const { handler, log, redis, failed } = this.#deps;
     failed?.();
     if (redis.status !== 'ready') {
-      if (this.#isAway || this.#stopped !== undefined) return;
-      this.#isAway = true;
-      log.warn('Redis is away; its jobs wait', { kind: handler.kind });
+      if (this.#isUnavailable || this.#stopped !== undefined) return;
+      this.#isUnavailable = true;
+      log.warn('Redis unavailable, jobs paused', { kind: handler.kind });
       return;
     }
     const reason = error.name;
-    log.warn('Redis refused a runner, whose job it gave to another or has lost', {
+    log.warn('Redis rejected a runner whose job was reassigned or lost', {
       kind: handler.kind,
       reason,
     });

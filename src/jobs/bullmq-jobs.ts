@@ -10,11 +10,11 @@ import { openQueueRedis, openWorkerRedis } from '../redis/open-redis.ts';
 import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } from './bullmq-job-runner.ts';
 import type { JobTiming } from './job-timing.ts';
 
-/** A machine that dies is taken for dead when its lease has ended and somebody looked: after 8 to 12 s. */
+/** Jobs of a crashed machine are reassigned after 8 to 12 s: the lease expires, and another runner polls. */
 const TIMING: JobTiming = { leaseMs: 8000, renewalMs: 2000, pollMs: 2000, firstRetryMs: 1000 };
 const RETRY_AFTER_S = 2;
-/** Names of jobs that a queue keeps for whoever reads its events; nobody does. */
-const EVENTS_KEPT = 100;
+/** Number of events that BullMQ keeps in its event stream, which this service does not use. */
+const MAX_EVENTS = 100;
 
 export interface BullmqJobsOptions {
   readonly url: Secret;
@@ -22,14 +22,14 @@ export interface BullmqJobsOptions {
   readonly log: Logger;
   readonly timing?: JobTiming | undefined;
   readonly tracer?: Tracer;
-  /** Told of what Redis did not answer, or refused. */
+  /** Called for each failed Redis operation. */
   readonly failed?: () => void;
 }
 
 /**
- * The queue of several machines: BullMQ on Redis. Redis knows which jobs there are and who has them, and nothing
- * more: a Redis that lost everything is filled again by whoever keeps what the jobs are about.
- * @throws StartError when Redis cannot be reached.
+ * Job queue of several machines: BullMQ on Redis. Redis stores only the ids and leases of jobs. If it loses
+ * its data, the features enqueue their unfinished jobs again.
+ * @throws StartError if Redis is unavailable.
  */
 export async function bullmqJobs({
   timing = TIMING,
@@ -45,13 +45,13 @@ export async function bullmqJobs({
     const queue: QueueOf = new Queue<JobData, void, JobKind>(kind, {
       connection: redis,
       prefix: KEY_PREFIX,
-      streams: { events: { maxLen: EVENTS_KEPT } },
-      // It would ask for the version first, and never work again when that is not answered in time.
+      streams: { events: { maxLen: MAX_EVENTS } },
+      // BullMQ would otherwise query the version first and stop working if that times out.
       skipVersionCheck: true,
-      // A queue that is first used while Redis is away fails as any other does then.
+      // Lets the first operation fail if Redis is unavailable, instead of waiting.
       skipWaitingForReady: true,
     });
-    // Failures are those of `add`; without a listener the process would end.
+    // Errors are reported by `enqueue`; without a listener the process would exit.
     queue.on('error', () => undefined);
     queues.set(kind, queue);
     return queue;
@@ -65,17 +65,17 @@ export async function bullmqJobs({
           {
             jobId: id,
             removeOnComplete: true,
-            // A job that is lost to Redis all the same must not block its own next addition.
+            // A job that still fails permanently must not block its own next addition.
             removeOnFail: true,
             attempts: Number.MAX_SAFE_INTEGER,
             backoff: { type: RETRY_TYPE },
-            // What failed is in the log of this process.
+            // The error is in the log of this process.
             stackTraceLimit: 0,
           },
         );
       } catch (error) {
         parts.failed?.();
-        throw new ServiceError('overloaded', 'The queue of jobs cannot be reached. Send the request again.', {
+        throw new ServiceError('overloaded', 'Job queue unavailable. Retry the request.', {
           code: 'server_overloaded',
           retryAfterS: RETRY_AFTER_S,
           cause: error,
@@ -83,7 +83,7 @@ export async function bullmqJobs({
       }
     },
     startRunner(handler: JobHandler): JobRunner {
-      if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
+      if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} already have a runner`);
       const runner = new BullmqJobRunner({
         ...{ ...parts, timing, tracer, handler },
         redis: openWorkerRedis(parts.url),
@@ -98,7 +98,7 @@ export async function bullmqJobs({
     },
     async close() {
       await Promise.all([...runners.values()].map((runner) => runner.stop()));
-      // Not `queue.close()`, which says goodbye to a server that may be away.
+      // `queue.close()` would wait for an unavailable server.
       redis.disconnect();
     },
   };

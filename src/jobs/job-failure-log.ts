@@ -4,26 +4,27 @@ import type { LogFields, Logger } from '../contract/core/logger.ts';
 import { FailureLog } from '../kit/logging/failure-log.ts';
 
 /**
- * What the log is told of runs of one kind that failed: of those that something was away or full for, that they begin to fail
- * and that they work again; of any other, each.
+ * Logs failed runs of one kind. Runs that fail because a dependency is unavailable or full are logged once,
+ * with their recovery; other failures are logged each time.
  */
 export class JobFailureLog {
   readonly #log: Logger;
   readonly #kind: JobKind;
-  readonly #waiting: FailureLog;
+  readonly #unavailable: FailureLog;
 
   constructor(log: Logger, kind: JobKind) {
     this.#log = log;
     this.#kind = kind;
-    this.#waiting = new FailureLog(log, 'jobs wait for what is away or full', { kind });
+    this.#unavailable = new FailureLog(log, 'jobs wait for an unavailable dependency', { kind });
   }
 
   recordFailure(error: unknown, fields: LogFields): void {
-    if (error instanceof ServiceError && error.kind === 'overloaded') this.#waiting.recordFailure(error, fields);
-    else this.#log.error('a job failed and will be run again', error, { kind: this.#kind, ...fields });
+    if (error instanceof ServiceError && error.kind === 'overloaded')
+      this.#unavailable.recordFailure(error, fields);
+    else this.#log.error('job failed, will be retried', error, { kind: this.#kind, ...fields });
   }
 
   recordSuccess(): void {
-    this.#waiting.recordSuccess();
+    this.#unavailable.recordSuccess();
   }
 }

@@ -2,13 +2,13 @@ import type { JobHandler, JobOutcome } from '../contract/core/jobs.ts';
 import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import { withSpan } from '../kit/logging/spans.ts';
 
-/** A job, and what asked for it. */
+/** A job and the trace context of the request that enqueued it. */
 export interface TracedJob {
   readonly id: string;
   readonly cause: Traceparent | undefined;
 }
 
-/** Runs a job in a trace of its own, which is linked to what asked for the job. */
+/** Runs a job in its own trace, linked to the span that enqueued it. */
 export function runJobInSpan(
   tracer: Tracer,
   handler: JobHandler,

@@ -1,19 +1,19 @@
-/** How queues keep time, in milliseconds. Tests take shorter ones. */
+/** Timing of job queues, in milliseconds. Tests use shorter values. */
 export interface JobTiming {
-  /** How long a run has its job without saying that it lives. */
+  /** Duration of a lease without renewal. */
   readonly leaseMs: number;
-  /** How often it says so; several times within a lease, so that one that is lost costs nothing. */
+  /** Renewal interval; a fraction of the lease, so that a missed renewal has no effect. */
   readonly renewalMs: number;
-  /** How often one that has nothing to do looks for jobs of other processes, and for leases that ended. */
+  /** Poll interval of an idle runner, for jobs of other processes and expired leases. */
   readonly pollMs: number;
-  /** How long a job waits after its first failed run. */
+  /** Delay after the first failed run. */
   readonly firstRetryMs: number;
 }
 
-/** The longest that a failed job waits. */
+/** Maximum delay after a failed run. */
 const MAX_RETRY_MS = 60_000;
 
-/** How long a job waits after so many failed runs in a row: twice as long each time, up to a minute. */
+/** Returns the delay after a number of consecutive failed runs: doubled each time, up to one minute. */
 export function retryDelayMs({ firstRetryMs }: JobTiming, failures: number): number {
   return Math.min(MAX_RETRY_MS, firstRetryMs * 2 ** (failures - 1));
 }

@@ -1,6 +1,6 @@
 import { shuttingDown } from '../contract/core/error.ts';
 
-/** What a run knows of its job: that it has it, for so long. Its signal fires when that ends. */
+/** Lease of a run on its job. Its signal fires when the lease ends. */
 export class LeasedJob {
   readonly #control = new AbortController();
   readonly #leaseMs: number;
@@ -16,24 +16,24 @@ export class LeasedJob {
     return this.#control.signal;
   }
 
-  /** It has the job for one lease more, from now; nothing when that has ended. */
+  /** Extends the lease from now; does nothing if it has ended. */
   renewed(): void {
     clearTimeout(this.#timer);
     if (this.#closed) return;
     this.#timer = setTimeout(() => this.lost(), this.#leaseMs);
   }
 
-  /** Another run has the job, or may have it. */
+  /** The job was, or may have been, assigned to another run. */
   lost(): void {
-    this.#end(new Error('The job was given to another run.'));
+    this.#end(new Error('The job was assigned to another run.'));
   }
 
-  /** This process stops. */
+  /** This process is shutting down. */
   stop(): void {
     this.#end(shuttingDown());
   }
 
-  /** The run has ended. */
+  /** The run has finished. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

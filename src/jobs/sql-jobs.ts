@@ -8,24 +8,27 @@ import type { ProcessIdentity } from '../kit/process/host-id.ts';
 import type { JobTiming } from './job-timing.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 
-/** A process that dies is taken for dead after half a minute; one that starts at the same place knows at once. */
+/**
+ * Jobs of a crashed process are reassigned after 30 s; immediately if a process on the same host detects the
+ * crash.
+ */
 const TIMING: JobTiming = { leaseMs: 30_000, renewalMs: 10_000, pollMs: 1000, firstRetryMs: 1000 };
 
 export interface SqlJobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** This process. */
+  /** Identity of this process. */
   readonly self: ProcessIdentity;
-  /** Whether a process of this one's place runs. */
+  /** Whether a process of this host is running. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing?: JobTiming | undefined;
   readonly tracer?: Tracer;
 }
 
 /**
- * The embedded queue: jobs in a table, each run with a lease that it renews. Machines that share the database share
- * its jobs too, if their clocks agree better than half a minute.
+ * Embedded job queue: jobs in a table, each run with a lease that it renews. Machines that share the database
+ * share the jobs, if their clocks differ by less than 30 s.
  */
 export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJobsOptions): JobQueue {
   const runners = new Map<JobKind, SqlJobRunner>();
@@ -35,7 +38,7 @@ export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJ
       runners.get(kind)?.poll();
     },
     startRunner(handler: JobHandler): JobRunner {
-      if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
+      if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} already have a runner`);
       const runner = new SqlJobRunner({ ...parts, timing, tracer, handler });
       runners.set(handler.kind, runner);
       return {

@@ -1,12 +1,12 @@
 import type { Clock } from '../contract/core/clock.ts';
 
-/** The machine's time; the only place that reads it. */
+/** System clock; the only module that reads it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
 };
 
-/** The time as the wire and the records have it. */
+/** Returns the current time in Unix seconds, as in the API and the database. */
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }

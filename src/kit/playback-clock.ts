@@ -1,26 +1,27 @@
-/** Who plays audio from its first run on, as it comes. Times are monotonic, in ms. */
+/** Models a client's playback clock (for lead time and underruns). Times are monotonic, in ms. */
 export class PlaybackClock {
-  /** When all that came will have been heard; undefined before the first. */
+  /** Time at which all received audio has been played; undefined before the first audio. */
   #endMs: number | undefined;
 
-  /** @param endMs of audio that came before. */
+  /** @param endMs end of the playback of earlier audio. */
   constructor(endMs?: number) {
     this.#endMs = endMs;
   }
 
-  /** Audio that is still to be heard; undefined before the first. */
+  /** Returns the buffered audio in ms; undefined before the first audio. */
   aheadMs(nowMs: number): number | undefined {
     return this.#endMs === undefined ? undefined : Math.max(0, this.#endMs - nowMs);
   }
 
   /**
-   * Audio came.
-   * @param askedMs since when it was waited for: who asks late has a reason, and hears no gap of ours.
-   * @returns how long nothing was heard before it, in ms: an underrun.
+   * Adds received audio.
+   * @param requestedMs time since which the client has waited for it: a late request does not count as an
+   *   underrun.
+   * @returns the length of the underrun before the audio, in ms.
    */
-  addAudio(lengthMs: number, nowMs: number, askedMs = nowMs): number {
+  addAudio(lengthMs: number, nowMs: number, requestedMs = nowMs): number {
     const endMs = this.#endMs ?? nowMs;
     this.#endMs = Math.max(endMs, nowMs) + lengthMs;
-    return Math.max(0, nowMs - Math.max(endMs, askedMs));
+    return Math.max(0, nowMs - Math.max(endMs, requestedMs));
   }
 }

@@ -1,4 +1,4 @@
-/** Calls at once, counted here or in Redis. */
+/** Limit of concurrent calls, counted in this process or in Redis. */
 
 import type { CallLimits, LimitedUser, PerUser } from '../contract/accounts/limits.ts';
 import type { Clock } from '../contract/core/clock.ts';
@@ -6,12 +6,15 @@ import { ServiceError } from '../contract/core/error.ts';
 import type { RedisCircuitBreaker } from './redis-circuit-breaker.ts';
 
 const RETRY_AFTER_S = 2;
-/** A place in Redis that is not renewed for so long belongs to a machine that died. */
+/** Duration of a slot in Redis without renewal, in ms; slots of crashed machines expire. */
 const LEASE_MS = 60_000;
 const RENEWAL_MS = 20_000;
 
-/** Takes all places or none: each key of KEYS is a sorted set of calls by the end of their leases. */
-const ENTER = `
+/**
+ * Acquires all slots or none. Each key of KEYS is a sorted set of calls, scored by the expiry of their
+ * leases.
+ */
+const ACQUIRE_SCRIPT = `
 for at, set in ipairs(KEYS) do
   redis.call('ZREMRANGEBYSCORE', set, '-inf', ARGV[1])
   if redis.call('ZCARD', set) >= tonumber(ARGV[3 + at]) then return at end
@@ -22,27 +25,30 @@ for _, set in ipairs(KEYS) do
 end
 return 0`;
 
-interface Place {
-  readonly whose: 'key' | 'organization';
+interface Slot {
+  readonly scope: 'key' | 'organization';
   readonly name: string;
   readonly limit: number;
 }
 
-/** Where places are counted. */
-interface PlaceStore {
-  /** Takes a place of each for a call; the place that is missing otherwise. */
-  enter(places: readonly Place[], call: string): Promise<Place | undefined>;
-  leave(places: readonly Place[], call: string): Promise<void>;
+/** Storage of slots. */
+interface SlotStore {
+  /**
+   * Acquires a slot in each scope for a call.
+   * @returns the first scope without a free slot; undefined on success.
+   */
+  acquire(slots: readonly Slot[], call: string): Promise<Slot | undefined>;
+  release(slots: readonly Slot[], call: string): Promise<void>;
 }
 
 export interface CallLimitsOptions {
   readonly limits: PerUser;
-  /** Counts for all machines; without it this process counts by itself. */
+  /** Shared counters of all machines; without Redis this process counts by itself. */
   readonly redis: RedisCircuitBreaker | undefined;
   readonly clock: Clock;
 }
 
-/** Open limits; `close` ends what they do by themselves. */
+/** Call limits with a renewal timer, which `close` stops. */
 export interface OpenCallLimits extends CallLimits {
   close(): void;
 }
@@ -51,11 +57,11 @@ export function callLimits({ limits, redis, clock }: CallLimitsOptions): OpenCal
   const store = redis === undefined ? memoryStore() : new RedisStore(redis, clock);
   return {
     async acquire(user, call) {
-      const places = placesOf(limits, user);
-      if (places.length === 0) return () => undefined;
-      const missing = await store.enter(places, call);
+      const slots = slotsOf(limits, user);
+      if (slots.length === 0) return () => undefined;
+      const missing = await store.acquire(slots, call);
       if (missing !== undefined) throw tooMany(missing);
-      return () => void store.leave(places, call);
+      return () => void store.release(slots, call);
     },
     close() {
       if (store instanceof RedisStore) store.close();
@@ -63,56 +69,56 @@ export function callLimits({ limits, redis, clock }: CallLimitsOptions): OpenCal
   };
 }
 
-function placesOf({ key, organization }: PerUser, user: LimitedUser): Place[] {
-  const places: Place[] = [];
-  if (key !== undefined) places.push({ whose: 'key', name: user.keyId, limit: key });
+function slotsOf({ key, organization }: PerUser, user: LimitedUser): Slot[] {
+  const slots: Slot[] = [];
+  if (key !== undefined) slots.push({ scope: 'key', name: user.keyId, limit: key });
   if (organization !== undefined) {
-    places.push({ whose: 'organization', name: user.organization, limit: organization });
+    slots.push({ scope: 'organization', name: user.organization, limit: organization });
   }
-  return places;
+  return slots;
 }
 
-function tooMany({ whose, limit }: Place): ServiceError {
+function tooMany({ scope, limit }: Slot): ServiceError {
   return new ServiceError(
     'rate_limited',
-    `Your ${whose === 'key' ? 'API key' : 'organization'} may have ${limit} calls open at once. Try again when one has ended.`,
+    `Concurrency limit per ${scope === 'key' ? 'API key' : 'organization'} reached: ${limit} calls in flight. Retry when one finishes.`,
     { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
   );
 }
 
-function setOf({ whose, name }: Place): string {
-  return `calls:${whose}:${name}`;
+function setOf({ scope, name }: Slot): string {
+  return `calls:${scope}:${name}`;
 }
 
-function memoryStore(): PlaceStore {
+function memoryStore(): SlotStore {
   const open = new Map<string, Set<string>>();
   return {
-    async enter(places, call) {
-      const missing = places.find((place) => (open.get(setOf(place))?.size ?? 0) >= place.limit);
+    async acquire(slots, call) {
+      const missing = slots.find((slot) => (open.get(setOf(slot))?.size ?? 0) >= slot.limit);
       if (missing !== undefined) return missing;
-      for (const place of places) {
-        const calls = open.get(setOf(place)) ?? new Set();
-        open.set(setOf(place), calls.add(call));
+      for (const slot of slots) {
+        const calls = open.get(setOf(slot)) ?? new Set();
+        open.set(setOf(slot), calls.add(call));
       }
       return undefined;
     },
-    async leave(places, call) {
-      for (const place of places) {
-        const calls = open.get(setOf(place));
+    async release(slots, call) {
+      for (const slot of slots) {
+        const calls = open.get(setOf(slot));
         calls?.delete(call);
-        if (calls?.size === 0) open.delete(setOf(place));
+        if (calls?.size === 0) open.delete(setOf(slot));
       }
     },
   };
 }
 
-class RedisStore implements PlaceStore {
+class RedisStore implements SlotStore {
   readonly #redis: RedisCircuitBreaker;
   readonly #clock: Clock;
-  /** Counts for this process alone while Redis is away. */
-  readonly #meanwhile = memoryStore();
-  /** Sets of the calls whose leases are renewed. */
-  readonly #held = new Map<string, readonly string[]>();
+  /** Counters of this process while Redis is unavailable. */
+  readonly #local = memoryStore();
+  /** Sorted sets of the calls scope leases are renewed. */
+  readonly #leased = new Map<string, readonly string[]>();
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(redis: RedisCircuitBreaker, clock: Clock) {
@@ -126,30 +132,30 @@ class RedisStore implements PlaceStore {
     clearInterval(this.#timer);
   }
 
-  async enter(places: readonly Place[], call: string): Promise<Place | undefined> {
-    const sets = places.map(setOf);
-    const limits = places.map(({ limit }) => limit);
+  async acquire(slots: readonly Slot[], call: string): Promise<Slot | undefined> {
+    const sets = slots.map(setOf);
+    const limits = slots.map(({ limit }) => limit);
     const now = this.#clock.now();
-    const asked = await this.#redis.run((redis) =>
-      redis.eval(ENTER, sets.length, ...sets, now, now + LEASE_MS, call, ...limits),
+    const outcome = await this.#redis.run((redis) =>
+      redis.eval(ACQUIRE_SCRIPT, sets.length, ...sets, now, now + LEASE_MS, call, ...limits),
     );
-    if (asked === undefined) return this.#meanwhile.enter(places, call);
-    const at = Number(asked.answer);
-    if (at === 0) this.#held.set(call, sets);
-    return at === 0 ? undefined : places[at - 1];
+    if (outcome === undefined) return this.#local.acquire(slots, call);
+    const at = Number(outcome.result);
+    if (at === 0) this.#leased.set(call, sets);
+    return at === 0 ? undefined : slots[at - 1];
   }
 
-  async leave(places: readonly Place[], call: string): Promise<void> {
-    await this.#meanwhile.leave(places, call);
-    const sets = this.#held.get(call);
-    this.#held.delete(call);
-    // A place that cannot be given back ends with its lease.
+  async release(slots: readonly Slot[], call: string): Promise<void> {
+    await this.#local.release(slots, call);
+    const sets = this.#leased.get(call);
+    this.#leased.delete(call);
+    // A slot that cannot be released expires with its lease.
     for (const set of sets ?? []) await this.#redis.run((redis) => redis.zrem(set, call));
   }
 
   async #renew(): Promise<void> {
     const until = this.#clock.now() + LEASE_MS;
-    for (const [call, sets] of this.#held) {
+    for (const [call, sets] of this.#leased) {
       for (const set of sets) {
         await this.#redis.run((redis) =>
           redis

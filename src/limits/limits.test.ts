@@ -32,7 +32,8 @@ async function machines(count: number): Promise<Redis[]> {
   return opened;
 }
 
-const watched = (redis: Redis) => new RedisCircuitBreaker({ redis, clock: new ManualClock(), log: silentLog });
+const watched = (redis: Redis) =>
+  new RedisCircuitBreaker({ redis, clock: new ManualClock(), log: silentLog });
 const user = (keyId: string, organization: string) => ({ keyId, organization });
 const REFUSED = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) };
 

@@ -2,78 +2,80 @@ import type { Clock } from '../contract/core/clock.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Redis } from '../redis/open-redis.ts';
 
-/** How long a Redis that failed is left alone before it is asked whether it is back. */
+/** Interval of probes while Redis is unavailable, in ms. */
 export const PROBE_INTERVAL_MS = 5_000;
 
 export interface RedisCircuitBreakerDeps {
   readonly redis: Redis;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told of each question that Redis did not answer. */
+  /** Called for each failed operation. */
   readonly failed?: () => void;
 }
 
 /**
- * Asks Redis as long as it answers. One that hangs would cost every request its time limit: after the first failure
- * nobody waits for it any more, and one question at a time, which nobody waits for either, finds out when it is back.
+ * Runs Redis operations with a circuit breaker. A blocked Redis would delay every request by the command
+ * timeout; so after the first failure operations are skipped, and one background probe at a time checks
+ * whether Redis has recovered.
  */
 export class RedisCircuitBreaker {
-  readonly #parts: RedisCircuitBreakerDeps;
-  /** When it may be asked again, in monotonic ms; undefined while it answers. */
-  #awayUntilMs: number | undefined;
+  readonly #deps: RedisCircuitBreakerDeps;
+  /** Monotonic time of the next probe, in ms; undefined while Redis is available. */
+  #nextProbeMs: number | undefined;
   #probing = false;
 
-  constructor(parts: RedisCircuitBreakerDeps) {
-    this.#parts = parts;
+  constructor(deps: RedisCircuitBreakerDeps) {
+    this.#deps = deps;
   }
 
-  /** For what makes its own questions; they go through {@link run}. */
+  /** Client for libraries that issue their own commands inside {@link run}. */
   get client(): Redis {
-    return this.#parts.redis;
+    return this.#deps.redis;
   }
 
   /**
-   * @param question rejects with an `Error` when Redis fails.
-   * @returns undefined when it is away, and the caller has to help itself.
-   * @throws what the question rejects with that is no `Error`.
+   * Runs an operation.
+   * @param operation rejects with an `Error` if Redis fails.
+   * @returns undefined if Redis is unavailable.
+   * @throws rejections of the operation that are not an `Error`.
    */
-  async run<Answer>(
-    question: (redis: Redis) => Promise<Answer>,
-  ): Promise<{ readonly answer: Answer } | undefined> {
-    if (this.#awayUntilMs !== undefined) {
-      this.#probe(this.#awayUntilMs);
+  async run<Result>(
+    operation: (redis: Redis) => Promise<Result>,
+  ): Promise<{ readonly result: Result } | undefined> {
+    if (this.#nextProbeMs !== undefined) {
+      this.#probe(this.#nextProbeMs);
       return undefined;
     }
     try {
-      return { answer: await question(this.#parts.redis) };
+      return { result: await operation(this.#deps.redis) };
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      this.#lost(error);
+      this.#trip(error);
       return undefined;
     }
   }
 
-  #lost({ name }: Error): void {
-    const { clock, log, failed } = this.#parts;
+  #trip({ name }: Error): void {
+    const { clock, log, failed } = this.#deps;
     failed?.();
-    if (this.#awayUntilMs === undefined) {
-      log.warn('Redis does not answer; this process counts by itself', { reason: name });
+    if (this.#nextProbeMs === undefined) {
+      log.warn('Redis unavailable, enforcing limits locally', { reason: name });
     }
-    this.#awayUntilMs = clock.monotonicMs() + PROBE_INTERVAL_MS;
+    this.#nextProbeMs = clock.monotonicMs() + PROBE_INTERVAL_MS;
   }
 
   #probe(fromMs: number): void {
-    const { redis, clock, log } = this.#parts;
+    const { redis, clock, log } = this.#deps;
     if (this.#probing || clock.monotonicMs() < fromMs) return;
     this.#probing = true;
     redis
       .ping()
       .then(
         () => {
-          this.#awayUntilMs = undefined;
-          log.info('Redis answers again');
+          this.#nextProbeMs = undefined;
+          log.info('Redis recovered');
         },
-        (error: Error) => this.#lost(error),
+        (error: Error) => this.#trip(error),
       )
       .finally(() => {
         this.#probing = false;

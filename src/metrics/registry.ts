@@ -2,43 +2,44 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../contract/core/clock.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 
-/** Metrics in Prometheus text form. */
+/** Metrics in the Prometheus text format. */
 export interface MetricsRegistry extends Metrics {
   readonly contentType: string;
-  /** The text of `/metrics`. */
+  /** Renders the text of `/metrics`. */
   render(): Promise<string>;
   close(): void;
 }
 
-/** A pause is seen when it covers the end of a period, so the period is about the shortest of interest. */
+/** Measurement interval, in ms; a pause is detected if it covers the end of an interval. */
 const LAG_PERIOD_MS = 20;
 const DELAY_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2];
 
 /**
- * Metrics of one process, with its memory and the pauses of its event loop. prom-client's own process
- * metrics are not used: under Bun they show NaN for the event loop and address space for the heap.
+ * Creates the metrics of a process, including memory and event loop delay. prom-client's own process metrics
+ * are not used: under Bun they report NaN for the event loop and address space for the heap.
  */
 export function createMetrics(clock: Clock): MetricsRegistry {
   const registry = new Registry();
   const registers = [registry];
-  const given = new Map<string, { readonly shape: string; readonly metric: unknown }>();
+  const registered = new Map<string, { readonly shape: string; readonly metric: unknown }>();
   const readers = new Map<string, () => number>();
 
-  /** The metric of a name, made when it is first asked for. */
+  /** Returns the metric of a name, which is created on first use. */
   function named<Metric>(
     kind: string,
     name: string,
     labelNames: readonly string[],
-    make: () => Metric,
+    create: () => Metric,
   ): Metric {
     const shape = `${kind}(${labelNames.join()})`;
-    const known = given.get(name);
+    const known = registered.get(name);
     if (known === undefined) {
-      const metric = make();
-      given.set(name, { shape, metric });
+      const metric = create();
+      registered.set(name, { shape, metric });
       return metric;
     }
-    if (known.shape !== shape) throw new Error(`the metric ${name} is ${known.shape}, not ${shape}`);
+    if (known.shape !== shape)
+      throw new Error(`metric ${name} is registered as ${known.shape}, not ${shape}`);
     return known.metric as Metric;
   }
 
@@ -54,7 +55,7 @@ export function createMetrics(clock: Clock): MetricsRegistry {
     },
     upDownCounter(name, help, labelNames) {
       const gauge = named(
-        'level',
+        'upDownCounter',
         name,
         labelNames,
         () => new Gauge({ name, help, labelNames: [...labelNames], registers }),
@@ -93,7 +94,7 @@ export function createMetrics(clock: Clock): MetricsRegistry {
   const startedSeconds = clock.now() / 1000;
   metrics.gauge(
     'process_start_time_seconds',
-    'Unix time at which the process started.',
+    'Start time of the process, in Unix seconds.',
     () => startedSeconds,
   );
   metrics.gauge('process_resident_memory_bytes', 'Resident memory of the process.', () =>
@@ -103,7 +104,7 @@ export function createMetrics(clock: Clock): MetricsRegistry {
   let countedS = 0;
   new Counter({
     name: 'process_cpu_seconds_total',
-    help: 'User and system CPU time of the serving process.',
+    help: 'User and system CPU time of the server process.',
     registers,
     collect() {
       const { user, system } = process.cpuUsage();
@@ -114,15 +115,15 @@ export function createMetrics(clock: Clock): MetricsRegistry {
   });
   const delay = metrics.histogram(
     'event_loop_delay_seconds',
-    'How late a timer of 20 ms fires, which is how long the serving thread did something else.',
+    'Delay of a 20 ms timer: time that the main thread was blocked.',
     [],
     DELAY_SECONDS,
   );
-  const lag = watchEventLoop(clock, (lateMs) => delay.observe({}, lateMs / 1000));
+  const lag = measureEventLoopDelay(clock, (lateMs) => delay.observe({}, lateMs / 1000));
   metrics.gauge(
     'event_loop_pause_seconds',
-    'Longest pause of the serving thread since the last scrape.',
-    lag.take,
+    'Longest block of the main thread since the last scrape.',
+    lag.takeMaxSeconds,
   );
 
   return {
@@ -134,10 +135,13 @@ export function createMetrics(clock: Clock): MetricsRegistry {
 }
 
 /**
- * Measures how late a timer fires, which is how long the thread could not serve.
- * @param late is told each delay, in ms.
+ * Measures the delay of a timer, which is the time that the main thread was blocked.
+ * @param onDelay called with each delay, in ms.
  */
-function watchEventLoop(clock: Clock, late: (ms: number) => void): { take(): number; stop(): void } {
+function measureEventLoopDelay(
+  clock: Clock,
+  onDelay: (ms: number) => void,
+): { takeMaxSeconds(): number; stop(): void } {
   let maxMs = 0;
   let previousMs = clock.monotonicMs();
   const timer = setInterval(() => {
@@ -145,11 +149,11 @@ function watchEventLoop(clock: Clock, late: (ms: number) => void): { take(): num
     const lateMs = Math.max(0, nowMs - previousMs - LAG_PERIOD_MS);
     maxMs = Math.max(maxMs, lateMs);
     previousMs = nowMs;
-    late(lateMs);
+    onDelay(lateMs);
   }, LAG_PERIOD_MS);
   timer.unref();
   return {
-    take() {
+    takeMaxSeconds() {
       const seconds = maxMs / 1000;
       maxMs = 0;
       return seconds;

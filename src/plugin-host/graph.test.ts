@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Slots } from '../contract/plugin.ts';
 import type { PluginDesiredState } from '../contract/stores/plugin-switch-store.ts';
-import { type PluginNode, requireSwitchable, selectPlugins, startOrder, enabledPlugins } from './graph.ts';
+import { enabledPlugins, type PluginNode, requireSwitchable, selectPlugins, startOrder } from './graph.ts';
 
 type SlotName = keyof Slots;
 

@@ -1,4 +1,4 @@
-/** Plugins by needs and offers: which there are, in what order they start, and which cannot do without which. */
+/** Dependency graph of plugins: selection, start order and dependants. */
 
 import { ServiceError, StartError } from '../contract/core/error.ts';
 import type { Slots } from '../contract/plugin.ts';
@@ -6,21 +6,21 @@ import type { PluginDesiredStates } from '../contract/stores/plugin-switch-store
 
 type SlotName = keyof Slots;
 
-/** What decides about a plugin's place. */
+/** Fields that determine the position of a plugin in the graph. */
 export interface PluginNode {
   readonly name: string;
   readonly needs: readonly SlotName[];
   readonly offers: readonly SlotName[];
 }
 
-/** A set of plugins that cannot start. The message names the plugin and what it lacks. */
+/** A set of plugins that cannot start. The message names the plugin and the missing service. */
 export class RegistryError extends StartError {
   override readonly name = 'RegistryError';
 }
 
 /**
- * The plugins that `PLUGINS` names, in the order of `available`; all when it names none.
- * @throws RegistryError for a name that no plugin has.
+ * Returns the plugins that `PLUGINS` names, in the order of `available`; all if it is not set.
+ * @throws RegistryError for an unknown name.
  */
 export function selectPlugins<Plugin extends PluginNode>(
   available: readonly Plugin[],
@@ -31,7 +31,7 @@ export function selectPlugins<Plugin extends PluginNode>(
   for (const name of names) {
     if (!known.includes(name)) {
       throw new RegistryError(
-        `PLUGINS names '${name}', which is no plugin of this build; allowed: ${known.join(', ')}.`,
+        `PLUGINS names '${name}', which is not a plugin of this build; allowed: ${known.join(', ')}.`,
       );
     }
   }
@@ -39,9 +39,10 @@ export function selectPlugins<Plugin extends PluginNode>(
 }
 
 /**
- * An order in which every plugin finds its needs among the core's slots and the offers of plugins before
- * it. Plugins that do not depend on each other keep their given order.
- * @throws RegistryError for a need that nobody offers, a slot offered twice, a name given twice, a cycle.
+ * Returns the start order: each plugin comes after the plugins that provide its needs. Independent plugins
+ * keep their order.
+ * @throws RegistryError for a need without a provider, a service with two providers, a duplicate name, or a
+ *   cycle.
  */
 export function startOrder<Plugin extends PluginNode>(
   plugins: readonly Plugin[],
@@ -70,7 +71,7 @@ export function startOrder<Plugin extends PluginNode>(
   return ordered;
 }
 
-/** Plugins of which one needs an offer. */
+/** Returns the plugins that provide a service that a plugin needs. */
 export function providersOf<Plugin extends PluginNode>(
   plugins: readonly Plugin[],
   { needs }: PluginNode,
@@ -78,7 +79,7 @@ export function providersOf<Plugin extends PluginNode>(
   return plugins.filter(({ offers }) => offers.some((offer) => needs.includes(offer)));
 }
 
-/** Plugins that need an offer of one. */
+/** Returns the plugins that need a service that a plugin provides. */
 export function dependantsOf<Plugin extends PluginNode>(
   plugins: readonly Plugin[],
   { offers }: PluginNode,
@@ -86,43 +87,46 @@ export function dependantsOf<Plugin extends PluginNode>(
   return plugins.filter(({ needs }) => needs.some((need) => offers.includes(need)));
 }
 
-/** Whether a plugin is wished on; one that nobody ever switched is. */
-export function isEnabled(wishes: PluginDesiredStates, name: string): boolean {
-  return wishes.get(name)?.enabled !== false;
+/** Whether a plugin is enabled; the default is true. */
+export function isEnabled(desiredStates: PluginDesiredStates, name: string): boolean {
+  return desiredStates.get(name)?.enabled !== false;
 }
 
 /**
- * Names of the plugins that are to be on: those that are wished on, without those that need one that is not.
- * @param ordered as {@link startOrder} gives them.
+ * Returns the names of the plugins that should run: enabled ones whose dependencies should run, too.
+ * @param ordered in the order of {@link startOrder}.
  */
-export function enabledPlugins(ordered: readonly PluginNode[], wishes: PluginDesiredStates): ReadonlySet<string> {
-  const wanted = new Set<string>();
+export function enabledPlugins(
+  ordered: readonly PluginNode[],
+  desiredStates: PluginDesiredStates,
+): ReadonlySet<string> {
+  const names = new Set<string>();
   for (const plugin of ordered) {
-    const hasNeeds = providersOf(ordered, plugin).every(({ name }) => wanted.has(name));
-    if (hasNeeds && isEnabled(wishes, plugin.name)) wanted.add(plugin.name);
+    const hasNeeds = providersOf(ordered, plugin).every(({ name }) => names.has(name));
+    if (hasNeeds && isEnabled(desiredStates, plugin.name)) names.add(plugin.name);
   }
-  return wanted;
+  return names;
 }
 
 /**
- * Refuses to switch a plugin off that another one which is on needs, and one on that needs another one which is off: nobody
- * loses a feature that he did not name.
- * @throws ServiceError 409 `plugin_needed`; the message names both.
+ * Rejects disabling a plugin that an enabled plugin depends on, and enabling one that depends on a disabled
+ * plugin. Other plugins are never switched implicitly.
+ * @throws ServiceError 409 `plugin_needed`; the message names both plugins.
  */
 export function requireSwitchable(
   plugins: readonly PluginNode[],
-  wishes: PluginDesiredStates,
+  desiredStates: PluginDesiredStates,
   plugin: PluginNode,
   enabled: boolean,
 ): void {
   const neighbours = enabled ? providersOf(plugins, plugin) : dependantsOf(plugins, plugin);
-  const other = neighbours.find(({ name }) => isEnabled(wishes, name) !== enabled);
+  const other = neighbours.find(({ name }) => isEnabled(desiredStates, name) !== enabled);
   if (other === undefined) return;
   throw new ServiceError(
     'conflict',
     enabled
-      ? `Plugin '${plugin.name}' needs '${other.name}', which is switched off: switch '${other.name}' on first.`
-      : `Plugin '${other.name}' needs '${plugin.name}': switch '${other.name}' off first.`,
+      ? `Plugin '${plugin.name}' depends on '${other.name}', which is disabled. Enable '${other.name}' first.`
+      : `Plugin '${other.name}' depends on '${plugin.name}'. Disable '${other.name}' first.`,
     { code: 'plugin_needed' },
   );
 }
@@ -147,7 +151,7 @@ function offers<Plugin extends PluginNode>(
   return offeredBy;
 }
 
-/** Describes one cycle among plugins that all wait for each other. */
+/** Describes one cycle of dependencies. */
 function cycleOf(waiting: readonly PluginNode[], offeredBy: ReadonlyMap<SlotName, PluginNode>): string {
   const steps: string[] = [];
   const seen = new Set<PluginNode>();
@@ -159,5 +163,5 @@ function cycleOf(waiting: readonly PluginNode[], offeredBy: ReadonlyMap<SlotName
     steps.push(`'${plugin.name}' needs '${need}' of '${offeredBy.get(need)?.name}'`);
     plugin = offeredBy.get(need);
   }
-  return `Plugins wait for each other: ${steps.join(', ')}`;
+  return `Plugins depend on each other: ${steps.join(', ')}`;
 }

@@ -8,7 +8,7 @@ import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { PluginInstance, Slots } from '../contract/plugin.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
-import { type ServiceFactories, LazyServices } from '../kit/lifecycle/lazy-services.ts';
+import { LazyServices, type ServiceFactories } from '../kit/lifecycle/lazy-services.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { type AnyPlugin, type Registry, type RegistryOptions, startPlugins } from './registry.ts';
@@ -449,7 +449,10 @@ describe('a plugin that is switched', () => {
     };
     const it = plugin('it', { needs: ['tts'], paths: ['/v1/it'], setup }, events);
     const registry = await start([it], log, {
-      ...{ desiredStates: wish({ it: false }), services: new LazyServices({ tts: () => opened('tts', events) }) },
+      ...{
+        desiredStates: wish({ it: false }),
+        services: new LazyServices({ tts: () => opened('tts', events) }),
+      },
     });
     registry.applyDesiredStates(wish({ it: true }));
     await until(registry, 'it', 'failed');

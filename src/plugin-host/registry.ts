@@ -1,7 +1,7 @@
 import type { AnyElysia } from 'elysia';
 import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
-import type { UpDownCounter, Metrics } from '../contract/core/metrics.ts';
+import type { Metrics, UpDownCounter } from '../contract/core/metrics.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelTable } from '../contract/model-table.ts';
 import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.ts';
@@ -30,7 +30,7 @@ import {
 
 type SlotName = keyof Slots;
 
-/** Any feature plugin, whatever it needs and offers. */
+/** A feature plugin with any dependencies. */
 export interface AnyPlugin extends PluginNode {
   readonly paths: readonly string[];
   setup(slots: Slots): Promise<AnyInstance>;
@@ -38,61 +38,66 @@ export interface AnyPlugin extends PluginNode {
 
 type AnyInstance = Omit<PluginInstance, 'provides'> & { readonly provides: Partial<Slots> };
 
-/** Where a plugin stands, for people. */
+/** State of a plugin for the API. */
 export interface PluginReport {
   readonly state: PluginState;
   readonly detail?: string;
 }
 
-/** The plugins of a process, those that are off too. */
+/** The plugins of a process, including disabled ones. */
 export interface Registry {
-  /** Of the plugins that are on. */
+  /** Routes of the running plugins. */
   readonly routes: readonly AnyElysia[];
-  /** The models that a plugin which is on needs, by their ids. */
+  /** Models that running plugins use, by id. */
   readonly models: ReadonlyMap<string, ListedModel>;
   /** In start order. */
   readonly plugins: readonly AnyPlugin[];
-  /** @throws Error for a name that no plugin has. */
+  /** @throws Error for an unknown name. */
   report(name: string): PluginReport;
-  /** Of each plugin, for `/readyz`. What is off on purpose is left out. */
+  /** Readiness of each plugin, for `/readyz`. Disabled plugins are omitted. */
   readiness(): ReadonlyMap<string, PluginReadiness>;
-  /** Of each model in `models`, by its id, for `/readyz`. */
+  /** Readiness of each model in `models`, for `/readyz`. */
   modelReadiness(): ReadonlyMap<string, ModelReadiness>;
-  /** Why the routes at a path are not there: the plugin that has them is not on. Undefined for all other paths. */
+  /** Returns the error for a path whose plugin is not running; undefined for other paths. */
   unavailableError(path: string): ServiceError | undefined;
   /**
-   * Switches plugins as wished, without waiting for it: one ends its work within the grace time, and is closed with
-   * whatever nobody needs any more; one starts when what it needs is open, while the others serve on. Of two wishes of
-   * a plugin the later revision counts, whenever it comes.
+   * Applies desired states, without waiting for the result. A disabled plugin finishes its work within the
+   * grace time and is closed, with the services that only it used. An enabled plugin starts after its
+   * services are open. Of two states of a plugin the one with the higher revision applies.
    */
-  applyDesiredStates(wishes: PluginDesiredStates): void;
-  /** Drains all plugins at once; resolves when all are done or the signal fires. Begins no moves any more. Never rejects. */
+  applyDesiredStates(desiredStates: PluginDesiredStates): void;
+  /**
+   * Drains all plugins concurrently. Resolves when all are done or the signal fires. No plugin is started or
+   * stopped afterwards. Never rejects.
+   */
   drain(until: AbortSignal): Promise<void>;
-  /** Closes plugins in reverse order of start, then the parts. Idempotent; never rejects, failures are logged. */
+  /**
+   * Closes plugins in reverse start order, then the services. Idempotent; never rejects: failures are logged.
+   */
   close(): Promise<void>;
 }
 
 export interface RegistryOptions {
   readonly plugins: readonly AnyPlugin[];
-  /** What is always there. */
+  /** Services that are always available. */
   readonly core: Partial<Slots>;
-  /** What is there while a plugin needs it; the registry closes it. */
+  /** Services that are open while a plugin needs them; the registry closes them. */
   readonly services: ServiceProvider;
   readonly desiredStates: PluginDesiredStates;
-  /** Time for the work of a plugin that is switched off. */
+  /** Time for a plugin to finish its work when it is disabled, in ms. */
   readonly graceMs: number;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Called after the start whenever other plugins are on than before: routes and models are others. */
+  /** Called after the start whenever the set of running plugins, and so routes and models, has changed. */
   readonly onChange: () => void;
 }
 
 /**
- * Starts the plugins that are wished on in dependency order, each with the slots it asked for and a log of its own.
- * When one fails, those already started are closed before the failure is thrown.
+ * Starts the enabled plugins in dependency order, each with the services it declared and its own logger. If
+ * one fails, those already started are closed before the error is thrown.
  */
-export async function startPlugins(parts: RegistryOptions): Promise<Registry> {
-  const registry = new Plugins(parts);
+export async function startPlugins(options: RegistryOptions): Promise<Registry> {
+  const registry = new Plugins(options);
   try {
     await registry.start();
     return registry;
@@ -102,7 +107,7 @@ export async function startPlugins(parts: RegistryOptions): Promise<Registry> {
   }
 }
 
-const NEVER_SWITCHED: PluginDesiredState = { enabled: true, revision: 0, changedAt: 0 };
+const DEFAULT_STATE: PluginDesiredState = { enabled: true, revision: 0, changedAt: 0 };
 const RETRY_AFTER_S = 2;
 const MODEL_SLOTS = [
   ['tts', 'speech'],
@@ -112,67 +117,71 @@ const MODEL_SLOTS = [
   ['video', 'video'],
 ] as const;
 
-/** A plugin and what there is of it. */
+/** A plugin and its runtime state. */
 interface Entry {
   readonly plugin: AnyPlugin;
   readonly routes: RouteTable;
   state: PluginState;
   instance: AnyInstance | undefined;
-  /** What it shows of itself while it is there. */
+  /** Metrics of the instance. */
   metrics: ScopedMetrics | undefined;
-  /** The end of the instance, once it has begun. */
+  /** Result of closing the instance, once started. */
   closing: Promise<void> | undefined;
-  /** Of the wish that was followed last. */
+  /** Revision of the desired state that was applied last. */
   revision: number;
 }
 
 class Plugins implements Registry {
   readonly plugins: readonly AnyPlugin[];
-  readonly #given: RegistryOptions;
+  readonly #options: RegistryOptions;
   /** In start order. */
   readonly #entries: ReadonlyMap<string, Entry>;
-  readonly #wishes: Map<string, PluginDesiredState>;
+  readonly #desiredStates: Map<string, PluginDesiredState>;
   readonly #states: UpDownCounter;
-  /** Plugins for which parts are open. */
+  /** Plugins whose services are open. */
   readonly #holders = new Set<Entry>();
-  /** Fires when there is no more time for work that runs. */
+  /** Fires when the time for running work is over. */
   readonly #ending = new AbortController();
-  /** Moves that have begun and not ended. */
+  /** Moves in progress. */
   readonly #moves = new Set<Promise<void>>();
   readonly #drains = new Set<Promise<void>>();
   #provided: Partial<Slots> = {};
-  /** The last change of the parts: they change one after the other. */
+  /** Last change of the open services; changes are serialized. */
   #providing: Promise<void> = Promise.resolve();
   #hasStarted = false;
   #isEnding = false;
   #closing: Promise<void> | undefined;
 
-  constructor(given: RegistryOptions) {
-    const { plugins, core, services: parts, desiredStates: wishes, metrics } = given;
-    this.#given = given;
-    this.plugins = startOrder(plugins, new Set([...(Object.keys(core) as SlotName[]), ...parts.slotNames]));
+  constructor(options: RegistryOptions) {
+    const { plugins, core, services, desiredStates, metrics } = options;
+    this.#options = options;
+    this.plugins = startOrder(
+      plugins,
+      new Set([...(Object.keys(core) as SlotName[]), ...services.slotNames]),
+    );
     this.#entries = new Map(this.plugins.map((plugin) => [plugin.name, entryOf(plugin)]));
-    this.#wishes = new Map(wishes);
-    this.#states = metrics.upDownCounter('plugin_state', '1 for the state that a plugin is in, 0 for the others.', [
-      'plugin',
-      'state',
-    ]);
+    this.#desiredStates = new Map(desiredStates);
+    this.#states = metrics.upDownCounter(
+      'plugin_state',
+      '1 for the current state of a plugin, 0 for the other states.',
+      ['plugin', 'state'],
+    );
     for (const { name: plugin } of plugins) {
       for (const state of PLUGIN_STATES) this.#states.add({ plugin, state }, state === 'off' ? 1 : 0);
     }
   }
 
-  /** @throws what a part or a plugin throws. */
+  /** @throws errors of services and plugins. */
   async start(): Promise<void> {
-    const wanted = enabledPlugins(this.plugins, this.#wishes);
-    const entries = [...this.#entries.values()].filter(({ plugin }) => wanted.has(plugin.name));
-    // At once, so that models are loaded once.
+    const toRun = enabledPlugins(this.plugins, this.#desiredStates);
+    const entries = [...this.#entries.values()].filter(({ plugin }) => toRun.has(plugin.name));
+    // All together, so that models are loaded only once.
     for (const entry of entries) this.#holders.add(entry);
-    this.#provided = await this.#given.services.provide(needsOf(this.#holders));
+    this.#provided = await this.#options.services.provide(needsOf(this.#holders));
     for (const entry of entries) {
-      this.#after(entry, 'start');
+      this.#applyEvent(entry, 'start');
       await this.#setUp(entry);
-      this.#after(entry, 'started');
+      this.#applyEvent(entry, 'started');
     }
     this.#hasStarted = true;
   }
@@ -196,8 +205,8 @@ class Plugins implements Registry {
   }
 
   readiness(): ReadonlyMap<string, PluginReadiness> {
-    const there = [...this.#entries.values()].filter(({ state }) => state !== 'off');
-    return new Map(there.map((entry) => [entry.plugin.name, this.#readiness(entry)]));
+    const active = [...this.#entries.values()].filter(({ state }) => state !== 'off');
+    return new Map(active.map((entry) => [entry.plugin.name, this.#readiness(entry)]));
   }
 
   modelReadiness(): ReadonlyMap<string, ModelReadiness> {
@@ -209,16 +218,17 @@ class Plugins implements Registry {
 
   unavailableError(path: string): ServiceError | undefined {
     for (const { plugin, state, routes } of this.#entries.values()) {
-      if (state !== 'on' && routes.methodsOf(path).length > 0) return refusalOf(plugin.name, state);
+      if (state !== 'on' && routes.methodsOf(path).length > 0) return notRunningError(plugin.name, state);
     }
     return undefined;
   }
 
-  applyDesiredStates(wishes: PluginDesiredStates): void {
-    for (const [name, wish] of wishes) {
-      if (wish.revision > (this.#wishes.get(name)?.revision ?? 0)) this.#wishes.set(name, wish);
+  applyDesiredStates(desiredStates: PluginDesiredStates): void {
+    for (const [name, desired] of desiredStates) {
+      if (desired.revision > (this.#desiredStates.get(name)?.revision ?? 0))
+        this.#desiredStates.set(name, desired);
     }
-    this.#advance();
+    this.#startMoves();
   }
 
   async drain(until: AbortSignal): Promise<void> {
@@ -240,80 +250,88 @@ class Plugins implements Registry {
     this.#ending.abort();
     for (const entry of [...this.#entries.values()].reverse()) await this.#closeInstance(entry);
     try {
-      await this.#given.services.close();
+      await this.#options.services.close();
     } catch (error) {
-      this.#given.log.error('what plugins need could not be closed', error);
+      this.#options.log.error('services of plugins could not be closed', error);
     }
     await Promise.all(this.#moves);
   }
 
-  /** Begins whatever may be. */
-  #advance(): void {
+  /** Starts all possible moves. */
+  #startMoves(): void {
     if (this.#isEnding) return;
-    const wanted = enabledPlugins(this.plugins, this.#wishes);
+    const toRun = enabledPlugins(this.plugins, this.#desiredStates);
     const moves = availableMoves(this.plugins, (name) => {
       const { state, revision } = this.#entry(name);
-      return { state, shouldRun: wanted.has(name), retryRequested: this.#wish(name).revision > revision };
+      return {
+        state,
+        shouldRun: toRun.has(name),
+        retryRequested: this.#desiredState(name).revision > revision,
+      };
     });
     for (const { name, move } of moves) {
       const moving = this.#move(this.#entry(name), move).finally(() => {
         this.#moves.delete(moving);
-        this.#advance();
+        this.#startMoves();
       });
       this.#moves.add(moving);
     }
   }
 
   async #move(entry: Entry, move: PluginMove): Promise<void> {
-    entry.revision = this.#wish(entry.plugin.name).revision;
-    this.#after(entry, move);
+    entry.revision = this.#desiredState(entry.plugin.name).revision;
+    this.#applyEvent(entry, move);
     if (move === 'start') await this.#start(entry);
     if (move === 'stop') await this.#stop(entry);
   }
 
   async #start(entry: Entry): Promise<void> {
-    const { log } = this.#given;
+    const { log } = this.#options;
     const plugin = entry.plugin.name;
-    log.info('plugin starts', { plugin });
+    log.info('plugin starting', { plugin });
     try {
-      await this.#hold(entry);
+      await this.#openServices(entry);
       await this.#setUp(entry);
-      this.#after(entry, 'started');
+      this.#applyEvent(entry, 'started');
       log.info('plugin started', { plugin });
     } catch (error) {
       if (!this.#isEnding) log.error('plugin failed to start', error, { plugin });
       await this.#closeInstance(entry);
-      await this.#letGo(entry);
-      this.#after(entry, 'failed');
+      await this.#closeServices(entry);
+      this.#applyEvent(entry, 'failed');
     }
   }
 
   async #stop(entry: Entry): Promise<void> {
-    const { log, graceMs } = this.#given;
+    const { log, graceMs } = this.#options;
     const plugin = entry.plugin.name;
-    log.info('plugin stops', { plugin, graceMs });
+    log.info('plugin stopping', { plugin, graceMs });
     await this.#drain(entry, AbortSignal.any([AbortSignal.timeout(graceMs), this.#ending.signal]));
     await this.#closeInstance(entry);
-    await this.#letGo(entry);
-    this.#after(entry, 'stopped');
-    // What it had lies in the heap until somebody allocates much, which may be never: 25 ms now for some 50 MB.
+    await this.#closeServices(entry);
+    this.#applyEvent(entry, 'stopped');
+    // Runs a garbage collection, because the memory of the instance (some 50 MB) is otherwise not released
+    // until the next large allocation. Takes 25 ms.
     Bun.gc(true);
     log.info('plugin stopped', { plugin });
   }
 
-  /** Makes the move of the state, and says so where routes are others then. */
-  #after(entry: Entry, event: PluginEvent): void {
+  /** Applies an event to the state, and reports a changed set of running plugins. */
+  #applyEvent(entry: Entry, event: PluginEvent): void {
     const before = entry.state;
     entry.state = stateAfter(before, event);
     const plugin = entry.plugin.name;
     this.#states.add({ plugin, state: before }, -1);
     this.#states.add({ plugin, state: entry.state }, 1);
-    const isOther = (before === 'on') !== (entry.state === 'on');
-    if (isOther && this.#hasStarted && !this.#isEnding) this.#given.onChange();
+    const hasChanged = (before === 'on') !== (entry.state === 'on');
+    if (hasChanged && this.#hasStarted && !this.#isEnding) this.#options.onChange();
   }
 
-  /** Opens what a plugin needs. @throws what cannot be opened; what others need is not touched by that. */
-  async #hold(entry: Entry): Promise<void> {
+  /**
+   * Opens the services that a plugin needs.
+   * @throws if a service cannot be opened; services of other plugins are not affected.
+   */
+  async #openServices(entry: Entry): Promise<void> {
     await this.#provide(async (provide) => {
       try {
         await provide(new Set([...this.#holders, entry]));
@@ -325,24 +343,24 @@ class Plugins implements Registry {
     });
   }
 
-  /** Closes what nobody but this plugin needed. Never rejects. */
-  async #letGo(entry: Entry): Promise<void> {
+  /** Closes the services that only this plugin needed. Never rejects. */
+  async #closeServices(entry: Entry): Promise<void> {
     if (!this.#holders.delete(entry) || this.#isEnding) return;
     try {
       await this.#provide((provide) => provide(this.#holders));
     } catch (error) {
       const plugin = entry.plugin.name;
       if (!this.#isEnding)
-        this.#given.log.error('what a plugin needed could not be closed', error, { plugin });
+        this.#options.log.error('services of a plugin could not be closed', error, { plugin });
     }
   }
 
-  /** Changes the parts, when earlier changes have ended. */
+  /** Changes the open services, after earlier changes have finished. */
   #provide(
     change: (provide: (holders: ReadonlySet<Entry>) => Promise<void>) => Promise<void>,
   ): Promise<void> {
     const provide = async (holders: ReadonlySet<Entry>) => {
-      this.#provided = await this.#given.services.provide(needsOf(holders));
+      this.#provided = await this.#options.services.provide(needsOf(holders));
     };
     const changed = this.#providing.then(() => change(provide));
     this.#providing = changed.catch(() => undefined);
@@ -356,28 +374,28 @@ class Plugins implements Registry {
     entry.closing = undefined;
     requireOffers(plugin, instance);
     requirePaths(plugin, instance);
-    // The process has been told to end meanwhile, and closes what is there already.
-    if (this.#isEnding) throw new Error('the process ends');
+    // The process has started to shut down and closes what is open.
+    if (this.#isEnding) throw new Error('the process is shutting down');
   }
 
-  /** Only what the plugin asked for, so that a need it forgot to name shows at once. */
+  /** Only the declared services, so that an undeclared dependency fails immediately. */
   #slotsFor(entry: Entry): Slots {
     const { name, needs } = entry.plugin;
-    entry.metrics = scopedMetrics(this.#given.metrics);
-    const own: Partial<Slots> = { log: this.#given.log.child({ plugin: name }), metrics: entry.metrics };
+    entry.metrics = scopedMetrics(this.#options.metrics);
+    const own: Partial<Slots> = { log: this.#options.log.child({ plugin: name }), metrics: entry.metrics };
     const offers = this.#on().map(({ instance }) => instance.provides);
-    const slots: Partial<Slots> = Object.assign({}, this.#given.core, this.#provided, ...offers, own);
+    const slots: Partial<Slots> = Object.assign({}, this.#options.core, this.#provided, ...offers, own);
     const entries = needs.map((need) => [need, slots[need]]);
     return Object.fromEntries(entries) as Slots;
   }
 
-  /** Resolves when its work has ended or the signal fires. Never rejects. */
+  /** Resolves when the plugin is drained or the signal fires. Never rejects. */
   async #drain({ plugin, instance }: Entry, until: AbortSignal): Promise<void> {
     const drain = async () => {
       try {
         await instance?.drain(until);
       } catch (error) {
-        this.#given.log.error('plugin failed to drain', error, { plugin: plugin.name });
+        this.#options.log.error('plugin failed to drain', error, { plugin: plugin.name });
       }
     };
     const draining = Promise.race([drain(), waitForAbort(until)]);
@@ -393,7 +411,7 @@ class Plugins implements Registry {
     if (instance === undefined) return entry.closing ?? Promise.resolve();
     entry.instance = undefined;
     entry.closing = instance.close().catch((error: unknown) => {
-      this.#given.log.error('plugin failed to close', error, { plugin: plugin.name });
+      this.#options.log.error('plugin failed to close', error, { plugin: plugin.name });
     });
     return entry.closing;
   }
@@ -404,10 +422,10 @@ class Plugins implements Registry {
     return { state, ready: false, ...(detail !== undefined && { detail }) };
   }
 
-  /** Models that a plugin which is on needs, by task. */
+  /** Models that running plugins use, by task. */
   #modelTables(): readonly { readonly task: ListedModel['task']; readonly table: ModelTable<Reporting> }[] {
     const needs = needsOf(this.#on());
-    const slots = { ...this.#given.core, ...this.#provided };
+    const slots = { ...this.#options.core, ...this.#provided };
     return MODEL_SLOTS.flatMap(([slot, task]) => {
       const table = needs.has(slot) ? slots[slot] : undefined;
       return table === undefined ? [] : { task, table };
@@ -424,16 +442,16 @@ class Plugins implements Registry {
     return entry;
   }
 
-  #wish(name: string): PluginDesiredState {
-    return this.#wishes.get(name) ?? NEVER_SWITCHED;
+  #desiredState(name: string): PluginDesiredState {
+    return this.#desiredStates.get(name) ?? DEFAULT_STATE;
   }
 
   #detail(plugin: AnyPlugin, state: PluginState, instance: AnyInstance | undefined): string | undefined {
     if (state === 'on' && instance !== undefined) return readyOf(instance).detail;
-    if (state === 'failed') return 'it could not be started; the log says why';
-    if (state !== 'off' || !isEnabled(this.#wishes, plugin.name)) return undefined;
+    if (state === 'failed') return 'start failed; see the log';
+    if (state !== 'off' || !isEnabled(this.#desiredStates, plugin.name)) return undefined;
     const missing = providersOf(this.plugins, plugin).find(({ name }) => this.#entry(name).state !== 'on');
-    return missing && `it needs '${missing.name}', which is not on`;
+    return missing && `depends on '${missing.name}', which is not running`;
   }
 }
 
@@ -457,37 +475,37 @@ function requireOffers({ name, offers }: AnyPlugin, { provides }: AnyInstance): 
   throw new RegistryError(`Plugin '${name}' offers '${missing}' but does not provide it.`);
 }
 
-/** What is told of a plugin while it is off must be what it is while it is on. */
+/** The declared paths, which are shown while the plugin is disabled, must match the mounted routes. */
 function requirePaths({ name, paths }: AnyPlugin, { routes }: AnyInstance): void {
   const mounted = new Set<string>((routes?.routes ?? []).map(({ path }) => path));
   const [other] = mounted.symmetricDifference(new Set(paths));
   if (other === undefined) return;
-  const fault = mounted.has(other)
-    ? 'has a route that its paths leave out'
-    : 'names a path that it has no route at';
-  throw new RegistryError(`Plugin '${name}' ${fault}: ${other}`);
+  const problem = mounted.has(other)
+    ? 'has a route that is missing in its paths'
+    : 'declares a path without a route';
+  throw new RegistryError(`Plugin '${name}' ${problem}: ${other}`);
 }
 
-function refusalOf(name: string, state: PluginState): ServiceError {
+function notRunningError(name: string, state: PluginState): ServiceError {
   const wait = { retryAfterS: RETRY_AFTER_S };
   switch (state) {
     case 'starting':
-      return new ServiceError('overloaded', `The plugin '${name}' is starting. Send the request again.`, {
+      return new ServiceError('overloaded', `Plugin '${name}' is starting. Retry the request.`, {
         code: 'plugin_starting',
         ...wait,
       });
     case 'stopping':
-      return new ServiceError('overloaded', `The plugin '${name}' is being switched off.`, {
+      return new ServiceError('overloaded', `Plugin '${name}' is being disabled.`, {
         code: 'plugin_stopping',
         ...wait,
       });
     case 'failed':
-      return new ServiceError('overloaded', `The plugin '${name}' could not be started.`, {
+      return new ServiceError('overloaded', `Plugin '${name}' failed to start.`, {
         code: 'plugin_failed',
         ...wait,
       });
     default:
-      return new ServiceError('not_found', `The plugin '${name}' is switched off here.`, {
+      return new ServiceError('not_found', `Plugin '${name}' is disabled.`, {
         code: 'plugin_disabled',
       });
   }
@@ -500,6 +518,6 @@ function readyOf(reporting: Reporting | undefined): ReadyReport {
   try {
     return reporting?.ready() ?? { ready: false };
   } catch {
-    return { ready: false, detail: 'its state could not be read' };
+    return { ready: false, detail: 'state unavailable' };
   }
 }

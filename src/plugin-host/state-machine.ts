@@ -1,11 +1,11 @@
-/** Life of a plugin while the process serves (docs/states/plugin.md). Pure: the registry does what it says. */
+/** State machine of a plugin (docs/states/plugin.md). Pure: the registry executes the moves. */
 
 import { dependantsOf, type PluginNode, providersOf } from './graph.ts';
 
 export const PLUGIN_STATES = ['off', 'starting', 'on', 'stopping', 'failed'] as const;
 export type PluginState = (typeof PLUGIN_STATES)[number];
 
-/** `start`, `stop` and `forget` are begun by the registry; the others are how they end. */
+/** `start`, `stop` and `forget` are moves of the registry; the other events are their results. */
 export type PluginEvent = PluginMove | 'started' | 'failed' | 'stopped';
 export type PluginMove = 'start' | 'stop' | 'forget';
 
@@ -17,25 +17,25 @@ const AFTER: Readonly<Record<PluginState, Partial<Record<PluginEvent, PluginStat
   failed: { start: 'starting', forget: 'off' },
 };
 
-/** @throws Error for an event that cannot happen in the state. */
+/** @throws Error if the event is not possible in the state. */
 export function stateAfter(state: PluginState, event: PluginEvent): PluginState {
   const next = AFTER[state][event];
   if (next === undefined) throw new Error(`a plugin that is ${state} cannot be ${event}`);
   return next;
 }
 
-/** Where a plugin stands. */
+/** Actual and desired state of a plugin. */
 export interface PluginStatus {
   readonly state: PluginState;
-  /** It is to be on, and so is whatever it needs. */
+  /** Whether the plugin and its dependencies are enabled. */
   readonly shouldRun: boolean;
-  /** What it failed with was wished again since. */
+  /** Whether the plugin was enabled again after it failed. */
   readonly retryRequested: boolean;
 }
 
 /**
- * What may be begun now: a plugin starts when all that it needs are on, and stops when all that need it are off. Those
- * that do not depend on each other need not wait for each other.
+ * Returns the moves that can start now: a plugin starts after its dependencies are on, and stops after its
+ * dependants are off. Independent plugins move concurrently.
  */
 export function availableMoves(
   plugins: readonly PluginNode[],
@@ -52,10 +52,10 @@ function moveNow(
   plugin: PluginNode,
   standingOf: (name: string) => PluginStatus,
 ): PluginMove | undefined {
-  const { state, shouldRun: wanted, retryRequested: wishedAgain } = standingOf(plugin.name);
+  const { state, shouldRun, retryRequested } = standingOf(plugin.name);
   const stateOf = ({ name }: PluginNode) => standingOf(name).state;
-  if (wanted) {
-    if (state !== 'off' && !(state === 'failed' && wishedAgain)) return undefined;
+  if (shouldRun) {
+    if (state !== 'off' && !(state === 'failed' && retryRequested)) return undefined;
     return providersOf(plugins, plugin).every((each) => stateOf(each) === 'on') ? 'start' : undefined;
   }
   if (state === 'failed') return 'forget';

@@ -6,49 +6,54 @@ import { IntervalTask } from '../kit/async/interval-task.ts';
 import { dependantsOf, isEnabled, providersOf, requireSwitchable } from './graph.ts';
 import type { AnyPlugin, Registry } from './registry.ts';
 
-const FOLLOW_EVERY_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 export interface StoredSwitchesDeps {
   /** Every plugin of the build. */
   readonly available: readonly AnyPlugin[];
-  /** Those that PLUGINS loads. */
+  /** Plugins that PLUGINS loads. */
   readonly registry: Pick<Registry, 'plugins' | 'report' | 'applyDesiredStates'>;
   readonly store: PluginSwitchStore;
   readonly log: Logger;
   readonly intervalMs?: number;
 }
 
-/** Switches of the plugins: a wish is stored, and every process follows what is stored. Its owner closes it. */
+/**
+ * Enables and disables plugins: the desired state is stored, and every process applies it. The owner closes
+ * it.
+ */
 export class StoredSwitches implements PluginSwitches {
-  readonly #parts: StoredSwitchesDeps;
-  readonly #following: IntervalTask;
-  /** The last look into the store failed: told once. */
-  #isAway = false;
+  readonly #deps: StoredSwitchesDeps;
+  readonly #polling: IntervalTask;
+  /** Whether the last poll of the store failed, so that the failure is logged only once. */
+  #isFailing = false;
 
-  constructor(parts: StoredSwitchesDeps) {
-    this.#parts = parts;
-    this.#following = new IntervalTask({
-      intervalMs: parts.intervalMs ?? FOLLOW_EVERY_MS,
-      runTask: () => this.#follow(),
+  constructor(deps: StoredSwitchesDeps) {
+    this.#deps = deps;
+    this.#polling = new IntervalTask({
+      intervalMs: deps.intervalMs ?? POLL_INTERVAL_MS,
+      runTask: () => this.#poll(),
     });
   }
 
   async list(): Promise<readonly PluginStatus[]> {
-    const wishes = await this.#parts.store.list();
-    return this.#parts.available.map((plugin) => this.#standing(plugin, isEnabled(wishes, plugin.name)));
+    const desiredStates = await this.#deps.store.list();
+    return this.#deps.available.map((plugin) =>
+      this.#standing(plugin, isEnabled(desiredStates, plugin.name)),
+    );
   }
 
   async set(name: string, enabled: boolean): Promise<PluginStatus> {
-    const { available, registry, store } = this.#parts;
+    const { available, registry, store } = this.#deps;
     const plugin = available.find((each) => each.name === name);
     if (plugin === undefined) {
       const names = available.map((each) => each.name).join(', ');
-      throw new ServiceError('not_found', `There is no such plugin; allowed: ${names}.`, { param: 'name' });
+      throw new ServiceError('not_found', `Unknown plugin; allowed: ${names}.`, { param: 'name' });
     }
     if (!registry.plugins.includes(plugin)) {
       throw new ServiceError(
         'conflict',
-        `The setting PLUGINS leaves '${name}' out here: it cannot be switched while the service runs.`,
+        `PLUGINS excludes '${name}' from this process. It cannot be enabled or disabled at runtime.`,
         { code: 'plugin_not_loaded' },
       );
     }
@@ -58,29 +63,29 @@ export class StoredSwitches implements PluginSwitches {
     return this.#standing(plugin, enabled);
   }
 
-  /** Follows no more. Idempotent. */
+  /** Stops polling. Idempotent. */
   close(): Promise<void> {
-    return this.#following.close();
+    return this.#polling.close();
   }
 
-  async #follow(): Promise<void> {
-    const { store, registry, log } = this.#parts;
+  async #poll(): Promise<void> {
+    const { store, registry, log } = this.#deps;
     try {
       registry.applyDesiredStates(await store.list());
-      this.#isAway = false;
+      this.#isFailing = false;
     } catch (error) {
-      if (!this.#isAway) log.error('the switches of plugins cannot be read', error);
-      this.#isAway = true;
+      if (!this.#isFailing) log.error('desired plugin states could not be read', error);
+      this.#isFailing = true;
     }
   }
 
-  #standing(plugin: AnyPlugin, isWishedOn: boolean): PluginStatus {
-    const { registry } = this.#parts;
+  #standing(plugin: AnyPlugin, isOn: boolean): PluginStatus {
+    const { registry } = this.#deps;
     const { name, paths } = plugin;
     const switchable = registry.plugins.includes(plugin);
     return {
       name,
-      enabled: switchable && isWishedOn,
+      enabled: switchable && isOn,
       ...(switchable ? registry.report(name) : { state: 'off' as const }),
       switchable,
       paths,

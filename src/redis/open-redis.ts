@@ -4,36 +4,37 @@ import type { Secret } from '../contract/core/secret.ts';
 
 export type { Redis } from 'ioredis';
 
-const CONNECT_LIMIT_MS = 5_000;
-/** A command that Redis does not answer in time is one that it does not answer. */
-const COMMAND_LIMIT_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Timeout of a command. */
+const COMMAND_TIMEOUT_MS = 1_000;
 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
-/** What a request waits for: a command fails soon while Redis is away. */
-const HASTY: Options = {
-  commandTimeout: COMMAND_LIMIT_MS,
+/** Options for commands on the request path: they fail quickly while Redis is unavailable. */
+const FAIL_FAST: Options = {
+  commandTimeout: COMMAND_TIMEOUT_MS,
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
   lazyConnect: true,
 };
 
 /**
- * Connects to the Redis that several machines share. The caller ends it with `disconnect`.
- * @throws StartError when it cannot be reached; the address is not in the message, as it may hold a password.
+ * Connects to the Redis that several machines share. The caller closes it with `disconnect`.
+ * @throws StartError if Redis is unavailable; the message does not contain the address, which can include a
+ *   password.
  */
 export function openRedis(url: Secret): Promise<Redis> {
-  return connect(url, { ...HASTY, keyPrefix: 'voice-service:' });
+  return connect(url, { ...FAIL_FAST, keyPrefix: 'voice-service:' });
 }
 
-/** The same for a queue, which names its keys by itself. */
+/** Connects for a job queue, which has its own key prefix. */
 export function openQueueRedis(url: Secret): Promise<Redis> {
-  return connect(url, HASTY);
+  return connect(url, FAIL_FAST);
 }
 
 /**
- * A connection for work that nobody waits for: it is made by itself, and commands wait until Redis is there. The
- * caller ends it with `disconnect`; commands that wait fail then.
+ * Creates a connection for background workers. It connects by itself, and commands wait until Redis is
+ * available. The caller closes it with `disconnect`, which fails waiting commands.
  */
 export function openWorkerRedis(url: Secret): Redis {
   return create(url, { maxRetriesPerRequest: null });
@@ -47,17 +48,17 @@ async function connect(url: Secret, options: Options): Promise<Redis> {
     return redis;
   } catch (error) {
     redis.disconnect();
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it does not answer';
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'no response';
     throw new StartError(
-      `Environment variable REDIS_URL: the Redis server cannot be reached (${reason}). It must run and let this service in.`,
+      `Environment variable REDIS_URL: cannot connect to Redis (${reason}). Check that it runs and accepts connections of this service.`,
       { cause: error },
     );
   }
 }
 
 function create(url: Secret, options: Options): Redis {
-  const redis = new Redis(url.reveal(), { connectTimeout: CONNECT_LIMIT_MS, ...options });
-  // Failures are those of the commands; without a listener the process would end.
+  const redis = new Redis(url.reveal(), { connectTimeout: CONNECT_TIMEOUT_MS, ...options });
+  // Errors are reported by the commands; without a listener the process would exit.
   redis.on('error', () => undefined);
   return redis;
 }

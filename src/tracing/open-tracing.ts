@@ -5,11 +5,14 @@ import type { OtlpTracerOptions } from './otlp-tracer.ts';
 
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what waits, for a few seconds at most. */
+  /** Flushes queued spans, for at most a few seconds. */
   close(): Promise<void>;
 }
 
-/** @param settings undefined traces nothing, and loads nothing. */
+/**
+ * Opens tracing.
+ * @param settings undefined disables tracing and loads no libraries.
+ */
 export async function openTracing(
   settings: TracingSettings | undefined,
   parts: Omit<OtlpTracerOptions, 'settings'>,

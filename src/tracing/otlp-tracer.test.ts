@@ -5,7 +5,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { Secret } from '../contract/core/secret.ts';
-import { withSpan, noopTracer } from '../kit/logging/spans.ts';
+import { noopTracer, withSpan } from '../kit/logging/spans.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { openTracing } from './open-tracing.ts';
 

@@ -1,4 +1,4 @@
-/** Spans by the SDK of OpenTelemetry, sent to a collector as OTLP over HTTP. */
+/** Tracer that exports spans with the OpenTelemetry SDK as OTLP over HTTP. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Span as OtelSpan, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
@@ -14,19 +14,19 @@ import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { TracingSettings } from '../contract/core/settings.ts';
 import type { Span, SpanStart, Tracer } from '../contract/core/tracer.ts';
-import { parseTraceparent, formatTraceparent } from './traceparent.ts';
 import { ReportingExporter, type ReportingExporterDeps } from './reporting-exporter.ts';
+import { formatTraceparent, parseTraceparent } from './traceparent.ts';
 
-/** Ended spans that wait to be sent; those beyond are dropped. */
-const MAX_WAITING = 4096;
-const MAX_CONCURRENT = 512;
-const SEND_EVERY_MS = 2_000;
-/** How long a collector may take for what it is sent, tries again included. */
-const SEND_LIMIT_MS = 5_000;
-/** How long the end of the process waits for what has not been sent. */
-const CLOSE_LIMIT_MS = 3_000;
+/** Maximum number of ended spans waiting for export; further ones are dropped. */
+const MAX_QUEUED_SPANS = 4096;
+const MAX_BATCH_SPANS = 512;
+const EXPORT_INTERVAL_MS = 2_000;
+/** Timeout of an export including retries, in ms. */
+const EXPORT_TIMEOUT_MS = 5_000;
+/** Time limit for flushing at shutdown, in ms. */
+const CLOSE_TIMEOUT_MS = 3_000;
 
-/** By more than this a clock is not off, but was set. */
+/** A larger difference between the clocks means that the system clock was set. */
 const CLOCK_STEP_MS = 50;
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
@@ -37,8 +37,11 @@ export interface OtlpTracerOptions extends Omit<ReportingExporterDeps, 'exporter
   readonly clock: Clock;
 }
 
-/** @returns a tracer, and `close`, which sends what waits for a few seconds at most. Never rejects. */
-export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerOptions): {
+/**
+ * Creates the tracer.
+ * @returns the tracer, and `close`, which flushes queued spans for a few seconds at most and never rejects.
+ */
+export function otlpTracer({ settings, version, clock, ...reporting }: OtlpTracerOptions): {
   readonly tracer: Tracer;
   close(): Promise<void>;
 } {
@@ -46,9 +49,9 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerOpt
   const exporter = new OTLPTraceExporter({
     url,
     headers: Object.fromEntries([...headers].map(([name, value]) => [name, value.reveal()])),
-    timeoutMillis: SEND_LIMIT_MS,
-    // At the end all that waits is sent at once, beside what is on its way.
-    concurrencyLimit: Math.ceil(MAX_WAITING / MAX_CONCURRENT) + 1,
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+    // At shutdown all batches are sent concurrently, in addition to the export in progress.
+    concurrencyLimit: Math.ceil(MAX_QUEUED_SPANS / MAX_BATCH_SPANS) + 1,
   });
   const inRatio = new TraceIdRatioBasedSampler(ratio);
   const provider = new TracerProvider({
@@ -57,15 +60,15 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerOpt
       'service.version': version,
       'service.instance.id': crypto.randomUUID(),
     }),
-    // A caller may have its request left out of the traces, but not have more of them kept than the operator wants.
+    // A caller can exclude its request from sampling, but cannot exceed the operator's sampling ratio.
     sampler: new ParentBasedSampler({ root: inRatio, remoteParentSampled: inRatio }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new ReportingExporter({ ...watch, exporter }),
-        maxQueueSize: MAX_WAITING,
-        maxExportBatchSize: MAX_CONCURRENT,
-        scheduledDelayMillis: SEND_EVERY_MS,
-        exportTimeoutMillis: 2 * SEND_LIMIT_MS,
+        exporter: new ReportingExporter({ ...reporting, exporter }),
+        maxQueueSize: MAX_QUEUED_SPANS,
+        maxExportBatchSize: MAX_BATCH_SPANS,
+        scheduledDelayMillis: EXPORT_INTERVAL_MS,
+        exportTimeoutMillis: 2 * EXPORT_TIMEOUT_MS,
       }),
     ],
   });
@@ -73,8 +76,8 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerOpt
     tracer: new OtlpTracer(provider, clock),
     async close() {
       const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, CLOSE_LIMIT_MS);
-      // What could not be sent was told when it was tried.
+      const timer = setTimeout(late.resolve, CLOSE_TIMEOUT_MS);
+      // Failed exports have already been logged.
       await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
       clearTimeout(timer);
     },
@@ -84,8 +87,8 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerOpt
 class OtlpTracer implements Tracer {
   readonly #otel: ReturnType<TracerProvider['getTracer']>;
   readonly #clock: Clock;
-  readonly #here = new AsyncLocalStorage<OtelSpan>();
-  /** Unix time when the monotonic clock was 0, in ms. */
+  readonly #currentSpan = new AsyncLocalStorage<OtelSpan>();
+  /** Unix time at which the monotonic clock was 0, in ms. */
   #originMs = 0;
 
   constructor(provider: TracerProvider, clock: Clock) {
@@ -94,24 +97,24 @@ class OtlpTracer implements Tracer {
   }
 
   currentTraceparent(): string | undefined {
-    const span = this.#here.getStore();
+    const span = this.#currentSpan.getStore();
     return span && formatTraceparent(span.spanContext());
   }
 
   startSpan(name: string, start: SpanStart = {}): Span {
     const clock = this.#clock;
-    const span = this.#begin(name, start, clock.monotonicMs());
-    const here = this.#here;
+    const span = this.#startOtelSpan(name, start, clock.monotonicMs());
+    const currentSpan = this.#currentSpan;
     const unixMs = (ms: number) => this.#unixMs(ms);
     return {
       traceparent: formatTraceparent(span.spanContext()),
-      runInContext: (work) => here.run(span, work),
+      runInContext: (work) => currentSpan.run(span, work),
       rename: (closer) => void span.updateName(closer),
       set: (attributes) => void span.setAttributes(attributes),
       end(failure) {
         if (failure !== undefined) {
           span.setStatus({ code: SpanStatusCode.ERROR });
-          span.setAttribute('error.type', kindOf(failure));
+          span.setAttribute('error.type', errorType(failure));
         }
         span.end(unixMs(clock.monotonicMs()));
       },
@@ -119,26 +122,32 @@ class OtlpTracer implements Tracer {
   }
 
   recordSpan(name: string, start: SpanStart, fromMs: number, toMs: number): void {
-    this.#begin(name, start, fromMs).end(this.#unixMs(toMs));
+    this.#startOtelSpan(name, start, fromMs).end(this.#unixMs(toMs));
   }
 
-  #begin(name: string, { attributes = {}, kind, parent, cause }: SpanStart, fromMs: number): OtelSpan {
-    const around =
-      parent === undefined ? this.#here.getStore()?.spanContext() : parseTraceparent(parent, kind === 'server');
-    const led = cause === undefined ? undefined : parseTraceparent(cause, false);
+  #startOtelSpan(
+    name: string,
+    { attributes = {}, kind, parent, cause }: SpanStart,
+    fromMs: number,
+  ): OtelSpan {
+    const parentContext =
+      parent === undefined
+        ? this.#currentSpan.getStore()?.spanContext()
+        : parseTraceparent(parent, kind === 'server');
+    const linked = cause === undefined ? undefined : parseTraceparent(cause, false);
     return this.#otel.startSpan(
       name,
       {
         startTime: this.#unixMs(fromMs),
         attributes,
         kind: kind === undefined ? SpanKind.INTERNAL : KINDS[kind],
-        links: led === undefined ? [] : [{ context: led }],
+        links: linked === undefined ? [] : [{ context: linked }],
       },
-      around === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, around),
+      parentContext === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parentContext),
     );
   }
 
-  /** All times of a trace are counted by one clock, so that parts begin after the whole. */
+  /** Uses one clock for all times of a trace, so that child spans do not start before their parents. */
   #unixMs(monotonicMs: number): number {
     const originMs = this.#clock.now() - this.#clock.monotonicMs();
     if (Math.abs(originMs - this.#originMs) > CLOCK_STEP_MS) this.#originMs = originMs;
@@ -146,8 +155,8 @@ class OtlpTracer implements Tracer {
   }
 }
 
-/** A word for a failure, whose message may be private. */
-function kindOf(failure: unknown): string {
+/** Returns an error type without the message, which can be private. */
+function errorType(failure: unknown): string {
   if (failure instanceof ServiceError) return failure.code ?? failure.kind;
   if (failure instanceof Error) return failure.name;
   return typeof failure === 'string' ? failure : 'other';

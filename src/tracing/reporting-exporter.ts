@@ -8,7 +8,7 @@ export interface ReportingExporterDeps {
   readonly metrics: Metrics;
 }
 
-/** Says once that nothing can be sent, and counts what was. */
+/** Wraps an exporter: logs failure and recovery of exports, and counts spans. */
 export class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #log: Logger;
@@ -18,14 +18,14 @@ export class ReportingExporter implements SpanExporter {
   constructor({ exporter, log, metrics }: ReportingExporterDeps) {
     this.#exporter = exporter;
     this.#log = log;
-    this.#spans = metrics.counter('trace_spans_total', 'Spans that were to be sent to the collector.', [
+    this.#spans = metrics.counter('trace_spans_total', 'Spans exported to the collector, by result.', [
       'result',
     ]);
   }
 
   export(...[spans, done]: Parameters<SpanExporter['export']>): void {
     this.#exporter.export(spans, (result) => {
-      this.#told(result.error === undefined, spans.length);
+      this.#report(result.error === undefined, spans.length);
       done(result);
     });
   }
@@ -38,11 +38,10 @@ export class ReportingExporter implements SpanExporter {
     await this.#exporter.forceFlush?.();
   }
 
-  #told(isSent: boolean, spans: number): void {
+  #report(isSent: boolean, spans: number): void {
     this.#spans.add({ result: isSent ? 'sent' : 'failed' }, spans);
-    if (isSent && this.#isFailing) this.#log.info('the collector of traces takes them again');
-    if (!isSent && !this.#isFailing)
-      this.#log.warn('the collector of traces does not take them; they are dropped');
+    if (isSent && this.#isFailing) this.#log.info('trace exporter recovered');
+    if (!isSent && !this.#isFailing) this.#log.warn('trace export failed, dropping spans');
     this.#isFailing = !isSent;
   }
 }

@@ -1,12 +1,12 @@
-/** Places in traces as `traceparent` writes them (W3C Trace Context, 3.2). */
+/** `traceparent` values (W3C Trace Context, section 3.2). */
 
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api';
 import type { Traceparent } from '../contract/core/tracer.ts';
 
 const VERSION = '00';
-/** A later version may have more behind a dash. */
-const PLACE = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** Longer than any version is known to be. */
+/** A later version can have more fields after a dash. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+/** Longer than the values of all known versions. */
 const MAX_CHARACTERS = 256;
 
 export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
@@ -14,14 +14,14 @@ export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext):
 }
 
 /**
- * Reads a place; undefined for what is none.
- * @param isRemote whether another process told it.
+ * Parses a `traceparent` value; undefined if it is invalid.
+ * @param isRemote whether another process sent it.
  */
-export function parseTraceparent(place: string, isRemote: boolean): SpanContext | undefined {
-  if (place.length > MAX_CHARACTERS) return undefined;
-  const [, version, traceId = '', spanId = '', flags = '', more] = PLACE.exec(place.trim()) ?? [];
+export function parseTraceparent(text: string, isRemote: boolean): SpanContext | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
+  const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(text.trim()) ?? [];
   if (version === VERSION && more !== undefined) return undefined;
-  // The one flag that every version has.
+  // The only flag that all versions define.
   const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote };
   return isSpanContextValid(context) ? context : undefined;
 }

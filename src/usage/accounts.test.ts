@@ -140,9 +140,9 @@ describe('a store that fails', () => {
     const metrics = createMetrics(shared.clock);
     const { clock, log } = shared;
     const findPrice = priceList([SPEECH_PRICE]);
-    const books = new CallLedger({ journal, findPrice, instance: 'i', clock, log });
+    const ledger = new CallLedger({ journal, findPrice, instance: 'i', clock, log });
     const accounts = new Accounts({
-      books,
+      ledger,
       rows: rowMetrics(metrics),
       journal,
       limits: noCallLimits,
@@ -150,7 +150,7 @@ describe('a store that fails', () => {
       log,
       metrics,
     });
-    return { accounts, books, repair: () => void Object.assign(journal, shared.journal), metrics };
+    return { accounts, ledger, repair: () => void Object.assign(journal, shared.journal), metrics };
   }
 
   it('opens nothing', async () => {
@@ -158,7 +158,7 @@ describe('a store that fails', () => {
   });
 
   it('is told of an end once more, which nobody has to wait for', async () => {
-    const { accounts, books, repair, metrics } = failing(['closeCall', 'discardCall']);
+    const { accounts, ledger, repair, metrics } = failing(['closeCall', 'discardCall']);
     await shared.credits.grant('a', 100, 0);
     const closed = await accounts.openCall(speechCall(10));
     const discarded = await accounts.openCall(speechCall(20));
@@ -172,10 +172,10 @@ describe('a store that fails', () => {
       { level: 'error', message: 'usage row could not be written' },
       { level: 'error', message: 'usage row could not be written' },
     ]);
-    await expect(books.retryPending()).rejects.toThrow('disk');
+    await expect(ledger.retryPending()).rejects.toThrow('disk');
     repair();
-    await books.retryPending();
-    await books.retryPending();
+    await ledger.retryPending();
+    await ledger.retryPending();
     expect(await shared.rows()).toMatchObject([{ status: 'completed', characters: 10 }]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 88, reserved: 0 });
     expect(await metrics.render()).toContain(
@@ -187,13 +187,13 @@ describe('a store that fails', () => {
   });
 
   it('that stored an end and did not say so has it once', async () => {
-    const { accounts, books, repair, metrics } = failing(['closeCall']);
+    const { accounts, ledger, repair, metrics } = failing(['closeCall']);
     const call = await accounts.openCall(speechCall(1, FREE));
     await call.close(DONE);
     repair();
     const [open] = await shared.journal.listOpenCalls('i', 1);
     if (open !== undefined) await accounts.recover(open);
-    await books.retryPending();
+    await ledger.retryPending();
     expect(await shared.rows()).toHaveLength(1);
     expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
     metrics.close();

@@ -1,5 +1,5 @@
 import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts/accounts-store.ts';
-import type { NewCall, Calls, CallUsage, OpenCall } from '../contract/accounts/calls.ts';
+import type { Calls, CallUsage, NewCall, OpenCall } from '../contract/accounts/calls.ts';
 import type { CallLimits } from '../contract/accounts/limits.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 import type { Clock } from '../contract/core/clock.ts';
@@ -11,7 +11,7 @@ import { creditNumber, creditText } from './credit-amounts.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 export interface AccountsDeps {
-  readonly books: CallLedger;
+  readonly ledger: CallLedger;
   readonly rows: RowMetrics;
   readonly journal: CallJournal;
   readonly limits: CallLimits;
@@ -20,29 +20,29 @@ export interface AccountsDeps {
   readonly metrics: Metrics;
 }
 
-/** Opens and closes calls whose rows are written as they end, and charges for them. */
+/** Opens and closes calls whose usage rows are written when they close, and charges for them. */
 export class Accounts implements Calls {
-  readonly #parts: AccountsDeps;
+  readonly #deps: AccountsDeps;
   #open = 0;
-  /** What open calls hold. */
+  /** Credits reserved for open calls. */
   #reserved: MicroCredits = 0;
 
-  constructor(parts: AccountsDeps) {
-    this.#parts = parts;
-    parts.metrics.gauge('usage_open_calls', 'Calls that have begun and not ended.', () => this.#open);
-    parts.metrics.gauge('usage_reserved_credits', 'Credits that are held for them.', () =>
+  constructor(deps: AccountsDeps) {
+    this.#deps = deps;
+    deps.metrics.gauge('usage_open_calls', 'Open calls.', () => this.#open);
+    deps.metrics.gauge('usage_reserved_credits', 'Credits reserved for open calls.', () =>
       creditNumber(this.#reserved),
     );
   }
 
   async openCall(opening: NewCall): Promise<OpenCall> {
-    const { books, limits } = this.#parts;
-    const call = books.prepareCall(opening, false);
-    const leave = await limits.acquire(opening.caller, call.id);
+    const { ledger, limits } = this.#deps;
+    const call = ledger.prepareCall(opening, false);
+    const release = await limits.acquire(opening.caller, call.id);
     try {
-      await books.openCall(call);
+      await ledger.openCall(call);
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
     this.#open += 1;
@@ -53,23 +53,24 @@ export class Accounts implements Calls {
         this.#open -= 1;
         this.#reserved -= call.reserved;
       }
-      ended ??= step().finally(leave);
+      ended ??= step().finally(release);
       return ended;
     };
     return {
       hasReservation: call.reserved > 0,
-      close: (outcome) => end(() => books.closeCall(call, () => this.#close(call, outcome))),
-      discard: () => end(() => books.discard(call)),
+      close: (outcome) => end(() => ledger.closeCall(call, () => this.#close(call, outcome))),
+      discard: () => end(() => ledger.discard(call)),
     };
   }
 
   /**
-   * Ends a call of a process that died. One whose work is done again is forgotten, and has its row then. Of others
-   * nobody knows what they consumed: they are charged nothing and their reservation is freed.
-   * @returns false when another process was faster.
+   * Recovers a call of a crashed process. A call whose work is repeated is discarded, because the repetition
+   * writes its row. The usage of other calls is unknown: they are not charged and their reservation is
+   * released.
+   * @returns false if another process has recovered it.
    */
   async recover(call: JournalCall): Promise<boolean> {
-    const { journal, clock, rows } = this.#parts;
+    const { journal, clock, rows } = this.#deps;
     if (call.repeated) return journal.discardCall(call.id, unixSeconds(clock));
     const row = { ...rowOf(call), createdAt: call.openedAt };
     const record = { ...row, status: 'failed', inputTokens: 0, outputTokens: 0 } as const;
@@ -79,17 +80,18 @@ export class Accounts implements Calls {
   }
 
   async #close(call: JournalCall, outcome: { status: UsageStatus } & CallUsage): Promise<void> {
-    const { books, rows, journal, log } = this.#parts;
-    const { record, cost } = books.createBill(call, outcome);
+    const { ledger, rows, journal, log } = this.#deps;
+    const { record, cost } = ledger.createBill(call, outcome);
     const stored = await journal.closeCall(record, cost);
     const fields = { request_id: call.requestId, endpoint: call.endpoint };
     if (stored === undefined) {
-      // Another process took this one for dead, or the store had done it although it failed to say so.
-      log.warn('call had its usage row already', fields);
+      // Another process recovered the call, or the store had written it although it reported an error.
+      log.warn('call already had a usage row', fields);
       return;
     }
     rows.add(record);
     const missing = cost - stored.charged;
-    if (missing > 0) log.warn('call cost more than its credits', { ...fields, missing: creditText(missing) });
+    if (missing > 0)
+      log.warn('cost of a call exceeded its credits', { ...fields, missing: creditText(missing) });
   }
 }

@@ -1,5 +1,5 @@
 import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts/accounts-store.ts';
-import type { NewCall, CallUsage, JobBill, JobCall } from '../contract/accounts/calls.ts';
+import type { CallUsage, JobBill, JobCall, NewCall } from '../contract/accounts/calls.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
@@ -9,60 +9,64 @@ import { unixSeconds } from '../kit/clock.ts';
 import { creditText } from './credit-amounts.ts';
 import { chargeOf, costOf, type FindPrice } from './prices.ts';
 
-/** Ends that could not be stored and are tried again; those beyond are left to the next start. */
-const MAX_UNSTORED = 10_000;
+/** Maximum number of unstored call results that are retried; further ones are recovered at the next start. */
+const MAX_PENDING = 10_000;
 
 export interface CallLedgerDeps {
   readonly journal: CallJournal;
   readonly findPrice: FindPrice;
-  /** Name of this process in the journal. */
+  /** Id of this process in the journal. */
   readonly instance: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** How a call names itself where it ends. */
+/** Ids that identify a call when it is closed. */
 type CallName = Pick<JournalCall, 'id' | 'requestId'>;
 
-/** Steps of this process's calls, from their price to their end. */
+/** Lifecycle of this process's calls, from price lookup to the usage row. */
 export class CallLedger {
-  readonly #parts: CallLedgerDeps;
-  /** What is still to be stored of calls that have ended. */
-  readonly #unstored = new Map<Id<'usage'>, () => Promise<void>>();
+  readonly #deps: CallLedgerDeps;
+  /** Pending store operations of closed calls. */
+  readonly #pending = new Map<Id<'usage'>, () => Promise<void>>();
 
-  constructor(parts: CallLedgerDeps) {
-    this.#parts = parts;
+  constructor(deps: CallLedgerDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * A call before its beginning, with the most that it may cost.
-   * @param repeated whether its work is done again if this process dies.
+   * Creates a call with the reservation for its maximum cost.
+   * @param repeated whether the work is repeated if this process crashes.
    */
-  prepareCall({ endpoint, model, caller, maxUsage: most }: NewCall, repeated: boolean): JournalCall {
-    const { findPrice, instance, clock } = this.#parts;
+  prepareCall({ endpoint, model, caller, maxUsage }: NewCall, repeated: boolean): JournalCall {
+    const { findPrice, instance, clock } = this.#deps;
     const { organization, requestId } = caller;
     const price = findPrice({ endpoint, model });
     return {
       ...{ endpoint, model, organization, requestId, instance, repeated },
       id: newId('usage'),
       openedAt: unixSeconds(clock),
-      reserved: price === undefined ? 0 : costOf(price, most),
+      reserved: price === undefined ? 0 : costOf(price, maxUsage),
     };
   }
 
-  /** @throws ServiceError `insufficient_quota` when the organization's credits do not cover what it reserves. */
+  /**
+   * Opens a call in the journal.
+   * @throws ServiceError `insufficient_quota` if the credits of the organization do not cover the
+   *   reservation.
+   */
   async openCall(call: JournalCall): Promise<void> {
-    const short = await this.#parts.journal.openCall(call).catch((error: unknown) => {
-      // It may have begun although the store failed to say so; what it holds must not stay held.
-      this.#storeLater(call.id, () => this.#discard(call.id));
+    const shortfall = await this.#deps.journal.openCall(call).catch((error: unknown) => {
+      // The call may be open although the store reported an error; its reservation must be released.
+      this.#retryLater(call.id, () => this.#discard(call.id));
       throw error;
     });
-    if (short !== undefined) throw insufficientQuota(call.reserved, short.available);
+    if (shortfall !== undefined) throw insufficientQuota(call.reserved, shortfall.available);
   }
 
-  /** The row of a call that ends now, and what it costs. */
+  /** Creates the usage row of a call that ends now, and its cost. */
   createBill(call: JobCall, { status, ...consumed }: { status: UsageStatus } & CallUsage): JobBill {
-    const { clock, findPrice } = this.#parts;
+    const { clock, findPrice } = this.#deps;
     const price = findPrice(call);
     return {
       record: { ...rowOf(call), ...consumed, status, createdAt: unixSeconds(clock) },
@@ -70,24 +74,24 @@ export class CallLedger {
     };
   }
 
-  /** Stores the end of a call, now or at a later beat. Never rejects. */
+  /** Stores the result of a call, now or on a later heartbeat. Never rejects. */
   async closeCall({ id, requestId }: CallName, step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
-      this.#parts.log.error('usage row could not be written', error, { request_id: requestId });
-      this.#storeLater(id, step);
+      this.#deps.log.error('usage row could not be written', error, { request_id: requestId });
+      this.#retryLater(id, step);
     }
   }
 
-  /** Ends a call without a row, now or at a later beat. Never rejects. */
+  /** Discards a call without a usage row, now or on a later heartbeat. Never rejects. */
   discard(call: CallName): Promise<void> {
     return this.closeCall(call, () => this.#discard(call.id));
   }
 
   /**
-   * Ends calls without rows. When one cannot be stored, those after it are not tried before a later beat either: each
-   * might wait for a database that is away. Never rejects.
+   * Discards calls without usage rows. After a failure the remaining calls are left to a later heartbeat,
+   * because each attempt might wait for an unavailable database. Never rejects.
    */
   async discardAll(calls: readonly CallName[]): Promise<void> {
     for (const [at, { id, requestId }] of calls.entries()) {
@@ -95,23 +99,23 @@ export class CallLedger {
         await this.#discard(id);
       } catch (error) {
         const fields = { request_id: requestId, calls: calls.length - at };
-        this.#parts.log.error('calls could not be discarded', error, fields);
-        for (const left of calls.slice(at)) this.#storeLater(left.id, () => this.#discard(left.id));
+        this.#deps.log.error('calls could not be discarded', error, fields);
+        for (const left of calls.slice(at)) this.#retryLater(left.id, () => this.#discard(left.id));
         return;
       }
     }
   }
 
   /**
-   * Stores what could not be stored before. One that still cannot does not hold up the others.
-   * @throws what the store threw first; what failed is kept.
+   * Retries pending store operations. A failure does not block the others.
+   * @throws the first error; failed operations stay pending.
    */
   async retryPending(): Promise<void> {
     const failures: unknown[] = [];
-    for (const [id, step] of this.#unstored) {
+    for (const [id, step] of this.#pending) {
       try {
         await step();
-        this.#unstored.delete(id);
+        this.#pending.delete(id);
       } catch (error) {
         failures.push(error);
       }
@@ -119,25 +123,25 @@ export class CallLedger {
     if (failures.length > 0) throw failures[0];
   }
 
-  #storeLater(id: Id<'usage'>, step: () => Promise<void>): void {
-    if (this.#unstored.size < MAX_UNSTORED) this.#unstored.set(id, step);
+  #retryLater(id: Id<'usage'>, step: () => Promise<void>): void {
+    if (this.#pending.size < MAX_PENDING) this.#pending.set(id, step);
   }
 
   async #discard(id: Id<'usage'>): Promise<void> {
-    await this.#parts.journal.discardCall(id, unixSeconds(this.#parts.clock));
+    await this.#deps.journal.discardCall(id, unixSeconds(this.#deps.clock));
   }
 }
 
-/** The row of a call as far as its opening tells. */
+/** Returns the fields of the usage row that are known when the call opens. */
 export function rowOf({ id, endpoint, organization, requestId, model }: JobCall) {
   return { id, endpoint, organization, requestId, model };
 }
 
-/** The refusal of a call that may cost more than there is. */
+/** Creates the error for a call whose maximum cost exceeds the available credits. */
 export function insufficientQuota(needed: MicroCredits, available: MicroCredits): ServiceError {
   return new ServiceError(
     'insufficient_quota',
-    `This may cost ${creditText(needed)} credits and your organization has ${creditText(available)} available. Ask for less, or have credits added.`,
+    `Insufficient credits: this request may cost up to ${creditText(needed)}, and ${creditText(available)} are available. Request less or add credits.`,
     { code: 'insufficient_quota' },
   );
 }

@@ -1,22 +1,24 @@
-/** Credits as people and the wire write them. */
+/** Conversion of credit amounts to and from text and JSON. */
 
 import type { MicroCredits } from '../contract/accounts/accounts-store.ts';
 import { decimalText, scaledInteger } from '../kit/validation/decimal.ts';
 
 const PLACES = 6;
 
-/** `12.5` as micro-credits; undefined when it is no such number or has more than six places. */
+/**
+ * Parses `12.5` to micro-credits; undefined if it is not a valid number or has more than six decimal places.
+ */
 export function parseCredits(text: string): MicroCredits | undefined {
   const amount = scaledInteger(text, PLACES);
   return amount === undefined || amount > Number.MAX_SAFE_INTEGER ? undefined : Number(amount);
 }
 
-/** `12.5`, exactly. */
+/** Formats micro-credits exactly, e.g. `12.5`. */
 export function creditText(amount: MicroCredits): string {
   return decimalText(BigInt(amount), PLACES);
 }
 
-/** The number that JSON shows: the shortest one that is the amount again when it is rounded to six places. */
+/** Converts micro-credits to the JSON number, which is exact when rounded to six places. */
 export function creditNumber(amount: MicroCredits): number {
   return amount / 10 ** PLACES;
 }

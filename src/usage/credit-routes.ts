@@ -6,24 +6,26 @@ import { readQuery } from '../http/request/query.ts';
 import { callerOf } from '../http/security/caller.ts';
 import { creditNumber } from './credit-amounts.ts';
 
-// TypeBox's own numbers: Elysia's would also be documented as text.
+// TypeBox numbers, because OpenAPI would list Elysia's numbers also as strings.
 const Credits = t.Object(
   {
     object: t.Literal('credits'),
-    balance: Type.Number({ minimum: 0, description: 'what calls may still cost', examples: [12.5] }),
+    balance: Type.Number({ minimum: 0, description: 'Available credits', examples: [12.5] }),
     reserved: Type.Number({
       minimum: 0,
-      description: 'what is held for calls that have not ended; no part of the balance',
+      description: 'Credits reserved for open calls; not included in the balance',
       examples: [0.25],
     }),
-    free: t.Optional(t.Literal(true, { description: 'there when no call costs any: CONFIG has no prices' })),
+    free: t.Optional(
+      t.Literal(true, { description: 'Present if all calls are free because CONFIG has no prices' }),
+    ),
   },
   { title: 'Credits' },
 );
 
 /**
- * GET /v1/credits: what the caller's organization has (contract).
- * @param isFree whether no call costs any.
+ * GET /v1/credits: balance of the caller's organization (contract).
+ * @param isFree whether all calls are free.
  */
 export function creditRoutes(credits: Pick<CreditStore, 'balance'>, isFree: boolean) {
   return new Elysia({ name: 'credits', tags: ['usage'] }).get(
@@ -42,7 +44,7 @@ export function creditRoutes(credits: Pick<CreditStore, 'balance'>, isFree: bool
       response: { 200: Credits, 400: ErrorSchema },
       detail: {
         summary: 'Credits of your organization',
-        description: 'Without prices in CONFIG everything is free, and none are needed.',
+        description: 'Without prices in CONFIG all calls are free and no credits are required.',
       },
     },
   );

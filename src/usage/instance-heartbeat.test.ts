@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf, sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
-import { type InstanceHeartbeat, INSTANCE_TIMEOUT_S } from './instance-heartbeat.ts';
+import { INSTANCE_TIMEOUT_S, type InstanceHeartbeat } from './instance-heartbeat.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(async () => {

@@ -6,80 +6,84 @@ import { FailureLog } from '../kit/logging/failure-log.ts';
 import type { Accounts } from './accounts.ts';
 import type { CallLedger } from './call-ledger.ts';
 
-/** How often a process says that it lives. */
-const BEAT_MS = 10_000;
-/** One that said nothing for so long, while this one listened, is dead. */
+/** Heartbeat interval. */
+const HEARTBEAT_MS = 10_000;
+/** A process without a heartbeat for this time, while this process was polling, is considered crashed. */
 export const INSTANCE_TIMEOUT_S = 60;
-/** Who says nothing for longer has not listened either: the database may have been away for all. */
-const LISTENING_MS = 3 * BEAT_MS;
-/** Calls that are read at once. */
+/**
+ * Maximum gap between polls. After a longer gap, e.g. because the database was unavailable for all, silence
+ * is measured again from the start.
+ */
+const MAX_POLL_GAP_MS = 3 * HEARTBEAT_MS;
+/** Page size of reads of open calls. */
 const PAGE = 500;
 
 export interface InstanceHeartbeatDeps {
   readonly journal: CallJournal;
   readonly accounts: Accounts;
-  readonly books: CallLedger;
+  readonly ledger: CallLedger;
   readonly clock: Clock;
   readonly log: Logger;
-  /** This process. */
+  /** Identity of this process. */
   readonly self: Omit<Instance, 'seenAt'>;
-  /** Whether a process of this one's place runs. */
+  /** Whether a process of this host is running. */
   readonly isRunning: (pid: number) => boolean;
 }
 
-/** What a process said last, and since when it says so, by the monotonic clock of who hears it. */
-interface Heard {
+/** Last heartbeat of a process, and since when it is unchanged, by the monotonic clock of this process. */
+interface ObservedHeartbeat {
   readonly seenAt: number;
   readonly sinceMs: number;
 }
 
-/** Keeps this process noted as one that lives, and ends the calls of those that died. */
+/** Sends heartbeats of this process and recovers the calls of crashed processes. */
 export class InstanceHeartbeat {
-  readonly #parts: InstanceHeartbeatDeps;
+  readonly #deps: InstanceHeartbeatDeps;
   readonly #failures: FailureLog;
-  #heard: ReadonlyMap<string, Heard> = new Map();
-  #listenedMs = 0;
+  #observed: ReadonlyMap<string, ObservedHeartbeat> = new Map();
+  #polledMs = 0;
   #timer: NodeJS.Timeout | undefined;
-  #beating: Promise<void> | undefined;
+  #sending: Promise<void> | undefined;
 
-  constructor(parts: InstanceHeartbeatDeps) {
-    this.#parts = parts;
-    this.#failures = new FailureLog(parts.log, 'open calls could not be looked after');
+  constructor(deps: InstanceHeartbeatDeps) {
+    this.#deps = deps;
+    this.#failures = new FailureLog(deps.log, 'heartbeat failed');
   }
 
-  /** Resolves when calls may be opened, and those of processes that died before are ended. */
+  /** Resolves when calls can be opened, and calls of processes that crashed before are recovered. */
   async start(): Promise<void> {
     await this.beat();
-    this.#timer = setInterval(() => void this.#beatOrLog(), BEAT_MS);
+    this.#timer = setInterval(() => void this.#sendOrLog(), HEARTBEAT_MS);
   }
 
-  /** Says that this process lives, stores what could not be stored, and ends the calls of the dead. */
+  /** Sends a heartbeat, retries pending store operations, and recovers the calls of crashed processes. */
   async beat(): Promise<void> {
-    const { journal, books, clock, self } = this.#parts;
+    const { journal, ledger, clock, self } = this.#deps;
     const seenAt = unixSeconds(clock);
     await journal.recordHeartbeat({ ...self, seenAt });
-    await books.retryPending();
+    await ledger.retryPending();
     const instances = await journal.listInstances();
-    this.#hear(instances);
-    for (const instance of instances) if (this.#isDead(instance)) await this.#bury(instance);
+    this.#observe(instances);
+    for (const instance of instances) if (this.#hasCrashed(instance)) await this.#recoverCalls(instance);
   }
 
-  /** For the end of the process, when its calls are closed. */
+  /** Unregisters this process; to be called after its calls are closed. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#beating;
-    const { journal, books, self } = this.#parts;
-    await books.retryPending();
-    // With calls that are still open it stays noted, and whoever starts next ends them.
+    await this.#sending;
+    const { journal, ledger, self } = this.#deps;
+    await ledger.retryPending();
+    // With open calls the process stays registered, and the next process recovers them.
     await journal.removeInstance(self.id);
   }
 
-  /** Clocks of machines are not compared: what counts is whether a process says something new. */
-  #hear(instances: readonly Instance[]): void {
-    const nowMs = this.#parts.clock.monotonicMs();
-    const before = nowMs - this.#listenedMs > LISTENING_MS ? new Map<string, Heard>() : this.#heard;
-    this.#listenedMs = nowMs;
-    this.#heard = new Map(
+  /** Only changes of a heartbeat count, because clocks of machines are not compared. */
+  #observe(instances: readonly Instance[]): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const before =
+      nowMs - this.#polledMs > MAX_POLL_GAP_MS ? new Map<string, ObservedHeartbeat>() : this.#observed;
+    this.#polledMs = nowMs;
+    this.#observed = new Map(
       instances.map(({ id, seenAt }) => {
         const last = before.get(id);
         return [id, last?.seenAt === seenAt ? last : { seenAt, sinceMs: nowMs }];
@@ -87,17 +91,17 @@ export class InstanceHeartbeat {
     );
   }
 
-  #isDead({ id, place, pid }: Instance): boolean {
-    const { self, isRunning } = this.#parts;
+  #hasCrashed({ id, place, pid }: Instance): boolean {
+    const { self, isRunning } = this.#deps;
     if (id === self.id) return false;
-    const sinceMs = this.#heard.get(id)?.sinceMs ?? this.#listenedMs;
-    if (this.#listenedMs - sinceMs >= INSTANCE_TIMEOUT_S * 1000) return true;
-    // Numbers are used again: one with this process's own number was before it.
+    const sinceMs = this.#observed.get(id)?.sinceMs ?? this.#polledMs;
+    if (this.#polledMs - sinceMs >= INSTANCE_TIMEOUT_S * 1000) return true;
+    // Process ids are reused: an instance with the id of this process was an earlier process.
     return place === self.place && (pid === self.pid || !isRunning(pid));
   }
 
-  async #bury({ id }: Instance): Promise<void> {
-    const { journal, accounts, log } = this.#parts;
+  async #recoverCalls({ id }: Instance): Promise<void> {
+    const { journal, accounts, log } = this.#deps;
     let ended = 0;
     for (;;) {
       const calls = await journal.listOpenCalls(id, PAGE);
@@ -105,17 +109,17 @@ export class InstanceHeartbeat {
       for (const call of calls) if (await accounts.recover(call)) ended += 1;
     }
     await journal.removeInstance(id);
-    if (ended > 0) log.warn('calls of a process that died were ended', { calls: ended });
+    if (ended > 0) log.warn('recovered calls of a crashed process', { calls: ended });
   }
 
-  /** One at a time: a beat that waits for the store must not be followed by a queue of others. */
-  async #beatOrLog(): Promise<void> {
-    if (this.#beating !== undefined) return;
-    this.#beating = this.beat().then(
+  /** Never concurrently: a heartbeat that waits for the database must not accumulate others. */
+  async #sendOrLog(): Promise<void> {
+    if (this.#sending !== undefined) return;
+    this.#sending = this.beat().then(
       () => this.#failures.recordSuccess(),
       (error: unknown) => this.#failures.recordFailure(error),
     );
-    await this.#beating;
-    this.#beating = undefined;
+    await this.#sending;
+    this.#sending = undefined;
   }
 }

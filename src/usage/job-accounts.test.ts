@@ -31,7 +31,9 @@ describe('the call of a job', () => {
       cost: 22,
     });
     // One that failed has no fee.
-    expect(jobs.createBill(call, { status: 'failed', inputTokens: 0, outputTokens: 0 })).toMatchObject({ cost: 0 });
+    expect(jobs.createBill(call, { status: 'failed', inputTokens: 0, outputTokens: 0 })).toMatchObject({
+      cost: 0,
+    });
   });
 
   it('counts as a row when it is stored', async () => {

@@ -1,25 +1,25 @@
-import type { NewCall, JobBill, JobCall, JobCalls } from '../contract/accounts/calls.ts';
+import type { JobBill, JobCall, JobCalls, NewCall } from '../contract/accounts/calls.ts';
 import type { UsageRecord } from '../contract/accounts/usage.ts';
 import type { CallLedger } from './call-ledger.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
-/** Calls of jobs: what they cost is known here, what they hold is kept with the job. */
+/** Calls of durable jobs. The store of the job keeps the reservation. */
 export class JobAccounts implements JobCalls {
-  readonly #books: CallLedger;
+  readonly #ledger: CallLedger;
   readonly #rows: RowMetrics;
 
-  constructor(books: CallLedger, rows: RowMetrics) {
-    this.#books = books;
+  constructor(ledger: CallLedger, rows: RowMetrics) {
+    this.#ledger = ledger;
     this.#rows = rows;
   }
 
   prepareCall(opening: NewCall): ReturnType<JobCalls['prepareCall']> {
-    const { id, reserved } = this.#books.prepareCall(opening, true);
+    const { id, reserved } = this.#ledger.prepareCall(opening, true);
     return { id, reserved };
   }
 
   createBill(call: JobCall, end: Parameters<JobCalls['createBill']>[1]): JobBill {
-    return this.#books.createBill(call, end);
+    return this.#ledger.createBill(call, end);
   }
 
   recordStored(record: UsageRecord): void {

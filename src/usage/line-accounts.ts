@@ -1,14 +1,14 @@
-import type { NewCall, LineBill, LineCalls, OpenCall } from '../contract/accounts/calls.ts';
+import type { LineBill, LineCalls, NewCall, OpenCall } from '../contract/accounts/calls.ts';
 import type { CallLedger } from './call-ledger.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
-/** Calls of batch lines: they hold credits while they run, and their rows are the checkpoint's. */
+/** Calls of batch lines. Credits are reserved while they run; the checkpoint writes their usage rows. */
 export class LineAccounts implements LineCalls {
-  readonly #books: CallLedger;
+  readonly #ledger: CallLedger;
   readonly #rows: RowMetrics;
 
-  constructor(books: CallLedger, rows: RowMetrics) {
-    this.#books = books;
+  constructor(ledger: CallLedger, rows: RowMetrics) {
+    this.#ledger = ledger;
     this.#rows = rows;
   }
 
@@ -25,25 +25,27 @@ export class LineAccounts implements LineCalls {
   }
 
   discard(bills: readonly LineBill[]): Promise<void> {
-    return this.#books.discardAll(bills.filter(({ hasReservation: held }) => held).map(({ record }) => record));
+    return this.#ledger.discardAll(
+      bills.filter(({ hasReservation }) => hasReservation).map(({ record }) => record),
+    );
   }
 
   async #open(opening: NewCall, closed: (bill: LineBill) => void): Promise<OpenCall> {
-    const books = this.#books;
-    const call = books.prepareCall(opening, true);
-    const held = call.reserved > 0;
-    // One that holds nothing leaves nothing behind when its process dies, so the journal need not know it.
-    if (held) await books.openCall(call);
+    const ledger = this.#ledger;
+    const call = ledger.prepareCall(opening, true);
+    const hasReservation = call.reserved > 0;
+    // A call without a reservation leaves nothing behind after a crash, so it is not stored in the journal.
+    if (hasReservation) await ledger.openCall(call);
     let ended: Promise<void> | undefined;
     return {
-      hasReservation: held,
+      hasReservation,
       close(outcome) {
-        if (ended === undefined) closed({ ...books.createBill(call, outcome), hasReservation: held });
+        if (ended === undefined) closed({ ...ledger.createBill(call, outcome), hasReservation });
         ended ??= Promise.resolve();
         return ended;
       },
       discard() {
-        ended ??= held ? books.discard(call) : Promise.resolve();
+        ended ??= hasReservation ? ledger.discard(call) : Promise.resolve();
         return ended;
       },
     };

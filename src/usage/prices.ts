@@ -3,26 +3,29 @@ import type { UsageAmounts } from '../contract/accounts/calls.ts';
 import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 
-/** Finds the price of a call; undefined when it is free. */
+/** Returns the price of a call; undefined if it is free. */
 export type FindPrice = (call: Pick<Price, 'endpoint' | 'model'>) => Price | undefined;
 
 const PICO_PER_MICRO = 1_000_000n;
-/** Of a second of audio: the smallest that is billed. */
+/** Audio is billed in microseconds. */
 const MICROSECONDS = 1_000_000n;
 
-/** A price of nothing but zeros is no price. */
+/** Prices of zero count as free. */
 export function priceList(prices: readonly Price[]): FindPrice {
   const key = ({ endpoint, model }: Pick<Price, 'endpoint' | 'model'>) => `${endpoint} ${model}`;
   const charged = new Map(prices.filter((price) => !isFree(price)).map((price) => [key(price), price]));
   return (call) => charged.get(key(call));
 }
 
-/** Whether no call costs anything. */
+/** Whether all calls are free. */
 export function areFree(prices: readonly Price[]): boolean {
   return prices.every(isFree);
 }
 
-/** What so much costs with the fee of its request, rounded up; at most what anybody can have. */
+/**
+ * Returns the cost including the request fee, rounded up; at most {@link MAX_GRANTED}, which no balance
+ * exceeds.
+ */
 export function costOf(price: Price, consumed: UsageAmounts): MicroCredits {
   const { inputTokens, outputTokens, characters = 0, audioSeconds = 0 } = consumed;
   const parts: PicoCredits =
@@ -36,15 +39,15 @@ export function costOf(price: Price, consumed: UsageAmounts): MicroCredits {
 }
 
 /**
- * What a call is charged: for what it consumed, and the fee of its request if it gave anything. One that failed
- * has no fee, nor has one that was cancelled before its first output.
+ * Returns the charge of a call: its usage, and the request fee if it produced output. Failed calls, and calls
+ * cancelled before their first output, have no fee.
  */
 export function chargeOf(price: Price, status: UsageStatus, consumed: UsageAmounts): MicroCredits {
-  const gave = status === 'completed' || (status === 'cancelled' && consumed.outputTokens > 0);
-  return costOf(gave ? price : { ...price, request: 0n }, consumed);
+  const hasOutput = status === 'completed' || (status === 'cancelled' && consumed.outputTokens > 0);
+  return costOf(hasOutput ? price : { ...price, request: 0n }, consumed);
 }
 
-/** A count that is no count, as an upstream may send one, costs nothing. */
+/** Invalid counts of an upstream cost nothing. */
 function whole(count: number): bigint {
   return count > 0 && Number.isFinite(count) ? BigInt(Math.round(count)) : 0n;
 }

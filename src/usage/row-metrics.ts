@@ -1,7 +1,7 @@
 import type { UsageRecord } from '../contract/accounts/usage.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 
-/** Counts usage rows as they are written. */
+/** Counts written usage rows. */
 export interface RowMetrics {
   add(row: UsageRecord): void;
 }
@@ -11,7 +11,9 @@ export function rowMetrics(metrics: Metrics): RowMetrics {
   const characters = metrics.counter('usage_characters_total', 'Characters accepted for synthesis.', [
     'endpoint',
   ]);
-  const audio = metrics.counter('usage_audio_seconds_total', 'Seconds of audio made or read.', ['endpoint']);
+  const audio = metrics.counter('usage_audio_seconds_total', 'Seconds of audio generated or transcribed.', [
+    'endpoint',
+  ]);
   const tokens = metrics.counter('usage_tokens_total', 'Tokens of usage rows.', [
     'endpoint',
     'model',

@@ -5,7 +5,7 @@ import type { Price } from '../contract/accounts/prices.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
-import { isRunning, hostId } from '../kit/process/host-id.ts';
+import { hostId, isRunning } from '../kit/process/host-id.ts';
 import { Accounts } from './accounts.ts';
 import { CallLedger } from './call-ledger.ts';
 import { InstanceHeartbeat } from './instance-heartbeat.ts';
@@ -24,25 +24,25 @@ export interface AccountsSettings {
 }
 
 /**
- * Makes this process one that opens calls, and ends those of processes that died.
- * @returns `close`, for when every call is closed.
+ * Registers this process, and recovers the calls of crashed processes.
+ * @returns `close`, to be called after all calls are closed.
  */
-export async function startAccounts({ prices, ...parts }: AccountsSettings): Promise<{
+export async function startAccounts({ prices, ...deps }: AccountsSettings): Promise<{
   readonly calls: Calls;
   readonly lineCalls: LineCalls;
   readonly jobCalls: JobCalls;
   close(): Promise<void>;
 }> {
   const self = { id: crypto.randomUUID(), place: hostId(), pid: process.pid };
-  const books = new CallLedger({ ...parts, instance: self.id, findPrice: priceList(prices) });
-  const rows = rowMetrics(parts.metrics);
-  const accounts = new Accounts({ ...parts, books, rows });
-  const watch = new InstanceHeartbeat({ ...parts, accounts, books, self, isRunning });
-  await watch.start();
+  const ledger = new CallLedger({ ...deps, instance: self.id, findPrice: priceList(prices) });
+  const rows = rowMetrics(deps.metrics);
+  const accounts = new Accounts({ ...deps, ledger, rows });
+  const heartbeat = new InstanceHeartbeat({ ...deps, accounts, ledger, self, isRunning });
+  await heartbeat.start();
   return {
     calls: accounts,
-    lineCalls: new LineAccounts(books, rows),
-    jobCalls: new JobAccounts(books, rows),
-    close: () => watch.stop(),
+    lineCalls: new LineAccounts(ledger, rows),
+    jobCalls: new JobAccounts(ledger, rows),
+    close: () => heartbeat.stop(),
   };
 }

@@ -1,28 +1,31 @@
-/** The usage row of each speech (spec 4.3, rule 3) and of each transcription (spec 4.7, rule 9), whoever asked for it. */
+/** Usage meters of synthesis (spec 4.3, rule 3) and transcription calls (spec 4.7, rule 9). */
 
 import type { Caller } from '../contract/accounts/caller.ts';
-import type { NewCall, Calls, CallUsage, OpenCall } from '../contract/accounts/calls.ts';
+import type { Calls, CallUsage, NewCall, OpenCall } from '../contract/accounts/calls.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/accounts/usage.ts';
 import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engines/engine.ts';
-import { characterTokens, audioTokens, textTokens } from '../kit/text/token-estimate.ts';
+import { audioTokens, characterTokens, textTokens } from '../kit/text/token-estimate.ts';
 
-/** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
+/**
+ * Audio tokens per second of speech. Codecs of speech models use 12.5 to 50; billing is the same for every
+ * engine.
+ */
 const TOKENS_PER_SECOND = 25;
 /**
- * Longest audio that a text is reserved for. A story takes 70 ms a character and a list of numbers half a second;
- * silence at the ends and a text of one letter have the constant.
+ * Upper bound of the audio length of a text, for the reservation. A story takes 70 ms per character, a list
+ * of numbers 500 ms; the constant covers leading and trailing silence and very short texts.
  */
 const MAX_SECONDS_PER_CHARACTER = 1;
-const MAX_SECONDS_BESIDE = 5;
-/** Most text tokens of a second that is heard, and of silence that a model takes for words. */
-const MAX_HEARD_TOKENS_PER_SECOND = 10;
-const MAX_HEARD_TOKENS_BESIDE = 250;
+const EXTRA_SECONDS = 5;
+/** Upper bound of the text tokens of a transcription, including text that a model invents for silence. */
+const MAX_TEXT_TOKENS_PER_SECOND = 10;
+const EXTRA_TEXT_TOKENS = 250;
 
 type Opening = Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>;
 
-/** Counts what one call really consumes; it may count before the call is opened. */
-abstract class Tally {
+/** Measures the usage of one call. It can count before the call is opened. */
+abstract class UsageMeter {
   readonly #caller: Caller;
   #call: OpenCall | undefined;
 
@@ -30,40 +33,43 @@ abstract class Tally {
     this.#caller = caller;
   }
 
-  /** Resolves when the row is stored; a call that was not opened has none. Only the first end counts. */
+  /**
+   * Closes the call; resolves when the row is stored. A call that was not opened has no row. Only the first
+   * close has an effect.
+   */
   async close(status: UsageStatus): Promise<void> {
-    await this.end({ ...this.consumed(), status });
+    await this.closeCall({ ...this.consumed(), status });
   }
 
-  /** The call was refused before anything was done: it has no row. */
+  /** Discards a call that was rejected before any work was done: it has no usage row. */
   async discard(): Promise<void> {
     await this.#call?.discard();
   }
 
-  protected async end(end: { status: UsageStatus } & CallUsage): Promise<void> {
+  protected async closeCall(end: { status: UsageStatus } & CallUsage): Promise<void> {
     await this.#call?.close(end);
   }
 
-  protected async begin(calls: Calls, opening: Opening): Promise<void> {
+  protected async openCall(calls: Calls, opening: Opening): Promise<void> {
     this.#call = await calls.openCall({ ...opening, caller: this.#caller });
   }
 
   protected abstract consumed(): CallUsage;
 }
 
-/** What was asked of a voice. */
+/** Parameters of a synthesis call. */
 export interface SynthesisUsage {
   readonly model: string;
   /** Unicode code points. */
   readonly characters: number;
   /** 1 is natural. */
   readonly speed: number;
-  /** Absent: that of `POST /v1/audio/speech`. */
+  /** Default: `/v1/audio/speech`. */
   readonly endpoint?: EndpointLabel;
 }
 
-/** Counts the audio that a text gave. */
-export class SpeechUsageMeter extends Tally {
+/** Measures the audio generated for a text. */
+export class SpeechUsageMeter extends UsageMeter {
   readonly #text: SynthesisUsage;
   #samples = 0;
   #bytes = 0;
@@ -76,27 +82,27 @@ export class SpeechUsageMeter extends Tally {
   /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
   open(calls: Calls): Promise<void> {
     const { model, characters, speed, endpoint = '/v1/audio/speech' } = this.#text;
-    const audioSeconds = MAX_SECONDS_BESIDE + (characters * MAX_SECONDS_PER_CHARACTER) / Math.min(1, speed);
+    const audioSeconds = EXTRA_SECONDS + (characters * MAX_SECONDS_PER_CHARACTER) / Math.min(1, speed);
     const inputTokens = characterTokens(characters);
     const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
-    const most = { inputTokens, outputTokens, characters, audioSeconds };
-    return this.begin(calls, { endpoint, model, maxUsage: most });
+    const maxUsage = { inputTokens, outputTokens, characters, audioSeconds };
+    return this.openCall(calls, { endpoint, model, maxUsage });
   }
 
   /**
-   * @param samples at 24 kHz, as they were made.
-   * @param bytes as they are sent.
+   * @param samples number of generated samples at 24 kHz.
+   * @param bytes number of bytes sent.
    */
   addAudio(samples: number, bytes: number): void {
     this.#samples += samples;
     this.#bytes += bytes;
   }
 
-  /** Tokens of the text, and of the audio so far. */
+  /** Tokens of the text and of the audio generated so far. */
   get tokens(): { readonly input: number; readonly output: number } {
     return {
       input: characterTokens(this.#text.characters),
-      // In this order the division is the last step, and exact lengths stay exact.
+      // The division comes last, so that exact lengths stay exact.
       output: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
     };
   }
@@ -113,12 +119,12 @@ export class SpeechUsageMeter extends Tally {
   }
 }
 
-/** What was asked of a recogniser. */
+/** Parameters of a transcription call. */
 export interface TranscriptionUsage {
   readonly model: string;
   readonly task: TranscriptionTask;
   readonly prompt?: string | undefined;
-  /** Absent: that of the task. */
+  /** Default: the endpoint of the task. */
   readonly endpoint?: EndpointLabel;
 }
 
@@ -127,46 +133,47 @@ const ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
   translate: '/v1/audio/translations',
 };
 
-/** Counts the audio that was heard and the text that it gave. */
-export class TranscriptionUsageMeter extends Tally {
-  readonly #ask: TranscriptionUsage;
+/** Measures the received audio and the transcript. */
+export class TranscriptionUsageMeter extends UsageMeter {
+  readonly #request: TranscriptionUsage;
   #samples = 0;
   #text = '';
   #final: Transcript | undefined;
 
-  constructor(ask: TranscriptionUsage, caller: Caller) {
+  constructor(request: TranscriptionUsage, caller: Caller) {
     super(caller);
-    this.#ask = ask;
+    this.#request = request;
   }
 
   /**
-   * @param audioSeconds most that it may hear.
-   * @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost.
+   * Opens the call.
+   * @param audioSeconds maximum length of the audio.
+   * @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost.
    */
   open(calls: Calls, audioSeconds: number): Promise<void> {
-    const { model, task, prompt = '', endpoint = ENDPOINTS[task] } = this.#ask;
+    const { model, task, prompt = '', endpoint = ENDPOINTS[task] } = this.#request;
     const inputTokens = audioTokens(audioSeconds) + textTokens(prompt);
-    const outputTokens = Math.ceil(audioSeconds * MAX_HEARD_TOKENS_PER_SECOND) + MAX_HEARD_TOKENS_BESIDE;
-    return this.begin(calls, {
+    const outputTokens = Math.ceil(audioSeconds * MAX_TEXT_TOKENS_PER_SECOND) + EXTRA_TEXT_TOKENS;
+    return this.openCall(calls, {
       endpoint,
       model,
       maxUsage: { inputTokens, outputTokens, audioSeconds },
     });
   }
 
-  /** Whether any audio was heard. */
+  /** Whether any audio was received. */
   get hasReceivedAudio(): boolean {
     return this.#samples > 0;
   }
 
-  /** Whether any text came of it. */
+  /** Whether any text was transcribed. */
   get hasTranscript(): boolean {
     return this.#text !== '';
   }
 
-  /** Ends a call for which nothing was done, and which was no refusal. */
+  /** Closes a call without usage that was cancelled before any work was done. */
   async abandon(): Promise<void> {
-    await this.end({ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 });
+    await this.closeCall({ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 });
   }
 
   addAudio(samples: number): void {
@@ -179,9 +186,9 @@ export class TranscriptionUsageMeter extends Tally {
   }
 
   protected consumed(): CallUsage {
-    const { prompt = '' } = this.#ask;
+    const { prompt = '' } = this.#request;
     const audioSeconds = this.#samples / LISTEN_RATE_HZ;
-    // Only a finished one was counted by its engine.
+    // Engines report token counts only for finished transcriptions.
     const { audio, text } = this.#final?.inputTokens ?? {
       audio: audioTokens(audioSeconds),
       text: textTokens(prompt),

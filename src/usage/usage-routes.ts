@@ -5,7 +5,7 @@ import { ErrorSchema, UnixSeconds } from '../http/openapi/schemas.ts';
 import { pageIn, readQuery } from '../http/request/query.ts';
 import { callerOf } from '../http/security/caller.ts';
 
-// TypeBox's own numbers: Elysia's would also be documented as text.
+// TypeBox numbers, because OpenAPI would list Elysia's numbers also as strings.
 const Count = Type.Integer({ minimum: 0 });
 
 const Row = t.Object(
@@ -21,7 +21,7 @@ const Row = t.Object(
     characters: t.Optional(Count),
     audio_bytes: t.Optional(Count),
     audio_seconds: t.Optional(Type.Number({ minimum: 0 })),
-    transcript: t.Optional(t.String({ description: 'what was heard, of endpoints that transcribe' })),
+    transcript: t.Optional(t.String({ description: 'Transcript, for transcription endpoints' })),
     request_id: t.String({ examples: ['req_0d4f3c8f4f9a3d2b1c0e9f5f0c2f1e6b'] }),
   },
   { title: 'Usage record' },
@@ -37,7 +37,7 @@ const Page = t.Object({
 
 const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };
 
-/** GET /v1/usage: the rows of the caller's organization, newest first (contract). */
+/** GET /v1/usage: usage records of the caller's organization, newest first (contract). */
 export function usageRoutes(usage: UsageReader) {
   return new Elysia({ name: 'usage', tags: ['usage'] }).get(
     '/v1/usage',
@@ -62,7 +62,7 @@ export function usageRoutes(usage: UsageReader) {
       response: { 200: Page, 400: ErrorSchema },
       detail: {
         summary: 'Usage of your organization, newest first',
-        description: 'One row for each call, with what it consumed. The next page begins after `last_id`.',
+        description: 'One record per call with its usage. Pass `last_id` as `after` to get the next page.',
         parameters: [
           {
             name: 'limit',
@@ -86,7 +86,7 @@ export function usageRoutes(usage: UsageReader) {
             name: 'endpoint',
             in: 'query',
             description:
-              'Rows with exactly this label only, such as `/v1/audio/speech` or `POST /v1/responses`.',
+              'Returns only records with this endpoint label, e.g. `/v1/audio/speech` or `POST /v1/responses`.',
             schema: { type: 'string' },
           },
         ],
@@ -95,7 +95,7 @@ export function usageRoutes(usage: UsageReader) {
   );
 }
 
-/** What is optional is left out of the row when the request had none. */
+/** Optional values are omitted if the request had none. */
 function toWire(record: UsageRecord) {
   return {
     id: record.id,

@@ -36,7 +36,7 @@ const Summary = t.Object(
   { title: 'Usage summary' },
 );
 
-/** GET /v1/usage/summary: sums of the caller's organization by day, endpoint and model. */
+/** GET /v1/usage/summary: usage totals of the caller's organization by day, endpoint and model. */
 export function usageSummaryRoutes(usage: Pick<UsageReader, 'days'>, clock: Clock) {
   return new Elysia({ name: 'usage-summary', tags: ['usage'] }).get(
     '/v1/usage/summary',
@@ -56,12 +56,12 @@ export function usageSummaryRoutes(usage: Pick<UsageReader, 'days'>, clock: Cloc
       response: { 200: Summary, 400: ErrorSchema },
       detail: {
         summary: 'Usage of your organization by day, endpoint and model',
-        description: 'In order; what nobody asked for on a day is left out.',
+        description: 'Ordered by day, endpoint and model. Combinations without requests are omitted.',
         parameters: [
           {
             name: 'days',
             in: 'query',
-            description: 'How many days, of which today is the last.',
+            description: 'Number of days, ending today.',
             schema: {
               type: 'integer',
               minimum: DAYS.minimum,
@@ -91,7 +91,7 @@ function toWire(sums: UsageDay) {
   };
 }
 
-/** @param day since 1970-01-01. */
+/** @param day days since 1970-01-01. */
 function dayName(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

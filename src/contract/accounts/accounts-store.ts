@@ -1,7 +1,4 @@
-/**
- * Where open calls and credits are kept. Every method is one atomic step: it happens wholly or not at all, also
- * when the process dies in it, and steps of all processes happen one after the other.
- */
+/** Storage of open calls and credits. Each method is one atomic transaction, also across processes. */
 
 import type { Id } from '../core/id.ts';
 import type { EndpointLabel, UsageRecord } from './usage.ts';
@@ -9,11 +6,11 @@ import type { EndpointLabel, UsageRecord } from './usage.ts';
 /** Integer millionths of a credit. */
 export type MicroCredits = number;
 
-/** A call that has begun and has no usage row yet. */
+/** A call that is open: started, without a usage row. */
 export interface JournalCall {
-  /** Of the row that it becomes: a call can have no second one. */
+  /** Id of the later usage row. Therefore a call cannot have two rows. */
   readonly id: Id<'usage'>;
-  /** The process that works on it. */
+  /** Id of the process that handles the call. */
   readonly instance: string;
   /** Unix seconds. */
   readonly openedAt: number;
@@ -21,95 +18,101 @@ export interface JournalCall {
   readonly organization: string;
   readonly requestId: Id<'request'>;
   readonly model: string;
-  /** Credits that it holds; 0 for one that is free. */
+  /** Reserved credits; 0 for a free call. */
   readonly reserved: MicroCredits;
-  /** Whether its work is done again when its process dies: such a call is discarded then and has no row. */
+  /**
+   * Whether the work is repeated after a crash of the process. Such a call is then discarded without a usage
+   * row.
+   */
   readonly repeated: boolean;
 }
 
 /** A process of the service. */
 export interface Instance {
   readonly id: string;
-  /** Where its process number means something: a machine or a container. */
+  /** Scope of the process id: a machine or a container. */
   readonly place: string;
   readonly pid: number;
-  /** When it last said that it lives, in Unix seconds. */
+  /** Unix time of the last heartbeat, in seconds. */
   readonly seenAt: number;
 }
 
 export interface CallJournal {
   /**
-   * Notes a call and moves `reserved` from its organization's `available` to its `reserved`. A call that reserves
-   * nothing does not touch credits.
-   * @returns what is available, when that is less than the call needs and nothing happened; else undefined.
+   * Stores an open call and moves `reserved` credits of its organization from `available` to `reserved`. Does
+   * not access credits if `reserved` is 0.
+   * @returns the available credits if they do not cover the reservation and nothing was changed; otherwise
+   *   undefined.
    */
   openCall(call: JournalCall): Promise<{ readonly available: MicroCredits } | undefined>;
   /**
-   * Replaces an open call by its usage row. Of what the call held, `cost` becomes revenue and the rest is
-   * available again; what it cost beyond that is taken from `available`, as far as it goes. A call that held
-   * nothing and cost nothing does not touch credits.
-   * @param record whose id is the call's.
-   * @returns what was charged; undefined when no such call is open and nothing happened.
+   * Replaces an open call with its usage row. Moves `cost` from the reservation to revenue and the rest back
+   * to `available`; cost beyond the reservation is taken from `available` as far as it suffices. Does not
+   * access credits if reservation and cost are 0.
+   * @param record has the id of the call.
+   * @returns the charged amount; undefined if the call is not open and nothing was changed.
    */
   closeCall(record: UsageRecord, cost: MicroCredits): Promise<{ readonly charged: MicroCredits } | undefined>;
   /**
-   * Forgets an open call; what it held is available again.
+   * Deletes an open call and releases its reservation.
    * @param at Unix seconds.
-   * @returns false when no such call is open.
+   * @returns false if the call is not open.
    */
   discardCall(id: Id<'usage'>, at: number): Promise<boolean>;
-  /** Open calls of one process, oldest first. */
+  /** Lists open calls of a process, oldest first. */
   listOpenCalls(instance: string, limit: number): Promise<readonly JournalCall[]>;
-  /** Notes a process, or that it still lives. */
+  /** Stores the heartbeat of a process. */
   recordHeartbeat(instance: Instance): Promise<void>;
-  /** Every process that was noted and not forgotten. */
+  /** Lists all registered processes. */
   listInstances(): Promise<readonly Instance[]>;
-  /** Forgets a process that has no open call. False when it has, or is not noted. */
+  /**
+   * Removes a process.
+   * @returns false if it has open calls or is not registered.
+   */
   removeInstance(instance: string): Promise<boolean>;
 }
 
 /**
- * Where credits of an organization lie, by double entry. Every transfer's amounts add up to 0, and so do those of
- * all accounts together: `granted` is negative, what the house gave out.
+ * Credit accounts of an organization, by double entry. The amounts of each transfer add up to 0, and so do
+ * the balances of all accounts. The balance of `granted` is negative: all credits granted so far.
  */
 export const CREDIT_ACCOUNTS = ['available', 'reserved', 'revenue', 'granted'] as const;
 export type CreditAccount = (typeof CREDIT_ACCOUNTS)[number];
 
-/** Sum of every entry of each account; `available` and `reserved` are never negative. */
+/** Balance of each account. `available` and `reserved` are never negative. */
 export type CreditBalance = Readonly<Record<CreditAccount, MicroCredits>>;
 
 /**
- * `reserve`: available to reserved. `settle`: reserved to revenue, with what is left to available or what is
- * missing from there. `release`: reserved to available, of a call that cost nothing.
+ * Kinds of transfers. `reserve`: available to reserved. `settle`: reserved to revenue; the rest goes to
+ * available, a shortfall is taken from there. `release`: reserved to available, for a call without cost.
  */
 export type TransferKind = 'grant' | 'reserve' | 'settle' | 'release';
 
 export interface CreditTransfer {
-  /** Grows with every transfer. */
+  /** Increases with each transfer. */
   readonly sequence: number;
   readonly kind: TransferKind;
-  /** Unix seconds: of a grant, a call's opening, a row's `createdAt`, a discard. */
+  /** Unix seconds: time of the grant, opening or discard, or `createdAt` of the usage row. */
   readonly at: number;
-  /** The call that it is for; absent of a grant. */
+  /** Call of the transfer; absent for a grant. */
   readonly call?: Id<'usage'>;
-  /** Accounts that change, none twice and none by 0; amounts add up to 0. */
+  /** Changed accounts, each once and with an amount other than 0. Amounts add up to 0. */
   readonly entries: readonly { readonly account: CreditAccount; readonly amount: MicroCredits }[];
 }
 
 export interface CreditStore {
   /**
-   * Gives credits to an organization, which is made if there is none of that name.
+   * Grants credits to an organization, which is created if it does not exist.
    * @param amount positive.
    * @param at Unix seconds.
-   * @returns the balance after it.
-   * @throws ServiceError `invalid_request` when what an organization was given would pass
-   *   {@link MAX_GRANTED}.
+   * @returns the new balance.
+   * @throws ServiceError `invalid_request` if the total granted credits would exceed {@link MAX_GRANTED}.
    */
   grant(organization: string, amount: MicroCredits, at: number): Promise<CreditBalance>;
-  /** All zeros for an organization that was given nothing. */
+  /** Returns the balance; all zeros for an organization without transfers. */
   balance(organization: string): Promise<CreditBalance>;
   /**
-   * Transfers, newest first.
+   * Lists transfers, newest first.
    * @param query.before sequence of the last transfer of the previous page.
    */
   history(
@@ -118,5 +121,5 @@ export interface CreditStore {
   ): Promise<readonly CreditTransfer[]>;
 }
 
-/** A billion credits: sums stay exact in 53 bits. */
+/** One billion credits: sums of this size are exact in 53 bits. */
 export const MAX_GRANTED: MicroCredits = 1_000_000_000_000_000;

@@ -1,26 +1,26 @@
-/** API keys that were made at run time. The service keeps their hashes only. */
+/** API keys that were created at runtime. The service stores only their hashes. */
 
 import type { Id } from '../core/id.ts';
 
-/** What a key may do beside using the service: an admin's makes and ends keys of its organization. */
+/** Roles of a key. An `admin` key can also create and revoke keys of its organization. */
 export const KEY_ROLES = ['admin', 'member'] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
 export interface ApiKeyRecord {
   readonly id: Id<'key'>;
   readonly organization: string;
-  /** What its owner calls it. */
+  /** Display name. */
   readonly name: string | null;
-  /** First characters of the key, so that a person can tell keys apart. */
+  /** First characters of the key, so that users can tell keys apart. */
   readonly hint: string;
   readonly role: KeyRole;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** Unix seconds, or null while the key is good. */
+  /** Unix seconds; null while the key is active. */
   readonly revokedAt: number | null;
 }
 
-/** A key to be stored. */
+/** An API key to store. */
 export interface NewApiKey {
   readonly organization: string;
   /** SHA-256 in hex. */
@@ -48,16 +48,18 @@ export interface RevokeScope {
 
 export interface ApiKeyStore {
   /**
-   * @param most good keys that the organization may have with this one; undefined is any number.
-   * @throws ServiceError `invalid_request` (`key_limit_exceeded`) when it has that many.
+   * Stores a key.
+   * @param maxActiveKeys maximum number of active keys of the organization, including this one; undefined
+   *   means unlimited.
+   * @throws ServiceError `invalid_request` (`key_limit_exceeded`) if the organization has that many keys.
    */
-  create(key: NewApiKey, most?: number): Promise<ApiKeyRecord>;
-  /** All keys, oldest first, revoked ones too. */
+  create(key: NewApiKey, maxActiveKeys?: number): Promise<ApiKeyRecord>;
+  /** Lists all keys, oldest first, including revoked ones. */
   list(): Promise<readonly ApiKeyRecord[]>;
   /**
-   * Keys of one organization, newest first, revoked ones too.
+   * Lists keys of an organization, newest first, including revoked ones.
    * @param query.after id of the last key of the previous page.
-   * @throws ServiceError `invalid_request` (param `after`) when the organization has no such key.
+   * @throws ServiceError `invalid_request` (param `after`) if the organization has no such key.
    */
   listOf(query: {
     readonly organization: string;
@@ -65,12 +67,13 @@ export interface ApiKeyStore {
     readonly after?: string | undefined;
   }): Promise<ApiKeyPage>;
   /**
-   * Revokes a key. Other processes may accept it for a few seconds more.
+   * Revokes a key. Other processes can accept it for a few more seconds.
    * @param scope limits the revocation; undefined allows any key.
-   * @returns false when the key does not exist, is already revoked, or belongs to another organization.
-   * @throws ServiceError `conflict` (`last_admin_key`) when `scope.keepAdmin` forbids it; the key stays active.
+   * @returns false if the key does not exist, is already revoked, or belongs to another organization.
+   * @throws ServiceError `conflict` (`last_admin_key`) if `scope.keepAdmin` forbids the revocation; the key
+   *   stays active.
    */
   revoke(id: string, scope?: RevokeScope): Promise<boolean>;
-  /** The key with this hash, unless it was revoked. */
+  /** Returns the active key with this hash. */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;
 }

@@ -1,19 +1,22 @@
 import type { Id } from '../core/id.ts';
 import type { KeyRole } from './api-key.ts';
 
-/** Who sent a request, and the name of that request on the wire and in the log. */
+/** Sender of a request, and the request id of the API and the log. */
 export interface Caller {
   readonly organization: string;
-  /** Name of the key that is not the key. */
+  /** Public id of the API key. */
   readonly keyId: string;
   readonly requestId: Id<'request'>;
 }
 
-/** Whose key a request carries, and what that key may do beside using the service. */
+/** Owner and permissions of an API key. */
 export interface Principal extends Omit<Caller, 'requestId'> {
   readonly role: KeyRole;
-  /** Whether it may switch plugins of the whole service: an admin's key of an organization that runs it. */
+  /**
+   * Whether the key may enable and disable plugins of the whole service: an admin key of the operator's
+   * organization.
+   */
   readonly operator: boolean;
-  /** Absent of a fixed key. */
+  /** Absent for keys of API_KEYS. */
   readonly storedKey?: Id<'key'>;
 }

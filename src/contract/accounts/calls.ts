@@ -1,24 +1,24 @@
-/** Billed calls: each is opened before its work and closed once (spec 1.8, 4.3, 4.7). */
+/** Billed calls. A call is opened before its work and closed once (spec 1.8, 4.3, 4.7). */
 
 import type { Id } from '../core/id.ts';
 import type { MicroCredits } from './accounts-store.ts';
 import type { Caller } from './caller.ts';
 import type { EndpointLabel, UsageRecord, UsageStatus } from './usage.ts';
 
-/** What a call consumed, in the units of prices and of usage rows. What is absent was none of its business. */
+/** Usage of a call, in the units of prices and usage rows. Absent values do not apply to the endpoint. */
 export interface UsageAmounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Unicode code points that were accepted for synthesis. */
+  /** Unicode code points accepted for synthesis. */
   readonly characters?: number;
   readonly audioSeconds?: number;
 }
 
-/** What a usage row says beside the call itself. */
+/** Usage of a call as its usage row records it. */
 export interface CallUsage extends UsageAmounts {
-  /** Bytes of audio that were really made. */
+  /** Bytes of audio generated. */
   readonly audioBytes?: number;
-  /** What was heard, for endpoints that transcribe. */
+  /** Transcript, for transcription endpoints. */
   readonly transcript?: string;
 }
 
@@ -26,77 +26,81 @@ export interface NewCall {
   readonly endpoint: EndpointLabel;
   readonly model: string;
   readonly caller: Caller;
-  /** Upper bound of what the call may consume: credits for so much are reserved. */
+  /** Upper bound of the usage. Credits for this amount are reserved. */
   readonly maxUsage: UsageAmounts;
 }
 
-/** A call that will have exactly one usage row, whatever becomes of it or of this process. */
+/** An open call. It gets exactly one usage row, even if this process crashes. */
 export interface OpenCall {
-  /** Whether credits are held for it: what it consumes beyond `most` may have no credits. */
+  /** Whether credits are reserved for the call. Usage beyond `maxUsage` may exceed the available credits. */
   readonly hasReservation: boolean;
   /**
-   * Writes the row, charges what was consumed and frees the rest of the reservation. Resolves when all of it is
-   * durable; never rejects: a store that fails is logged and tried again later. Only the first of `close` and
-   * `discard` counts.
+   * Writes the usage row, charges the usage and releases the rest of the reservation. Resolves when all of it
+   * is durable. Never rejects: store errors are logged and retried later. Only the first call of `close` or
+   * `discard` has an effect.
    */
   close(end: { readonly status: UsageStatus } & CallUsage): Promise<void>;
-  /** Forgets the call, which was refused before anything was done: no row, nothing charged. Never rejects. */
+  /** Discards a call that was rejected before any work was done: no usage row, no charge. Never rejects. */
   discard(): Promise<void>;
 }
 
 export interface Calls {
   /**
-   * Resolves when the call is durable; nothing may be delivered before.
-   * @throws ServiceError `insufficient_quota` when the organization's credits do not cover `most`, `rate_limited`
-   *   when the key or the organization has too many calls open.
+   * Opens a call and reserves credits. Resolves when the call is durable; no result may be delivered before.
+   * @throws ServiceError `insufficient_quota` if the credits of the organization do not cover `maxUsage`,
+   *   `rate_limited` if the key or the organization has too many open calls.
    */
   openCall(call: NewCall): Promise<OpenCall>;
 }
 
-/** A call of a batch line that has ended and is not stored yet: its checkpoint does that. */
+/** A finished call of a batch line that the next checkpoint stores. */
 export interface LineBill {
   readonly record: UsageRecord;
-  /** What it costs. */
+  /** Cost. */
   readonly cost: MicroCredits;
-  /** Whether the call is open in the journal: it holds credits. */
+  /** Whether the call is open in the journal with reserved credits. */
   readonly hasReservation: boolean;
 }
 
 /**
- * Calls of lines that are run again when their process dies before the checkpoint: they have no row before it.
+ * Calls of batch lines. A line is run again if the process crashes before the checkpoint, so its usage row is
+ * written only by the checkpoint.
  */
 export interface LineCalls {
   /**
-   * Calls of one run of one line. Credits are reserved as for other calls; how many calls are open at once is the
-   * batch's own matter.
+   * Creates the calls of one run of one line. Credits are reserved as for other calls; the batch itself
+   * limits the number of open calls.
    */
   forLine(): {
-    /** A `close` resolves at once: nothing is stored before the checkpoint. */
+    /** `close` resolves immediately, because the row is stored by the checkpoint. */
     readonly calls: Calls;
-    /** Of calls that were closed; those discarded left nothing. */
+    /** Bills of the closed calls. Discarded calls have none. */
     bills(): readonly LineBill[];
   };
-  /** Takes note that a checkpoint has stored them. */
+  /** Updates the metrics for bills that a checkpoint stored. */
   recordStored(bills: readonly LineBill[]): void;
-  /** Frees what calls hold whose results are thrown away. Never rejects. */
+  /** Releases the reserved credits of calls whose results are discarded. Never rejects. */
   discard(bills: readonly LineBill[]): Promise<void>;
 }
 
-/** The call of a job that outlives its process: the store of the job opens and ends it, in one step with the job. */
+/**
+ * The call of a durable job. The store of the job opens and closes the call in the same transaction as the
+ * job.
+ */
 export type JobCall = Pick<UsageRecord, 'id' | 'endpoint' | 'organization' | 'requestId' | 'model'>;
 
-/** What the end of such a call leaves. */
+/** Usage row and cost of a closed job call. */
 export interface JobBill {
   readonly record: UsageRecord;
-  /** What it costs. */
+  /** Cost. */
   readonly cost: MicroCredits;
 }
 
 export interface JobCalls {
-  /** The name of a call, and what is to be reserved for it: the most that it may cost. */
+  /** Returns the id of a new call and the credits to reserve for its maximum usage. */
   prepareCall(call: NewCall): { readonly id: Id<'usage'>; readonly reserved: MicroCredits };
-  /** The row of a call that ends now, and what it costs. */
+  /** Creates the usage row of a call that ends now, and its cost. */
   createBill(call: JobCall, end: { readonly status: UsageStatus } & CallUsage): JobBill;
-  /** Takes note that a row was stored. */
+  /** Updates the metrics for a stored row. */
   recordStored(record: UsageRecord): void;
 }

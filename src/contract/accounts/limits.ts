@@ -1,12 +1,12 @@
-/** How much of the service a key and an organization may use; the same on every machine that shares a Redis. */
+/** Rate and concurrency limits of API keys and organizations, shared by all machines that share a Redis. */
 
 import type { Id } from '../core/id.ts';
 import type { Caller } from './caller.ts';
 
-/** Whose use is counted. */
+/** Key and organization that a request counts against. */
 export type LimitedUser = Pick<Caller, 'keyId' | 'organization'>;
 
-/** Undefined is without a limit. */
+/** Undefined means unlimited. */
 export interface LimitSettings {
   readonly requestsPerMinute: PerUser;
   readonly concurrentCalls: PerUser;
@@ -17,20 +17,21 @@ export interface PerUser {
   readonly organization: number | undefined;
 }
 
-/** Requests over time. */
+/** Request rate limit. */
 export interface RequestLimits {
   /**
    * Counts a request.
-   * @throws ServiceError `rate_limited` with the time to wait when the key or the organization has sent too many.
+   * @throws ServiceError `rate_limited` with a retry delay if the key or the organization exceeds its limit.
    */
   countRequest(user: LimitedUser): Promise<void>;
 }
 
-/** Billed calls at once. */
+/** Limit of concurrent billed calls. */
 export interface CallLimits {
   /**
-   * Takes a place for a call; the result gives it back, once.
-   * @throws ServiceError `rate_limited` when the key or the organization has too many open.
+   * Acquires a slot for a call.
+   * @returns a function that releases the slot; must be called once.
+   * @throws ServiceError `rate_limited` if the key or the organization has too many open calls.
    */
   acquire(user: LimitedUser, call: Id<'usage'>): Promise<() => void>;
 }

@@ -1,15 +1,18 @@
-/** What calls cost. Parsed from CONFIG by src/config/file.ts. */
+/** Prices of calls. Parsed from CONFIG by src/config/file.ts. */
 
 import type { EndpointLabel } from './usage.ts';
 
-/** Integer 10^-12 credits: fine enough for a price by the million tokens. */
+/** Integer 10^-12 credits, precise enough for prices per million tokens. */
 export type PicoCredits = bigint;
 
-/** Price of one endpoint with one model; a call costs the sum of its parts, rounded up to a micro-credit. */
+/**
+ * Price of an endpoint and model. The cost of a call is the sum of the components, rounded up to a
+ * micro-credit.
+ */
 export interface Price {
   readonly endpoint: EndpointLabel;
   readonly model: string;
-  /** Fee of each call that gave anything. */
+  /** Fee per call that produced output. */
   readonly request: PicoCredits;
   readonly inputToken: PicoCredits;
   readonly outputToken: PicoCredits;

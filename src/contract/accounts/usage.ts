@@ -1,8 +1,11 @@
-/** What a request consumed: one row per API call (spec 1.8, contract `GET /v1/usage`). */
+/** Usage records: one row per API call (spec 1.8, contract `GET /v1/usage`). */
 
 import type { Id } from '../core/id.ts';
 
-/** Labels exactly as the spec prints them (spec 1, 4.3, 4.7); those that it does not print are method and path. */
+/**
+ * Endpoint labels as in the specification (spec 1, 4.3, 4.7). Endpoints without a label there have method and
+ * path.
+ */
 export const ENDPOINT_LABELS = [
   '/v1/audio/speech',
   '/v1/audio/transcriptions',
@@ -27,12 +30,12 @@ export interface UsageEntry {
   readonly status: UsageStatus;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Unicode code points that were accepted for synthesis. */
+  /** Unicode code points accepted for synthesis. */
   readonly characters?: number;
-  /** Bytes of audio that were really made. */
+  /** Bytes of audio generated. */
   readonly audioBytes?: number;
   readonly audioSeconds?: number;
-  /** What was heard, for endpoints that transcribe. */
+  /** Transcript, for transcription endpoints. */
   readonly transcript?: string;
 }
 
@@ -47,14 +50,14 @@ export interface UsagePage {
   readonly hasMore: boolean;
 }
 
-/** What one endpoint did with one model on one day, in UTC. */
+/** Usage of one endpoint and model on one UTC day. */
 export interface UsageDay {
   /** Days since 1970-01-01. */
   readonly day: number;
   readonly endpoint: EndpointLabel;
   readonly model: string;
   readonly requests: number;
-  /** Of the requests. */
+  /** Failed requests; included in `requests`. */
   readonly failed: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -66,9 +69,9 @@ export interface UsageDay {
 
 export interface UsageReader {
   /**
-   * Sums of one organization, by day, endpoint and model; days without a request are left out.
-   * @param query.from the first day, since 1970-01-01.
-   * @param query.to the last one.
+   * Returns the daily totals of an organization, by endpoint and model. Days without requests are omitted.
+   * @param query.from first day, in days since 1970-01-01.
+   * @param query.to last day, inclusive.
    */
   days(query: {
     readonly organization: string;
@@ -76,9 +79,9 @@ export interface UsageReader {
     readonly to: number;
   }): Promise<readonly UsageDay[]>;
   /**
-   * Rows of one organization, newest first.
-   * @param after id of the last row of the previous page.
-   * @throws ServiceError `invalid_request` (param `after`) when no such row belongs to the organization.
+   * Lists rows of an organization, newest first.
+   * @param query.after id of the last row of the previous page.
+   * @throws ServiceError `invalid_request` (param `after`) if the organization has no such row.
    */
   list(query: {
     organization: string;

@@ -1,4 +1,4 @@
-/** Time as a dependency, so that tests can hold it still. */
+/** Clock as a dependency, so that tests control time. */
 export interface Clock {
   /** Unix time in ms. */
   now(): number;

@@ -1,8 +1,8 @@
-/** The one error that the service throws on purpose, and the closed list of its codes. */
+/** The error type of the service and the fixed list of its codes. */
 
 /**
- * Error kinds with the HTTP status and the `type` that the wire shows for them (openai-wire 1.3).
- * `code` on the wire is separate: see {@link ServiceError.code}.
+ * Error kinds with their HTTP status and wire `type` (openai-wire 1.3). `error.code` is separate: see {@link
+ * ServiceError.code}.
  */
 export const ERROR_KINDS = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
@@ -26,7 +26,7 @@ export const ERROR_KINDS = {
 
 export type ErrorKind = keyof typeof ERROR_KINDS;
 
-/** Machine-readable codes that the wire shows in `error.code`. */
+/** Values of `error.code`. */
 export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'
@@ -70,17 +70,17 @@ export type ErrorCode =
   | 'plugin_not_loaded';
 
 export interface ServiceErrorDetail {
-  /** Field that was at fault, in wire names and dotted (`audio.input.format`). */
+  /** Name of the invalid field, in wire names and dotted form (`audio.input.format`). */
   readonly param?: string | undefined;
   readonly code?: ErrorCode | undefined;
-  /** What a retrying client should wait, in seconds; sent as `retry-after`. */
+  /** Delay before a retry, in seconds; sent as `retry-after`. */
   readonly retryAfterS?: number | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * A failure that a caller may see. `message` says what was wrong, where, and what is allowed; it never
- * carries input text, transcripts, audio or keys, because messages may be logged.
+ * An error that is returned to the caller. `message` states the problem, the field and the allowed values. It
+ * never contains input text, transcripts, audio or keys, because messages can be logged.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
@@ -97,7 +97,7 @@ export class ServiceError extends Error {
     this.retryAfterS = detail.retryAfterS;
   }
 
-  /** HTTP status of this kind of failure. */
+  /** HTTP status of this error kind. */
   get status(): number {
     return ERROR_KINDS[this.kind].status;
   }
@@ -108,22 +108,25 @@ export class ServiceError extends Error {
   }
 }
 
-/** A 400 that names the field at fault. */
+/** Creates a 400 error that names the invalid field. */
 export function invalidRequest(message: string, param?: string, code?: ErrorCode): ServiceError {
   return new ServiceError('invalid_request', message, { param, code });
 }
 
-/** The 503 of a process that ends: another one, or the next, can answer. */
+/**
+ * Creates the 503 error of a process that is shutting down. Another process, or this one after a restart, can
+ * serve the request.
+ */
 export function shuttingDown(): ServiceError {
-  return new ServiceError('overloaded', 'The server is shutting down. Send the request again.', {
+  return new ServiceError('overloaded', 'Server is shutting down. Retry the request.', {
     code: 'server_overloaded',
     retryAfterS: 1,
   });
 }
 
 /**
- * The service cannot start as it is set up. The message is for the operator: what is missing or wrong, and
- * what to do.
+ * The configuration or environment prevents the start. The message is for the operator: it states what is
+ * missing or invalid and how to fix it.
  */
 export class StartError extends Error {
   override readonly name: string = 'StartError';

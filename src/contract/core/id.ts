@@ -1,4 +1,4 @@
-/** Identifiers: made in one place, each with the prefix that the wire promises. */
+/** Identifiers with the prefixes of the API. */
 
 const PREFIXES = {
   request: 'req_',
@@ -29,25 +29,25 @@ export type IdKind = keyof typeof PREFIXES;
 export type Id<K extends IdKind> = `${(typeof PREFIXES)[K]}${string}`;
 
 /**
- * Kinds whose ids grow with the time (RFC 9562, version 7; 74 random bits): rows of usage are stored by the hundred, and
- * at random places of a large index each would cost a page of the disk.
+ * Kinds whose ids increase with time (UUID version 7, RFC 9562; 74 random bits). Usage rows are inserted by
+ * the hundred; random ids would touch a different index page for each row.
  */
 const GROWING: ReadonlySet<IdKind> = new Set(['usage']);
 
-/** A fresh identifier, e.g. `req_5f0c…`: of 122 random bits, but for kinds that grow. */
+/** Creates an identifier, e.g. `req_5f0c…`, with 122 random bits (74 for time-ordered kinds). */
 export function newId<K extends IdKind>(kind: K): Id<K> {
   const uuid = GROWING.has(kind) ? Bun.randomUUIDv7() : crypto.randomUUID();
   return `${PREFIXES[kind]}${uuid.replaceAll('-', '')}` as Id<K>;
 }
 
-/** Whether a text has the form of such an identifier; its store knows whether it is one. */
+/** Whether a text has the prefix of a kind. The id can still be unknown to the store. */
 export function mayBeId<K extends IdKind>(kind: K, text: string): text is Id<K> {
   return text.startsWith(PREFIXES[kind]);
 }
 
 /**
- * The identifier of a part of something that has one itself, e.g. `msg_5f0c…_2` of `resp_5f0c…`: it tells where to
- * look for the part.
+ * Returns the id of a part of a response, e.g. `msg_5f0c…_2` of `resp_5f0c…`. It contains the id of the
+ * response, so that the part can be found.
  */
 export function partId<K extends IdKind>(kind: K, whole: Id<'response'>, part: string): Id<K> {
   return `${PREFIXES[kind]}${whole.slice(PREFIXES.response.length)}_${part}` as Id<K>;

@@ -1,43 +1,49 @@
 /**
- * Work that outlives requests and processes: a name given to one runner after another until one says that it is
- * done. What a job is about, and how far it came, is kept by its feature; a queue knows the name only.
+ * Durable background jobs. A job is run until one run reports that it is done. The queue stores only the kind
+ * and id of a job; its feature stores the content and the progress.
  */
 
 export type JobKind = 'batch' | 'voice' | 'video';
 
 /**
- * `done`: forget the job. `again`: it can go on elsewhere or later, at once when others wait; after `delayMs`
- * otherwise.
+ * `done` removes the job. `again` runs it again after `delayMs`, possibly in another process; other waiting
+ * jobs run first.
  */
 export type JobOutcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly delayMs: number };
 
 export interface JobHandler {
   readonly kind: JobKind;
-  /** Jobs of this kind that run at once in this process. */
+  /** Maximum number of concurrent jobs of this kind in this process. */
   readonly concurrency: number;
   /**
-   * Works on a job. Two runners may have the same one for a moment (one that was taken for dead), so what it writes
-   * must be guarded by the feature's own record.
-   * @param signal fires when the queue gave the job to another runner, when the process drains and when it stops:
-   *   save what there is and resolve with `again`.
-   * @throws what makes the queue try again later, with growing delays up to a minute: a job is never lost.
+   * Runs a job. Two runners can briefly run the same job, after the lease of a live runner expires. Therefore
+   * the feature must guard its writes with its own record.
+   * @param signal fires when the queue assigns the job to another runner and when the process drains or
+   *   stops: save the progress and resolve with `again`.
+   * @throws any error to have the job retried with exponential backoff of up to one minute. Jobs are never
+   *   dropped.
    */
   runJob(id: string, signal: AbortSignal): Promise<JobOutcome>;
 }
 
 export interface JobRunner {
-  /** Takes no more jobs and fires the signals of those that run; resolves when they have resolved. Idempotent. */
+  /**
+   * Stops claiming jobs and fires the signals of running ones. Resolves when all of them have resolved.
+   * Idempotent.
+   */
   stop(): Promise<void>;
 }
 
 export interface JobQueue {
   /**
-   * Makes a job known, durably; one that waits or runs already is left as it is.
-   * @throws ServiceError `overloaded` when the queue cannot be reached.
+   * Stores a job durably. Does nothing if the job is already queued or running.
+   * @throws ServiceError `overloaded` if the queue is unavailable.
    */
   enqueue(kind: JobKind, id: string): Promise<void>;
-  /** Begins to run jobs of a kind, those of earlier processes too. One runner of a kind at a time. */
+  /**
+   * Starts running jobs of a kind, including jobs that earlier processes left. At most one runner per kind.
+   */
   startRunner(handler: JobHandler): JobRunner;
-  /** Ends runners that are left. Idempotent. */
+  /** Stops the remaining runners. Idempotent. */
   close(): Promise<void>;
 }

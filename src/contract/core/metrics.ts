@@ -1,7 +1,7 @@
 /**
- * Numbers that the service shows at `/metrics`. Names are snake_case with the unit last; labels come from
- * small closed sets, never from what a caller sent. Parts of the service come and go while it runs: whoever asks
- * for a name that was given before gets the same numbers, which go on.
+ * Metrics of `/metrics`. Names are snake_case and end with the unit. Labels come from small fixed sets, never
+ * from request data. Registering an existing name again returns the same metric, because components can be
+ * stopped and started at runtime.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -11,26 +11,27 @@ export interface Counter {
   add(labels: Labels, by?: number): void;
 }
 
-/** How much of something there is. Whoever adds takes away again. */
+/** A value that can increase and decrease. */
 export interface UpDownCounter {
   /** @param by may be negative. */
   add(labels: Labels, by: number): void;
 }
 
 export interface Histogram {
-  /** Records one value in the unit that the name ends with. */
+  /** Records one value, in the unit of the metric name. */
   observe(labels: Labels, value: number): void;
 }
 
-/** Each throws when a name was given before to another kind of number or with other labels. */
+/** Each method throws if the name is already registered with another type or other labels. */
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
   upDownCounter(name: string, help: string, labelNames: readonly string[]): UpDownCounter;
   /** @param buckets upper bounds, rising, in the unit of the name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
   /**
-   * `read` is called at every scrape, the newest alone; it must be cheap and must not throw.
-   * @returns what ends it: the gauge has no value from then on, unless somebody asked for it anew.
+   * Registers a gauge whose value `read` returns at each scrape. Only the newest `read` of a name is called.
+   * It must be cheap and must not throw.
+   * @returns a function that removes the gauge, unless it was registered again in the meantime.
    */
   gauge(name: string, help: string, read: () => number): () => void;
 }

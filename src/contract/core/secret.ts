@@ -1,4 +1,4 @@
-/** A value that must not be printed by accident: every way to turn it into text hides it. */
+/** A secret value. Every conversion to text hides it, so that it is not logged by accident. */
 
 const HIDDEN = '[secret]';
 
@@ -9,7 +9,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself, for the one call that needs it. */
+  /** Returns the value. */
   reveal(): string {
     return this.#value;
   }
@@ -22,7 +22,7 @@ export class Secret {
     return HIDDEN;
   }
 
-  /** What `console.log` and error reports show. */
+  /** Output of `console.log` and error reports. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return HIDDEN;
   }

@@ -1,30 +1,33 @@
-/** What CONFIG says about models and inference, in the words that engines take. Parsed by src/config/config.ts. */
+/** Settings of models, engines and storage, as the engines expect them. Parsed by src/config/config.ts. */
 
 import type { Secret } from './secret.ts';
 
 /** Where ONNX graphs run (`ORT_PROVIDER`). */
 export type OrtProvider = 'cpu' | 'cuda';
 
-/** Size of the worker pool that all embedded models share. */
+/** Settings of the worker pool that runs all embedded models. */
 export interface InferenceSettings {
   readonly provider: OrtProvider;
-  /** Inference processes, each with every model loaded. */
+  /** Number of inference processes. Each loads every model. */
   readonly workers: number;
-  /** Threads of one ONNX session. */
+  /** Threads per ONNX session. */
   readonly threads: number;
-  /** Open requests to embedded models of each priority, waiting and running; one more is refused as `overloaded`. */
+  /**
+   * Maximum number of queued and running requests per priority; further requests are rejected with
+   * `overloaded`.
+   */
   readonly queueLimit: number;
-  /** The whole environment of the processes: what libraries need, no keys. */
+  /** Environment variables of the processes: what libraries require, without keys. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A model that runs on this machine, in the inference processes, with the voice that a request without one gets. */
+/** A model that runs in the local inference processes, and its default voice. */
 export interface EmbeddedTtsSettings {
   readonly kind: 'kokoro' | 'piper';
   readonly voice: string;
 }
 
-/** A model behind another server that speaks OpenAI's `/v1/audio/speech`. */
+/** A model of an upstream server with an OpenAI-compatible `/v1/audio/speech`. */
 export interface UpstreamTtsSettings {
   readonly kind: 'upstream';
   /** Up to and including `/v1`, without a slash at the end. */
@@ -35,11 +38,11 @@ export interface UpstreamTtsSettings {
   readonly model: string;
   readonly voice: string | undefined;
   /**
-   * How it gets to know a stored voice: the clip is uploaded once under the voice's id, or sent with each request; by
-   * default no clip is sent to it.
+   * How stored voices are sent: `register` uploads the clip once under the voice id, `inline` sends it with
+   * each request, `none` (default) never sends it.
    */
   readonly voices: 'register' | 'inline' | 'none';
-  /** Rate of the raw PCM that it sends, in Hz. */
+  /** Sample rate of the raw PCM that the upstream returns, in Hz. */
   readonly rateHz: number;
 }
 
@@ -48,17 +51,19 @@ export type TtsModelSettings = EmbeddedTtsSettings | UpstreamTtsSettings;
 /** Model ids that clients send, in the order of CONFIG. */
 export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
 
-/** A recogniser that runs on this machine, in the inference processes. */
+/** A transcription model that runs in the local inference processes. */
 export interface EmbeddedSttSettings {
   readonly kind: 'whisper';
   /**
-   * Whose weights: `base` (many languages), `tiny.en` (English, smaller), or the absolute path of a folder with
+   * Weights: `base` (multilingual), `tiny.en` (English only, smaller), or the absolute path of a folder with
    * a CTranslate2 Whisper checkpoint or an ONNX export of one.
    */
   readonly weights: string;
 }
 
-/** A recogniser behind another server has `/v1/audio/transcriptions` and `/translations` there. */
+/**
+ * A transcription model of an upstream server with `/v1/audio/transcriptions` and `/v1/audio/translations`.
+ */
 export type UpstreamSttSettings = UpstreamModelSettings;
 
 export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
@@ -66,23 +71,23 @@ export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
 /** Model ids that clients send, in the order of CONFIG. */
 export type SttModels = ReadonlyMap<string, SttModelSettings>;
 
-/** A language model that runs on this machine, in a process of its own. */
+/** A language model that runs in its own local process. */
 export interface EmbeddedTextSettings {
   readonly kind: 'llama';
   /** `smollm2-135m-instruct`, or the absolute path of a GGUF file. */
   readonly weights: string;
-  /** Answers that are written at once; each has a place of the context. */
+  /** Number of responses generated concurrently; each has its own share of the context. */
   readonly slots: number;
   /** Tokens that question and answer may have together. */
   readonly contextTokens: number;
 }
 
-/** Texts to vectors on this machine, in the inference processes. */
+/** An embedding model that runs in the local inference processes. */
 export interface EmbeddedEmbedSettings {
   readonly kind: 'minilm';
 }
 
-/** A model behind another server that speaks OpenAI's wire. */
+/** A model of an upstream server with an OpenAI-compatible API. */
 export interface UpstreamModelSettings {
   readonly kind: 'upstream';
   /** Up to and including `/v1`, without a slash at the end. */
@@ -93,9 +98,12 @@ export interface UpstreamModelSettings {
   readonly model: string;
 }
 
-/** A language model behind another server has `/v1/chat/completions` there. */
+/** A language model of an upstream server with `/v1/chat/completions`. */
 export interface UpstreamTextSettings extends UpstreamModelSettings {
-  /** Tokens that question and answer may have together, where CONFIG tells; its server does not. */
+  /**
+   * Context window in tokens, prompt and response together, if CONFIG sets it; the upstream API does not
+   * report it.
+   */
   readonly contextTokens?: number | undefined;
 }
 
@@ -104,27 +112,27 @@ export type TextModels = ReadonlyMap<string, TextModelSettings>;
 export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamModelSettings;
 export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
 
-/** Carries the motion and the sound of clips on; needs no weights. */
+/** Built-in model that extrapolates the motion and sound of a clip; needs no weights. */
 export interface EmbeddedVideoSettings {
   readonly kind: 'continuation';
 }
 
-/** A model behind another server that has `/v1/videos` there. */
+/** A video model of an upstream server with `/v1/videos`. */
 export interface UpstreamVideoSettings extends UpstreamModelSettings {
-  /** Seconds of a clip's end that it is sent; none: the last frame alone, as a picture. */
+  /** Length of the end of the clip that is sent, in seconds; 0 sends only the last frame, as an image. */
   readonly tailSeconds: number;
-  /** Frames of the clip that its answer begins with, which are cut off. */
+  /** Number of frames at the start of the result that repeat the input clip and are removed. */
   readonly contextFrames: number;
   /** Whether its segments have sound. */
   readonly audio: boolean;
-  /** Fields that its requests have beside the known ones, as its server names them. */
+  /** Additional request fields, with the names that the upstream expects. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
 export type VideoModelSettings = EmbeddedVideoSettings | UpstreamVideoSettings;
 export type VideoModels = ReadonlyMap<string, VideoModelSettings>;
 
-/** Models of CONFIG by what they do. */
+/** Configured models by task. */
 export interface ConfiguredModels {
   readonly tts: TtsModels;
   readonly stt: SttModels;
@@ -132,28 +140,28 @@ export interface ConfiguredModels {
   readonly embed: EmbedModels;
 }
 
-/** How programs that models write are run. */
+/** Settings of the code interpreter, which runs programs written by models. */
 export interface CodeInterpreterSettings {
-  /** Interpreters in use at once, each by one response. */
+  /** Maximum number of interpreters that run concurrently, one per response. */
   readonly maxConcurrent: number;
-  /** Wall time of one program. */
+  /** Time limit per program, in wall-clock ms. */
   readonly timeMs: number;
-  /** Memory of a program. */
+  /** Memory limit per program. */
   readonly heapBytes: number;
 }
 
 /** A SearXNG server. */
 export interface WebSearchSettings {
-  /** Before `/search`, without a slash at the end. */
+  /** Base URL, before `/search`, without a trailing slash. */
   readonly url: string;
-  /** Absent when the server asks for none. */
+  /** Absent if the server requires no key. */
   readonly apiKey: Secret | undefined;
   readonly timeoutMs: number;
-  /** Most pages of one search. */
+  /** Maximum number of pages per search. */
   readonly maxResults: number;
 }
 
-/** Where records are kept (`DATABASE_URL`, else a file under `DATA_DIR`). */
+/** Database (`DATABASE_URL`; default: an SQLite file under `DATA_DIR`). */
 export type DatabaseSettings = SqliteSettings | PostgresSettings;
 
 export interface SqliteSettings {
@@ -163,30 +171,33 @@ export interface SqliteSettings {
 
 export interface PostgresSettings {
   readonly kind: 'postgres';
-  /** A name, an address, or the absolute path of the folder of a socket. */
+  /** Host name, IP address, or the absolute path of the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: Secret | undefined;
   readonly database: string;
-  /** Undefined is no TLS. */
+  /** TLS settings; undefined disables TLS. */
   readonly tls: PostgresTls | undefined;
-  /** Most connections of this process. */
+  /** Maximum number of connections of this process. */
   readonly poolSize: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
 }
 
-/** Named as libpq names them; files are PEM. */
+/** Names as in libpq. Files are PEM. */
 export interface PostgresTls {
-  /** `require` encrypts; `verify-ca` knows the server's authority; `verify-full` also its name. */
+  /**
+   * `require` encrypts; `verify-ca` also verifies the certificate authority; `verify-full` also verifies the
+   * host name.
+   */
   readonly mode: 'require' | 'verify-ca' | 'verify-full';
   readonly rootCertFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
 }
 
-/** Where blobs are kept (`S3_…`, else a folder under `DATA_DIR`). */
+/** Blob storage (`S3_…`; default: a folder under `DATA_DIR`). */
 export type BlobSettings = DiskBlobSettings | S3BlobSettings;
 
 export interface DiskBlobSettings {
@@ -195,10 +206,10 @@ export interface DiskBlobSettings {
   readonly folder: string;
 }
 
-/** A bucket of its own on a server that speaks S3. */
+/** A bucket, used only by this service, on an S3-compatible server. */
 export interface S3BlobSettings {
   readonly kind: 's3';
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
@@ -206,12 +217,12 @@ export interface S3BlobSettings {
   readonly secretAccessKey: Secret;
 }
 
-/** Where spans are sent (`OTEL_…`). */
+/** Trace export (`OTEL_…`). */
 export interface TracingSettings {
-  /** What a collector takes traces at, `…/v1/traces`. */
+  /** OTLP/HTTP endpoint of the collector, `…/v1/traces`. */
   readonly url: string;
   readonly headers: ReadonlyMap<string, Secret>;
   readonly serviceName: string;
-  /** Share of traces that are kept, 0–1. */
+  /** Trace sampling ratio, 0–1. */
   readonly ratio: number;
 }

@@ -1,42 +1,49 @@
 /**
- * Spans: what was done for a request, where and for how long, across processes and servers (OpenTelemetry). Names
- * come from a small closed set, attributes are ids, numbers and words of our own: never text, audio or keys.
+ * Distributed tracing (OpenTelemetry). Span names come from a small fixed set. Attributes are ids, numbers
+ * and words from fixed sets, never text, audio or keys.
  */
 
-/** A place in a trace, as the header `traceparent` tells it (W3C Trace Context, 3.2). */
+/** A position in a trace: the value of a `traceparent` header (W3C Trace Context, section 3.2). */
 export type Traceparent = string;
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanStart {
   readonly attributes?: SpanAttributes;
-  /** `server`: answers another process; `client`: asks one. Absent: neither. */
+  /** Span kind: `server` handles a request of another process, `client` sends one. Absent: internal. */
   readonly kind?: 'server' | 'client';
   /**
-   * What it is a part of: by default whatever is being done where it begins. `none`: it begins a trace of its own. What
-   * is no place is `none`, too: callers send anything.
+   * Parent span; default: the current span. `none` and invalid values start a new trace, because callers can
+   * send anything.
    */
   readonly parent?: Traceparent | 'none' | undefined;
-  /** What led to it, without its being a part of that. */
+  /** A span that caused this one without being its parent (span link). */
   readonly cause?: Traceparent | undefined;
 }
 
 export interface Span {
-  /** For work that goes on elsewhere; undefined while nothing is traced. */
+  /** Passed to other processes to continue the trace; undefined while tracing is disabled. */
   readonly traceparent: Traceparent | undefined;
-  /** Does work as a part of it: spans that begin there, and wherever promises lead from there, are its parts. */
+  /** Runs `work` with this span as the current span, including its asynchronous continuations. */
   runInContext<T>(work: () => T): T;
-  /** @param name closer than the one that it began with. */
+  /**
+   * Renames the span.
+   * @param name more specific than the initial name.
+   */
   rename(name: string): void;
   set(attributes: SpanAttributes): void;
-  /** To be called once. @param failure what was thrown: its kind is told, never its message. Or a word for it. */
+  /**
+   * Ends the span; must be called once.
+   * @param failure the thrown error, of which only the type is recorded, never the message; or a short error
+   *   name.
+   */
   end(failure?: unknown): void;
 }
 
 export interface Tracer {
-  /** Where this is called; undefined outside of every span and while nothing is traced. */
+  /** Returns the current span; undefined outside of a span and while tracing is disabled. */
   currentTraceparent(): Traceparent | undefined;
   startSpan(name: string, start?: SpanStart): Span;
-  /** Tells a span that is over. Times are those of the monotonic clock, in ms. */
+  /** Records a span that has already ended. Times are values of the monotonic clock, in ms. */
   recordSpan(name: string, start: SpanStart, fromMs: number, toMs: number): void;
 }

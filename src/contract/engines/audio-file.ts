@@ -1,8 +1,8 @@
-/** Reading audio of any common format, whoever made it. */
+/** Decoding of audio files from untrusted sources. */
 
 import type { Float32Samples } from './audio.ts';
 
-/** What a file turned out to be. */
+/** Properties of a decoded file. */
 export interface AudioFileInfo {
   /** `wav`, `mp3`, `mp4`, `flac`, `ogg`, `webm`, … */
   readonly container: string;
@@ -11,40 +11,43 @@ export interface AudioFileInfo {
   readonly channels: number;
 }
 
-/** Files that a feature takes, of all that can be read. */
+/** Formats that a feature accepts. */
 export interface AllowedFormats {
-  /** As {@link AudioFileInfo.container} names them. */
+  /** Container names as in {@link AudioFileInfo.container}. */
   readonly containers: ReadonlySet<string>;
-  /** For messages: `WAV and MP3`. */
+  /** Text for messages, e.g. `WAV and MP3`. */
   readonly label: string;
 }
 
 export interface OpenAudioFile {
   readonly info: AudioFileInfo;
-  /** Of the samples. */
+  /** Sample rate of `samples`, in Hz. */
   readonly rateHz: number;
-  /** Length by the file's own headers, which may be wrong; the longest that is allowed when they say nothing. */
+  /**
+   * Length in seconds according to the headers, which can be wrong; the maximum allowed length if they do not
+   * state it.
+   */
   readonly declaredS: number;
   /**
-   * The audio, all channels mixed to one, at the rate asked for; decoded as it is pulled, so memory does not
-   * depend on its length. `return()` ends the decoder.
-   * @throws ServiceError `invalid_request` when the file breaks off, or holds more than the longest allowed.
+   * Decoded audio, mixed down to mono, at the requested rate. Decoded as it is consumed, so memory use does
+   * not depend on the length. `return()` stops the decoder.
+   * @throws ServiceError `invalid_request` if the file is truncated or longer than allowed.
    */
   readonly samples: AsyncGenerator<Float32Samples, void, undefined>;
 }
 
 export interface AudioFileReader {
-  /** Files that may be open at once; one more is refused. */
+  /** Maximum number of files open concurrently; further files are rejected. */
   readonly maxOpen: number;
   /**
-   * Opens a file on disk; its content decides what it is, not its name.
-   * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}; `own` is the file's, or the nearest of
-   *   these.
-   * @param field the request's field that an error names.
-   * @param formats absent: all that can be read.
-   * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is of another format, is empty, declares to be
-   *   longer than allowed, or takes the decoder too long or too much memory; `overloaded` when too many files are open; the signal's reason
-   *   after an abort.
+   * Opens a local file. The content determines the format, not the name.
+   * @param rateHz sample rate, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}; `own` keeps the rate of the file,
+   *   or the nearest in this range.
+   * @param field request field that an error names.
+   * @param formats absent accepts all supported formats.
+   * @throws ServiceError `invalid_request` if the file is not decodable audio, has a format that is not
+   *   allowed, is empty, is longer than allowed according to its headers, or exceeds the time or memory limit
+   *   of the decoder; `overloaded` if too many files are open; the signal's reason after an abort.
    */
   openFile(
     path: string,
@@ -53,6 +56,6 @@ export interface AudioFileReader {
     signal: AbortSignal,
     formats?: AllowedFormats,
   ): Promise<OpenAudioFile>;
-  /** Ends every decoder. Idempotent. */
+  /** Stops all decoders. Idempotent. */
   close(): Promise<void>;
 }

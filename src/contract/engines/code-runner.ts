@@ -1,37 +1,40 @@
-/** Running programs that a model wrote, apart from everything else. */
+/** Sandboxed execution of programs written by a model. */
 
 export interface ProgramResult {
   /**
-   * `done`: it ran to its end; `raised`: an exception ended it, which `error` tells; `cut`: a limit ended it, or
-   * the interpreter broke, which `error` tells.
+   * `done`: the program finished; `raised`: an exception ended it; `cut`: a limit or an interpreter crash
+   * ended it. `error` has the details of the last two.
    */
   readonly status: 'done' | 'raised' | 'cut';
-  /** What it printed, standard output and standard error in the order of printing. */
+  /** Standard output and standard error, in the order of printing. */
   readonly logs: string;
-  /** `repr()` of the value of its last line, when that is an expression with another value than None. */
+  /** `repr()` of the last line, if it is an expression with a value other than None. */
   readonly result?: string | undefined;
-  /** A traceback, or which limit it was. */
+  /** Traceback, or a description of the limit. */
   readonly error?: string | undefined;
-  /** Whether names of earlier runs of the container were gone: a limit or a long pause had ended its interpreter. */
+  /**
+   * Whether names defined by earlier runs were lost, because a limit or a long pause ended the interpreter.
+   */
   readonly restarted: boolean;
 }
 
-/** What one response's programs share: names that one defines are there for the next. */
+/** State shared by the programs of one response: names defined by one program are available to the next. */
 export interface CodeContainer {
   /**
-   * Runs a program; one at a time.
-   * @throws ServiceError `overloaded` when too many wait for an interpreter, or none can be started; `rate_limited`
-   *   when too many of the organization wait; the signal's reason after an abort, which ends the program.
+   * Runs a program. Calls must not overlap.
+   * @throws ServiceError `overloaded` if too many programs wait for an interpreter, or none can be started;
+   *   `rate_limited` if too many programs of the API key wait; the signal's reason after an abort, which ends
+   *   the program.
    */
   runProgram(code: string, signal: AbortSignal): Promise<ProgramResult>;
-  /** Forgets everything. Idempotent. */
+  /** Discards the state. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface CodeRunner {
   /**
-   * A container with nothing in it. It holds no interpreter before its first run, but one is made ready.
-   * @param owner API key: turns for interpreters are fair between owners.
+   * Creates an empty container. It uses no interpreter before its first run, but one is started in advance.
+   * @param owner API key, for fair scheduling.
    */
   openContainer(owner: string): CodeContainer;
 }

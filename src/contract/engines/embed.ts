@@ -1,32 +1,33 @@
-/** What the text family may ask of a model that turns texts into vectors. */
+/** Embedding engines, embedded or upstream. */
 
 import type { Priority, ReadyReport } from './engine.ts';
 
 export interface EmbedRequest {
-  /** Texts, or texts as the token ids of the model; none of them empty. */
+  /** Texts, or token ids of the model; none of them empty. */
   readonly inputs: readonly (string | readonly number[])[];
-  /** Length of the vectors, when it should be another than the model's. */
+  /** Length of the vectors, if it differs from the default of the model. */
   readonly dimensions?: number | undefined;
   readonly priority: Priority;
-  /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
+  /** API key of the request, for fair scheduling between keys (docs/decisions/fairness.md). */
   readonly fairnessKey: string;
 }
 
 export interface Embeddings {
-  /** One for each input, in order, of length 1. */
+  /** One unit vector per input, in order. */
   readonly vectors: readonly Float32Array<ArrayBuffer>[];
-  /** Tokens of all inputs. */
+  /** Total tokens of all inputs. */
   readonly tokens: number;
 }
 
-/** Text to vectors. */
+/** Computes embeddings of texts. */
 export interface EmbedEngine {
-  /** Tokens that one input may have; undefined when only the engine's server knows. */
+  /** Maximum number of tokens per input; undefined if only the upstream server knows it. */
   readonly maxTokens: number | undefined;
   /**
-   * @throws ServiceError `invalid_request` for an input that is too long or token ids that do not exist, and for
-   *   `dimensions` that the model cannot have; `overloaded`, `internal`, `upstream` as other engines; the
-   *   signal's reason after an abort.
+   * Computes the vectors of all inputs.
+   * @throws ServiceError `invalid_request` for an input that is too long, unknown token ids, or unsupported
+   *   `dimensions`; `overloaded`, `internal`, `upstream` as for other engines; the signal's reason after an
+   *   abort.
    */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
   ready(): ReadyReport;

@@ -1,4 +1,4 @@
-/** What an HTTP route does, callable without HTTP: a batch line runs it in process (spec 2.2, 4.2). */
+/** Operations of HTTP routes, callable without HTTP: batch lines are executed in process (spec 2.2, 4.2). */
 
 import type { Caller } from '../accounts/caller.ts';
 import type { Calls } from '../accounts/calls.ts';
@@ -8,7 +8,7 @@ import type { Priority } from './engine.ts';
 export const OPERATION_URLS = ['/v1/chat/completions', '/v1/embeddings', '/v1/responses'] as const;
 export type OperationUrl = (typeof OPERATION_URLS)[number];
 
-/** For whom something is done, how urgently, and where it is billed. */
+/** Caller, priority and billing of an operation. */
 export interface OperationContext {
   readonly caller: Caller;
   readonly priority: Extract<Priority, 'interactive' | 'batch'>;
@@ -18,11 +18,11 @@ export interface OperationContext {
 export interface Operation {
   readonly url: OperationUrl;
   /**
-   * Does what a POST of `body` does, never as a stream: `stream` and `stream_options` are ignored. Its usage is
-   * closed in `order.calls` before it resolves.
-   * @param body parsed JSON, unchecked.
-   * @returns the JSON text of the answer's body, byte for byte what the route sends.
-   * @throws ServiceError what the route would answer; the signal's reason after an abort.
+   * Executes the operation like a POST of `body`, never as a stream: `stream` and `stream_options` are
+   * ignored. Its calls are closed in `context.calls` before it resolves.
+   * @param body parsed JSON, not validated.
+   * @returns the JSON text of the response body, identical to that of the route.
+   * @throws ServiceError the error that the route would return; the signal's reason after an abort.
    */
   execute(body: unknown, order: OperationContext, signal: AbortSignal): Promise<string>;
 }

@@ -1,22 +1,22 @@
-/** Clips, and what continues them (spec 2.4, 4.6). */
+/** Video clips and the engines that extend them (spec 2.4, 4.6). */
 
 import type { Id } from '../core/id.ts';
 import type { ReadyReport } from './engine.ts';
 
-/** What a clip turned out to be when it was decoded. */
+/** Properties of a clip, measured by decoding it. */
 export interface ClipFacts {
   /** `mp4`, `mov`, … */
   readonly container: string;
   /** `avc`, `hevc`, … */
   readonly videoCodec: string;
-  /** As it is shown, rotation applied, in square pixels. */
+  /** Displayed size, with rotation applied and square pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames a second, over the whole clip. */
+  /** Mean frame rate of the whole clip. */
   readonly fps: number;
   readonly frames: number;
   readonly durationS: number;
-  /** Undefined when it is silent. */
+  /** Undefined for a clip without an audio track. */
   readonly audio: ClipAudio | undefined;
   readonly lengthBytes: number;
 }
@@ -29,48 +29,53 @@ export interface ClipAudio {
   readonly durationS: number;
 }
 
-/** Looks at clips whoever made them, each in a process of its own that is limited in time and memory. */
+/** Measures untrusted clips, each in its own process with time and memory limits. */
 export interface ClipReader {
   /**
-   * Measures a file by decoding it; its content decides what it is, not its name.
-   * @param field the request's field that an error names.
-   * @throws ServiceError `invalid_request` when it is no clip that can be decoded, whole; `overloaded` when too many
-   *   are open; the signal's reason after an abort.
+   * Measures a file by decoding it. The content determines the format, not the name.
+   * @param field request field that an error names.
+   * @throws ServiceError `invalid_request` if it is not a clip that can be decoded completely; `overloaded`
+   *   if too many clips are open; the signal's reason after an abort.
    */
   measure(path: string, field: string, signal: AbortSignal): Promise<ClipFacts>;
-  /** Writes the first frame as WebP. @throws as {@link measure}. */
+  /**
+   * Writes the first frame as WebP.
+   * @throws as {@link measure}.
+   */
   thumbnail(path: string, to: string, signal: AbortSignal): Promise<void>;
-  /** Ends every process. Idempotent. */
+  /** Stops all processes. Idempotent. */
   close(): Promise<void>;
 }
 
-/** A clip to continue that was measured and is within the model's rules. */
+/** A measured clip to extend, within the limits of the model. */
 export interface ExtensionRequest {
   readonly video: Id<'video'>;
-  /** The clip, on this machine's disk. */
+  /** Local path of the clip. */
   readonly clip: string;
   readonly facts: ClipFacts;
   /** 1–32,000 characters. */
   readonly prompt: string;
-  /** Length of the new segment alone. */
+  /** Length of the new segment, without the input clip. */
   readonly seconds: number;
-  /** Of the new segment, even numbers. */
+  /** Size of the new segment; even numbers. */
   readonly width: number;
   readonly height: number;
-  /** Whether the model makes sound. */
+  /** Whether to generate sound. */
   readonly audio: boolean;
-  /** What {@link ExtensionWork.saveState} was told by an earlier run of this job that did not end. */
+  /** State that an unfinished earlier run of this job passed to {@link ExtensionWork.saveState}. */
   readonly savedState: string | undefined;
 }
 
 export interface ExtensionWork {
-  /** Where to write the segment: MP4, its index first. */
+  /** Path of the segment to write: MP4 with the index first. */
   readonly to: string;
-  /** Keeps something that a later run goes on from, e.g. an upstream's id of the job; durable when it resolves. */
+  /**
+   * Saves state to resume the job in a later run, e.g. the job id of an upstream. Durable when it resolves.
+   */
   saveState(state: string): Promise<void>;
 }
 
-/** A segment that was made, measured. */
+/** Measured properties of a generated segment. */
 export interface VideoSegment {
   readonly width: number;
   readonly height: number;
@@ -78,24 +83,25 @@ export interface VideoSegment {
   readonly audio: boolean;
 }
 
-/** Continues clips. */
+/** Extends video clips. */
 export interface VideoEngine {
   /** Whether segments have sound. */
   readonly audio: boolean;
   /**
-   * How it makes segments, for the job's owner, e.g. that it extrapolates motion and does not read the prompt;
-   * undefined when it does what the prompt says.
+   * Note for the client on how segments are generated, e.g. that the engine extrapolates motion and ignores
+   * the prompt; undefined if it follows the prompt.
    */
   readonly note: string | undefined;
   /**
-   * Makes the new segment, alone: it begins where the clip ends.
-   * @throws ServiceError `upstream` when a remote engine failed, `invalid_request` (code `content_policy_violation`) when
-   *   it refused the prompt, `timeout` when it took too long, `overloaded` when it may go well later, `internal` when a
-   *   process died; the signal's reason after an abort. Nothing is left elsewhere but what was remembered.
+   * Generates the new segment, which starts where the clip ends.
+   * @throws ServiceError `upstream` if a remote engine failed, `invalid_request` (code
+   *   `content_policy_violation`) if it rejected the prompt, `timeout` if it took too long, `overloaded` if a
+   *   retry can succeed, `internal` if a process crashed; the signal's reason after an abort. Nothing except
+   *   the saved state remains on other systems.
    */
   extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment>;
   ready(): ReadyReport;
-  /** Removes what a job that has ended has elsewhere, also what is still being made. Never rejects. */
+  /** Deletes what a finished job left on the upstream, including unfinished work. Never rejects. */
   deleteRemoteJob(remembered: string): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;

@@ -1,12 +1,12 @@
-/** Searching the web, by whatever server CONFIG names. */
+/** Web search through the server that CONFIG names. */
 
 export interface SearchQuery {
   readonly text: string;
-  /** Pages to find, at most. */
+  /** Maximum number of pages. */
   readonly results: number;
-  /** Only pages of these hosts and their subdomains; absent: all. */
+  /** Restricts the search to these hosts and their subdomains; absent means all hosts. */
   readonly domains?: readonly string[] | undefined;
-  /** ISO 3166-1 code of a country whose pages matter most. */
+  /** ISO 3166-1 code of the country whose pages are preferred. */
   readonly country?: string | undefined;
 }
 
@@ -14,16 +14,17 @@ export interface FoundPage {
   /** `http:` or `https:`. */
   readonly url: string;
   readonly title: string;
-  /** A few sentences of it. */
+  /** Excerpt of a few sentences. */
   readonly excerpt: string;
 }
 
 export interface WebSearch {
-  /** Whether CONFIG names a server; without one every search fails. */
+  /** Whether CONFIG names a server; otherwise every search fails. */
   readonly available: boolean;
   /**
-   * Pages, best first.
-   * @throws ServiceError `upstream` or `timeout` when the server gives none; the signal's reason after an abort.
+   * Returns pages, best match first.
+   * @throws ServiceError `upstream` or `timeout` if the server does not return results; the signal's reason
+   *   after an abort.
    */
   search(query: SearchQuery, signal: AbortSignal): Promise<readonly FoundPage[]>;
 }

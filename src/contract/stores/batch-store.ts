@@ -1,4 +1,4 @@
-/** Batches, per organization, and how far each came (spec 2.2, 3.1; openai-wire 3). */
+/** Batches per organization, and their progress (spec 2.2, 3.1; openai-wire 3). */
 
 import type { MicroCredits } from '../accounts/accounts-store.ts';
 import type { LineBill } from '../accounts/calls.ts';
@@ -19,23 +19,30 @@ export const BATCH_STATUSES = [
 ] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-/** Those after which nothing happens any more. */
-export const FINAL_BATCH_STATUSES: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
-/** All others. */
-export const OPEN_BATCH_STATUSES: readonly BatchStatus[] = BATCH_STATUSES.filter((status) => !FINAL_BATCH_STATUSES.has(status));
-/** From where a batch comes to each end that has result files. */
+/** Final statuses. */
+export const FINAL_BATCH_STATUSES: ReadonlySet<BatchStatus> = new Set([
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+]);
+/** Statuses of batches that have not finished. */
+export const OPEN_BATCH_STATUSES: readonly BatchStatus[] = BATCH_STATUSES.filter(
+  (status) => !FINAL_BATCH_STATUSES.has(status),
+);
+/** Status before each final status that has result files. */
 export const STATUS_BEFORE_END = {
   completed: 'finalizing',
   cancelled: 'cancelling',
   expired: 'in_progress',
 } as const;
 
-/** One fault of an input file (openai-wire 3.2). */
+/** Validation error of an input file (openai-wire 3.2). */
 export interface BatchError {
   readonly code: string;
   readonly message: string;
   readonly param: string | null;
-  /** From 1. */
+  /** Line number, starting at 1. */
   readonly line: number | null;
 }
 
@@ -45,13 +52,13 @@ export interface BatchCounts {
   readonly failed: number;
 }
 
-/** Sums over the lines that succeeded. */
+/** Token usage of the successful lines. */
 export interface BatchTokens {
   readonly input: number;
   readonly output: number;
 }
 
-/** When a batch came into a state, in Unix seconds. */
+/** Time at which the batch entered each status, in Unix seconds. */
 export interface BatchTimes {
   readonly created: number;
   readonly expires: number;
@@ -67,73 +74,70 @@ export interface BatchTimes {
 export interface BatchRecord {
   readonly id: Id<'batch'>;
   readonly organization: string;
-  /** Of the caller who made it: rows of its lines are that key's. */
+  /** API key that created the batch. Usage rows of its lines are billed to this key. */
   readonly keyId: string;
   readonly endpoint: OperationUrl;
   readonly inputFile: Id<'file'>;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Seconds after which its result files expire; undefined is never. */
+  /** Lifetime of the result files in seconds; undefined means unlimited. */
   readonly outputExpiresAfterS?: number | undefined;
   readonly status: BatchStatus;
   readonly times: BatchTimes;
   readonly counts: BatchCounts;
   readonly tokens: BatchTokens;
-  /** When all lines name the same. */
+  /** Model, if all lines use the same one. */
   readonly model?: string | undefined;
-  /** At most 100, of a batch whose input was refused. */
+  /** Validation errors of the input, at most 100. */
   readonly faults: readonly BatchError[];
   readonly outputFile?: Id<'file'> | undefined;
   readonly errorFile?: Id<'file'> | undefined;
 }
 
-/**
- * What is behind a batch: every line before `line` has its result in a part, and of those from there on, the ones
- * in `ahead`.
- */
+/** Progress of a batch: all lines before `line`, and the later lines in `ahead`, have a stored result. */
 export interface BatchProgress {
-  /** Where the first line without a result begins, in bytes of the input file. */
+  /** Byte offset in the input file of the first line without a result. */
   readonly offsetBytes: number;
-  /** Its number, from 1. */
+  /** Number of that line, starting at 1. */
   readonly line: number;
-  /** Numbers of later lines that have a result, growing; at most {@link MAX_LINES_AHEAD}. */
+  /** Numbers of later lines with a result, ascending; at most {@link MAX_LINES_AHEAD}. */
   readonly ahead: readonly number[];
 }
 
 export const MAX_LINES_AHEAD = 1024;
 
-/** Results in a blob, some lines each. */
+/** A blob with the results of some lines. */
 export interface BatchPart {
   readonly kind: 'output' | 'error';
-  /** Name of its blob. */
+  /** Blob name. */
   readonly blob: string;
   readonly lengthBytes: number;
 }
 
-/** A batch in the hands of one runner. */
+/** A batch claimed by a runner. */
 export interface ClaimedBatch {
   readonly batch: BatchRecord;
-  /** Whether nobody had it before. */
+  /** Whether this is the first claim of the batch. */
   readonly isFirst: boolean;
   readonly progress: BatchProgress;
 }
 
-/** What a checkpoint has come to. */
+/** Result of a checkpoint. */
 export interface SavedCheckpoint {
-  /** As it is after it. */
+  /** Batch after the checkpoint. */
   readonly batch: BatchRecord;
-  /** What its lines cost beyond the credits that there were for them, which nobody is charged. */
+  /** Cost of the lines beyond the available credits, which is not charged. */
   readonly uncovered: MicroCredits;
 }
 
-/** What has been done since the last checkpoint. */
+/** Work since the last checkpoint. */
 export interface Checkpoint {
   readonly progress: BatchProgress;
   readonly parts: readonly BatchPart[];
-  /** Added to the counts. */
+  /** Number of lines to add to the counts. */
   readonly completed: number;
   readonly failed: number;
   readonly tokens: BatchTokens;
-  /** Usage rows of these lines, and what they cost. */
+  /** Usage rows and costs of these lines. */
   readonly bills: readonly LineBill[];
 }
 
@@ -142,35 +146,35 @@ export interface BatchPage {
   readonly hasMore: boolean;
 }
 
-/** Result files of a batch that ends; absent when it would be empty. */
+/** Result files of a finished batch; absent if empty. */
 export interface BatchFiles {
   readonly output?: FileRecord | undefined;
   readonly error?: FileRecord | undefined;
 }
 
 /**
- * What belongs to another organization is answered as if it did not exist. Every method is one transaction. Moves
- * are those of docs/states/batch.md: one that the state does not allow changes nothing.
+ * Resources of other organizations are treated as missing. Each method is one transaction. State transitions
+ * follow docs/states/batch.md; a transition that the state does not allow changes nothing.
  */
 export interface BatchStore {
   /**
-   * Stores a batch that is `validating`.
-   * @param maxOpen batches of one organization that may not have ended.
-   * @returns the batch that an earlier request with the same key made, else `batch` itself.
-   * @throws ServiceError `invalid_request` (param `input_file_id`) when the organization has no such file of purpose
-   *   `batch`; `conflict` (code `idempotency_conflict`) when the key came with another fingerprint; `rate_limited`
-   *   when the organization has `maxOpen` batches open.
+   * Stores a `validating` batch.
+   * @param maxOpen maximum number of unfinished batches of an organization.
+   * @returns the batch of an earlier request with the same idempotency key, otherwise `batch`.
+   * @throws ServiceError `invalid_request` (param `input_file_id`) if the organization has no such file of
+   *   purpose `batch`; `conflict` (code `idempotency_conflict`) if the key was used with another fingerprint;
+   *   `rate_limited` if the organization has `maxOpen` unfinished batches.
    */
   create(batch: BatchRecord, maxOpen: number, idempotency?: IdempotencyKey): Promise<BatchRecord>;
   get(organization: string, id: string): Promise<BatchRecord | undefined>;
   /**
-   * Newest first.
-   * @throws ServiceError `invalid_request` (param `after`) when no such batch belongs to the organization.
+   * Lists batches, newest first.
+   * @throws ServiceError `invalid_request` (param `after`) if the organization has no such batch.
    */
   list(query: { organization: string; limit: number; after?: string | undefined }): Promise<BatchPage>;
   /**
-   * `validating` and `in_progress` become `cancelling`; any other state stays.
-   * @returns the batch after it and whether it is being cancelled; undefined when there is none.
+   * Changes `validating` and `in_progress` to `cancelling`; other statuses stay.
+   * @returns the batch, and whether it is being cancelled; undefined if it does not exist.
    */
   cancel(
     organization: string,
@@ -179,38 +183,47 @@ export interface BatchStore {
   ): Promise<{ readonly batch: BatchRecord; readonly accepted: boolean } | undefined>;
 
   /**
-   * Gives a batch to a runner: from here on what other runners write is refused.
-   * @param runner a name that no other claim has.
-   * @returns undefined when there is no such batch or it has ended.
+   * Assigns a batch to a runner. Writes of earlier runners are rejected from then on.
+   * @param runner unique name of this claim.
+   * @returns undefined if the batch does not exist or has finished.
    */
   claim(id: Id<'batch'>, runner: string): Promise<ClaimedBatch | undefined>;
   /**
-   * The batch as it is now, for its runner.
-   * @returns undefined when another runner has it.
+   * Returns the current batch for its runner.
+   * @returns undefined if another runner has it.
    */
   refresh(id: Id<'batch'>, runner: string): Promise<BatchRecord | undefined>;
-  /** `validating` to `in_progress`. False when another runner has it or it was cancelled meanwhile. */
+  /**
+   * Changes `validating` to `in_progress`.
+   * @returns false if another runner has the batch or it was cancelled.
+   */
   startProcessing(
     id: Id<'batch'>,
     runner: string,
     facts: { readonly total: number; readonly model: string | undefined; readonly at: number },
   ): Promise<boolean>;
-  /** `validating` to `failed`. False when another runner has it or it was cancelled meanwhile. */
+  /**
+   * Changes `validating` to `failed`.
+   * @returns false if another runner has the batch or it was cancelled.
+   */
   fail(id: Id<'batch'>, runner: string, faults: readonly BatchError[], at: number): Promise<boolean>;
   /**
-   * Saves results, progress, counts, usage rows and charges at once: all of it or nothing. Only while the batch is
-   * `in_progress`, `cancelling` or on its way to expiry.
-   * @returns undefined when another runner has it, and then nothing was saved.
+   * Saves results, progress, counts, usage rows and charges in one transaction. Allowed while the batch is
+   * `in_progress` (also while it expires) or `cancelling`.
+   * @returns undefined if another runner has the batch and nothing was saved.
    */
   checkpoint(id: Id<'batch'>, runner: string, checkpoint: Checkpoint): Promise<SavedCheckpoint | undefined>;
-  /** `in_progress` to `finalizing`, when every line has a result. False when another runner has it or it was cancelled. */
+  /**
+   * Changes `in_progress` to `finalizing`, after every line has a result.
+   * @returns false if another runner has the batch or it was cancelled.
+   */
   finalize(id: Id<'batch'>, runner: string, at: number): Promise<boolean>;
-  /** Parts of every checkpoint, in their order. */
+  /** Lists the result parts of all checkpoints, in order. */
   listParts(id: Id<'batch'>): Promise<readonly BatchPart[]>;
   /**
-   * Ends a batch with its result files, which are noted in the same step: `finalizing` to `completed`, `cancelling`
-   * to `cancelled`, `in_progress` to `expired`. Its parts are forgotten.
-   * @returns false when another runner has it.
+   * Finishes a batch and stores its result files in the same transaction: `finalizing` to `completed`,
+   * `cancelling` to `cancelled`, `in_progress` to `expired`. Removes its parts.
+   * @returns false if another runner has the batch.
    */
   finish(
     id: Id<'batch'>,
@@ -218,11 +231,14 @@ export interface BatchStore {
     end: {
       readonly status: 'completed' | 'cancelled' | 'expired';
       readonly files: BatchFiles;
-      /** What was lost; absent is nothing. */
+      /** Errors of lost results; absent if nothing was lost. */
       readonly faults?: readonly BatchError[] | undefined;
       readonly at: number;
     },
   ): Promise<boolean>;
-  /** Ids of batches of every organization that have not ended, oldest first, for queues that have lost them. */
+  /**
+   * Lists unfinished batches of all organizations, oldest first, so that jobs missing in the queue are
+   * enqueued again.
+   */
   listOpen(limit: number, after?: Id<'batch'>): Promise<readonly Id<'batch'>[]>;
 }

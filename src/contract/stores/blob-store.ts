@@ -1,42 +1,42 @@
-/** Bytes that outlive a request, by name: on disk, or in S3 when machines share them. */
+/** Blob storage: on disk, or in S3 if several machines share it. */
 
 export interface BlobFacts {
   readonly lengthBytes: number;
-  /** Of all bytes, in hex. */
+  /** SHA-256 of the content, in hex. */
   readonly sha256: string;
 }
 
-/** Bytes from `start` to before `end`, counted from 0. */
+/** Byte range from `start` (inclusive) to `end` (exclusive), counted from 0. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** A blob that is open for reading, from its beginning, as a file of this machine. Who has it closes it. */
+/** A blob open for reading as a local file, positioned at its start. The caller closes it. */
 export interface BlobFile {
-  /** May be given to a process, which then can read this and nothing else of the store. */
+  /** File descriptor. A child process that inherits it can read this blob and nothing else of the store. */
   readonly fd: number;
   close(): Promise<void>;
 }
 
 /**
- * Names are 1–200 of `a-z A-Z 0-9 . _ - /`, relative, without `.` and `..` as parts, and none is the folder of
- * another. Any other is refused with a RangeError.
+ * Blob names are relative paths of 1–200 characters of `a-z A-Z 0-9 . _ - /`, without `.` and `..` segments;
+ * no name may be a folder of another. Other names throw a RangeError.
  */
 export interface BlobStore {
   /**
-   * Stores a blob in the memory of a few parts, whatever its length. Nobody can read it before all of it is durable;
-   * then it replaces one of the same name at once. After an abort or a failure nothing of it is left, unless the
-   * last step failed and nobody knows how far it came: then all of it may be there.
-   * @throws ServiceError `overloaded` when the store has no room or cannot be reached; what `bytes` throws; the
-   *   signal's reason after an abort.
+   * Stores a blob. Memory use does not depend on its length. The blob becomes readable, and replaces one of
+   * the same name, in one step after all of it is durable. After an abort or an error nothing of it remains,
+   * except after an error in the last step, whose result can be unknown.
+   * @throws ServiceError `overloaded` if the store is full or unavailable; errors of `bytes`; the signal's
+   *   reason after an abort.
    */
   write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<BlobFacts>;
   /**
-   * Bytes in order, read as they are consumed. Not consuming frees what it holds.
-   * @param range inside of the blob; absent is all of it.
-   * @returns undefined when there is no such blob.
-   * @throws ServiceError `overloaded` when the store cannot be reached, also half-way.
+   * Reads a blob in order, as it is consumed. Ending the iteration releases the resources.
+   * @param range inside the blob; absent reads all of it.
+   * @returns undefined if the blob does not exist.
+   * @throws ServiceError `overloaded` if the store is unavailable, also during the iteration.
    */
   read(
     name: string,
@@ -44,23 +44,30 @@ export interface BlobStore {
     range?: ByteRange,
   ): Promise<AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> | undefined>;
   /**
-   * Opens a blob for a process of its own, which then need not be sent all bytes; undefined in a store whose blobs are
-   * no files of this machine. A blob that is deleted meanwhile can be read to its end.
-   * @returns undefined when there is no such blob.
+   * Opens a blob as a file for a child process, which avoids sending it all bytes. Undefined if the store has
+   * no local files. A blob that is deleted after the call can still be read to its end.
+   * @returns undefined if the blob does not exist.
    */
   readonly openFile: ((name: string) => Promise<BlobFile | undefined>) | undefined;
-  /** False when there is none. */
+  /**
+   * Deletes a blob.
+   * @returns false if it does not exist.
+   */
   delete(name: string): Promise<boolean>;
-  /** Deletes every blob whose name begins so; how many. */
+  /**
+   * Deletes all blobs with a prefix.
+   * @returns the number of deleted blobs.
+   */
   deleteAll(prefix: string, signal: AbortSignal): Promise<number>;
-  /** Names that begin so, with the time of their last write in Unix seconds, in no order. */
+  /** Lists blobs with a prefix, unordered, with the time of their last write in Unix seconds. */
   list(
     prefix: string,
     signal: AbortSignal,
   ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined>;
   /**
-   * Removes what writers that died left unfinished, which nobody can read; how many. What is too young to tell stays
-   * until a later call.
+   * Removes incomplete uploads of crashed writers, which cannot be read. Recent ones, which may still be in
+   * progress, are kept for a later call.
+   * @returns the number of removed uploads.
    */
   removeUnfinished(signal: AbortSignal): Promise<number>;
   /** Idempotent. */

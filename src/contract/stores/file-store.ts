@@ -1,8 +1,11 @@
-/** Uploaded and made files, per organization (spec 2.1, openai-wire 2). Their bytes lie in the {@link BlobStore}. */
+/**
+ * Uploaded and generated files per organization (spec 2.1, openai-wire 2). Their content is stored in the
+ * {@link BlobStore}.
+ */
 
 import type { Id } from '../core/id.ts';
 
-/** Largest input of a batch, in bytes (spec 8: 200 MB). */
+/** Maximum size of a batch input file (spec 8: 200 MB). */
 export const MAX_INPUT_FILE_BYTES = 200 * 1024 * 1024;
 
 export type FilePurpose = 'batch' | 'batch_output';
@@ -13,31 +16,31 @@ export interface FileRecord {
   readonly purpose: FilePurpose;
   readonly filename: string;
   readonly lengthBytes: number;
-  /** Of its bytes, in hex. */
+  /** SHA-256 of the content, in hex. */
   readonly sha256: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** Unix seconds after which it is as if deleted; undefined is never. */
+  /** Unix seconds from which the file is treated as deleted; undefined means never. */
   readonly expiresAt?: number | undefined;
 }
 
-/** The blob of a file. */
+/** Returns the blob name of a file. */
 export function fileBlob(id: Id<'file'>): string {
   return `files/${id}`;
 }
 
 /**
- * Makes a request that is sent twice happen once: the first with a key makes something, those after it with the
- * same content get that.
+ * Idempotency key of a request: repeated requests with the same key and content return the resource that the
+ * first one created.
  */
 export interface IdempotencyKey {
-  /** As the client sent it, 1–255 characters. */
+  /** Value sent by the client, 1–255 characters. */
   readonly key: string;
-  /** Says whether two requests are the same, e.g. a hash of all that was sent. */
+  /** Identifies the content of the request, e.g. a hash of all that was sent. */
   readonly fingerprint: string;
 }
 
-/** Keys are forgotten after a day. */
+/** Idempotency keys are deleted after one day. */
 export const IDEMPOTENCY_KEY_S = 86_400;
 
 export interface FilePage {
@@ -45,24 +48,32 @@ export interface FilePage {
   readonly hasMore: boolean;
 }
 
-/** What belongs to another organization is answered as if it did not exist. */
+/** Resources of other organizations are treated as missing. */
 export interface FileStore {
   /**
-   * Notes a file whose bytes are stored.
-   * @param maxBytes that all files of the organization may have together; those of results count, and so do expired
-   *   ones until they are removed.
-   * @returns the file that an earlier request with the same key made, else `file` itself.
-   * @throws ServiceError `conflict` (code `idempotency_conflict`) when the key came with another fingerprint;
-   *   `invalid_request` (code `storage_limit_exceeded`) when there is no room for the file.
+   * Stores a file whose content is stored.
+   * @param maxBytes maximum total size of the organization's files, including results, and expired files
+   *   until they are removed.
+   * @returns the file of an earlier request with the same idempotency key, otherwise `file`.
+   * @throws ServiceError `conflict` (code `idempotency_conflict`) if the key was used with another
+   *   fingerprint; `invalid_request` (code `storage_limit_exceeded`) if the file exceeds the quota.
    */
   put(file: FileRecord, maxBytes: number, idempotency?: IdempotencyKey): Promise<FileRecord>;
-  /** @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) when `put` would refuse a file of one byte. */
+  /**
+   * Checks the quota.
+   * @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) if `put` would reject a file of
+   *   one byte.
+   */
   requireCapacity(organization: string, maxBytes: number): Promise<void>;
-  /** @param at Unix seconds, now: what has expired is not there. */
+  /**
+   * Returns a file.
+   * @param at current time in Unix seconds; expired files are treated as missing.
+   */
   get(organization: string, id: string, at: number): Promise<FileRecord | undefined>;
   /**
+   * Lists files.
    * @param query.after id of the last file of the previous page.
-   * @throws ServiceError `invalid_request` (param `after`) when no such file belongs to the organization.
+   * @throws ServiceError `invalid_request` (param `after`) if the organization has no such file.
    */
   list(query: {
     organization: string;
@@ -70,22 +81,23 @@ export interface FileStore {
     limit: number;
     order: 'asc' | 'desc';
     after?: string | undefined;
-    /** Unix seconds, now. */
+    /** Current time in Unix seconds. */
     at: number;
   }): Promise<FilePage>;
   /**
-   * Forgets a file, not its bytes. False when there is none; one that has expired is forgotten and counts as none.
-   * @throws ServiceError `conflict` (code `file_in_use`) while a batch that has not ended reads it.
+   * Deletes a file, but not its content.
+   * @returns false if it does not exist or has expired.
+   * @throws ServiceError `conflict` (code `file_in_use`) while an unfinished batch reads it.
    */
   delete(organization: string, id: string, at: number): Promise<boolean>;
-  /** Files of every organization that expired before a time and that no batch reads; oldest first. */
+  /** Lists files of all organizations that expired before `at` and that no batch reads, oldest first. */
   listExpired(at: number, limit: number): Promise<readonly FileRecord[]>;
-  /** Which of these ids are files. */
+  /** Returns the ids that are stored files. */
   filterExisting(ids: readonly Id<'file'>[]): Promise<ReadonlySet<Id<'file'>>>;
   /**
-   * Forgets idempotency keys, those of batches too.
-   * @param before Unix seconds: those that were noted earlier.
-   * @returns how many.
+   * Deletes idempotency keys, including those of batches and videos.
+   * @param before Unix seconds: keys created earlier are deleted.
+   * @returns the number of deleted keys.
    */
   deleteIdempotencyKeys(before: number): Promise<number>;
 }

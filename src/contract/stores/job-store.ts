@@ -1,47 +1,51 @@
-/** The table of the embedded queue: jobs, and who has them until when. */
+/** Table of the embedded job queue: jobs and their leases. */
 
 import type { JobKind } from '../core/jobs.ts';
 import type { Traceparent } from '../core/tracer.ts';
 
-/** A job in the hands of one run. */
+/** A job claimed by a run. */
 export interface ClaimedJob {
   readonly id: string;
-  /** Runs that failed since one did not. */
+  /** Number of consecutive failed runs. */
   readonly failures: number;
-  /** What asked for it; undefined when that was not traced. */
+  /** Trace context of the request that enqueued the job; undefined if it was not traced. */
   readonly cause: Traceparent | undefined;
 }
 
-/** What one run has, from now until a time. */
+/** Lease of one run on a job. */
 export interface JobLease {
   readonly kind: JobKind;
-  /** A name that no other run has. */
+  /** Unique name of the run. */
   readonly lease: string;
 }
 
-/** No job waits longer: a later time was written by a clock that has been set back since. */
+/** Maximum delay of a job. A later time was written by a clock that has been set back since. */
 export const MAX_SCHEDULE_AHEAD_MS = 600_000;
 
-/** Times are Unix milliseconds. What a lease that another one has replaced asks for is not done. */
+/** Times are Unix milliseconds. Calls with a lease that has been replaced have no effect. */
 export interface JobStore {
-  /** Stores a job that is free at once; one that is there is left as it is. */
+  /** Stores a job that can be claimed immediately. Does nothing if the job exists. */
   addJob(kind: JobKind, id: string, at: number, cause?: Traceparent): Promise<void>;
   /**
-   * Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one
-   * gets it. One that would be free after more than {@link MAX_SCHEDULE_AHEAD_MS} is free now.
+   * Claims the job that has been available longest; undefined if none is available. Concurrent calls never
+   * claim the same job. A job scheduled more than {@link MAX_SCHEDULE_AHEAD_MS} ahead is available
+   * immediately.
    */
   claimJob(
     lease: JobLease,
     times: { readonly at: number; readonly until: number },
   ): Promise<ClaimedJob | undefined>;
-  /** Which of these leases still have their job; they have it until then. */
+  /**
+   * Extends leases until `until`.
+   * @returns the leases that still hold their job.
+   */
   renewLeases(listLeases: readonly string[], until: number): Promise<ReadonlySet<string>>;
-  /** Frees the job of a lease from a time on. */
+  /** Releases the job of a lease and schedules it for `at`. */
   rescheduleJob(lease: string, at: number, failures: number): Promise<void>;
   /** Removes the job of a lease. */
   removeJob(lease: string): Promise<void>;
-  /** Leases of jobs of a kind, ended ones too. */
+  /** Lists the leases on jobs of a kind, including expired ones. */
   leases(kind: JobKind): Promise<readonly string[]>;
-  /** Frees the job of a run that died, as it was. */
+  /** Releases the job of a crashed run without counting a failure. */
   releaseJob(lease: string, at: number): Promise<void>;
 }

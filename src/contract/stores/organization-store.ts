@@ -1,17 +1,17 @@
-/** Those who have keys or credits. An organization is its name; the first key or grant makes it. */
+/** Organizations. An organization is identified by its name and is created with its first key or grant. */
 
 export interface OrganizationRecord {
-  /** Its name. */
+  /** Name of the organization. */
   readonly id: string;
-  /** Unix seconds: when it was first heard of. */
+  /** Unix seconds of its first key or grant. */
   readonly createdAt: number;
-  /** Keys that were made for it and not revoked; fixed ones of API_KEYS are not among them. */
+  /** Number of active keys; keys of API_KEYS are not included. */
   readonly keys: number;
 }
 
 export interface OrganizationStore {
-  /** Makes those that there are not. */
+  /** Creates the organizations that do not exist. */
   ensure(ids: readonly string[]): Promise<void>;
-  /** All, by name. */
+  /** Lists all organizations, ordered by name. */
   list(): Promise<readonly OrganizationRecord[]>;
 }

@@ -1,19 +1,22 @@
-/** Which plugins are wished on and off: a record, so that every process of a deployment follows it, after a restart too. */
+/**
+ * Desired states of plugins. They are stored, so that every process of a deployment applies them, also after
+ * a restart.
+ */
 
-/** What somebody wished of a plugin; of one that nobody ever switched there is none, and it is on. */
+/** Desired state of a plugin. A plugin without a stored state is enabled. */
 export interface PluginDesiredState {
   readonly enabled: boolean;
-  /** Grows with every wish of this plugin, one that changes nothing too. */
+  /** Increases with each change of this plugin, including one that sets the same state. */
   readonly revision: number;
   /** Unix seconds. */
   readonly changedAt: number;
 }
 
-/** By name of the plugin. */
+/** Desired states by plugin name. */
 export type PluginDesiredStates = ReadonlyMap<string, PluginDesiredState>;
 
 export interface PluginSwitchStore {
   list(): Promise<PluginDesiredStates>;
-  /** Stores a wish; the latest counts. */
+  /** Stores a desired state; the latest one applies. */
   setEnabled(plugin: string, enabled: boolean): Promise<void>;
 }

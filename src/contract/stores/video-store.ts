@@ -1,4 +1,7 @@
-/** Video jobs, per organization (spec 2.4, 3.2; openai-wire 7). Clips and segments lie in the {@link BlobStore}. */
+/**
+ * Video jobs per organization (spec 2.4, 3.2; openai-wire 7). Clips and segments are stored in the {@link
+ * BlobStore}.
+ */
 
 import type { MicroCredits } from '../accounts/accounts-store.ts';
 import type { JobBill } from '../accounts/calls.ts';
@@ -11,18 +14,20 @@ import type { IdempotencyKey } from './file-store.ts';
 export const VIDEO_STATUSES = ['queued', 'in_progress', 'completed', 'failed'] as const;
 export type VideoStatus = (typeof VIDEO_STATUSES)[number];
 
-/** Those after which nothing happens any more. */
+/** Final statuses. */
 export const FINAL_VIDEO_STATUSES: ReadonlySet<VideoStatus> = new Set(['completed', 'failed']);
-/** All others. */
-export const OPEN_VIDEO_STATUSES: readonly VideoStatus[] = VIDEO_STATUSES.filter((status) => !FINAL_VIDEO_STATUSES.has(status));
+/** Statuses of jobs that have not finished. */
+export const OPEN_VIDEO_STATUSES: readonly VideoStatus[] = VIDEO_STATUSES.filter(
+  (status) => !FINAL_VIDEO_STATUSES.has(status),
+);
 
-/** Why a job failed, for its owner (openai-wire 7). */
+/** Reason of a failed job, as returned to the client (openai-wire 7). */
 export interface VideoError {
   readonly code: 'generation_failed' | 'content_policy_violation' | 'upstream_error' | 'timeout';
   readonly message: string;
 }
 
-/** What a job made, with the blobs that it lies in. */
+/** Generated segment and its blobs. */
 export interface GeneratedVideo {
   readonly segment: VideoSegment;
   readonly video: BlobFacts;
@@ -32,66 +37,69 @@ export interface GeneratedVideo {
 export interface VideoRecord {
   readonly id: Id<'video'>;
   readonly organization: string;
-  /** Its call: the usage row that it becomes. */
+  /** Id of its billed call, and of the later usage row. */
   readonly call: Id<'usage'>;
   readonly requestId: Id<'request'>;
   readonly model: string;
   readonly prompt: string;
   readonly status: VideoStatus;
-  /** Who has it, or had it last: only that one may write. */
+  /** Current or last runner. Only this runner may write. */
   readonly runner?: string | undefined;
-  /** Unix seconds, as all times here. */
+  /** Unix seconds, like all times of this record. */
   readonly createdAt: number;
-  /** When it had its first runner. */
+  /** Time of the first claim. */
   readonly startedAt?: number | undefined;
   readonly completedAt?: number | undefined;
-  /** Asked for. */
+  /** Requested length. */
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
   readonly audio: boolean;
-  /** What is continued. Its bytes are {@link inputBlob} until the job has ended. */
+  /** Input clip. Its blob {@link inputBlob} exists until the job has finished. */
   readonly clip: ClipFacts;
-  /** The job whose segment it is; undefined for an upload. */
+  /** Job whose segment is the input clip; undefined for an upload. */
   readonly source?: Id<'video'> | undefined;
-  /** Of completed jobs only. */
+  /** Only for completed jobs. */
   readonly made?: GeneratedVideo | undefined;
-  /** Of failed jobs only. */
+  /** Only for failed jobs. */
   readonly error?: VideoError | undefined;
-  /** What its engine said of how it makes segments (`VideoEngine.note`). */
+  /** Note of the engine on how it generates segments (`VideoEngine.note`). */
   readonly note?: string | undefined;
-  /** What its engine wants to go on from (`ExtensionWork.remember`). */
+  /** State that the engine saved to resume the job (`ExtensionWork.saveState`). */
   readonly remembered?: string | undefined;
 }
 
-/** Begins the names of all blobs of a job, and of no other's. */
+/** Returns the prefix of the names of all blobs of a job. */
 export function videoBlobs(id: Id<'video'>): string {
   return `videos/${id}/`;
 }
 
-/** The clip that a job continues. */
+/** Returns the blob name of the input clip. */
 export function inputBlob(id: Id<'video'>): string {
   return `${videoBlobs(id)}input`;
 }
 
-/** What a runner made. Each has names of its own, so that one that was taken for dead overwrites nothing. */
+/**
+ * Returns the blob name of the segment of a runner. Each runner has its own name, so that a runner that lost
+ * its claim overwrites nothing.
+ */
 export function segmentBlob(id: Id<'video'>, runner: string): string {
   return `${videoBlobs(id)}${runner}.mp4`;
 }
 
-/** The first frame of what a runner made. */
+/** Returns the blob name of the first frame of the segment of a runner. */
 export function thumbnailBlob(id: Id<'video'>, runner: string): string {
   return `${videoBlobs(id)}${runner}.webp`;
 }
 
-/** What tells which blobs a job needs. */
+/** Fields that determine which blobs a job needs. */
 export type VideoState = Pick<VideoRecord, 'id' | 'status' | 'runner'>;
 
-/** How much one organization may have. */
+/** Limits of one organization. */
 export interface VideoQuota {
-  /** Jobs that have not ended. */
+  /** Maximum number of unfinished jobs. */
   readonly maxOpen: number;
-  /** Bytes of clips of open jobs and of segments, together. */
+  /** Maximum total size of input clips of unfinished jobs and of segments, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -100,24 +108,26 @@ export interface VideoPage {
   readonly hasMore: boolean;
 }
 
-/** How a job ends. */
+/** Outcome of a job. */
 export type VideoOutcome =
   | { readonly status: 'completed'; readonly made: GeneratedVideo; readonly at: number }
   | { readonly status: 'failed'; readonly error: VideoError; readonly at: number };
 
 /**
- * What belongs to another organization is answered as if it did not exist. Every method is one transaction. Moves are
- * those of docs/states/video.md: one that the state does not allow changes nothing.
+ * Resources of other organizations are treated as missing. Each method is one transaction. State transitions
+ * follow docs/states/video.md; a transition that the state does not allow changes nothing.
  */
 export interface VideoStore {
   /**
-   * Stores a job that is `queued`, and reserves credits for it in the same step.
-   * @param reserved the most that it may cost.
-   * @returns the job that an earlier request with the same key made, else `video` itself; what is available, when that is
-   *   less than is to be reserved and nothing happened.
-   * @throws ServiceError `conflict` (code `idempotency_conflict`) when the key came with another fingerprint;
-   *   `rate_limited` when the organization has too many open; `invalid_request` (code `storage_limit_exceeded`) when there
-   *   is no room for the clip; `not_found` (param `video`) when the job that it continues is not there any more.
+   * Stores a `queued` job and reserves credits for it in the same transaction.
+   * @param reserved maximum cost.
+   * @param room limits of the organization.
+   * @returns the job of an earlier request with the same idempotency key, otherwise `video`; or the available
+   *   credits if they do not cover the reservation and nothing was changed.
+   * @throws ServiceError `conflict` (code `idempotency_conflict`) if the key was used with another
+   *   fingerprint; `rate_limited` if the organization has too many unfinished jobs; `invalid_request` (code
+   *   `storage_limit_exceeded`) if the clip exceeds the storage quota; `not_found` (param `video`) if the job
+   *   of the input clip does not exist.
    */
   create(
     video: VideoRecord,
@@ -125,12 +135,16 @@ export interface VideoStore {
     room: VideoQuota,
     idempotency?: IdempotencyKey,
   ): Promise<{ readonly video: VideoRecord } | { readonly available: MicroCredits }>;
-  /** @throws ServiceError as `create` would for a clip of one byte. */
+  /**
+   * Checks the quota.
+   * @throws ServiceError as `create` for a clip of one byte.
+   */
   requireCapacity(organization: string, room: VideoQuota): Promise<void>;
   get(organization: string, id: string): Promise<VideoRecord | undefined>;
   /**
+   * Lists jobs.
    * @param query.after id of the last job of the previous page.
-   * @throws ServiceError `invalid_request` (param `after`) when no such job belongs to the organization.
+   * @throws ServiceError `invalid_request` (param `after`) if the organization has no such job.
    */
   list(query: {
     organization: string;
@@ -139,27 +153,36 @@ export interface VideoStore {
     after?: string | undefined;
   }): Promise<VideoPage>;
   /**
-   * Forgets a job that has ended, not its blobs. False when there is none.
-   * @throws ServiceError `conflict` (code `video_in_use`) for one that has not ended, and for one that a job continues
-   *   which has not ended.
+   * Deletes a finished job, but not its blobs.
+   * @returns false if it does not exist.
+   * @throws ServiceError `conflict` (code `video_in_use`) if the job, or a job that continues it, has not
+   *   finished.
    */
   delete(organization: string, id: string): Promise<boolean>;
   /**
-   * Gives a job to a runner, `queued` becomes `in_progress`: from here on what other runners write is refused.
-   * @param runner a name that no other claim has, of `a-z 0-9 -`.
-   * @returns undefined when there is no such job or it has ended.
+   * Assigns a job to a runner and changes `queued` to `in_progress`. Writes of earlier runners are rejected
+   * from then on.
+   * @param runner unique name of this claim, of `a-z 0-9 -`.
+   * @returns undefined if the job does not exist or has finished.
    */
   claim(id: Id<'video'>, runner: string, at: number): Promise<VideoRecord | undefined>;
-  /** Keeps what the engine wants to go on from. False when another runner has the job. */
+  /**
+   * Stores the state that the engine needs to resume.
+   * @returns false if another runner has the job.
+   */
   saveEngineState(id: Id<'video'>, runner: string, state: string): Promise<boolean>;
   /**
-   * Ends a job that is `in_progress` and settles what it costs, with its usage row, in the same step.
-   * @param bill of its call. What it costs beyond what is reserved is taken from what is available, as far as that goes.
-   * @returns false when another runner has it: nothing was changed.
+   * Finishes an `in_progress` job and settles its cost with the usage row in the same transaction.
+   * @param bill of the job's call. Cost beyond the reservation is taken from the available credits as far as
+   *   they suffice.
+   * @returns false if another runner has the job and nothing was changed.
    */
   finish(id: Id<'video'>, runner: string, end: VideoOutcome, bill: JobBill): Promise<boolean>;
-  /** Ids of jobs of every organization that have not ended, oldest first, for queues that have lost them. */
+  /**
+   * Lists unfinished jobs of all organizations, oldest first, so that jobs missing in the queue are enqueued
+   * again.
+   */
   listOpen(limit: number, after?: Id<'video'>): Promise<readonly Id<'video'>[]>;
-  /** Those of these ids that are jobs. */
+  /** Returns the states of the jobs that exist. */
   listStates(ids: readonly Id<'video'>[]): Promise<readonly VideoState[]>;
 }

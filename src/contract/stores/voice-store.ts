@@ -1,4 +1,4 @@
-/** Stored voices, per organization (spec 2.5, 4.4). Their clips lie in the {@link BlobStore}. */
+/** Stored voices per organization (spec 2.5, 4.4). Their clips are stored in the {@link BlobStore}. */
 
 import type { Id } from '../core/id.ts';
 
@@ -9,27 +9,27 @@ export const MAX_CLIP_S = 15;
 export interface VoiceRecord {
   readonly id: Id<'voice'>;
   readonly organization: string;
-  /** Of the caller who made it. */
+  /** API key that created the voice. */
   readonly keyId: string;
   readonly name: string;
-  /** The caller's acknowledgement, as it was sent. */
+  /** Consent statement as sent by the caller. */
   readonly consent: string;
   readonly refText: string;
   readonly speakerDescription?: string | undefined;
-  /** Of the clip as it was uploaded: `wav`, `mp3`, `mp4`, … */
+  /** Format of the uploaded clip: `wav`, `mp3`, `mp4`, … */
   readonly format: string;
   readonly durationS: number;
   readonly sampleRateHz: number;
   readonly lengthBytes: number;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** What engines made of the clip (`VoiceFitter`); undefined when there is nothing yet. */
+  /** Adaptation created by a `VoiceFitter`; undefined if there is none yet. */
   readonly adaptation?: string | undefined;
-  /** Whether it may still get better. */
+  /** Whether the adaptation is still being improved. */
   readonly isImproving: boolean;
 }
 
-/** The blob of a voice's clip: WAV, 16-bit mono, at the rate of the upload. */
+/** Returns the blob name of the clip: WAV, 16-bit mono, at the sample rate of the upload. */
 export function clipBlob(id: Id<'voice'>): string {
   return `voices/${id}`;
 }
@@ -39,20 +39,25 @@ export interface VoicePage {
   readonly hasMore: boolean;
 }
 
-/** What belongs to another organization is answered as if it did not exist. */
+/** Resources of other organizations are treated as missing. */
 export interface VoiceStore {
   /**
-   * Notes a voice whose clip is stored.
-   * @param most voices that an organization may have.
-   * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when it has as many.
+   * Stores a voice whose clip is stored.
+   * @param maxVoices maximum number of voices of an organization.
+   * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) if the organization has that many
+   *   voices.
    */
-  put(voice: VoiceRecord, most: number): Promise<void>;
-  /** @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when `put` would refuse any voice. */
-  requireCapacity(organization: string, most: number): Promise<void>;
+  put(voice: VoiceRecord, maxVoices: number): Promise<void>;
+  /**
+   * Checks the quota.
+   * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) if `put` would reject a voice.
+   */
+  requireCapacity(organization: string, maxVoices: number): Promise<void>;
   get(organization: string, id: string): Promise<VoiceRecord | undefined>;
   /**
+   * Lists voices.
    * @param query.after id of the last voice of the previous page.
-   * @throws ServiceError `invalid_request` (param `after`) when no such voice belongs to the organization.
+   * @throws ServiceError `invalid_request` (param `after`) if the organization has no such voice.
    */
   list(query: {
     organization: string;
@@ -60,28 +65,34 @@ export interface VoiceStore {
     order: 'asc' | 'desc';
     after?: string | undefined;
   }): Promise<VoicePage>;
-  /** Forgets a voice with all that was made of it, not its clip. False when there is none. */
+  /**
+   * Deletes a voice and its adaptation, but not its clip.
+   * @returns false if it does not exist.
+   */
   delete(organization: string, id: string): Promise<boolean>;
-  /** Whoever fits it asks for a voice without knowing whose it is. */
+  /** Returns a voice of any organization, for the background job that adapts it. */
   find(id: Id<'voice'>): Promise<VoiceRecord | undefined>;
   /**
-   * Notes what engines made of the clip by now, undefined for nothing that can be used. False when the voice was
-   * deleted meanwhile.
+   * Stores an adaptation; undefined if none can be used.
+   * @returns false if the voice was deleted in the meantime.
    */
   setAdaptation(id: Id<'voice'>, adaptation: string | undefined, isImproving: boolean): Promise<boolean>;
   /**
-   * Forgets an adaptation that cannot be used, and has the voice get better anew, unless another has replaced it
-   * meanwhile.
+   * Removes an unusable adaptation and marks the voice for improvement, unless the adaptation was replaced in
+   * the meantime.
    * @param adaptation as it was read; undefined for none.
    */
   invalidateAdaptation(id: Id<'voice'>, adaptation: string | undefined): Promise<void>;
-  /** What was made of the clips of every organization, in the order of ids, to see what can still be used. */
+  /** Lists the adaptations of all organizations, ordered by id, to check whether they can still be used. */
   listAdaptations(
     limit: number,
     after?: Id<'voice'>,
   ): Promise<readonly Pick<VoiceRecord, 'id' | 'adaptation' | 'isImproving'>[]>;
-  /** Voices of every organization that may still get better, in the order of ids, for queues that have lost them. */
+  /**
+   * Lists voices of all organizations that are still being improved, ordered by id, so that jobs missing in
+   * the queue are enqueued again.
+   */
   listImproving(limit: number, after?: Id<'voice'>): Promise<readonly Id<'voice'>[]>;
-  /** Which of these ids are voices. */
+  /** Returns the ids that are stored voices. */
   filterExisting(ids: readonly Id<'voice'>[]): Promise<ReadonlySet<Id<'voice'>>>;
 }

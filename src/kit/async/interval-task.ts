@@ -1,32 +1,32 @@
 export interface IntervalTaskOptions {
-  /** Must not reject; its signal fires at the close. */
+  /** The task. Must not reject; its signal fires on close. */
   readonly runTask: (signal: AbortSignal) => Promise<void>;
   readonly intervalMs: number;
 }
 
-/** Does something at once and then from time to time, never twice at the same time. Its owner closes it. */
+/** Runs a task immediately and then at an interval, never concurrently with itself. The owner closes it. */
 export class IntervalTask {
-  readonly #work: IntervalTaskOptions['runTask'];
+  readonly #runTask: IntervalTaskOptions['runTask'];
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #closed = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor({ runTask: work, intervalMs: everyMs }: IntervalTaskOptions) {
-    this.#work = work;
-    this.#begin();
-    this.#timer = setInterval(() => this.#begin(), everyMs);
+  constructor({ runTask, intervalMs }: IntervalTaskOptions) {
+    this.#runTask = runTask;
+    this.#startRun();
+    this.#timer = setInterval(() => this.#startRun(), intervalMs);
     this.#timer.unref();
   }
 
-  /** Resolves when nothing is done any more. Idempotent. */
+  /** Stops the interval and resolves when the running task has finished. Idempotent. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#closed.abort(new Error('the recurring work was closed'));
+    this.#closed.abort(new Error('the interval task was closed'));
     await this.#running;
   }
 
-  #begin(): void {
-    this.#running ??= this.#work(this.#closed.signal).finally(() => {
+  #startRun(): void {
+    this.#running ??= this.#runTask(this.#closed.signal).finally(() => {
       this.#running = undefined;
     });
   }

@@ -1,4 +1,4 @@
-/** The same run again, with its first item that was already taken. */
+/** Puts the first item, which was already consumed, back in front of a generator. */
 export async function* prepend<T>(
   first: T,
   rest: AsyncGenerator<T, void, undefined>,

@@ -1,9 +1,12 @@
-/** Pieces of work, each under an id, that end by themselves or are stopped. */
+/** Background tasks by id, which finish by themselves or are stopped. */
 export class TaskGroup<RunId> {
   readonly #stops = new Map<RunId, AbortController>();
   readonly #unfinished = new Set<Promise<void>>();
 
-  /** @param work must not reject; its signal fires when it is stopped. */
+  /**
+   * Starts a task.
+   * @param work must not reject; its signal fires when the task is stopped.
+   */
   start(id: RunId, work: (signal: AbortSignal) => Promise<void>): void {
     const stop = new AbortController();
     this.#stops.set(id, stop);
@@ -14,12 +17,12 @@ export class TaskGroup<RunId> {
     this.#unfinished.add(unfinished);
   }
 
-  /** Nothing happens when it has ended. */
+  /** Stops a task. Does nothing if it has finished. */
   stop(id: RunId): void {
     this.#stops.get(id)?.abort();
   }
 
-  /** Stops all; resolves when every one has ended. */
+  /** Stops all tasks and resolves when all have finished. */
   async close(): Promise<void> {
     for (const stop of this.#stops.values()) stop.abort();
     await Promise.all(this.#unfinished);

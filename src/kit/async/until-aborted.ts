@@ -1,6 +1,6 @@
 /**
- * The items of a source until the signal fires, even while an item is being waited for.
- * @throws the signal's reason after an abort; what the source throws.
+ * Yields the items of `source` until the signal fires, even while waiting for an item.
+ * @throws the signal's reason after an abort; errors of `source`.
  */
 export async function* untilAborted<T>(
   source: AsyncIterable<T>,
@@ -14,7 +14,7 @@ export async function* untilAborted<T>(
   try {
     for (;;) {
       signal.throwIfAborted();
-      // A promise for each item: one that outlived them all would hold on to each wait.
+      // One promise per item: a promise shared by all items would keep a reaction per wait.
       const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
       stopWaiting = reject;
       iterator.next().then(resolve, reject);
@@ -25,7 +25,7 @@ export async function* untilAborted<T>(
   } finally {
     signal.removeEventListener('abort', leave);
     const returned = iterator.return?.();
-    // A source that is being waited for cannot end before it has an item.
+    // A source with a pending `next()` cannot return before it has an item.
     if (signal.aborted) returned?.catch(() => undefined);
     else await returned;
   }

@@ -3,13 +3,13 @@ import { hashApiKey, newApiKey } from './api-key.ts';
 
 const HINT_CHARACTERS = 7;
 
-/** A key just made: `key` is shown once to its owner and kept nowhere. */
+/** A newly issued key. `key` is shown once and stored nowhere. */
 export interface IssuedKey {
   readonly key: string;
   readonly record: ApiKeyRecord;
 }
 
-/** Whose key it is to be, and what it may do. */
+/** Organization, role and name of a new key. */
 export interface NewKeyOptions {
   readonly organization: string;
   readonly role: KeyRole;
@@ -17,22 +17,22 @@ export interface NewKeyOptions {
 }
 
 /**
- * Makes a key and stores its hash.
- * @param most as {@link ApiKeyStore.create} has it.
+ * Creates a key and stores its hash.
+ * @param maxActiveKeys see {@link ApiKeyStore.create}.
  */
 export async function issueKey(
   store: Pick<ApiKeyStore, 'create'>,
-  wish: NewKeyOptions,
-  most?: number,
+  options: NewKeyOptions,
+  maxActiveKeys?: number,
 ): Promise<IssuedKey> {
   const key = newApiKey();
   const hint = `${key.slice(0, HINT_CHARACTERS)}…`;
-  return { key, record: await store.create({ ...wish, keyHash: hashApiKey(key), hint }, most) };
+  return { key, record: await store.create({ ...options, keyHash: hashApiKey(key), hint }, maxActiveKeys) };
 }
 
 /**
- * The key of a first start (contract, API_KEYS): made when none was ever stored, so that a fresh service
- * is usable but never open. Revoked keys count as stored: whoever revoked them did not ask for a new one.
+ * Issues the key of the first start (contract, API_KEYS) if no key was ever stored, so that a new service is
+ * usable but never open. Revoked keys count as stored.
  */
 export async function issueFirstKey(store: ApiKeyStore): Promise<IssuedKey | undefined> {
   const stored = await store.list();

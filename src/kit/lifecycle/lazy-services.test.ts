@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../contract/plugin.ts';
-import { type ServiceHandle, LazyServices, serviceHandle, combineProviders } from './lazy-services.ts';
+import { combineProviders, LazyServices, type ServiceHandle, serviceHandle } from './lazy-services.ts';
 
 type SlotName = keyof Slots;
 

@@ -3,27 +3,29 @@ import type { ServiceProvider, Slots } from '../../contract/plugin.ts';
 
 type SlotName = keyof Slots;
 
-/** Something open, and what ends it. */
+/** An open service and its close function. */
 export interface ServiceHandle<Value> {
   readonly value: Value;
   close(): Promise<void>;
 }
 
-/** How slots are filled, in the order in which they are opened. */
+/** Factories of services, in the order in which they are opened. */
 export type ServiceFactories = {
   readonly [Name in SlotName]?: () => ServiceHandle<Slots[Name]> | Promise<ServiceHandle<Slots[Name]>>;
 };
 
-/** A part that is all in its slot: it closes itself, or there is nothing to close. */
-export function serviceHandle<Value extends object>(value: Value & { close?(): Promise<void> }): ServiceHandle<Value> {
+/** Returns the handle of a service that closes itself or needs no close. */
+export function serviceHandle<Value extends object>(
+  value: Value & { close?(): Promise<void> },
+): ServiceHandle<Value> {
   return { value, close: async () => value.close?.() };
 }
 
-/** Slots that are opened one by one, each without the others. */
+/** Services that are opened when needed, independently of each other. */
 export class LazyServices implements ServiceProvider {
   readonly slotNames: ReadonlySet<SlotName>;
   readonly #openers: ServiceFactories;
-  /** In the order in which they were opened. */
+  /** In the order of opening. */
   readonly #open = new Map<SlotName, ServiceHandle<unknown>>();
   #closed = false;
 
@@ -46,12 +48,12 @@ export class LazyServices implements ServiceProvider {
     return Object.fromEntries([...this.#open].map(([name, { value }]) => [name, value]));
   }
 
-  /** Closes what is not among these, the latest first, and opens nothing. */
+  /** Closes the services that are not in `names`, newest first. */
   async closeExcept(names: ReadonlySet<SlotName>): Promise<void> {
     const closing = new AsyncDisposableStack();
     for (const [name, { close }] of this.#open) {
       if (names.has(name)) continue;
-      // One that cannot be closed is not to be used either.
+      // Removed first: a service that failed to close must not be used.
       this.#open.delete(name);
       closing.defer(close);
     }
@@ -64,7 +66,7 @@ export class LazyServices implements ServiceProvider {
   }
 }
 
-/** Several as one; a slot that two fill is the later one's. */
+/** Combines providers; if two provide the same service, the later one is used. */
 export function combineProviders(all: readonly ServiceProvider[]): ServiceProvider {
   return {
     slotNames: new Set(all.flatMap(({ slotNames: fills }) => [...fills])),

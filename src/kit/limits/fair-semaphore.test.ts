@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type FairSemaphoreLimits, FairSemaphore } from './fair-semaphore.ts';
+import { FairSemaphore, type FairSemaphoreLimits } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
 const LIMITS: FairSemaphoreLimits = { maxConcurrent: 2, maxConcurrentPerKey: 2, maxQueued: 10 };

@@ -3,22 +3,22 @@ import { ServiceError } from '../../contract/core/error.ts';
 const RETRY_AFTER_S = 2;
 
 export interface FairSemaphoreLimits {
-  /** How many may work at once. */
+  /** Maximum number of concurrent permits. */
   readonly maxConcurrent: number;
-  /** How many of them may be of one owner, so that others need not wait for the end of long work. */
+  /** Maximum number of concurrent permits per key, so that long work of one key does not block others. */
   readonly maxConcurrentPerKey: number;
-  /** How many may wait; one more is refused. */
+  /** Maximum number of waiting callers; further ones are rejected. */
   readonly maxQueued: number;
-  /** How many of them may be of one owner, so that nobody takes the room of the others; default: all. */
+  /** Maximum number of waiting callers per key; default: `maxQueued`. */
   readonly maxQueuedPerKey?: number;
 }
 
-/** Lets so many work at once; the others wait, and their owners take turns, however much one of them asks for. */
+/** A semaphore with a queue that is served round-robin by key. */
 export class FairSemaphore {
   readonly #limits: FairSemaphoreLimits;
-  /** Turns that each owner has. */
-  readonly #working = new Map<string, number>();
-  /** Who waits, by rank: first come first, by owner; the owner whose turn is next comes first. */
+  /** Permits held, by key. */
+  readonly #permits = new Map<string, number>();
+  /** Waiting callers by rank and key. The key that is served next is first; each key has a FIFO queue. */
   readonly #waiting = new Map<number, Map<string, (() => void)[]>>();
 
   constructor(limits: FairSemaphoreLimits) {
@@ -26,46 +26,48 @@ export class FairSemaphore {
   }
 
   /**
-   * Waits for a turn and resolves with what ends it, which must be called once.
-   * @param rank of those who wait, a lower one comes first, whoever its owner is.
-   * @throws ServiceError `overloaded` when too many wait, `rate_limited` when too many of the owner do; the signal's
-   *   reason after an abort.
+   * Waits for a permit.
+   * @param key fairness key, e.g. an API key id.
+   * @param rank lower ranks are served first, regardless of the key.
+   * @returns a function that releases the permit; must be called once.
+   * @throws ServiceError `overloaded` if too many callers wait, `rate_limited` if too many callers with this
+   *   key wait; the signal's reason after an abort.
    */
-  async acquire(owner: string, signal: AbortSignal, rank = 0): Promise<() => void> {
+  async acquire(key: string, signal: AbortSignal, rank = 0): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#mayBegin(owner)) this.#count(owner, 1);
-    else await this.#wait(owner, signal, rank);
+    if (this.#canStart(key)) this.#count(key, 1);
+    else await this.#wait(key, signal, rank);
     return () => {
-      this.#count(owner, -1);
-      this.#next();
+      this.#count(key, -1);
+      this.#grantNext();
     };
   }
 
-  #mayBegin(owner: string): boolean {
-    const { maxConcurrent: atOnce, maxConcurrentPerKey: ofOneOwner } = this.#limits;
-    const all = this.#working.values().reduce((sum, count) => sum + count, 0);
-    return all < atOnce && (this.#working.get(owner) ?? 0) < ofOneOwner;
+  #canStart(key: string): boolean {
+    const { maxConcurrent, maxConcurrentPerKey } = this.#limits;
+    const all = this.#permits.values().reduce((sum, count) => sum + count, 0);
+    return all < maxConcurrent && (this.#permits.get(key) ?? 0) < maxConcurrentPerKey;
   }
 
-  #count(owner: string, change: 1 | -1): void {
-    const count = (this.#working.get(owner) ?? 0) + change;
-    if (count === 0) this.#working.delete(owner);
-    else this.#working.set(owner, count);
+  #count(key: string, change: 1 | -1): void {
+    const count = (this.#permits.get(key) ?? 0) + change;
+    if (count === 0) this.#permits.delete(key);
+    else this.#permits.set(key, count);
   }
 
-  #wait(owner: string, signal: AbortSignal, rank: number): Promise<void> {
-    const { maxQueuedPerKey: share = Number.POSITIVE_INFINITY } = this.#limits;
-    const own = this.#waiting.values().reduce((sum, line) => sum + (line.get(owner)?.length ?? 0), 0);
-    if (own >= share) {
+  #wait(key: string, signal: AbortSignal, rank: number): Promise<void> {
+    const { maxQueuedPerKey = Number.POSITIVE_INFINITY } = this.#limits;
+    const own = this.#waiting.values().reduce((sum, line) => sum + (line.get(key)?.length ?? 0), 0);
+    if (own >= maxQueuedPerKey) {
       throw new ServiceError(
         'rate_limited',
-        `${share} requests of this kind wait for your API key, which is its share. Try again when one has ended.`,
+        `Queue limit per API key reached (${maxQueuedPerKey}). Retry when a request finishes.`,
         { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
       );
     }
     const queues = [...this.#waiting.values()].flatMap((line) => [...line.values()]);
     if (queues.reduce((sum, queue) => sum + queue.length, 0) >= this.#limits.maxQueued) {
-      throw new ServiceError('overloaded', 'The server has too much to do. Try again shortly.', {
+      throw new ServiceError('overloaded', 'Server overloaded. Retry later.', {
         code: 'server_overloaded',
         retryAfterS: RETRY_AFTER_S,
       });
@@ -73,38 +75,38 @@ export class FairSemaphore {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const line = this.#waiting.get(rank) ?? new Map<string, (() => void)[]>();
     this.#waiting.set(rank, line);
-    const leave = () => {
-      forget(line, owner, begin);
+    const abort = () => {
+      removeWaiter(line, key, start);
       reject(signal.reason);
     };
-    const begin = () => {
-      signal.removeEventListener('abort', leave);
+    const start = () => {
+      signal.removeEventListener('abort', abort);
       resolve();
     };
-    signal.addEventListener('abort', leave, { once: true });
-    line.set(owner, [...(line.get(owner) ?? []), begin]);
+    signal.addEventListener('abort', abort, { once: true });
+    line.set(key, [...(line.get(key) ?? []), start]);
     return promise;
   }
 
-  /** Gives a free turn to the first of the owners that may have one, who is then last in line. */
-  #next(): void {
+  /** Grants a free permit to the first key that may have one, and moves that key to the end of the queue. */
+  #grantNext(): void {
     for (const [, line] of [...this.#waiting].sort(([a], [b]) => a - b)) {
-      for (const [owner, [begin]] of line) {
-        if (begin === undefined || !this.#mayBegin(owner)) continue;
-        const rest = forget(line, owner, begin);
-        line.delete(owner);
-        if (rest.length > 0) line.set(owner, rest);
-        this.#count(owner, 1);
-        begin();
+      for (const [key, [start]] of line) {
+        if (start === undefined || !this.#canStart(key)) continue;
+        const rest = removeWaiter(line, key, start);
+        line.delete(key);
+        if (rest.length > 0) line.set(key, rest);
+        this.#count(key, 1);
+        start();
         return;
       }
     }
   }
 }
 
-function forget(line: Map<string, (() => void)[]>, owner: string, begin: () => void): (() => void)[] {
-  const rest = (line.get(owner) ?? []).filter((other) => other !== begin);
-  if (rest.length > 0) line.set(owner, rest);
-  else line.delete(owner);
+function removeWaiter(line: Map<string, (() => void)[]>, key: string, start: () => void): (() => void)[] {
+  const rest = (line.get(key) ?? []).filter((other) => other !== start);
+  if (rest.length > 0) line.set(key, rest);
+  else line.delete(key);
   return rest;
 }

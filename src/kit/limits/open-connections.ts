@@ -1,26 +1,26 @@
 import type { LimitedUser } from '../../contract/accounts/limits.ts';
 import { Quota } from './quota.ts';
 
-/** A connection that lives on after the request that opened it. */
+/** A connection that outlives the request that opened it. */
 export interface OpenConnection {
-  /** Ends what is under way, begins nothing new, and closes. */
+  /** Finishes running work, starts nothing new, and closes. */
   drain(): void;
-  /** Closes, and frees everything without waiting for the peer. */
+  /** Closes immediately and releases everything without waiting for the peer. */
   stop(): void;
 }
 
-/** The connections of one feature: at most so many of an organization, ended together. */
+/** Connections of one feature, limited per organization and closed together. */
 export class OpenConnections<Connection extends OpenConnection> {
-  readonly #places: Quota;
+  readonly #quota: Quota;
   readonly #open = new Set<Connection>();
   #empty: PromiseWithResolvers<void> | undefined;
 
   /**
-   * @param noun what a message calls them: "realtime connections".
-   * @param perOrganization connections of one organization that may be open at once.
+   * @param noun plural noun for messages: "realtime connections".
+   * @param perOrganization maximum number of open connections of an organization.
    */
   constructor(noun: string, perOrganization: number) {
-    this.#places = new Quota(noun, { perOrganization });
+    this.#quota = new Quota(noun, { perOrganization });
   }
 
   get count(): number {
@@ -28,15 +28,19 @@ export class OpenConnections<Connection extends OpenConnection> {
   }
 
   /**
-   * Takes a place for a connection.
-   * @param make is given what the connection calls, once, when nothing of it runs any more.
-   * @throws ServiceError `rate_limited` when the organization has too many open; what `make` throws.
+   * Opens a connection.
+   * @param make creates the connection; it receives a function that the connection calls once, after all of
+   *   its work has stopped.
+   * @throws ServiceError `rate_limited` if the organization has too many open connections; errors of `make`.
    */
-  openConnection(user: LimitedUser, make: (released: (connection: Connection) => void) => Connection): Connection {
-    const leave = this.#places.acquire(user);
+  openConnection(
+    user: LimitedUser,
+    make: (released: (connection: Connection) => void) => Connection,
+  ): Connection {
+    const release = this.#quota.acquire(user);
     try {
       const connection = make((each) => {
-        leave();
+        release();
         this.#open.delete(each);
         if (this.#open.size > 0) return;
         this.#empty?.resolve();
@@ -45,12 +49,12 @@ export class OpenConnections<Connection extends OpenConnection> {
       this.#open.add(connection);
       return connection;
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   }
 
-  /** Every connection ends its work and closes; those that have not when the signal fires are closed then. */
+  /** Drains all connections; those still open when the signal fires are stopped. */
   async drain(until: AbortSignal): Promise<void> {
     const stop = () => void this.close();
     until.addEventListener('abort', stop, { once: true });
@@ -60,7 +64,7 @@ export class OpenConnections<Connection extends OpenConnection> {
     until.removeEventListener('abort', stop);
   }
 
-  /** Closes every connection now; resolves when all are released. */
+  /** Stops all connections and resolves when all are released. */
   async close(): Promise<void> {
     for (const connection of [...this.#open]) connection.stop();
     await this.#allReleased();

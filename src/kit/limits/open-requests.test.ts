@@ -14,13 +14,17 @@ it('gives each organization so many places, and one back at each end', () => {
   first.end();
   first.end();
   requests.startRequest(user('a'), never);
-  expect(() => requests.startRequest(user('a'), never)).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
+  expect(() => requests.startRequest(user('a'), never)).toThrow(
+    expect.objectContaining({ kind: 'rate_limited' }),
+  );
 });
 
 it('leaves room for other keys of an organization', () => {
   const requests = new OpenRequests('speech', 16);
   for (let open = 0; open < 14; open += 1) requests.startRequest(user('a', 'k1'), never);
-  expect(() => requests.startRequest(user('a', 'k1'), never)).toThrow('Your API key has 14 speech requests open');
+  expect(() => requests.startRequest(user('a', 'k1'), never)).toThrow(
+    'Your API key has 14 speech requests open',
+  );
   for (let open = 0; open < 2; open += 1) requests.startRequest(user('a', 'k2'), never);
   expect(() => requests.startRequest(user('a', 'k2'), never)).toThrow('Your organization has 16');
 });

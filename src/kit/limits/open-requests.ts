@@ -2,52 +2,58 @@ import type { LimitedUser } from '../../contract/accounts/limits.ts';
 import { shuttingDown } from '../../contract/core/error.ts';
 import { Quota } from './quota.ts';
 
-/** A request that is being answered. */
+/** A request in progress. */
 export interface OpenRequest {
-  /** Fires when its caller leaves, when the service stops, and when it has ended. */
+  /** Fires when the client disconnects, when the service stops, and when the request has finished. */
   readonly signal: AbortSignal;
-  /** Stops what is still done for it and frees its place. Idempotent. */
+  /** Stops remaining work and releases the slot. Idempotent. */
   end(): void;
 }
 
-/** Part of an organization's places that no key has to itself, so that one that floods leaves room for its others. */
-const OF_OTHER_KEYS = 1 / 8;
+/**
+ * Share of an organization's quota that a single key cannot use, so that other keys of the organization stay
+ * usable.
+ */
+const SHARE_OF_OTHER_KEYS = 1 / 8;
 
-/** The requests of one feature that are being answered: at most so many of an organization, stopped together. */
+/** Requests in progress of one feature, limited per organization and stopped together. */
 export class OpenRequests {
-  readonly #places: Quota;
-  /** Aborts each open request; with what gives its place back. */
+  readonly #quota: Quota;
+  /** Controller of each open request, with the function that releases its slot. */
   readonly #open = new Map<AbortController, () => void>();
   #idle: PromiseWithResolvers<void> | undefined;
 
   /**
-   * @param noun what a message calls them: "speech" in "3 speech requests".
-   * @param perOrganization requests of one organization that may be open at once, so that none shuts out the
-   *   others. One key may have seven of eight.
+   * @param noun singular noun for messages: "speech" in "3 of 3 speech requests".
+   * @param perOrganization maximum number of concurrent requests of an organization; one key may use seven
+   *   eighths of it.
    */
   constructor(noun: string, perOrganization: number) {
-    const perKey = perOrganization - Math.floor(perOrganization * OF_OTHER_KEYS);
-    this.#places = new Quota(`${noun} requests`, { perOrganization, perKey });
+    const perKey = perOrganization - Math.floor(perOrganization * SHARE_OF_OTHER_KEYS);
+    this.#quota = new Quota(`${noun} requests`, { perOrganization, perKey });
   }
 
   /**
-   * Takes a place.
-   * @throws ServiceError `rate_limited` when the organization or the key has too many requests open.
+   * Starts a request.
+   * @throws ServiceError `rate_limited` if the organization or the key has too many requests in progress.
    */
   startRequest(user: LimitedUser, signal: AbortSignal): OpenRequest {
-    return this.#begin(this.#places.acquire(user), signal);
+    return this.#start(this.#quota.acquire(user), signal);
   }
 
-  /** Takes no place, for requests whose number something else bounds; they are drained and stopped with the others. */
+  /**
+   * Starts a request without a quota, because another limit applies. It is drained and stopped like the
+   * others.
+   */
   startUncounted(signal: AbortSignal): OpenRequest {
-    return this.#begin(() => undefined, signal);
+    return this.#start(() => undefined, signal);
   }
 
-  /** Resolves when nothing is open; at the signal it stops what still is. */
+  /** Resolves when no request is open; stops the remaining ones when the signal fires. */
   async drain(until: AbortSignal): Promise<void> {
     if (this.#open.size === 0) return;
     this.#idle ??= Promise.withResolvers();
-    // Held here, because what is stopped may end at once.
+    // Read before `stop`, because stopped requests can finish synchronously and reset the field.
     const { promise: idle } = this.#idle;
     const stop = () => this.stop();
     until.addEventListener('abort', stop, { once: true });
@@ -62,7 +68,7 @@ export class OpenRequests {
     for (const request of this.#open.keys()) request.abort(reason);
   }
 
-  #begin(leave: () => void, signal: AbortSignal): OpenRequest {
+  #start(release: () => void, signal: AbortSignal): OpenRequest {
     const request = new AbortController();
     if (signal.aborted) request.abort(signal.reason);
     else {
@@ -71,7 +77,7 @@ export class OpenRequests {
         signal: request.signal,
       });
     }
-    this.#open.set(request, leave);
+    this.#open.set(request, release);
     return { signal: request.signal, end: () => this.#end(request) };
   }
 

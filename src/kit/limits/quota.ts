@@ -5,26 +5,27 @@ const RETRY_AFTER_S = 2;
 
 export interface QuotaLimits {
   readonly perOrganization: number;
-  /** How many of them one key may have, so that others of its organization find room; absent: all. */
+  /** Maximum number per API key, so that one key cannot use the whole quota; default: `perOrganization`. */
   readonly perKey?: number;
 }
 
-/** Places of each organization for one kind of work, so that nobody shuts out the others. */
+/** Limits the concurrent requests of one kind per organization and API key. */
 export class Quota {
   readonly #noun: string;
   readonly #limits: Required<QuotaLimits>;
   readonly #byOrganization = new Map<string, number>();
   readonly #byKey = new Map<string, number>();
 
-  /** @param noun what a message calls them: "speech requests" in "3 speech requests open". */
+  /** @param noun plural noun for messages: "speech requests". */
   constructor(noun: string, { perOrganization, perKey = perOrganization }: QuotaLimits) {
     this.#noun = noun;
     this.#limits = { perOrganization, perKey };
   }
 
   /**
-   * Takes a place; the result gives it back, once.
-   * @throws ServiceError `rate_limited` when the organization has taken all of its own, or the key its part.
+   * Acquires a slot.
+   * @returns a function that releases the slot; idempotent.
+   * @throws ServiceError `rate_limited` if the organization or the key has reached its limit.
    */
   acquire({ organization, keyId }: LimitedUser): () => void {
     const { perOrganization, perKey } = this.#limits;
@@ -32,20 +33,20 @@ export class Quota {
     this.#require('API key', this.#byKey.get(keyId), perKey);
     add(this.#byOrganization, organization, 1);
     add(this.#byKey, keyId, 1);
-    let held = true;
+    let isHeld = true;
     return () => {
-      if (!held) return;
-      held = false;
+      if (!isHeld) return;
+      isHeld = false;
       add(this.#byOrganization, organization, -1);
       add(this.#byKey, keyId, -1);
     };
   }
 
-  #require(whose: 'organization' | 'API key', taken = 0, limit: number): void {
-    if (taken < limit) return;
+  #require(scope: 'organization' | 'API key', open = 0, limit: number): void {
+    if (open < limit) return;
     throw new ServiceError(
       'rate_limited',
-      `Your ${whose} has ${taken} ${this.#noun} open, and may have ${limit} at once. Try again when one has ended.`,
+      `Concurrency limit per ${scope} reached: ${open} of ${limit} ${this.#noun} in flight. Retry when one finishes.`,
       { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
     );
   }

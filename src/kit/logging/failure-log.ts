@@ -1,8 +1,8 @@
 import type { LogFields, Logger } from '../../contract/core/logger.ts';
 
 /**
- * Tells the log of work that is done again and again when it begins to fail, with the reason, and when it works again. A store
- * that is away for an hour is two lines then, and not hundreds that nobody can do anything about.
+ * Logs failures of repeated work: the first failure with its reason, and the recovery. A dependency that is
+ * unavailable for an hour then causes two log lines instead of hundreds.
  */
 export class FailureLog {
   readonly #log: Logger;
@@ -10,7 +10,7 @@ export class FailureLog {
   readonly #fields: LogFields;
   #failures = 0;
 
-  /** @param what fails: the message of its line. */
+  /** @param what message of the failure line. */
   constructor(log: Logger, what: string, fields: LogFields = {}) {
     this.#log = log;
     this.#what = what;
@@ -24,7 +24,7 @@ export class FailureLog {
 
   recordSuccess(): void {
     if (this.#failures === 0) return;
-    this.#log.info('works again', { ...this.#fields, failed: this.#what, times: this.#failures });
+    this.#log.info('recovered', { ...this.#fields, failed: this.#what, times: this.#failures });
     this.#failures = 0;
   }
 }

@@ -2,18 +2,18 @@ import { type DestinationStream, type Logger as Pino, pino } from 'pino';
 import { ServiceError, StartError } from '../../contract/core/error.ts';
 import type { LogFields, Logger } from '../../contract/core/logger.ts';
 
-/** A logger that owns its output. */
+/** A logger that owns its output stream. */
 export interface RootLogger extends Logger {
-  /** Writes what is still held back; later lines are dropped. Wait for it before the process ends. */
+  /** Flushes buffered lines; later lines are dropped. Call it before the process exits. */
   close(): Promise<void>;
 }
 
-/** Where lines go, and how to see the last of them through. */
+/** Output of log lines, which is flushed on close. */
 export interface LogDestination extends DestinationStream {
   close(): Promise<void>;
 }
 
-/** A logger that writes one JSON object a line: `level`, `time` (ISO), the fields, `msg`. */
+/** Creates a logger that writes one JSON object per line: `level`, `time` (ISO), the fields, `msg`. */
 export function jsonLogger(level: string, destination: LogDestination = standardOutput()): RootLogger {
   const root = pino(
     {
@@ -27,10 +27,13 @@ export function jsonLogger(level: string, destination: LogDestination = standard
   return Object.assign(wrap(root), { close: () => destination.close() });
 }
 
-/** How long the end of the process waits for a reader of the log that does not read. */
+/** Time limit for flushing to a blocked reader at exit, in ms. */
 const LAST_LINES_MS = 1000;
 
-/** Writes without holding up the serving thread, so the last lines must be waited for. */
+/**
+ * Writes asynchronously, so that logging does not block the main thread. Buffered lines must be flushed at
+ * exit.
+ */
 function standardOutput(): LogDestination {
   const stream = pino.destination({ fd: 1, sync: false });
   let closed: Promise<void> | undefined;
@@ -70,7 +73,10 @@ interface ErrorFields {
 
 const MAX_CAUSES = 4;
 
-/** What may be logged of an error: an unknown one's message may quote what a caller sent, so it is left out. */
+/**
+ * Returns the loggable fields of an error. The message of an unknown error is omitted, because it can quote
+ * request data.
+ */
 function describeError(error: unknown, depth = 0): ErrorFields {
   if (!(error instanceof Error)) return { class: typeof error };
   const fields: ErrorFields = { class: error.name, stack: frames(error) };
@@ -80,7 +86,7 @@ function describeError(error: unknown, depth = 0): ErrorFields {
   return fields;
 }
 
-/** The frames of a stack without its first lines, which repeat the message: one of its lines may look like a frame. */
+/** Returns the frames of a stack without the message, a line of which could look like a frame. */
 function frames({ message, stack = '' }: Error): string[] {
   return stack
     .slice(Math.max(0, stack.indexOf(message)) + message.length)

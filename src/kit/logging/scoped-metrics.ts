@@ -1,12 +1,12 @@
 import type { Metrics } from '../../contract/core/metrics.ts';
 
-/** Metrics for a part of the service that comes and goes. */
+/** Metrics of a component that is started and stopped at runtime. */
 export interface ScopedMetrics extends Metrics {
-  /** Its gauges have no values from now on. What was counted stays. Idempotent. */
+  /** Removes the gauges; counters keep their values. Idempotent. */
   close(): void;
 }
 
-/** The same numbers, with gauges that go when the part does. */
+/** Wraps metrics so that all gauges registered through them can be removed together. */
 export function scopedMetrics(metrics: Metrics): ScopedMetrics {
   const ends: (() => void)[] = [];
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
-import { withSpan, noopTracer, iterateInSpan } from './spans.ts';
+import { iterateInSpan, noopTracer, withSpan } from './spans.ts';
 
 async function* counted(tracer: RecordingTracer, ended: () => void) {
   try {

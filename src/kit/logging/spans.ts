@@ -1,4 +1,4 @@
-/** Work in spans, and the tracer of a service that traces nothing. */
+/** Helpers to run work in spans, and a no-op tracer. */
 
 import type { Span, SpanStart, Tracer } from '../../contract/core/tracer.ts';
 
@@ -10,14 +10,14 @@ const NO_SPAN: Span = {
   end: () => undefined,
 };
 
-/** Traces nothing. */
+/** A tracer that records nothing. */
 export const noopTracer: Tracer = {
   currentTraceparent: () => undefined,
   startSpan: () => NO_SPAN,
   recordSpan: () => undefined,
 };
 
-/** Does work in a span that ends with it. */
+/** Runs `work` in a span that ends with it. */
 export async function withSpan<Result>(
   tracer: Tracer,
   name: string,
@@ -36,8 +36,8 @@ export async function withSpan<Result>(
 }
 
 /**
- * The same for work that yields: each step is done in the span, whoever asks for it. It begins with the first step,
- * and ends when the consumer leaves, too.
+ * Iterates `work` in a span: each step runs in the span, regardless of the consumer's context. The span
+ * starts with the first step and also ends when the consumer stops early.
  */
 export async function* iterateInSpan<Item>(
   tracer: Tracer,
@@ -60,7 +60,7 @@ export async function* iterateInSpan<Item>(
     throw error;
   } finally {
     try {
-      // Still there: the consumer left.
+      // Defined only if the consumer stopped early.
       await span.runInContext(() => steps?.return?.());
     } finally {
       span.end(failure);

@@ -1,4 +1,4 @@
-/** A generator of numbers in [0, 1), the same for the same seed (Bob Jenkins' small fast generator, 32 bits). */
+/** Creates a deterministic generator of numbers in [0, 1) (Bob Jenkins' small fast generator, 32 bits). */
 export function seededRandom(seed: number): () => number {
   let a = 0xf1ea5eed;
   let b = seed | 0;

@@ -1,6 +1,4 @@
-/**
- * The vector of length 1 in the same direction; of zeros, the same zeros. In place.
- */
+/** Normalizes a vector to length 1, in place; a zero vector is unchanged. */
 export function unitVector<Vector extends Float32Array>(vector: Vector): Vector {
   let squares = 0;
   for (const value of vector) squares += value * value;

@@ -1,7 +1,6 @@
 /**
- * Makes this process, a child with an IPC channel, end when its parent says so or is gone, and by nothing else: a
- * signal to the whole group must not cut work that the parent still drains, and without it there is nobody to
- * work for.
+ * Makes this child process exit only when its parent closes the IPC channel or exits. Signals are ignored: a
+ * signal to the process group must not interrupt work that the parent still drains.
  */
 export function exitWithParent(): void {
   process.on('SIGINT', () => undefined);

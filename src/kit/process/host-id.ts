@@ -2,48 +2,48 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Where numbers of processes mean something: one start of one machine and, with containers, one of their
- * namespaces. Two processes of the same place can tell whether the other one lives.
+ * Identifies the scope of process ids: one boot of a machine and, with containers, one PID namespace.
+ * Processes with the same host id can check whether the other one is running.
  */
 export function hostId(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
-    // Not Linux, where nothing separates the processes of a machine.
+    // Other systems than Linux have no PID namespaces.
     return hostname();
   }
 }
 
-/** One start of a process. */
+/** Identity of a process. */
 export interface ProcessIdentity {
-  /** Where its number means something: {@link hostId}. */
+  /** Scope of the process id: {@link hostId}. */
   readonly hostId: string;
   readonly pid: number;
-  /** Of this start of it: numbers are used again. */
+  /** Unique id of this process, because process ids are reused. */
   readonly instance: string;
 }
 
 /**
- * Whether a process is known to have ended; one of another place never is.
- * @param self who asks.
+ * Whether a process is known to have exited. False for processes of other hosts.
+ * @param self the calling process.
  */
 export function hasExited(
   other: ProcessIdentity,
   self: ProcessIdentity,
-  runs: (pid: number) => boolean = isRunning,
+  processIsRunning: (pid: number) => boolean = isRunning,
 ): boolean {
   if (other.hostId !== self.hostId || other.instance === self.instance) return false;
-  return other.pid === self.pid || !runs(other.pid);
+  return other.pid === self.pid || !processIsRunning(other.pid);
 }
 
-/** Whether a process of this place runs. */
+/** Whether a process of this host is running. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It runs but belongs to somebody else.
+    // It is running but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

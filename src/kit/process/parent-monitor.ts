@@ -3,26 +3,26 @@ import { readFileSync } from 'node:fs';
 const INTERVAL_MS = 500;
 
 /**
- * Notices that npx (or npm) is gone. It runs its command behind a shell and hands a SIGTERM to that shell
- * alone, which dies and leaves `bun run` and this process serving without anybody to end them. The shell is
- * our parent's parent; when `bun run` gets another one, `gone` is called, once.
- * Only Linux shows parents of other processes; elsewhere nothing is watched.
- * @returns what ends the watch.
+ * Detects the exit of npx (or npm), which runs its command in a shell and forwards a SIGTERM only to that
+ * shell. The shell exits, while `bun run` and this process continue without a supervisor. The shell is the
+ * grandparent of this process; when the parent of `bun run` changes, `onExit` is called once. Works only on
+ * Linux, which exposes the parents of other processes.
+ * @returns a function that stops the monitor.
  */
-export function monitorParent(gone: () => void): () => void {
+export function monitorParent(onExit: () => void): () => void {
   const runner = process.ppid;
   const shell = parentOf(runner);
   if (shell === undefined) return () => undefined;
   const timer = setInterval(() => {
     if (process.ppid === runner && parentOf(runner) === shell) return;
     clearInterval(timer);
-    gone();
+    onExit();
   }, INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** Parent of a process, from proc(5): the second field after the name, which is in parentheses. */
+/** Returns the parent of a process: the second field after the name (in parentheses) in proc(5) stat. */
 function parentOf(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** Resident memory of a process by proc(5), `VmRSS` of status in kB; 0 where it cannot be seen. */
+/**
+ * Returns the resident memory of a process in bytes, from `VmRSS` of proc(5) in kB; 0 if it is not available.
+ */
 export function residentBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -1,9 +1,9 @@
 import type { Subprocess } from 'bun';
 
 /**
- * Sends a message to a child process, unless it is gone. Its channel may be closed for a while before its exit is
- * known; whoever waits for an answer is told by the exit, so nothing is lost with the message.
- * @throws DataCloneError for what is no plain data.
+ * Sends a message to a child process, unless it has exited. The channel can be closed shortly before the exit
+ * is reported. The message is then dropped, because callers that wait for a reply are notified by the exit.
+ * @throws DataCloneError for data that cannot be cloned.
  */
 export function sendToChild(child: Subprocess, message: unknown): void {
   if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { hasExited, type ProcessIdentity, hostId } from './host-id.ts';
+import { hasExited, hostId, type ProcessIdentity } from './host-id.ts';
 
-/** This process, as its folders are named; whoever starts at the same place can tell that it has ended. */
+/** Identity of this process in folder names, so that later processes of the host can detect its exit. */
 const SELF: ProcessIdentity = {
   hostId: createHash('sha256').update(hostId()).digest('hex').slice(0, 12),
   pid: process.pid,
@@ -9,15 +9,18 @@ const SELF: ProcessIdentity = {
 };
 
 /**
- * Begins the names of the folders in which a process works.
- * @param kind what they are for, in letters.
+ * Returns the name prefix of the work folders of a process.
+ * @param kind purpose of the folders, in letters.
  */
-export function workFolderPrefix(kind: string, { hostId: place, pid, instance }: ProcessIdentity = SELF): string {
+export function workFolderPrefix(
+  kind: string,
+  { hostId: place, pid, instance }: ProcessIdentity = SELF,
+): string {
   return `${kind}-${place}-${pid}-${instance}-`;
 }
 
-/** Whether a folder of this name was left by a process of this place that has ended. */
+/** Whether a folder was left by a process of this host that has exited. */
 export function isAbandoned(kind: string, name: string): boolean {
-  const [, begin, place = '', pid, instance = ''] = /^([a-z]+)-(\w+)-(\d+)-(\w+)-/.exec(name) ?? [];
-  return begin === kind && hasExited({ hostId: place, pid: Number(pid), instance }, SELF);
+  const [, namedKind, host = '', pid, instance = ''] = /^([a-z]+)-(\w+)-(\d+)-(\w+)-/.exec(name) ?? [];
+  return namedKind === kind && hasExited({ hostId: host, pid: Number(pid), instance }, SELF);
 }

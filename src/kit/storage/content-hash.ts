@@ -2,15 +2,15 @@ import { open } from 'node:fs/promises';
 
 const CHUNK_BYTES = 1 << 20;
 
-/** SHA-256 of some bytes, as 64 lower-case hex digits. */
+/** Returns the SHA-256 of bytes, as 64 lower-case hex digits. */
 export function sha256(bytes: Uint8Array | string): string {
   return new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
 }
 
 /**
- * SHA-256 of a file, read in pieces of 1 MiB so that memory does not grow with it.
- * @returns 64 lower-case hex digits.
- * @throws the system's error when the file cannot be read, the signal's reason after an abort.
+ * Returns the SHA-256 of a file, as 64 lower-case hex digits. Reads chunks of 1 MiB, so that memory use does
+ * not depend on the file size.
+ * @throws system errors if the file cannot be read; the signal's reason after an abort.
  */
 export async function sha256File(path: string, signal?: AbortSignal): Promise<string> {
   const file = await open(path, 'r');

@@ -1,16 +1,16 @@
 import { ServiceError } from '../../contract/core/error.ts';
 
-/** What a disk says that has no room, or none left for this user. */
-const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
-/** Room comes back when other requests end, or when somebody makes some. */
-const NO_ROOM_RETRY_AFTER_S = 30;
+/** Error codes of a full disk or an exhausted user quota. */
+const DISK_FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+/** Space becomes available when other requests finish or an operator frees some. */
+const DISK_FULL_RETRY_AFTER_S = 30;
 
-/** A full disk as the caller may know of it; anything else as it is. */
+/** Converts the error of a full disk to a ServiceError; returns other errors unchanged. */
 export function toDiskError(error: unknown): unknown {
-  if (!(error instanceof Error && 'code' in error && NO_ROOM.has(error.code))) return error;
-  return new ServiceError('overloaded', 'The server has no room to store this now. Try again later.', {
+  if (!(error instanceof Error && 'code' in error && DISK_FULL_CODES.has(error.code))) return error;
+  return new ServiceError('overloaded', 'Server storage is full. Retry later.', {
     code: 'server_overloaded',
-    retryAfterS: NO_ROOM_RETRY_AFTER_S,
+    retryAfterS: DISK_FULL_RETRY_AFTER_S,
     cause: error,
   });
 }

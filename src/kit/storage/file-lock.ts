@@ -7,9 +7,9 @@ import { systemClock } from '../clock.ts';
 
 export interface FileLockOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called once when another process holds the lock. */
+  /** Called once if another process holds the lock. */
   readonly onWait?: (() => void) | undefined;
-  /** A lock whose file did not change for so long has lost its owner. */
+  /** Time without a change of the lock file after which the lock is stale, in ms. */
   readonly staleMs?: number | undefined;
   readonly pollMs?: number | undefined;
 }
@@ -18,12 +18,12 @@ const STALE_MS = 60_000;
 const POLL_MS = 100;
 
 /**
- * Runs `work` while this process holds the lock file `path`; others, also on other machines that share the
- * folder, wait. The owner touches the file while it works. A lock is taken over when its process is gone,
- * or when the file stayed unchanged for `staleMs` as seen by the one who waits (no clocks are compared).
- * Two owners are therefore possible after a stall: use it to spare double work, and let unique temporary
- * names, renames and checksums guard the data.
- * @throws what `work` throws, or the signal's reason when it aborts while waiting.
+ * Runs `work` while this process holds the lock file `path`. Other processes wait, also on other machines
+ * that share the folder. The owner touches the file while it works. A lock is taken over if the process of
+ * its owner has exited, or if the waiting process sees no change of the file for `staleMs` (clocks are not
+ * compared). After a stall two owners are therefore possible: use the lock to avoid duplicate work, and
+ * protect the data with unique temporary names, renames and checksums.
+ * @throws errors of `work`; the signal's reason if it aborts while waiting.
  */
 export async function withFileLock<T>(
   path: string,
@@ -68,7 +68,7 @@ async function acquire(
       if (await takeOver(path, holder, owner, untouchedMs > 2 * staleMs)) return;
     }
     if (waits === 0) options.onWait?.();
-    // An abort ends the delay early; the loop's head then throws the signal's own reason.
+    // An abort ends the delay early; the head of the loop then throws the signal's own reason.
     await delay(options.pollMs ?? POLL_MS, undefined, { signal: options.signal }).catch(() => undefined);
   }
 }
@@ -84,9 +84,9 @@ async function create(path: string, owner: string): Promise<boolean> {
 }
 
 /**
- * Puts this owner in the place of a dead one, unless another was faster. Who does so has the file `.takeover` first, whose
- * content is the new lock: there is no moment without a lock, in which two could make one.
- * @param isHopeless whether somebody who began to take over must have died too.
+ * Replaces a dead owner, unless another process was faster. A process first creates the file `.takeover` with
+ * the content of the new lock; so a lock file exists at any time and two processes cannot create one.
+ * @param isHopeless whether a process that started a takeover must have crashed, too.
  */
 async function takeOver(path: string, holder: string, owner: string, isHopeless: boolean): Promise<boolean> {
   const mine = `${path}.takeover`;
@@ -103,7 +103,7 @@ async function takeOver(path: string, holder: string, owner: string, isHopeless:
   return (await readOwner(path)) === owner;
 }
 
-/** True when the owner ran on this machine and its process has ended. */
+/** Whether the owner ran on this machine and its process has exited. */
 function ownerIsGone(holder: string): boolean {
   try {
     const { host, pid } = JSON.parse(holder) as { host: unknown; pid: unknown };
@@ -126,7 +126,7 @@ async function readOwner(path: string): Promise<string | undefined> {
 
 async function touch(path: string): Promise<void> {
   const nowS = systemClock.now() / 1000;
-  // A lock that was taken over is no longer ours to refresh.
+  // A lock that was taken over must not be refreshed.
   await utimes(path, nowS, nowS).catch(() => undefined);
 }
 

@@ -1,20 +1,20 @@
 import type { Logger } from '../../contract/core/logger.ts';
 import { IntervalTask } from '../async/interval-task.ts';
 
-const EVERY_MS = 3_600_000;
+const INTERVAL_MS = 3_600_000;
 
 export interface SweepSettings {
-  /** What is swept, in the plural, as the log names it. */
+  /** Plural noun of the removed items, for log messages. */
   readonly what: string;
-  /** Removes it; how much, by kind. */
+  /** Removes the items and returns the number of removed items by kind. */
   readonly sweep: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>;
   readonly log: Logger;
 }
 
-/** Removes what nobody can reach any more, at the start and every hour, and logs it. Its owner closes it. */
+/** Removes unreachable data at startup and every hour, and logs the result. The owner closes it. */
 export function hourlySweep({ what, sweep, log }: SweepSettings): IntervalTask {
   return new IntervalTask({
-    intervalMs: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async runTask(signal) {
       try {
         const removed = await sweep(signal);

@@ -1,23 +1,23 @@
-/** Tokens of what an engine gives no count for. The same for every engine, so that billing is too. */
+/** Token estimates for engines that report no counts. The same for all engines, so that billing is, too. */
 
 import { codePoints } from '../validation/code-points.ts';
 
-/** OpenAI's audio models make one token of 100 ms of speech that goes in. */
+/** OpenAI's audio models use one token per 100 ms of input speech. */
 const AUDIO_TOKENS_PER_S = 10;
-/** About four characters of English make a token. */
+/** English text has about four characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Tokens of audio that goes in, rounded up. */
+/** Returns the tokens of input audio, rounded up. */
 export function audioTokens(audioS: number): number {
   return Math.ceil(audioS * AUDIO_TOKENS_PER_S);
 }
 
-/** Tokens of a text, rounded up. */
+/** Returns the tokens of a text, rounded up. */
 export function textTokens(text: string): number {
   return characterTokens(codePoints(text));
 }
 
-/** Tokens of a text of so many Unicode code points, rounded up. */
+/** Returns the tokens of a text with a number of Unicode code points, rounded up. */
 export function characterTokens(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }

@@ -1,4 +1,4 @@
-/** Unicode code points of a text: what limits and prices call characters. */
+/** Returns the number of Unicode code points, the unit of characters in limits and prices. */
 export function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;

@@ -1,11 +1,11 @@
 /** Decimal numbers as integers of a small unit, so that sums of money are exact. */
 
-/** A number as JavaScript and people write it, without a sign: `12`, `0.5`, `1.5e-7`. */
+/** A decimal number without a sign: `12`, `0.5`, `1.5e-7`. */
 const DECIMAL = /^(\d{1,20})(?:\.(\d{1,20}))?(?:e([+-]?\d{1,2}))?$/i;
 
 /**
- * The number in units of 10^-`places`.
- * @returns undefined when it is no number, negative, or has more places.
+ * Converts a decimal number to units of 10^-`places`.
+ * @returns undefined if the text is not a number, is negative or has more decimal places.
  */
 export function scaledInteger(text: string, places: number): bigint | undefined {
   const match = DECIMAL.exec(text);
@@ -18,7 +18,7 @@ export function scaledInteger(text: string, places: number): bigint | undefined 
   return digits % unit === 0n ? digits / unit : undefined;
 }
 
-/** `value` units of 10^-`places` as people write it: no zeros at the end. */
+/** Formats `value` units of 10^-`places` without trailing zeros. */
 export function decimalText(value: bigint, places: number): string {
   const digits = (value < 0n ? -value : value).toString().padStart(places + 1, '0');
   const fraction = digits.slice(digits.length - places).replace(/0+$/, '');

@@ -1,11 +1,17 @@
-/** Lists and objects within one another: schemas have two for each of their levels. */
+/** Maximum nesting depth of lists and objects. A JSON Schema uses two levels per level of its data. */
 export const MAX_JSON_LEVELS = 100;
-/** Lists, objects and fields together. The parser takes up to a microsecond for each, whoever else is served. */
+/**
+ * Maximum number of lists, objects and fields. Parsing takes up to 1 µs for each, which blocks other
+ * requests.
+ */
 export const MAX_JSON_PARTS = 50_000;
-/** Commas, which are about the values: of numbers and strings the parser reads fifty in a microsecond. */
+/**
+ * Maximum number of commas, which approximates the number of values. The parser reads fifty numbers or
+ * strings per µs.
+ */
 export const MAX_JSON_VALUES = 1_000_000;
 
-/** Strings of more bytes are searched for their end, which costs something to begin. */
+/** Longer strings are scanned with `indexOf`, which has a fixed start-up cost. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;
@@ -18,8 +24,9 @@ const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
 
 /**
- * What JSON text has too much of to be parsed while others wait, as the end of a sentence; undefined when nothing.
- * Looks at the bytes alone, a million in a millisecond or two: what is no JSON passes or not, and is the parser's matter.
+ * Checks JSON text against the limits before it is parsed, because parsing blocks other requests. Scans only
+ * the bytes, about one million per 1–2 ms; invalid JSON is left to the parser.
+ * @returns the violated limit as the end of a sentence; undefined if there is none.
  */
 export function jsonLimitViolation(bytes: Uint8Array): string | undefined {
   let levels = 0;
@@ -42,7 +49,7 @@ export function jsonLimitViolation(bytes: Uint8Array): string | undefined {
         parts += 1;
         levels += 1;
         if (levels > MAX_JSON_LEVELS) {
-          return `may have at most ${MAX_JSON_LEVELS} lists and objects within one another`;
+          return `may have at most ${MAX_JSON_LEVELS} nested lists and objects`;
         }
         break;
       case LIST_END:
@@ -56,7 +63,10 @@ export function jsonLimitViolation(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** @param start of the quote that begins it. @returns the place of the one that ends it, or the end of the bytes. */
+/**
+ * @param start offset of the opening quote.
+ * @returns the offset of the closing quote, or the end of the bytes.
+ */
 function endOfString(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   for (;;) {

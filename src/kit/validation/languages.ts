@@ -1,7 +1,7 @@
-/** Names of languages, as OpenAI's transcripts spell them: in English and lower case. */
+/** Language names in the form of OpenAI transcripts: English, lower case. */
 
 const NAMES = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
-/** What some recognisers call a language otherwise than the standard does. */
+/** Names used by some transcription models that differ from the standard. */
 const ALIASES: readonly (readonly [name: string, code: string])[] = [
   ['bengali', 'bn'],
   ['castilian', 'es'],
@@ -18,12 +18,15 @@ const ALIASES: readonly (readonly [name: string, code: string])[] = [
   ['valencian', 'ca'],
 ];
 
-/** `english` for `en`; undefined for a code that no language has. */
+/** Returns the name of a language code, e.g. `english` for `en`; undefined for an unknown code. */
 export function languageName(code: string): string | undefined {
   return /^[a-z]{2,3}$/.test(code) ? NAMES.of(code)?.toLowerCase() : undefined;
 }
 
-/** `en` for `english`, `English` and `en`; undefined for what is neither a name nor a code. */
+/**
+ * Returns the code of a name or code, e.g. `en` for `english`, `English` and `en`; undefined for an unknown
+ * name.
+ */
 export function languageCode(name: string): string | undefined {
   const wanted = name.trim().toLowerCase();
   if (languageName(wanted) !== undefined) return wanted;
@@ -33,13 +36,13 @@ export function languageCode(name: string): string | undefined {
 
 let codes: ReadonlyMap<string, string> | undefined;
 
-/** All of ISO 639-1, by asking for each pair of letters once. */
+/** Builds the table of all ISO 639-1 codes by looking up each pair of letters. */
 function codesByName(): ReadonlyMap<string, string> {
   const letters = [...'abcdefghijklmnopqrstuvwxyz'];
   const byName = new Map<string, string>(ALIASES);
   for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
     const name = languageName(code);
-    // Old codes have the name of the new one (`iw`, `he`); the new one counts.
+    // Deprecated codes have the name of the current one (`iw`, `he`); the current one is used.
     if (name !== undefined && Intl.getCanonicalLocales(code)[0] === code) byName.set(name, code);
   }
   return byName;

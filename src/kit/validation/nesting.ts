@@ -1,6 +1,6 @@
 /**
- * Whether lists and objects in a value lie at most so many levels deep; 0 is for a value that is neither. A million
- * values take 10 ms; with `Object.values` of a long list, which copies it slowly, it were seconds.
+ * Whether a value has at most `levels` nested lists and objects; a primitive has 0. A million values take 10
+ * ms; `Object.values` of a long list, which copies it, would take seconds.
  */
 export function isNestedWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isWithin, type NetworkRange, parseRange, clientNetwork } from './network-address.ts';
+import { clientNetwork, isWithin, type NetworkRange, parseRange } from './network-address.ts';
 
 const ranges = (...texts: string[]) => texts.map((text) => parseRange(text) as NetworkRange);
 

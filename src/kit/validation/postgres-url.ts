@@ -1,12 +1,15 @@
 import { Secret } from '../../contract/core/secret.ts';
 import type { PostgresSettings, PostgresTls } from '../../contract/core/settings.ts';
 
-/** What is wrong with a URL, to follow the name of where it stands. Values are never in it: one is the password. */
+/**
+ * Describes the problem as the end of a sentence that starts with the name of the setting. Contains no
+ * values, because one is the password.
+ */
 export class PostgresUrlError extends Error {}
 
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey'] as const;
-/** Parameters in the words of libpq, and two of our own. */
+/** Parameters with libpq names, and two own ones. */
 const PARAMETERS: readonly string[] = [
   'host',
   'sslmode',
@@ -17,8 +20,8 @@ const PARAMETERS: readonly string[] = [
 ];
 
 /**
- * Reads `postgres://user:password@host:port/database?…`.
- * @throws PostgresUrlError for what is missing, unknown or out of range.
+ * Parses `postgres://user:password@host:port/database?…`.
+ * @throws PostgresUrlError for missing, unknown or out-of-range values.
  */
 export function parsePostgresUrl(text: string): PostgresSettings {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -28,7 +31,7 @@ export function parsePostgresUrl(text: string): PostgresSettings {
   const query = url.searchParams;
   for (const name of query.keys()) {
     if (!PARAMETERS.includes(name)) {
-      // The name itself may be a piece of a password with a '?' in it.
+      // The name is not shown, because it can be part of a password that contains '?'.
       throw new PostgresUrlError(`has a parameter that is not one of ${PARAMETERS.join(', ')}`);
     }
     if (query.getAll(name).length > 1) throw new PostgresUrlError(`has the parameter ${name} twice`);

@@ -2,11 +2,11 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import type { ErrorCode } from '../../contract/core/error.ts';
 
-/** What is wrong with a value, in words for the person who wrote it. Never holds the value itself. */
+/** A validation issue of a value, for the author of the value. Never contains the value itself. */
 export interface ValidationIssue {
   /** Dotted name of the field (`audio.input.format`, `items.0`); empty for the whole value. */
   readonly field: string;
-  /** Continues "`field` …", for instance "must be at least 1". */
+  /** Continues "`field` …", e.g. "must be at least 1". */
   readonly problem: string;
   readonly code: ErrorCode;
 }
@@ -14,8 +14,8 @@ export interface ValidationIssue {
 const { ObjectAdditionalProperties, ObjectRequiredProperty, StringMaxLength } = ValueErrorType;
 
 /**
- * Turns a TypeBox error into one that names the field and what is allowed there.
- * A union reports what all its branches allow, because the reader does not know of branches.
+ * Converts a TypeBox error to an issue that names the field and the allowed values. For a union it lists what
+ * all branches allow.
  */
 export function toValidationIssue(error: ValueError): ValidationIssue {
   const field = dotted(error.path);
@@ -23,14 +23,16 @@ export function toValidationIssue(error: ValueError): ValidationIssue {
     case ObjectAdditionalProperties:
       return {
         field,
-        problem: `is not known; allowed here: ${listed(siblingsOf(error.schema))}`,
+        problem: `is unknown; allowed: ${listed(siblingsOf(error.schema))}`,
         code: 'unknown_parameter',
       };
     case ObjectRequiredProperty:
       return {
         field,
         problem:
-          describe(error.schema) === UNSAID ? 'is required' : `is required and ${describeConstraint(error.schema)}`,
+          describe(error.schema) === UNKNOWN_FORM
+            ? 'is required'
+            : `is required and ${describeConstraint(error.schema)}`,
         code: 'missing_required_parameter',
       };
     case StringMaxLength:
@@ -44,10 +46,10 @@ export function toValidationIssue(error: ValueError): ValidationIssue {
   }
 }
 
-/** Of a schema whose rules are somebody else's. */
-const UNSAID = 'of another form';
+/** Description of a schema without known rules. */
+const UNKNOWN_FORM = 'of another form';
 
-/** "must be …": every rule of a schema in one phrase. */
+/** Describes all rules of a schema in one phrase: "must be …". */
 export function describeConstraint(schema: TSchema): string {
   return `must be ${describe(schema)}`;
 }
@@ -76,7 +78,7 @@ function describe(schema: TSchema): string {
     case 'null':
       return 'null';
     default:
-      return UNSAID;
+      return UNKNOWN_FORM;
   }
 }
 
@@ -107,10 +109,13 @@ function isOfType(schema: TSchema, value: unknown): boolean {
   });
 }
 
-/** Elysia lets numbers arrive as text, by a branch of this form; it is not worth a word to the reader. */
+/** String formats that Elysia adds for type coercion of numbers and booleans; not shown to users. */
 const COERCED: ReadonlySet<unknown> = new Set(['integer', 'numeric', 'boolean']);
 
-/** The branches of a schema, those of unions inside unions too; a schema that is no union is its own. */
+/**
+ * Returns the branches of a schema, including those of nested unions; a schema without a union is its only
+ * branch.
+ */
 export function branchesOf(schema: TSchema): readonly TSchema[] {
   const branches: TSchema[] = schema.anyOf?.flatMap(branchesOf) ?? [schema];
   return branches.filter((branch) => branch.type !== 'string' || !COERCED.has(branch.format));
@@ -124,10 +129,10 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'nothing' : names.join(', ');
 }
 
-/** Characters of a field's name that a message repeats: names come from callers. */
+/** Maximum length of a field name in a message, because field names come from callers. */
 const MAX_FIELD_CHARACTERS = 100;
 
-/** JSON pointer to the dotted form that error bodies use. */
+/** Converts a JSON pointer to the dotted form of error bodies. */
 function dotted(pointer: string): string {
   return pointer
     .slice(0, MAX_FIELD_CHARACTERS)
@@ -137,7 +142,7 @@ function dotted(pointer: string): string {
     .join('.');
 }
 
-/** A string that must be one of `values`; errors name them all. */
+/** A string enum; errors list all values. */
 export function oneOf<const Values extends readonly string[]>(
   values: Values,
   options: { default?: string; description?: string } = {},
