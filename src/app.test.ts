@@ -614,7 +614,7 @@ test('the Swagger page loads nothing from another host', async () => {
 });
 
 test.each(['%ff', '%zz', '%', '%00', 'a%00'])(
-  'a path that is no text, such as %s, is refused before any route sees it',
+  'a path that is not valid text, such as %s, is rejected before routing',
   async (name) => {
     const response = await open({ routes: [feature] }).send(`/v1/things/${name}`, { method: 'POST' });
     expect(response.status).toBe(400);
@@ -651,7 +651,7 @@ describe('models', () => {
 });
 
 describe('rate limits', () => {
-  test('count a request by its key and organization, and tell how long to wait', async () => {
+  test('count a request by its key and organization, and return the time to wait', async () => {
     const users: unknown[] = [];
     const requestLimits = {
       async countRequest(user: unknown) {

@@ -94,7 +94,7 @@ async function measure(service: PluginService): Promise<void> {
         .map((kb) => Math.round(kb / 1024))
         .join(' ')}.`,
       `${beside.switches.length} embeddings were requested while speech was switched on or off and ${beside.speech.length} while it was synthesized, ` +
-        'one after the other; none failed (one that does ends the measurement). Peer: with nothing beside them. One that comes ' +
+        'one after the other; none failed (a failure ends the measurement). Baseline: without speech. One that comes ' +
         'while a sentence is spoken waits for the end of the pass, on a machine that has one inference process.',
     ],
   );

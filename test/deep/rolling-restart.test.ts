@@ -33,7 +33,7 @@ workers = 1
 [http]
 trusted_proxies = ["127.0.0.0/8"]
 `;
-/** A configuration that knows nothing of this service but /readyz. Its checks notice a 503 within 2 s. */
+/** A generic configuration that only uses /readyz. Its checks notice a 503 within 2 s. */
 const ROUND_ROBIN = `
 defaults
   mode http

@@ -76,7 +76,7 @@ async function credits(...args: string[]): Promise<{ code: number; text: string 
   return { code: await tool.exited, text: (out + errors).trim() };
 }
 
-/** Speech that goes on until somebody ends it. */
+/** Speech that continues until it is cancelled. */
 function endless(): void {
   upstream.answer(
     () =>
@@ -244,7 +244,7 @@ describe('credits', () => {
     });
     expect(upstream.seen.filter(({ path }) => path.endsWith('/speech'))).toEqual([]);
 
-    // A running service sees a grant at once.
+    // A running service applies a grant immediately.
     const granted = await credits('grant', '--org', 'a', '1.5');
     expect(granted).toEqual({ code: 0, text: "'a' was given 1.5 and has 1.5 available." });
     expect(await balance(service)).toMatchObject({ balance: 1.5 });

@@ -24,7 +24,7 @@ describe('over servers whose answers are known', () => {
   afterAll(() => stubbed?.close());
 
   test(
-    'every answer is as documented, whatever is asked',
+    'every response is as documented for any request',
     async () => {
       const until = { examples: 20 };
       const found = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });

@@ -68,7 +68,11 @@ describe('the process answers and lives', () => {
     ['a NUL in the path', `GET /v1/models%00 HTTP/1.1\r\n${HEAD}\r\n`, [400]],
     ['broken percent signs', `GET /v1/models/%zz%%% HTTP/1.1\r\n${HEAD}\r\n`, [400, 404]],
     ['a whole address as the target', `GET http://other/v1/models HTTP/1.1\r\n${HEAD}\r\n`, [200, 400, 404]],
-    ['a length that is no number', `POST /v1/usage HTTP/1.1\r\n${HEAD}content-length: many\r\n\r\n`, [400]],
+    [
+      'a length that is not a number',
+      `POST /v1/usage HTTP/1.1\r\n${HEAD}content-length: many\r\n\r\n`,
+      [400],
+    ],
     ['a negative length', `POST /v1/usage HTTP/1.1\r\n${HEAD}content-length: -5\r\n\r\n`, [400]],
     [
       'two lengths',
@@ -81,7 +85,7 @@ describe('the process answers and lives', () => {
       [400, 405],
     ],
     [
-      'a chunk size that is no number',
+      'a chunk size that is not a number',
       `POST /v1/usage HTTP/1.1\r\n${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n`,
       [400, 405],
     ],
@@ -124,7 +128,7 @@ describe('our own refusals', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'payload_too_large' } });
   });
 
-  test('a hundred at once each get their own answer', async () => {
+  test('a hundred concurrent requests each get their own response', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const response = await service.fetch(`/v1/models/model-${index}`);

@@ -68,7 +68,7 @@ const speak = (text: string, signal?: AbortSignal) =>
 const answeredBy = (node: LaunchedService) =>
   node.log().filter(({ msg, route }) => msg === 'request' && route === '/v1/audio/speech').length;
 
-test('nodes are started anew one after the other, and no call fails', async () => {
+test('nodes are restarted one after the other, and no request fails', async () => {
   const failures: string[] = [];
   let isOver = false;
   onTestFinished(() => {
@@ -82,7 +82,7 @@ test('nodes are started anew one after the other, and no call fails', async () =
       if (heard !== `200, ${sound.flat().length} bytes`) failures.push(`${text} ${heard}`);
     }
   };
-  // The long ones are still spoken when a node is told to stop, so it takes some time, and turns the others away.
+  // Long ones are still streamed when a node receives SIGTERM, so it stops slowly and rejects the others.
   const callers = [
     ...Array.from({ length: 4 }, () => callAgainAndAgain('Long.', LONG)),
     ...Array.from({ length: 4 }, () => callAgainAndAgain('Short.', SHORT)),

@@ -377,7 +377,7 @@ describe('the commands of the guide', () => {
   });
 });
 
-test('metrics tell of lines and ends, without what was in them', async () => {
+test('metrics count lines and results, without their content', async () => {
   const text = await (await service.fetch('/metrics')).text();
   expect(text).toMatch(/^batch_lines_total\{endpoint="\/v1\/embeddings",result="completed"\} \d+$/m);
   expect(text).toMatch(/^batches_finished_total\{status="failed"\} [1-9]\d*$/m);
@@ -385,7 +385,7 @@ test('metrics tell of lines and ends, without what was in them', async () => {
   expect(text).toMatch(/^batches_open \d+$/m);
 });
 
-/** What an upstream answers to a text, whatever it is. */
+/** The upstream's response to any text. */
 function embedded(): Response {
   return Response.json({
     object: 'list',

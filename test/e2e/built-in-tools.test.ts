@@ -15,7 +15,7 @@ import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstre
 import { fakeSearxng, searxngAnswer } from '../doubles/fake-searxng.ts';
 import type { WireAnswer } from '../harness/response-app.ts';
 
-/** Tools that the real process runs by itself, for a model that calls them as it is told. */
+/** Tools that the real process runs, for a scripted model that calls them. */
 
 interface Message {
   readonly role: string;

@@ -16,7 +16,7 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 
-/** The page of batches in a real browser, with the real model for embeddings and a language model that is away. */
+/** The page of batches in a real browser, with the real model for embeddings and an unavailable language model. */
 
 const CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}
 [models."smollm2-135m-instruct"]
@@ -160,7 +160,7 @@ test('a batch from texts that are typed runs until it is cancelled', async () =>
   await page.getByText('"content":"Two."').waitFor();
   await page.getByRole('button', { name: 'Start batch' }).click();
 
-  // Its model is away, so its lines wait.
+  // Its model is unavailable, so its lines wait.
   await page.getByText('Lines are processed at lower priority than live requests.').waitFor(PATIENCE);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expectAccessible(page);

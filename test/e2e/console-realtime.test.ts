@@ -29,7 +29,7 @@ const SAID = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
 const PATIENCE = { timeout: 60_000 };
 
-/** The part of the service that the page uses; what makes embeddings is away. */
+/** The part of the service that the page uses; the embeddings model is unavailable. */
 const CONFIG = `
 [models."all-minilm-l6-v2"]
 kind = "upstream"
@@ -262,7 +262,7 @@ describe('a text', () => {
     expect(loudnessDb).toBeLessThan(-8);
   });
 
-  test('ends at once when it is cancelled, and the next one may be spoken', async () => {
+  test('ends immediately when it is cancelled, and the next one can be spoken', async () => {
     await connect();
     await page.getByLabel('Text', { exact: true }).fill('And so on, without an end. '.repeat(30));
     await button('Speak').click();
@@ -360,7 +360,7 @@ test('events can be filtered by direction and type, and opened', async () => {
   await rows.getByText('"realtime.session"').waitFor();
 });
 
-describe('what goes wrong is told in words', () => {
+describe('errors are shown in words', () => {
   test('without a microphone it still speaks', async () => {
     await open();
     await page.evaluate(`
@@ -372,7 +372,7 @@ describe('what goes wrong is told in words', () => {
     await turns('service', 'done').waitFor(PATIENCE);
   });
 
-  test('a microphone that goes away while a turn is held ends the turn', async () => {
+  test('a microphone that is lost during a held turn ends the turn', async () => {
     await open();
     await page.evaluate(`
       const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
@@ -426,7 +426,7 @@ describe('what goes wrong is told in words', () => {
     await button('Connect').click();
     await page.getByRole('alert').getByText('characters that cannot be sent').waitFor();
     expect(await button('Connect').isEnabled()).toBe(true);
-    // Nothing was opened that nobody would close.
+    // Nothing was opened that would not be closed.
     expect(await page.evaluate('contexts')).toBe(0);
   });
 });

@@ -26,12 +26,12 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 
-/** The playground of responses in a real browser, with the real language model, and one that does as it is told. */
+/** The playground of responses in a real browser, with the real language model and a scripted one. */
 
 const RAIN = '{"weather":"rain","celsius":4}';
 const PATIENCE = { timeout: 120_000 };
 
-/** What the model that is no model does, turn by turn: it runs a program, searches, and tells. */
+/** What the scripted model does, turn by turn: it runs a program, searches, and answers. */
 const WRITER = [
   { call: 'code_interpreter', with: { code: 'print(6 * 7)' } },
   { call: 'web_search', with: { query: 'what is tea' } },
@@ -313,7 +313,7 @@ test('an answer keeps to a schema, and its code for curl does the same', { timeo
   expect(faults).toEqual([]);
 });
 
-test('a refusal is told at the field that the service names', { timeout: 120_000 }, async () => {
+test('an error is shown at the field that the service names', { timeout: 120_000 }, async () => {
   const { page } = await opened();
   await page.getByLabel('Functions').fill('[{"name": "not a name"}]');
   await ask(page, 'Hello.');

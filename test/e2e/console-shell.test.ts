@@ -132,7 +132,7 @@ describe('the shell', () => {
     await page.getByText('No page at /nothing.').waitFor();
   });
 
-  test('is light or dark as the system is, until somebody chooses', async () => {
+  test('follows the color scheme of the system until one is chosen', async () => {
     const { page } = await open({ scheme: 'dark', path: '/keys' });
     const scheme = () => page.evaluate(`document.documentElement.getAttribute('data-mantine-color-scheme')`);
     expect(await scheme()).toBe('dark');
@@ -144,7 +144,7 @@ describe('the shell', () => {
     expect(await scheme()).toBe('light');
   });
 
-  test.each(['light', 'dark'] as const)('keeps nobody out: %s', async (scheme) => {
+  test.each(['light', 'dark'] as const)('is accessible: %s', async (scheme) => {
     const { page, faults } = await open({ scheme, path: '/keys' });
     for (const [name, title] of Object.entries(OWN)) {
       await page.goto(`${service.baseUrl}/#/${name}`);
@@ -287,7 +287,7 @@ describe('keys', () => {
 });
 
 describe('usage', () => {
-  test('shows what was used, told apart and one by one', async () => {
+  test('shows usage by category and by request', async () => {
     // Nobody listens at the port of this model, so that each call fails.
     for (let call = 0; call < 3; call += 1) {
       const response = await service.fetch('/v1/audio/speech', {
@@ -341,7 +341,7 @@ describe('plugins', () => {
     expect(faults).toEqual([]);
   });
 
-  test('who is no operator sees them, without switches', async () => {
+  test('users who are not operators see them without switches', async () => {
     const { page } = await open({ key: OTHER_KEY, path: '/plugins' });
     await page
       .getByRole('region', { name: 'speech', exact: true })

@@ -97,7 +97,7 @@ describe('speaking', () => {
     await screenshot(page, 'speak');
   });
 
-  test('speaks faster, and gives all of it at once, as it was asked to', async () => {
+  test('speaks faster and returns the whole file as requested', async () => {
     const slow = secondsOf(await spoken(ANSWER));
     await page.getByText('Complete file').click();
     const speed = page.getByRole('slider', { name: 'Speed' });
@@ -108,7 +108,7 @@ describe('speaking', () => {
     expect(secondsOf(await spoken(ANSWER)) / slow).toBeLessThan(0.75);
   });
 
-  test('stops at once, and keeps what came', async () => {
+  test('stops immediately and keeps the received audio', async () => {
     await page.getByLabel('Input text').fill('And so on, without an end. '.repeat(60));
     await page.getByRole('button', { name: 'Speak' }).click();
     await expect.poll(() => figure('Time to first audio'), PATIENCE).not.toBe('–');
@@ -175,7 +175,7 @@ describe('hearing', () => {
   });
 
   test('says at the field what is wrong with a file', async () => {
-    await heard(Buffer.from('This is no sound.'));
+    await heard(Buffer.from('This is not a sound.'));
     await page.getByRole('alert').getByText("'file'").waitFor();
   });
 });

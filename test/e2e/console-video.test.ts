@@ -39,7 +39,7 @@ const timeOf = (page: Page, name: string) =>
     .locator(`video[aria-label="${name}"]`)
     .evaluate((video) => (video as unknown as { currentTime: number }).currentTime);
 
-test('a clip becomes a segment, which plays beside it and after it', { timeout: 300_000 }, async () => {
+test('a clip becomes a segment, which plays next to it and after it', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
   await page.getByText('No videos yet').waitFor(PATIENCE);
   await expectAccessible(page);
@@ -106,7 +106,7 @@ test('a video of ours is continued, found in the list, and deleted', { timeout: 
   expect(faults).toEqual([]);
 });
 
-test('what cannot be continued is told at its field', { timeout: 120_000 }, async () => {
+test('a clip that cannot be extended is reported at its field', { timeout: 120_000 }, async () => {
   const { page } = await opened();
   await chooseClip(page, 'text.mp4', new TextEncoder().encode('no clip'));
   await page.getByText('Preview not supported by this browser').waitFor();

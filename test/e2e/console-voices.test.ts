@@ -24,7 +24,7 @@ import {
 } from '../harness/console-browser.ts';
 import { durationOf, measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
 
-/** The page of stored voices in a real browser, whose microphone plays somebody who reads. */
+/** The page of stored voices in a real browser, whose microphone plays a recorded reader. */
 
 const CONFIG = `${NO_RECOGNISER}${NO_TEXT}
 [voices]

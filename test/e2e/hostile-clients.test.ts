@@ -8,7 +8,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 
 /**
- * Clients that want in without a key, want to be taken for somebody else, or want to hold the service up, over sockets of
+ * Clients that try to enter without a key, to impersonate others, or to block the service, over sockets of
  * their own against the real process. What bytes that are no HTTP do is in bad-requests.test.ts.
  */
 
@@ -156,7 +156,7 @@ describe('a second request in the first', () => {
     expect(statuses(await exchange(bytes))).toEqual([400]);
   });
 
-  test('is not made of a body that nobody read', async () => {
+  test('is not created from a body that was not read', async () => {
     for (const refused of [
       `POST /v1/embeddings HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: ${HIDDEN.length}\r\n\r\n`,
       `POST /v1/embeddings HTTP/1.1\r\n${KEYED}connection: close\r\ncontent-length: 99999999\r\n\r\n`,
@@ -166,7 +166,7 @@ describe('a second request in the first', () => {
     }
   });
 
-  test('a trailer is no header: it brings no key', async () => {
+  test('a trailer is not a header and carries no key', async () => {
     const request = `POST /v1/embeddings HTTP/1.1\r\n${CLOSE}transfer-encoding: chunked\r\n\r\n`;
     const answer = await exchange(request, `2\r\n{}\r\n0\r\nx-api-key: ${SERVICE_KEY}\r\n\r\n`);
     expect(statuses(answer)[0]).toBe(401);
@@ -320,7 +320,7 @@ describe('bombs', () => {
     }
   });
 
-  test('patterns of schemas that never end are no programs of ours', async () => {
+  test('patterns of schemas with unbounded backtracking are not executed', async () => {
     for (const pattern of [
       '(a+)+$',
       '(a|a)*b',

@@ -64,7 +64,7 @@ async function completed(statusOf: () => Promise<string>): Promise<void> {
   }
 }
 
-/** Of the same form and length, and nobody's. */
+/** A well-formed id that does not exist. */
 const neverWas = (id: string) => `${id.slice(0, -12)}${'0'.repeat(12)}`;
 
 let postgres: PostgresServer | undefined;
@@ -148,7 +148,7 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
       });
     }
 
-    /** Ways to write an id in a body; `send` gives 200 to whoever it belongs to. */
+    /** Ways to write an id in a body; `send` returns 200 to its owner. */
     const inBodies = () =>
       [
         {
@@ -204,7 +204,7 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
         },
       ] as const;
 
-    test('is at every path with an id as if it did not exist, whatever is asked', async () => {
+    test('is not found at any path with an id, for any method', async () => {
       const operations = owned();
       expect(new Set(operations.map(({ pattern }) => pattern)).size).toBeGreaterThan(8);
       for (const { method, path, id } of operations) {

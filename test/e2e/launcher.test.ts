@@ -8,7 +8,7 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 
 /**
  * The processes of `npx bun run start`: a shell, a runner, the service. A SIGTERM to npx kills the shell
- * and reaches nobody else.
+ * and reaches no other process.
  */
 test('a service whose npx was ended ends too, gently', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'launcher-test-'));

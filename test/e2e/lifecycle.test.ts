@@ -65,7 +65,7 @@ describe('start', () => {
     expect(lines[0]).toContain(words);
   });
 
-  test('a port in use is told by its number', async () => {
+  test('a port in use is reported by its number', async () => {
     const first = await launch();
     const port = new URL(first.baseUrl).port;
     const { exitCode, output } = await refusal({ env: { PORT: port } });
@@ -130,7 +130,7 @@ describe('keys', () => {
     expect(service.log().filter(({ msg }) => `${msg}`.includes('short keys'))).toEqual(warnings);
   });
 
-  test('one made while the service runs works at once, and its file never holds it', async () => {
+  test('one created while the service runs works immediately, and is never stored in plain text', async () => {
     const dataDir = dataFolder();
     const service = await launch({ dataDir });
     const made = await keys(dataDir, 'create', '--org', 'acme');
@@ -188,7 +188,7 @@ describe('keys', () => {
     expect(output).not.toContain('    at ');
   });
 
-  test('a name that somebody gave a key does nothing to the terminal', async () => {
+  test('control characters in the name of a key do not reach the terminal', async () => {
     const dataDir = dataFolder();
     const records = openSqlite(join(dataDir, 'service.sqlite'));
     const wish = { organization: 'a', role: 'admin', name: '\u001b[2Jx\nkey_1\u202e' } as const;
@@ -209,17 +209,20 @@ describe('keys', () => {
 });
 
 describe('stop', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends an idle service at once with code 0', async (signal) => {
-    const service = await launch();
-    // An idle connection that is kept open must not hold the process.
-    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
-    socket.write('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n');
-    await new Promise((resolve) => socket.once('data', resolve));
-    service.signal(signal);
-    expect(await service.exited).toBe(0);
-    expect(service.log().at(-1)).toMatchObject({ msg: 'stopped' });
-    socket.destroy();
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends an idle service immediately with code 0',
+    async (signal) => {
+      const service = await launch();
+      // An idle connection that is kept open must not hold the process.
+      const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+      socket.write('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n');
+      await new Promise((resolve) => socket.once('data', resolve));
+      service.signal(signal);
+      expect(await service.exited).toBe(0);
+      expect(service.log().at(-1)).toMatchObject({ msg: 'stopped' });
+      socket.destroy();
+    },
+  );
 });
 
 describe('while the engines load', () => {
@@ -240,7 +243,7 @@ describe('while the engines load', () => {
     expect(refused.headers.get('retry-after')).toBe('1');
   });
 
-  test('SIGTERM ends the process at once with code 0', async () => {
+  test('SIGTERM ends the process immediately with code 0', async () => {
     const service = await loading();
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
@@ -319,7 +322,7 @@ describe('stop with work running', () => {
     expect(messages(service)).toContain('grace time is over');
   });
 
-  test('a second signal ends it at once', async () => {
+  test('a second signal ends it immediately', async () => {
     const service = await launch({ main });
     const work = await service.fetch('/v1/slow/600');
     const text = work.text().catch(() => 'cut off');

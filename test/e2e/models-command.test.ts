@@ -69,7 +69,7 @@ test('the set-up says in one line where it cannot write', async () => {
   for (const path of ['scripts/setup.ts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
-  // A folder that is nobody's to write to, not even root's.
+  // A folder that not even root can write to.
   await symlink('/sys/kernel', join(checkout, '.cache'));
   const child = Bun.spawn([process.execPath, join(checkout, 'scripts/setup.ts')], {
     stdio: ['ignore', 'ignore', 'pipe'],

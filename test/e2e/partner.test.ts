@@ -201,7 +201,7 @@ describe('a call', () => {
     slow.close();
   });
 
-  it('is told its last turn when the service stops, and then that it stops', async () => {
+  it('receives its last turn when the service stops, and then the end', async () => {
     const other = await launchService({ config: CONFIG });
     try {
       const call = await SimulatedCall.dial({ baseUrl: other.baseUrl, key: SERVICE_KEY });
@@ -244,19 +244,16 @@ describe('bun run simulate-call', () => {
     expect(code).toBe(0);
   });
 
-  it.each([[[]], [['--key', 'k', '--turns', '0']], [['--unknown']]])(
-    'tells how it is used: %j',
-    async (args) => {
-      const { code, errors } = await simulate(...args);
-      expect([code, errors.split('\n', 1)[0]]).toEqual([
-        2,
-        expect.stringMatching(/^Usage: bun run simulate-call/),
-      ]);
-    },
-  );
+  it.each([[[]], [['--key', 'k', '--turns', '0']], [['--unknown']]])('prints its usage: %j', async (args) => {
+    const { code, errors } = await simulate(...args);
+    expect([code, errors.split('\n', 1)[0]]).toEqual([
+      2,
+      expect.stringMatching(/^Usage: bun run simulate-call/),
+    ]);
+  });
 });
 
-it('/metrics tells of calls and their turns', async () => {
+it('/metrics counts calls and their turns', async () => {
   const page = await (await service.fetch('/metrics')).text();
   expect(page).toMatch(/^partner_open_calls 0$/m);
   expect(page).toMatch(/^partner_turns_total\{status="completed"\} [1-9]/m);

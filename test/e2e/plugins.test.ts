@@ -84,7 +84,7 @@ async function speakOver(client: RealtimeClient, text: string): Promise<void> {
   expect(done).toMatchObject({ response: { status: 'completed' } });
 }
 
-describe('speech beside embeddings, which share the inference processes', () => {
+describe('speech and embeddings, which share the inference processes', () => {
   test('is switched on and off repeatedly: no other request fails, and its memory is released', async () => {
     const dataDir = await tempDir();
     const options = { config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,responses' } };
@@ -148,7 +148,7 @@ test('speech is switched on and off repeatedly while conversations that use its 
     expect(count).toBeGreaterThan(2);
   }
   await client.close('quiet');
-  // Nothing that realtime needs was loaded anew.
+  // Nothing that realtime needs was loaded again.
   expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
 }, 300_000);
 
@@ -208,7 +208,7 @@ describe('what a switch shows', () => {
     expect(service.log().filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('every plugin goes and comes, one after the other and all at once', async () => {
+  test('every plugin is switched off and on, one by one and all together', async () => {
     const service = await launch();
     const { data } = (await (await service.fetch('/v1/plugins')).json()) as { data: { name: string }[] };
     // What others need goes last and comes first.

@@ -107,7 +107,7 @@ test('two admins that revoke each other through two nodes leave one of them', as
   }
 });
 
-test('credits that the command line grants are there at once', async () => {
+test('credits granted on the command line are available immediately', async () => {
   const url = await server.freshDatabase();
   const service = await launch(url);
   const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';

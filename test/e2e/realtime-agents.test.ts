@@ -147,7 +147,7 @@ test('who speaks while it speaks interrupts it', async () => {
   expect(response.output[0]?.id).toBe(item_id);
   await client.event('conversation.item.input_audio_transcription.completed');
   expect(client.told.slice(done).filter(({ kind }) => kind === 'audio')).toEqual([]);
-  // It can speak again at once.
+  // It can speak again immediately.
   client.do({ message: 'As I was saying.' });
   expect((await client.event('response.done')).response.status).toBe('completed');
   await client.end();

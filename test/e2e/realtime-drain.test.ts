@@ -34,7 +34,7 @@ async function speaking(running: LaunchedService) {
   return client;
 }
 
-test('SIGTERM: an idle connection is closed at once, one that speaks when its response is done, both with 1001', async () => {
+test('SIGTERM closes an idle connection immediately and a speaking one after its response, both with 1001', async () => {
   service = await launchService({ config: CONFIG });
   const idle = await open(service);
   await idle.next('session.created');
@@ -52,7 +52,7 @@ test('SIGTERM: an idle connection is closed at once, one that speaks when its re
     }),
   );
   expect(busy.events.at(-1)).toMatchObject({ type: 'response.done', response: { status: 'completed' } });
-  // Frames that broke the order or a schema are told here.
+  // Frames that broke the order or a schema are reported here.
   await Promise.all([idle.close(), busy.close()]);
   expect(await service.exited).toBe(0);
   expect(service.log().some(({ level }) => level === 'error')).toBe(false);

@@ -18,7 +18,7 @@ afterAll(() => service?.stop());
 
 const headers = { authorization: `Bearer ${SERVICE_KEY}` };
 
-/** Asks the service for an upgrade and tells what came of it. */
+/** Requests an upgrade and returns the result. */
 const shake = (
   more: Readonly<Record<string, string>>,
   { path = '/v1/realtime', url = service.baseUrl } = {},
@@ -89,7 +89,7 @@ describe('the handshake', () => {
     expect(JSON.parse(body).error.message).toEqual(expect.any(String));
   });
 
-  test('a request that asks for no socket is told how to', async () => {
+  test('a request without an upgrade gets instructions', async () => {
     const answer = await service.fetch('/v1/realtime');
     expect(answer.status).toBe(426);
     expect(((await answer.json()) as { error: { message: string } }).error.message).toMatch(/WebSocket/);
@@ -105,7 +105,7 @@ describe('the ws package', () => {
     await client.event('session.created');
     return client;
   }
-  /** An event that the service answers at once. */
+  /** An event that the service answers immediately. */
   const clear = { type: 'input_audio_buffer.clear' };
 
   test.each([false, true])('with compression offered: %s', async (perMessageDeflate) => {
@@ -145,7 +145,7 @@ describe('the ws package', () => {
   test('the buffer holds 25 MiB, and one append more is refused without it', async () => {
     const MIB = 1024 * 1024;
     const client = await open();
-    // The largest frame that can be right: 25 MiB at once.
+    // The largest valid frame: 25 MiB of audio.
     client.do({ zeros: 25 * MIB });
     client.do({ zeros: 1 });
     expect((await client.event('error')).error).toMatchObject({
@@ -180,7 +180,7 @@ describe('the ws package', () => {
     expect(client.events('conversation.item.added')).toHaveLength(ga ? 1 : 0);
   });
 
-  test('what is no event is refused, and the connection goes on', async () => {
+  test('a frame that is not an event is rejected, and the connection continues', async () => {
     const client = await open();
     for (const command of [
       { text: 'hello' },
@@ -207,7 +207,9 @@ describe('the ws package', () => {
     const client = await open();
     client.do({ send: { type: 'session.update', session: { output_modalities: ['audio'] } } });
     await client.event('session.updated');
-    const text = 'This sentence is long enough that it is not over when nobody listens any more. '.repeat(20);
+    const text = 'This sentence is long enough that it is still playing when the client has gone. '.repeat(
+      20,
+    );
     client.do({
       send: {
         type: 'conversation.item.create',

@@ -43,7 +43,7 @@ type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
 const STATUSES = [400, 401, 404, 422, 429, 500, 503, 200];
 
-/** A server that throws back at whoever asks all that it was sent, with one status after the other; below `/final` with 400. */
+/** A server that echoes each request in an error response, with one status after the other; below `/final` with 400. */
 function startEcho() {
   const seen: string[] = [];
   const server = Bun.serve({
@@ -227,7 +227,7 @@ async function errorsOf(
   return errors;
 }
 
-/** Errors in which something is told back that was a secret; names of fields and ids are the caller's own. */
+/** Errors that contain a secret; names of fields and ids are the caller's own. */
 const telling = (errors: readonly string[]) =>
   errors.filter((error) => {
     const [, , ...body] = error.split(' ');
@@ -292,7 +292,7 @@ describe('with a disk and SQLite', () => {
     expect(marked(await printed(service))).toEqual([]);
   });
 
-  test('a batch whose lines fail is told without them', async () => {
+  test('errors of batch lines do not contain the lines', async () => {
     const { service } = full;
     const send = (path: string, init: RequestInit = {}) =>
       service.fetch(path, { ...init, headers: { 'x-api-key': KEY, ...(init.headers as object) } });
@@ -383,7 +383,7 @@ describe('with a disk and SQLite', () => {
       };
       socket.onopen = () => {
         for (const frame of sent) socket.send(frame);
-        // Of the platform nobody knows an answer to wait for.
+        // The platform sends no acknowledgement to wait for.
         if (path.includes('transcribers')) socket.close();
         else socket.send(JSON.stringify({ type: 'last', event_id: 'last' }));
       };
@@ -433,7 +433,7 @@ describe('with a disk and SQLite', () => {
     const own = await readFile(`/proc/${full.service.pid}/environ`, 'latin1');
     expect(own).toContain(UPSTREAM_KEY);
     for (const child of children) {
-      // One that has ended meanwhile has nothing.
+      // A process that has exited has no environment.
       const given = await readFile(`/proc/${child}/environ`, 'latin1').catch(() => '');
       expect(given.split('\0').filter((variable) => variable.includes(MARK))).toEqual([]);
     }

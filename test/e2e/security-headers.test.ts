@@ -58,7 +58,7 @@ async function publicPages(): Promise<string[]> {
 }
 
 describe('pages', () => {
-  test('run their own files alone, in no frame, and tell nobody where they are', async () => {
+  test('run only their own files, in no frame, and send no referrer', async () => {
     const pages = await publicPages();
     expect(pages).toEqual(expect.arrayContaining(['/', '/swagger']));
     for (const path of pages) {
@@ -89,7 +89,7 @@ describe('TLS', () => {
 });
 
 describe('every answer', () => {
-  test('is what its type says, is kept by nobody, and names no software', async () => {
+  test('has the declared type, is not cached, and names no software', async () => {
     const urls = [
       ...['/v1/models', '/v1/nothing', '/healthz', '/readyz', '/v1/usage'].map(
         (path) => service.baseUrl + path,
@@ -105,7 +105,7 @@ describe('every answer', () => {
   });
 });
 
-test('whom to tell of a weakness is told to anybody', async () => {
+test('the security contact is public', async () => {
   const answer = await ask(`${secureUrl}/.well-known/security.txt`);
   expect([answer.status, await answer.text()]).toEqual([
     200,

@@ -255,7 +255,7 @@ test('a reader that does not read holds the synthesis back', async () => {
   expect(Number(row?.audio_seconds)).toBeLessThan(200);
 }, 60_000);
 
-test('100 requests at once, some of which leave: each ends, none hears another', async () => {
+test('100 concurrent requests, some of them cancelled: each ends with its own audio', async () => {
   const texts = Array.from({ length: 5 }, (_, at) => `Number ${'one two three four five'.split(' ')[at]}.`);
   const alone = await Promise.all(
     texts.map(async (input) => Buffer.from(await (await post({ input, response_format: 'pcm' })).bytes())),

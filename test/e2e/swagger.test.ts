@@ -238,7 +238,7 @@ describe('every route', () => {
     }
   });
 
-  test('that takes a form tells what to put into each field that must be there', () => {
+  test('that accepts a form documents each required field', () => {
     for (const { name, operation } of operations()) {
       const form = operation.requestBody?.content['multipart/form-data']?.schema as FormSchema | undefined;
       for (const field of form?.required ?? []) {
@@ -396,7 +396,7 @@ describe('the page', () => {
     await expect.poll(ground, { timeout: 10_000 }).not.toBe('rgb(28, 32, 34)');
   });
 
-  test('asks nobody else, and breaks no rule of its own', () => {
+  test('loads nothing from other origins, and violates no rule of its own policy', () => {
     expect(asked.filter((url) => !/^(blob:|data:)/.test(url) && !url.startsWith(service.baseUrl))).toEqual(
       [],
     );

@@ -18,7 +18,7 @@ import {
 import { needs } from '../harness/needs.ts';
 import { nodePath } from '../harness/node-client.ts';
 
-/** Clients that know nothing of this service, unmodified, pointed at the real process by their base URL alone. */
+/** Unmodified clients that use the real process through their base URL. */
 
 const FOLDER = join(import.meta.dirname, '../clients/text');
 const MODEL = 'smollm2-135m-instruct';
@@ -34,7 +34,7 @@ type Told = { readonly flow: string; readonly failed?: string; readonly [name: s
 let service: LaunchedService;
 afterAll(() => service?.stop());
 
-/** What a client told of each flow. */
+/** The result of each flow. */
 async function run(
   runtime: readonly string[],
   script: string,
@@ -170,7 +170,7 @@ describe('over the models that come with the service', () => {
   );
 });
 
-/** What an answer has whatever the model says. */
+/** Properties of every response. */
 function shapeOf(flow: string): object {
   const name = flow.replace(/^(chat|responses)\./, '');
   const text = expect.stringMatching(/\S/);

@@ -155,7 +155,7 @@ it('nothing private is sent, and the headers of the operator are', () => {
   expect(receiver.headers.every((headers) => headers['x-tenant'] === 'voices')).toBe(true);
 });
 
-it('a collector that is away is nothing to a request', async () => {
+it('an unavailable collector does not affect requests', async () => {
   await receiver.close();
   for (let n = 0; n < 20; n += 1) {
     expect((await speakStreamed(service, 'Two.')).status).toBe(200);

@@ -291,7 +291,7 @@ test('a client that leaves a stream stops the upstream', async () => {
   expect(staged()).toEqual([]);
 });
 
-test('thirty requests at once are all answered', async () => {
+test('thirty concurrent requests all succeed', async () => {
   upstream.answer(() => Response.json({ text: TEXT }));
   const answers = await Promise.all(Array.from({ length: 30 }, () => post({ file: wav(0.2) })));
   expect(answers.map(({ status }) => status)).toEqual(new Array(30).fill(200));

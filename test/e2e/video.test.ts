@@ -124,7 +124,7 @@ describe('a video', () => {
     for (const { id } of more) await ended(id);
   });
 
-  test('has one row of usage, and its failure has none beside it', async () => {
+  test('has one usage row, and a failure has none', async () => {
     const { data } = (await (await service.fetch('/v1/usage')).json()) as { data: object[] };
     expect(data).toHaveLength(4);
     for (const row of data) {
@@ -136,7 +136,7 @@ describe('a video', () => {
   });
 });
 
-describe('a clip is refused at once', () => {
+describe('a clip is rejected immediately', () => {
   test.each<[string, () => object | Promise<object>, RegExp]>([
     ['that is text', async () => ({ video: await toFile(Buffer.from('no clip'), 'clip.mp4') }), /./],
     ['that breaks off', async () => ({ video: await toFile(clip.subarray(0, 9000), 'clip.mp4') }), /./],

@@ -52,7 +52,7 @@ beforeAll(async () => {
 const clientOf = (service: LaunchedService, apiKey = SERVICE_KEY) =>
   new OpenAI({ apiKey, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
 
-/** Stores the clip as a voice. The SDK does not know of the text, and sends it. */
+/** Stores the clip as a voice. The SDK sends the text, which is not in its types. */
 async function enroll(client: OpenAI, fields: object = {}): Promise<VoiceOnWire> {
   const voice = await client.audio.voices.create({
     audio_sample: clip,
@@ -81,7 +81,7 @@ describe('with the models of the service', () => {
   });
   afterAll(() => service?.stop());
 
-  test('a voice is stored, speaks at once, and is deleted', async () => {
+  test('a voice is stored, usable immediately, and deleted', async () => {
     const voice = await enroll(client, { speaker_description: 'An American' });
     expect(voice).toMatchObject({
       ...{ id: voice.voice_id, object: 'audio.voice', type: 'audio_sample', name: 'Joe', format: 'wav' },
@@ -97,7 +97,7 @@ describe('with the models of the service', () => {
     expect(atOnce.equals(theDefault)).toBe(false);
     expect(await clipOf(service, voice.id)).toHaveLength(clip.size);
 
-    // The work on it goes on meanwhile.
+    // The background job continues.
     const deleted = await client.audio.voices.delete(voice.id);
     expect(deleted).toEqual({ id: voice.id, object: 'audio.voice.deleted', deleted: true });
     await expect(speech(client, voice.id)).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe('with the models of the service', () => {
     expect(service.output()).not.toMatch(/Secret|harbour/);
   });
 
-  test('what is no clip of a voice is refused, and the service goes on', async () => {
+  test('an invalid clip is rejected, and the service continues', async () => {
     const encoded = await encodedFiles(15);
     const before = await (await service.fetch('/v1/usage?limit=100')).json();
     for (const { name, fields, status } of await hostileUploads(clip, encoded)) {
@@ -166,7 +166,7 @@ describe('with a server that clones', () => {
     voices = "inline"
   `;
 
-  test('a voice is ready at once, is there after a restart, and the server hears its clip', async () => {
+  test('a voice is ready immediately, exists after a restart, and its clip is sent to the server', async () => {
     const dataDir = await tempDir();
     const launch = () => launchService({ config: config(), dataDir, env: { PLUGINS: 'speech,voices' } });
     const first = await launch();

@@ -40,7 +40,7 @@ const VAD = {
 };
 
 /**
- * A conversation that keeps every rule, generated from a seed: a client that requests whatever is valid and invalid
+ * A conversation that keeps every rule, generated from a seed: a client that sends valid and invalid requests
  * not, and a server written from the specification's text, whose answers reach the client late.
  * @returns its trace as the client saw it, which ends quietly.
  */

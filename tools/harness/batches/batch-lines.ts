@@ -1,4 +1,4 @@
-/** Batches whose lines have known results, and the invariants that hold whatever failures occur. */
+/** Batches whose lines have known results, and the invariants that hold after any failures. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
