@@ -3,25 +3,25 @@ import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { chatRoutes, DOUBLED_CHAT_PATH } from './chat/routes.ts';
-import { Chat } from './chat/service.ts';
+import { ChatService } from './chat/service.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
-import { Embedder } from './embeddings/service.ts';
+import { EmbeddingService } from './embeddings/service.ts';
 import { textOperations } from './operations.ts';
 import { responseRoutes } from './responses/routes.ts';
-import { Responder } from './responses/service.ts';
-import { unfinishedWatch } from './responses/stale-responses.ts';
+import { ResponseService } from './responses/service.ts';
+import { staleResponseReaper } from './responses/stale-responses.ts';
 import { serviceTools } from './responses/tools/service-tools.ts';
 
 export interface TextOptions {
-  /** Requests of one organization that may be open at once, of all endpoints together. */
+  /** Maximum number of concurrent requests per organization, for all endpoints together. */
   readonly requestsPerOrganization: number;
 }
 
 type Needs = 'text' | 'embed' | 'calls' | 'responses' | 'codeRunner' | 'webSearch' | 'clock' | 'log';
 
 /**
- * Text: POST /v1/chat/completions, /v1/embeddings and /v1/responses with what belongs to stored responses; the same
- * three without HTTP.
+ * Text generation and embeddings: POST /v1/chat/completions, /v1/embeddings, and /v1/responses with its
+ * stored responses. The batch plugin uses the same operations without HTTP.
  */
 export function responsesPlugin({
   requestsPerOrganization,
@@ -40,19 +40,19 @@ export function responsesPlugin({
       '/v1/responses/:id/input_items',
     ],
     async setup(slots) {
-      // One for all: whoever asks two endpoints has no more places than whoever asks one.
+      // Shared by all endpoints, so that the limit applies to their sum.
       const open = new OpenRequests('text', requestsPerOrganization);
-      const parts = { ...slots, open };
-      const chat = new Chat(parts);
-      const embedder = new Embedder(parts);
-      const responder = new Responder({ ...parts, tools: serviceTools(slots) });
-      const watch = unfinishedWatch({ ...slots, open: () => responder.stored() });
+      const deps = { ...slots, open };
+      const chat = new ChatService(deps);
+      const embeddings = new EmbeddingService(deps);
+      const responses = new ResponseService({ ...deps, tools: serviceTools(slots) });
+      const watch = staleResponseReaper({ ...slots, open: () => responses.unfinishedIds() });
       return {
-        provides: { operations: textOperations({ chat, embedder, responder }) },
+        provides: { operations: textOperations({ chat, embeddings, responses }) },
         routes: new Elysia({ name: 'responses-plugin' })
           .use(chatRoutes(chat, slots.calls))
-          .use(embeddingRoutes(embedder, slots.calls))
-          .use(responseRoutes(responder, slots.responses, slots.calls)),
+          .use(embeddingRoutes(embeddings, slots.calls))
+          .use(responseRoutes(responses, slots.responses, slots.calls)),
         ready: () => readyWithAnyModel([...modelReports(slots.text), ...modelReports(slots.embed)]),
         drain: (until) => open.drain(until),
         async close() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TextEvent } from '../../../src/contract/engines/text.ts';
-import { ChunkMaker, CompletionBuilder } from './completion.ts';
+import { ChunkBuilder, CompletionBuilder } from './completion.ts';
 
 const HEAD = { id: 'chatcmpl-1', created: 1_765_000_000, model: 'm' } as const;
 const TOKENS = { input: 12, output: 5, cached: 4, reasoning: 1 };
@@ -35,9 +35,9 @@ function completionOf(events: readonly TextEvent[]) {
   return events.map((event) => builder.add(event)).at(-1);
 }
 
-function chunksOf(events: readonly TextEvent[], includeUsage = false) {
-  const maker = new ChunkMaker(HEAD, includeUsage);
-  return events.flatMap((event) => maker.chunksOf(event)) as {
+function toChunks(events: readonly TextEvent[], includeUsage = false) {
+  const maker = new ChunkBuilder(HEAD, includeUsage);
+  return events.flatMap((event) => maker.toChunks(event)) as {
     choices: { delta: object; finish_reason: string | null }[];
     usage?: unknown;
   }[];
@@ -84,7 +84,7 @@ describe('a whole completion', () => {
 
 describe('chunks', () => {
   it('of a text: whose it is, the pieces, why it ended', () => {
-    const chunks = chunksOf(TEXT);
+    const chunks = toChunks(TEXT);
     expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([
       { role: 'assistant', content: '', refusal: null },
       { content: 'Hel' },
@@ -99,7 +99,7 @@ describe('chunks', () => {
   });
 
   it('of calls: id and name once, then arguments', () => {
-    expect(chunksOf(CALLS).map(({ choices }) => choices[0]?.delta)).toEqual([
+    expect(toChunks(CALLS).map(({ choices }) => choices[0]?.delta)).toEqual([
       { role: 'assistant', content: null, refusal: null },
       {
         tool_calls: [
@@ -117,7 +117,7 @@ describe('chunks', () => {
   });
 
   it('with usage: null until a last chunk without choices', () => {
-    const chunks = chunksOf(TEXT, true);
+    const chunks = toChunks(TEXT, true);
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: USAGE });
   });

@@ -1,12 +1,12 @@
-/** An answer as a chat completion, whole or in chunks (openai-wire 4.2, 4.3). Pure. */
+/** Converts engine events to a chat completion, complete or in chunks (openai-wire 4.2, 4.3). Pure. */
 
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { FinishReason, TextEvent, TokenUsage } from '../../../src/contract/engines/text.ts';
 
-/** What every object of one answer says of itself. */
+/** Fields shared by all objects of one completion. */
 export interface CompletionHead {
   readonly id: Id<'completion'>;
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   readonly created: number;
   readonly model: string;
 }
@@ -17,7 +17,7 @@ interface WireCall {
   readonly function: { readonly name: string; arguments: string };
 }
 
-/** Collects an answer. */
+/** Builds a complete chat completion. */
 export class CompletionBuilder {
   readonly #head: CompletionHead;
   #text = '';
@@ -29,7 +29,7 @@ export class CompletionBuilder {
     this.#head = head;
   }
 
-  /** The completion, once the end has come. */
+  /** Returns the completion after the final event, undefined before. */
   add(event: TextEvent) {
     switch (event.kind) {
       case 'text':
@@ -71,38 +71,38 @@ export class CompletionBuilder {
       ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
     } as const;
     return {
-      ...headOf(this.#head, 'chat.completion'),
+      ...headFields(this.#head, 'chat.completion'),
       choices: [{ index: 0, message, logprobs: null, finish_reason: reason }],
       usage: completionUsage(tokens),
     };
   }
 }
 
-/** Makes chunks of an answer's events. */
-export class ChunkMaker {
+/** Converts engine events to chunks. */
+export class ChunkBuilder {
   readonly #head: CompletionHead;
   readonly #includeUsage: boolean;
-  #begun = false;
+  #hasStarted = false;
 
-  /** @param includeUsage whether a chunk with the usage ends the answer; the others then say null. */
+  /** @param includeUsage whether the last chunk contains the usage; it is null in the other chunks. */
   constructor(head: CompletionHead, includeUsage: boolean) {
     this.#head = head;
     this.#includeUsage = includeUsage;
   }
 
-  /** The chunks of one event, in order. */
-  chunksOf(event: TextEvent): object[] {
+  /** Returns the chunks of one event, in order. */
+  toChunks(event: TextEvent): object[] {
     const chunks: object[] = [];
-    if (!this.#begun) {
-      // Clients refuse a choice that never says whose it is.
+    if (!this.#hasStarted) {
+      // Clients require a role in the first chunk.
       const content = event.kind === 'tool_call' ? null : '';
       chunks.push(this.#chunk({ role: 'assistant', content, refusal: null }));
-      this.#begun = true;
+      this.#hasStarted = true;
     }
-    if (event.kind !== 'end') return [...chunks, this.#chunk(deltaOf(event))];
+    if (event.kind !== 'end') return [...chunks, this.#chunk(toDelta(event))];
     chunks.push(this.#chunk({}, event.reason));
     if (this.#includeUsage) {
-      const head = headOf(this.#head, 'chat.completion.chunk');
+      const head = headFields(this.#head, 'chat.completion.chunk');
       chunks.push({ ...head, choices: [], usage: completionUsage(event.tokens) });
     }
     return chunks;
@@ -110,14 +110,14 @@ export class ChunkMaker {
 
   #chunk(delta: object, reason: FinishReason | null = null) {
     return {
-      ...headOf(this.#head, 'chat.completion.chunk'),
+      ...headFields(this.#head, 'chat.completion.chunk'),
       choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
       ...(this.#includeUsage ? { usage: null } : {}),
     };
   }
 }
 
-function deltaOf(event: Exclude<TextEvent, { kind: 'end' }>) {
+function toDelta(event: Exclude<TextEvent, { kind: 'end' }>) {
   switch (event.kind) {
     case 'text':
       return { content: event.text };
@@ -134,7 +134,7 @@ function deltaOf(event: Exclude<TextEvent, { kind: 'end' }>) {
   }
 }
 
-function headOf({ id, created, model }: CompletionHead, object: string) {
+function headFields({ id, created, model }: CompletionHead, object: string) {
   return { id, object, created, model };
 }
 

@@ -1,4 +1,4 @@
-/** What Swagger shows of POST /v1/chat/completions. */
+/** OpenAPI documentation of POST /v1/chat/completions. */
 
 import { Type } from '@sinclair/typebox';
 import { failure, jsonBody, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
@@ -75,11 +75,11 @@ const STREAM = [
 const messages = [{ role: 'user', content: 'What is the weather in Paris?' }];
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
-/** The `detail` of the route. */
+/** The `detail` option of the route. */
 export const COMPLETE = {
   summary: 'Chat completion',
   description:
-    'Answers a conversation, whole or in server-sent events. Fields without meaning here are ignored.',
+    'Generates the next message of a conversation, as one JSON object or as server-sent events. Fields without effect are ignored.',
   requestBody: {
     required: true,
     content: {
@@ -95,7 +95,7 @@ export const COMPLETE = {
             },
           },
           tools: {
-            summary: 'With a function of the client',
+            summary: 'With a client function',
             value: {
               model: MODEL,
               max_tokens: 50,
@@ -116,8 +116,8 @@ export const COMPLETE = {
       },
     },
     ...WORK_FAILURES,
-    415: failure('The body is no JSON'),
+    415: failure('The body is not JSON'),
     500: failure('The model failed'),
-    502: failure('The server that answers failed'),
+    502: failure('The upstream server failed'),
   },
 };

@@ -7,7 +7,7 @@ import { KEY_A, testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { chatRoutes } from './routes.ts';
-import { Chat } from './service.ts';
+import { ChatService } from './service.ts';
 
 const PATH = '/v1/chat/completions';
 const ASK = { model: 'm', messages: [{ role: 'user' as const, content: 'Hello?' }] };
@@ -16,7 +16,7 @@ const ASK = { model: 'm', messages: [{ role: 'user' as const, content: 'Hello?' 
 function setUp(baseURL: string) {
   const calls = new RecordedCalls();
   const engine = new FakeTextEngine();
-  const chat = new Chat({
+  const chat = new ChatService({
     text: { ids: ['m'], get: () => engine },
     open: new OpenRequests('text', 10),
     clock: new ManualClock(),

@@ -1,4 +1,4 @@
-/** The body of POST /v1/chat/completions in wire names, and how it becomes a request (openai-wire 4.1). */
+/** Request schema and parsing of POST /v1/chat/completions (openai-wire 4.1). */
 
 import { isDeepStrictEqual } from 'node:util';
 import { type ObjectOptions, type Static, type TProperties, Type } from '@sinclair/typebox';
@@ -16,9 +16,9 @@ import type {
 import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { refuseFields } from '../shared/json-body.ts';
+import { rejectFields } from '../shared/json-body.ts';
 
-/** Clients send fields that are not named here; what has no meaning here is passed over. */
+/** Clients send further fields; fields without effect are ignored. */
 function open<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
   return Type.Object(properties, { ...options, additionalProperties: true });
 }
@@ -102,14 +102,14 @@ const ResponseFormat = Type.Union(
       }),
     }),
   ],
-  { description: 'Text, any JSON object, or JSON that fits a schema.' },
+  { description: 'Text, any JSON object, or JSON that matches a schema.' },
 );
 
 const optional = Type.Optional;
-const limit = Type.Integer({ minimum: 1, description: 'Most tokens of the answer.' });
+const limit = Type.Integer({ minimum: 1, description: 'Maximum number of output tokens.' });
 const penalty = Type.Number({ minimum: -2, maximum: 2 });
 
-/** The rules, and what Swagger shows. */
+/** Validation rules, also used for the OpenAPI document. */
 export const ChatBody = open({
   model: Type.String({ description: 'Id of a chat model.', examples: ['smollm2-135m-instruct'] }),
   messages: Type.Array(Message, {
@@ -117,62 +117,67 @@ export const ChatBody = open({
     description: 'The conversation, oldest first.',
     examples: [[{ role: 'user', content: 'Name three birds.' }]],
   }),
-  stream: optional(Type.Boolean({ default: false, description: 'Server-sent events, ended by `[DONE]`.' })),
+  stream: optional(
+    Type.Boolean({ default: false, description: 'Return server-sent events, ended by `[DONE]`.' }),
+  ),
   stream_options: optional(
     open(
       { include_usage: nullable(Type.Boolean()) },
-      { description: 'Only with `stream`; `include_usage` adds a chunk with the usage before the end.' },
+      { description: 'Only with `stream`. `include_usage` adds a chunk with the usage before the end.' },
     ),
   ),
   max_completion_tokens: optional(limit),
   max_tokens: optional({ ...limit, deprecated: true }),
   temperature: optional(
-    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the likeliest token.' }),
+    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the most likely token.' }),
   ),
   top_p: optional(
     Type.Number({
       minimum: 0,
       maximum: 1,
       default: 1,
-      description: 'Share of the likeliest tokens to choose from.',
+      description: 'Nucleus sampling: cumulative probability of the tokens considered.',
     }),
   ),
-  seed: optional(Type.Integer({ description: 'The same seed gives the same answer.' })),
+  seed: optional(Type.Integer({ description: 'The same seed produces the same output.' })),
   stop: optional(
     Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 })], {
-      description: 'Up to four texts that end the answer.',
+      description: 'Up to four texts at which generation stops.',
     }),
   ),
-  presence_penalty: optional({ ...penalty, description: 'Against tokens that were there.' }),
-  frequency_penalty: optional({ ...penalty, description: 'Against tokens, the more often they were there.' }),
-  n: optional(Type.Integer({ minimum: 1, description: 'One answer a request: only 1.' })),
-  tools: optional(Type.Array(Tool, { maxItems: 128, description: 'Functions that the answer may call.' })),
+  presence_penalty: optional({ ...penalty, description: 'Penalizes tokens that already occurred.' }),
+  frequency_penalty: optional({ ...penalty, description: 'Penalizes tokens by their frequency so far.' }),
+  n: optional(Type.Integer({ minimum: 1, description: 'Number of choices: only 1.' })),
+  tools: optional(Type.Array(Tool, { maxItems: 128, description: 'Functions that the model may call.' })),
   tool_choice: optional(
     Type.Union([oneOf(['none', 'auto', 'required']), NamedTool, AllowedTools], {
-      description: 'Whether functions are called, and which; `auto` when there are tools.',
+      description: 'Whether functions are called, and which. Default: `auto` if there are tools.',
     }),
   ),
   parallel_tool_calls: optional(
-    Type.Boolean({ default: true, description: 'Whether one answer may have several calls.' }),
+    Type.Boolean({
+      default: true,
+      description: 'Whether the model may call several functions in one message.',
+    }),
   ),
   response_format: optional(ResponseFormat),
-  logprobs: optional(Type.Boolean({ description: 'Not here: only false.' })),
-  top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Not here: only 0.' })),
-  reasoning_effort: optional(Type.String({ description: 'For models that reason.', examples: ['low'] })),
+  logprobs: optional(Type.Boolean({ description: 'Not supported: only false.' })),
+  top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Not supported: only 0.' })),
+  reasoning_effort: optional(Type.String({ description: 'For reasoning models.', examples: ['low'] })),
 });
 type ChatBody = Static<typeof ChatBody>;
 
 const checker = TypeCompiler.Compile(ChatBody);
 
-/** A checked request. */
-export interface ChatAsk {
+/** A validated request. */
+export interface ChatParams {
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly request: Omit<TextRequest, 'priority' | 'fairnessKey'>;
 }
 
-/** Not here, and not harmless to ignore, but for the values that ask for nothing. */
+/** Unsupported fields that must not be ignored, with the values that have no effect. */
 const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
   audio: [],
   function_call: ['none', 'auto'],
@@ -183,11 +188,11 @@ const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 /**
- * Checks a body against every rule that needs no look at models. Fields without meaning here are ignored.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates a body except for rules that depend on the model. Fields without effect are ignored.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
-export function parseChat(body: unknown): ChatAsk {
-  if (isRecord(body)) refuseOtherTools(body.tools);
+export function parseChat(body: unknown): ChatParams {
+  if (isRecord(body)) rejectOtherTools(body.tools);
   const fields = checkedBody<ChatBody>(body, checker);
   refuseOthers(fields);
   if (fields.stream_options && fields.stream !== true) {
@@ -222,8 +227,8 @@ export function parseChat(body: unknown): ChatAsk {
   };
 }
 
-/** Before anything else about them is checked. */
-function refuseOtherTools(tools: unknown): void {
+/** Checked first, because the messages about tools assume functions. */
+function rejectOtherTools(tools: unknown): void {
   if (!Array.isArray(tools)) return;
   for (const [index, tool] of tools.entries()) {
     const type = isRecord(tool) ? tool.type : undefined;
@@ -237,9 +242,9 @@ function refuseOthers(fields: ChatBody): void {
   const asksForNothing = (name: string) =>
     UNSUPPORTED[name]?.some((value) => isDeepStrictEqual(value, given[name]));
   const names = Object.keys(UNSUPPORTED).filter((name) => !asksForNothing(name));
-  refuseFields(given, names, 'is not supported');
+  rejectFields(given, names, 'is not supported');
   const { n = 1, logprobs = false, top_logprobs = 0 } = fields;
-  if (n > 1) throw unsupported('n', '1: there is one answer a request');
+  if (n > 1) throw unsupported('n', '1: only one choice is supported');
   if (logprobs) throw unsupported('logprobs', 'false');
   if (top_logprobs > 0) throw unsupported('top_logprobs', '0');
 }
@@ -296,12 +301,12 @@ function userPart(part: Exclude<UserContent, string>[number], place: string): Us
       const { file_data: base64, filename = 'file' } = part.file;
       if (base64 !== undefined) return { kind: 'file', base64, filename };
       const field = `${place}.file.file_data`;
-      throw invalidRequest(`'${field}' is required: files are sent with the message.`, field);
+      throw invalidRequest(`'${field}' is required: files must be included in the message.`, field);
     }
   }
 }
 
-/** Every result answers a call that was made before it. */
+/** Every tool result must refer to a call in an earlier message. */
 function requireCalls(messages: readonly ChatMessage[]): void {
   const calls = new Set<string>();
   for (const [index, message] of messages.entries()) {
@@ -309,7 +314,7 @@ function requireCalls(messages: readonly ChatMessage[]): void {
     if (message.role !== 'tool' || calls.has(message.toolCallId)) continue;
     const field = `messages.${index}.tool_call_id`;
     throw invalidRequest(
-      `'${field}' must be the id of a tool call in an assistant message before it.`,
+      `'${field}' must be the id of a tool call in a preceding assistant message.`,
       field,
       'invalid_value',
     );
@@ -333,7 +338,7 @@ function toolsOf(tools: readonly Static<typeof Tool>[]): FunctionTool[] {
   });
 }
 
-/** What the model may call: a choice may name one tool, or narrow the list. */
+/** Resolves the tools that the model may call: a choice may name one tool or restrict the list. */
 function choiceOf(
   wire: ChatBody['tool_choice'],
   tools: readonly FunctionTool[],

@@ -12,7 +12,7 @@ import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { parseChat } from './schema.ts';
-import { Chat } from './service.ts';
+import { ChatService } from './service.ts';
 
 const never = new AbortController().signal;
 /** Eight tokens by estimate. */
@@ -21,24 +21,24 @@ const QUESTION = 'How much is two and two, please?';
 function setUp(options: FakeTextOptions = {}, billing: RecordedCallsOptions = {}) {
   const engine = new FakeTextEngine(options);
   const calls = new RecordedCalls(billing);
-  const chat = new Chat({
+  const chat = new ChatService({
     text: { ids: ['m'], get: () => engine },
     open: new OpenRequests('text', 10),
     clock: new ManualClock(),
     log: new RecordingLogger(),
   });
-  const order = {
+  const context = {
     caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
     priority: 'interactive',
     calls,
   } as const;
-  const ask = (fields: object = {}) =>
+  const params = (fields: object = {}) =>
     parseChat({ model: 'm', messages: [{ role: 'user', content: QUESTION }], ...fields });
   return {
     engine,
     calls,
-    answer: (fields: object = {}, signal = never) => chat.answer(ask(fields), order, signal),
-    complete: (fields: object = {}, signal = never) => chat.complete(ask(fields), order, signal),
+    streamEvents: (fields: object = {}, signal = never) => chat.streamEvents(params(fields), context, signal),
+    complete: (fields: object = {}, signal = never) => chat.complete(params(fields), context, signal),
   };
 }
 
@@ -60,8 +60,8 @@ describe('what an answer costs', () => {
   });
 
   it('is an estimate when its reader left it', async () => {
-    const { answer, calls } = setUp();
-    const events = await answer();
+    const { streamEvents, calls } = setUp();
+    const events = await streamEvents();
     await events.next();
     await events.return();
     expect(calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 8, outputTokens: 1 }]);

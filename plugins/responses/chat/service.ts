@@ -1,4 +1,4 @@
-/** The service behind POST /v1/chat/completions: from a checked request to an answer and a usage row. */
+/** Service of POST /v1/chat/completions: generates a completion for a validated request and bills it. */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
@@ -12,70 +12,74 @@ import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
-import { beginWork, isRefusal, TextCall } from '../shared/text-call.ts';
-import { heldLimit, mostTokens } from '../shared/token-limits.ts';
+import { BilledTextCall, isRejection, startRequest } from '../shared/text-call.ts';
+import { maxTokenUsage, reservedTokenLimit } from '../shared/token-limits.ts';
 import { CompletionBuilder, type CompletionHead } from './completion.ts';
-import type { ChatAsk } from './schema.ts';
+import type { ChatParams } from './schema.ts';
 
-export interface ChatParts {
+export interface ChatServiceDeps {
   readonly text: ModelTable<TextEngine>;
   readonly open: OpenRequests;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export class Chat {
-  readonly #parts: ChatParts;
+export class ChatService {
+  readonly #deps: ChatServiceDeps;
 
-  constructor(parts: ChatParts) {
-    this.#parts = parts;
+  constructor(deps: ChatServiceDeps) {
+    this.#deps = deps;
   }
 
-  /** What all objects of an answer that begins now say. */
+  /** Returns the shared fields of a completion that starts now. */
   head(model: string): CompletionHead {
-    return { id: newId('completion'), created: unixSeconds(this.#parts.clock), model };
+    return { id: newId('completion'), created: unixSeconds(this.#deps.clock), model };
   }
 
   /**
-   * The whole answer, a chat completion as JSON text; its usage row is stored before.
-   * @throws as {@link answer}.
+   * Returns the complete chat completion as JSON text. The usage row is stored first.
+   * @throws the same errors as {@link streamEvents}.
    */
-  async complete(ask: ChatAsk, order: OperationContext, signal: AbortSignal): Promise<string> {
-    const events = await this.answer(ask, order, signal);
-    const builder = new CompletionBuilder(this.head(ask.model));
+  async complete(params: ChatParams, context: OperationContext, signal: AbortSignal): Promise<string> {
+    const events = await this.streamEvents(params, context, signal);
+    const builder = new CompletionBuilder(this.head(params.model));
     for await (const event of events) {
       const completion = builder.add(event);
       if (completion !== undefined) return JSON.stringify(completion);
     }
-    throw new Error('the answer has no end');
+    throw new Error('the completion has no end');
   }
 
   /**
-   * Answers a request. Resolves when the first event is there, so that whatever fails before can still be told
-   * by a status; the usage row is stored before the end comes. Not consuming stops the work.
-   * @throws ServiceError: `invalid_request` for an unknown model; `rate_limited` when the organization has too
-   *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
+   * Generates the events of a completion. Resolves with the first event, so that earlier errors can be
+   * reported as an HTTP status. The usage row is stored before the final event. Ending the iteration early
+   * stops the generation.
+   * @throws ServiceError `invalid_request` for an unknown model; `rate_limited` if the organization has too
+   *   many open requests; `insufficient_quota`. Also throws the errors of the engine, and the reason of the
+   *   signal after an abort.
    */
-  async answer(
-    { model, request }: Pick<ChatAsk, 'model' | 'request'>,
-    order: OperationContext,
+  async streamEvents(
+    { model, request }: Pick<ChatParams, 'model' | 'request'>,
+    context: OperationContext,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<TextEvent, void, undefined>> {
-    const engine = requireModel(this.#parts.text, model);
-    const job = beginWork(this.#parts.open, order, signal);
+    const engine = requireModel(this.#deps.text, model);
+    const job = startRequest(this.#deps.open, context, signal);
     try {
-      const call = await TextCall.open(order, {
+      const call = await BilledTextCall.open(context, {
         endpoint: 'POST /v1/chat/completions',
         model,
-        maxUsage: mostTokens(request, engine),
+        maxUsage: maxTokenUsage(request, engine),
       });
-      const { priority, caller } = order;
-      // Else it could cost more than is held for it.
-      const maxTokens = call.holdsCredits ? heldLimit(request.maxTokens, engine) : request.maxTokens;
+      const { priority, caller } = context;
+      // Otherwise the completion could cost more than is reserved for it.
+      const maxTokens = call.hasReservation
+        ? reservedTokenLimit(request.maxTokens, engine)
+        : request.maxTokens;
       const work = { ...request, maxTokens, priority, fairnessKey: caller.keyId };
       const events = this.#events(engine, work, call, job.signal, job.end);
       const first = await events.next();
-      if (first.done) throw new Error('the engine ended without an end');
+      if (first.done) throw new Error('the engine ended without a final event');
       return prepend(first.value, events);
     } catch (error) {
       job.end();
@@ -83,43 +87,43 @@ export class Chat {
     }
   }
 
-  /** Notes a failure that no status can tell any more, because the answer had begun. */
-  failedLate(error: unknown, { requestId }: Caller): void {
-    logFailure(this.#parts.log, 'chat failed in its stream', error, { request_id: requestId });
+  /** Logs a failure that occurred after the response had started. */
+  logStreamFailure(error: unknown, { requestId }: Caller): void {
+    logFailure(this.#deps.log, 'chat completion failed while streaming', error, { request_id: requestId });
   }
 
   async *#events(
     engine: TextEngine,
     request: TextRequest,
-    call: TextCall,
+    call: BilledTextCall,
     signal: AbortSignal,
-    ended: () => void,
+    onFinish: () => void,
   ): AsyncGenerator<TextEvent, void, undefined> {
-    let saidCharacters = 0;
-    let begun = false;
+    let generatedCharacters = 0;
+    let hasStarted = false;
     let status: 'completed' | 'cancelled' | 'failed' | 'refused' = 'cancelled';
     try {
       for await (const event of engine.generate(request, signal)) {
-        begun = true;
+        hasStarted = true;
         if (event.kind === 'end') {
           call.count(event.tokens);
           status = 'completed';
-          // The row comes first: whoever has the end may look for it.
+          // The usage row is committed before the final event.
           await call.close(status);
-        } else if ('text' in event) saidCharacters += codePoints(event.text);
+        } else if ('text' in event) generatedCharacters += codePoints(event.text);
         yield event;
       }
     } catch (error) {
       if (signal.aborted) status = 'cancelled';
-      else status = !begun && isRefusal(error) ? 'refused' : 'failed';
+      else status = !hasStarted && isRejection(error) ? 'refused' : 'failed';
       throw error;
     } finally {
       if (status === 'refused') await call.discard();
       else if (status !== 'completed') {
-        if (begun) call.estimate(request, saidCharacters);
+        if (hasStarted) call.estimate(request, generatedCharacters);
         await call.close(status);
       }
-      ended();
+      onFinish();
     }
   }
 }

@@ -10,7 +10,7 @@ import {
 import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { KEY_ID_A, type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { embeddingRoutes } from './routes.ts';
-import { Embedder } from './service.ts';
+import { EmbeddingService } from './service.ts';
 
 const MODEL = 'all-minilm-l6-v2';
 let apps: TestApp[] = [];
@@ -27,11 +27,11 @@ function setUp(
   const engine = new FakeEmbedEngine(options);
   const calls = new RecordedCalls(more);
   const open = new OpenRequests('text', more.perOrganization ?? 100);
-  const embedder = new Embedder({
+  const embeddings = new EmbeddingService({
     embed: { ids: [MODEL], get: (id) => (id === MODEL ? engine : undefined) },
     open,
   });
-  const app = testApp({ routes: [embeddingRoutes(embedder, calls)], requestBytes: 8 * 1024 * 1024 });
+  const app = testApp({ routes: [embeddingRoutes(embeddings, calls)], requestBytes: 8 * 1024 * 1024 });
   apps.push(app);
   const post = (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
     app.send('/v1/embeddings', {

@@ -6,25 +6,25 @@ import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { embeddingList } from './response.ts';
 import { EmbedBody, parseEmbed } from './schema.ts';
-import type { Embedder } from './service.ts';
+import type { EmbeddingService } from './service.ts';
 
 const encoder = new TextEncoder();
 
-/** POST /v1/embeddings, as in OpenAI's SDK. */
-export function embeddingRoutes(embedder: Embedder, calls: Calls) {
+/** POST /v1/embeddings, compatible with OpenAI's SDK. */
+export function embeddingRoutes(service: EmbeddingService, calls: Calls) {
   return new Elysia({ name: 'embeddings', tags: ['text'] }).post(
     '/v1/embeddings',
     async ({ body, request }) => {
-      const ask = parseEmbed(body);
+      const params = parseEmbed(body);
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
-      const left = new AbortController();
+      const disconnected = new AbortController();
       try {
-        const signal = AbortSignal.any([request.signal, left.signal]);
-        const order = { caller: callerOf(request), priority: 'interactive', calls } as const;
-        const embeddings = await embedder.embed(ask, order, signal);
-        const answer = streamedBody(encoded(embeddingList(embeddings, ask)), left, request);
-        return new Response(answer, { headers: { 'content-type': 'application/json' } });
+        const signal = AbortSignal.any([request.signal, disconnected.signal]);
+        const context = { caller: callerOf(request), priority: 'interactive', calls } as const;
+        const embeddings = await service.embed(params, context, signal);
+        const streamEvents = streamedBody(encoded(embeddingList(embeddings, params)), disconnected, request);
+        return new Response(streamEvents, { headers: { 'content-type': 'application/json' } });
       } finally {
         idleTimeout.resume();
       }
@@ -47,7 +47,7 @@ const EmbeddingList = Type.Object(
     data: Type.Array(
       Type.Object({
         object: Type.Literal('embedding'),
-        index: Type.Integer({ minimum: 0, description: 'Place of its input.', examples: [0] }),
+        index: Type.Integer({ minimum: 0, description: 'Index of its input.', examples: [0] }),
         embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
           description: 'Numbers, or with `base64` their bytes.',
           examples: [[0.6, -0.8]],
@@ -62,7 +62,7 @@ const EmbeddingList = Type.Object(
 
 const DOCUMENTATION = {
   summary: 'Embeddings',
-  description: 'Turns texts into vectors of length 1: the more alike two texts are, the closer are theirs.',
+  description: 'Converts texts to vectors of length 1. Similar texts have similar vectors.',
   requestBody: {
     required: true,
     content: {
@@ -71,7 +71,7 @@ const DOCUMENTATION = {
         examples: {
           text: { summary: 'A text', value: { model: MODEL, input: 'The cat sat on the mat.' } },
           texts: {
-            summary: 'Several, as bytes',
+            summary: 'Several texts, base64 encoding',
             value: { model: MODEL, input: ['A cat.', 'A dog.'], encoding_format: 'base64' },
           },
         },
@@ -80,12 +80,12 @@ const DOCUMENTATION = {
   },
   responses: {
     200: {
-      description: 'One vector for each input, in order',
+      description: 'One vector per input, in order',
       content: { 'application/json': { schema: plain(EmbeddingList) } },
     },
     ...WORK_FAILURES,
-    415: failure('The body is no JSON'),
+    415: failure('The body is not JSON'),
     500: failure('The model failed'),
-    502: failure('The server that makes the vectors failed'),
+    502: failure('The upstream server failed'),
   },
 };

@@ -1,4 +1,4 @@
-/** The body of POST /v1/embeddings in wire names, and how it becomes a request (openai-wire 5). */
+/** Request schema and parsing of POST /v1/embeddings (openai-wire 5). */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -8,7 +8,7 @@ import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { textTokens } from '../../../src/kit/text/token-estimate.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 
-/** Limits of OpenAI's API. */
+/** Limits of the OpenAI API. */
 const MAX_INPUTS = 2048;
 const MAX_TOKENS_OF_ONE = 8192;
 const MAX_TOKENS = 300_000;
@@ -17,7 +17,10 @@ const TokenId = Type.Integer({ minimum: 0 });
 const Text = Type.String({ minLength: 1 });
 const list = { minItems: 1, maxItems: MAX_INPUTS };
 
-/** The rules, and what Swagger shows; those of `input` are checked by hand, to name the one that is wrong. */
+/**
+ * Validation rules, also used for the OpenAPI document. `input` is validated by hand, to name the invalid
+ * element.
+ */
 export const EmbedBody = Type.Object({
   model: Type.String({ description: 'Id of an embedding model.', examples: ['all-minilm-l6-v2'] }),
   input: Type.Unsafe<unknown>(
@@ -28,7 +31,7 @@ export const EmbedBody = Type.Object({
         Type.Array(TokenId, list),
         Type.Array(Type.Array(TokenId, { minItems: 1, maxItems: MAX_TOKENS_OF_ONE }), list),
       ],
-      { description: 'A text, or several; or their token ids.', examples: ['The cat sat on the mat.'] },
+      { description: 'One or several texts, or their token ids.', examples: ['The cat sat on the mat.'] },
     ),
   ),
   encoding_format: Type.Optional(
@@ -38,7 +41,7 @@ export const EmbedBody = Type.Object({
     }),
   ),
   dimensions: Type.Optional(
-    Type.Integer({ minimum: 1, description: "Length of the vectors; default: the model's own." }),
+    Type.Integer({ minimum: 1, description: 'Length of the vectors. Default: the dimension of the model.' }),
   ),
   user: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
 });
@@ -49,23 +52,23 @@ const Checked = Type.Object({
 });
 const checker = TypeCompiler.Compile(Checked);
 
-/** A checked request. */
-export interface EmbedAsk {
+/** A validated request. */
+export interface EmbedParams {
   readonly model: string;
   readonly encoding: 'float' | 'base64';
   readonly request: Pick<EmbedRequest, 'inputs' | 'dimensions'>;
 }
 
 /**
- * Checks a body against every rule that needs no look at models. Fields without meaning here are ignored.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates a body except for rules that depend on the model. Fields without effect are ignored.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
-export function parseEmbed(body: unknown): EmbedAsk {
+export function parseEmbed(body: unknown): EmbedParams {
   const fields = checkedBody<Static<typeof Checked>>(body, checker);
   const inputs = inputsOf(fields.input);
   const tokens = estimatedTokens(inputs);
   if (tokens > MAX_TOKENS) {
-    throw refusal('input', `must have at most ${MAX_TOKENS} tokens in all; it has about ${tokens}`);
+    throw refusal('input', `must have at most ${MAX_TOKENS} tokens in total; it has about ${tokens}`);
   }
   return {
     model: fields.model,
@@ -74,7 +77,7 @@ export function parseEmbed(body: unknown): EmbedAsk {
   };
 }
 
-/** Tokens of the inputs as far as they can be told without the model. */
+/** Estimates the tokens of the inputs without the tokenizer of the model. */
 function estimatedTokens(inputs: EmbedRequest['inputs']): number {
   return inputs.reduce(
     (sum, input) => sum + (typeof input === 'string' ? textTokens(input) : input.length),
@@ -98,13 +101,13 @@ function inputsOf(input: unknown): EmbedRequest['inputs'] {
 
 function textOf(value: unknown, field: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw refusal(field, 'must be a string that is not empty');
+  throw refusal(field, 'must be a non-empty string');
 }
 
 function idsOf(value: unknown, field: string): readonly number[] {
   const isId = (id: unknown) => Number.isSafeInteger(id) && (id as number) >= 0;
   if (!Array.isArray(value) || !value.every(isId)) {
-    throw refusal(field, 'must be a list of token ids, which are integers of at least 0');
+    throw refusal(field, 'must be a list of token ids, which are non-negative integers');
   }
   if (value.length > 0 && value.length <= MAX_TOKENS_OF_ONE) return value;
   throw refusal(field, `must have from 1 to ${MAX_TOKENS_OF_ONE} token ids`);

@@ -1,47 +1,48 @@
-/** The service behind POST /v1/embeddings: from a checked request to vectors and a usage row. */
+/** Service of POST /v1/embeddings: computes the vectors of a validated request and bills them. */
 
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { beginWork, isRefusal } from '../shared/text-call.ts';
-import type { EmbedAsk } from './schema.ts';
+import { isRejection, startRequest } from '../shared/text-call.ts';
+import type { EmbedParams } from './schema.ts';
 
-/** What a model may add to each input. */
+/** Maximum number of tokens that a model adds to each input. */
 const ENCLOSING_TOKENS = 2;
 
-export interface EmbedderParts {
+export interface EmbeddingServiceDeps {
   readonly embed: ModelTable<EmbedEngine>;
   readonly open: OpenRequests;
 }
 
-export class Embedder {
-  readonly #parts: EmbedderParts;
+export class EmbeddingService {
+  readonly #deps: EmbeddingServiceDeps;
 
-  constructor(parts: EmbedderParts) {
-    this.#parts = parts;
+  constructor(deps: EmbeddingServiceDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Vectors of all inputs; the usage row is stored before they come.
-   * @throws ServiceError: `invalid_request` for an unknown model; `rate_limited` when the organization has too
-   *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
+   * Returns the vectors of all inputs. The usage row is stored first.
+   * @throws ServiceError `invalid_request` for an unknown model; `rate_limited` if the organization has too
+   *   many open requests; `insufficient_quota`. Also throws the errors of the engine, and the reason of the
+   *   signal after an abort.
    */
   async embed(
-    { model, request }: Pick<EmbedAsk, 'model' | 'request'>,
-    order: OperationContext,
+    { model, request }: Pick<EmbedParams, 'model' | 'request'>,
+    context: OperationContext,
     signal: AbortSignal,
   ): Promise<Embeddings> {
-    const { embed, open } = this.#parts;
-    const { caller, calls, priority } = order;
+    const { embed, open } = this.#deps;
+    const { caller, calls, priority } = context;
     const engine = requireModel(embed, model);
-    const job = beginWork(open, order, signal);
+    const job = startRequest(open, context, signal);
     try {
       const call = await calls.openCall({
         endpoint: 'POST /v1/embeddings',
         model,
         caller,
-        maxUsage: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
+        maxUsage: { inputTokens: maxTokenUsage(request.inputs, engine), outputTokens: 0 },
       });
       const work = { ...request, priority, fairnessKey: caller.keyId };
       try {
@@ -50,9 +51,9 @@ export class Embedder {
         return embeddings;
       } catch (error) {
         const left = job.signal.aborted;
-        if (!left && isRefusal(error)) await call.discard();
+        if (!left && isRejection(error)) await call.discard();
         else {
-          // Whoever gets no vectors pays for none.
+          // A request without a result is not charged.
           await call.close({ status: left ? 'cancelled' : 'failed', inputTokens: 0, outputTokens: 0 });
         }
         throw error;
@@ -63,11 +64,11 @@ export class Embedder {
   }
 }
 
-/** Most tokens that inputs may have: no token is shorter than a byte. */
-function mostTokens(inputs: EmbedRequest['inputs'], { maxTokens }: EmbedEngine): number {
-  const most = inputs.map((input) => {
+/** Returns the maximum number of tokens of the inputs: a token has at least one byte. */
+function maxTokenUsage(inputs: EmbedRequest['inputs'], { maxTokens }: EmbedEngine): number {
+  const inputTokens = inputs.map((input) => {
     const tokens = typeof input === 'string' ? Buffer.byteLength(input) : input.length;
     return Math.min(tokens + ENCLOSING_TOKENS, maxTokens ?? Number.POSITIVE_INFINITY);
   });
-  return most.reduce((sum, tokens) => sum + tokens, 0);
+  return inputTokens.reduce((sum, tokens) => sum + tokens, 0);
 }

@@ -5,8 +5,8 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { ChatMessage } from '../../../src/contract/engines/text.ts';
 import { type ResponseStore, rejectDuplicateItems } from '../../../src/contract/stores/response-store.ts';
 import { type ConversationItem, type InputItem, isReference, storedItem } from './items/input-items.ts';
-import { type ItemPlace, messagesOf } from './messages.ts';
-import type { ResponseAsk } from './schema.ts';
+import { type LocatedItem, toMessages } from './messages.ts';
+import type { ResponseParams } from './schema.ts';
 
 /** Most items of other responses that one input may refer to: each is looked up by itself. */
 export const MAX_REFERENCES = 1000;
@@ -18,48 +18,45 @@ const ITEM_ID = /^[a-z]+_([0-9a-f]{32})_i?\d+$/;
  * @throws ServiceError `invalid_request` for a chain that cannot be continued, results without a call and items to
  *   store with the same id, `not_found` for items that are not there.
  */
-export async function conversationOf(
-  { previous, input, instructions, store: isStored }: ResponseAsk,
+export async function loadConversation(
+  { previous, input, instructions, store: isStored }: ResponseParams,
   response: Id<'response'>,
   store: ResponseStore,
   organization: string,
 ): Promise<{ readonly input: readonly ConversationItem[]; readonly messages: readonly ChatMessage[] }> {
-  // The store keeps items as they were given to it.
+  // The store keeps items as they were inputItems to it.
   const chain = (
     previous === undefined ? [] : await store.chain(organization, previous)
   ) as readonly ConversationItem[];
-  const given: readonly InputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+  const inputItems: readonly InputItem[] =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   const items: ConversationItem[] = [];
   /** Of items with the same id the first, as in the conversation. */
-  const known = new Map<string, ConversationItem>();
-  const remember = (item: ConversationItem) => known.has(item.id) || known.set(item.id, item);
-  for (const item of chain) remember(item);
-  let lookUps = 0;
-  const referred = (id: string) => {
-    lookUps += 1;
-    if (lookUps > MAX_REFERENCES) throw tooManyReferences();
-    return storedItemOf(id, store, organization);
+  const itemsById = new Map<string, ConversationItem>();
+  const addKnown = (item: ConversationItem) => itemsById.has(item.id) || itemsById.set(item.id, item);
+  for (const item of chain) addKnown(item);
+  let lookups = 0;
+  const resolveReference = (id: string) => {
+    lookups += 1;
+    if (lookups > MAX_REFERENCES) throw tooManyReferences();
+    return loadItem(id, store, organization);
   };
-  for (const [position, item] of given.entries()) {
-    const found = isReference(item)
-      ? (known.get(item.id) ?? (await referred(item.id)))
+  for (const [position, item] of inputItems.entries()) {
+    const resolved = isReference(item)
+      ? (itemsById.get(item.id) ?? (await resolveReference(item.id)))
       : storedItem(item, response, position);
-    remember(found);
-    items.push(found);
+    addKnown(resolved);
+    items.push(resolved);
   }
   if (isStored) rejectDuplicateItems(items);
-  const places: ItemPlace[] = [
+  const located: LocatedItem[] = [
     ...chain.map((item) => ({ item, field: 'previous_response_id' })),
     ...items.map((item, position) => ({ item, field: `input[${position}]` })),
   ];
-  return { input: items, messages: messagesOf(instructions, places) };
+  return { input: items, messages: toMessages(instructions, located) };
 }
 
-async function storedItemOf(
-  id: string,
-  store: ResponseStore,
-  organization: string,
-): Promise<ConversationItem> {
+async function loadItem(id: string, store: ResponseStore, organization: string): Promise<ConversationItem> {
   const response = ITEM_ID.exec(id)?.[1];
   const item = response === undefined ? undefined : await store.item(organization, `resp_${response}`, id);
   if (item) return item as ConversationItem;

@@ -9,7 +9,7 @@ type Message = Extract<ConversationItem, { role: string }>;
 type Output = Extract<ConversationItem, { type: 'function_call_output' }>;
 
 /** Where the items of a conversation come from, for messages about them. */
-export interface ItemPlace {
+export interface LocatedItem {
   readonly item: ConversationItem;
   /** Of the request: `input[2]`; that of what came before is the name of the response. */
   readonly field: string;
@@ -20,7 +20,7 @@ export interface ItemPlace {
  * @throws ServiceError `invalid_request` for results of calls that nobody made, and for files that are not sent
  *   with the request.
  */
-export function messagesOf(instructions: string | undefined, items: readonly ItemPlace[]): ChatMessage[] {
+export function toMessages(instructions: string | undefined, items: readonly LocatedItem[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
   if (instructions !== undefined) messages.push({ role: 'system', text: instructions });
   const calls = new Set<string>();
@@ -31,17 +31,17 @@ export function messagesOf(instructions: string | undefined, items: readonly Ite
         addCall(messages, { id: item.call_id, name: item.name, arguments: item.arguments });
         break;
       case 'function_call_output':
-        if (!calls.has(item.call_id)) throw noSuchCall(item);
+        if (!calls.has(item.call_id)) throw unknownCall(item);
         messages.push({ role: 'tool', toolCallId: item.call_id, text: resultText(item, field) });
         break;
       case 'reasoning':
         break;
       case 'web_search_call':
       case 'code_interpreter_call':
-        if ('for_model' in item && item.for_model) addRun(messages, item.id, item.for_model);
+        if ('for_model' in item && item.for_model) addToolRun(messages, item.id, item.for_model);
         break;
       default:
-        messages.push(messageOf(item, field));
+        messages.push(toMessage(item, field));
     }
   }
   return messages;
@@ -50,19 +50,19 @@ export function messagesOf(instructions: string | undefined, items: readonly Ite
 /**
  * The messages without the oldest quarter of those that may go: the instructions and the newest stay, and no
  * result stays without its call. Undefined when nothing is left to leave out.
- * @param kept messages at the start that stay.
+ * @param prefixLength messages at the start that stay.
  */
 export function withoutOldest(
   messages: readonly ChatMessage[],
-  kept: number,
+  prefixLength: number,
 ): readonly ChatMessage[] | undefined {
-  const loose = messages.length - kept - 1;
-  if (loose < 1) return undefined;
-  let from = kept + Math.ceil(loose / 4);
+  const removable = messages.length - prefixLength - 1;
+  if (removable < 1) return undefined;
+  let from = prefixLength + Math.ceil(removable / 4);
   while (from < messages.length - 1 && messages[from]?.role === 'tool') from += 1;
   const rest = messages.slice(from);
   if (rest[0]?.role === 'tool') return undefined;
-  return [...messages.slice(0, kept), ...rest];
+  return [...messages.slice(0, prefixLength), ...rest];
 }
 
 /** A call belongs to the message before it, if the model said one. */
@@ -73,18 +73,18 @@ function addCall(messages: ChatMessage[], call: ToolCall): void {
   else (last.toolCalls as ToolCall[]).push(call);
 }
 
-function addRun(messages: ChatMessage[], id: string, { name, arguments: written, text }: ForModel): void {
+function addToolRun(messages: ChatMessage[], id: string, { name, arguments: written, text }: ForModel): void {
   addCall(messages, { id, name, arguments: written });
   messages.push({ role: 'tool', toolCallId: id, text });
 }
 
-function messageOf(item: Message, field: string): ChatMessage {
+function toMessage(item: Message, field: string): ChatMessage {
   switch (item.role) {
     case 'system':
     case 'developer':
-      return { role: 'system', text: textOf(item.content) };
+      return { role: 'system', text: joinText(item.content) };
     case 'assistant':
-      return { role: 'assistant', text: textOf(item.content), toolCalls: [] };
+      return { role: 'assistant', text: joinText(item.content), toolCalls: [] };
     case 'user':
       return { role: 'user', parts: userParts(item.content, field) };
   }
@@ -92,7 +92,7 @@ function messageOf(item: Message, field: string): ChatMessage {
 
 type AnyText = { readonly text: string } | { readonly refusal: string };
 
-function textOf(content: string | readonly AnyText[]): string {
+function joinText(content: string | readonly AnyText[]): string {
   if (typeof content === 'string') return content;
   return content.map((part) => ('text' in part ? part.text : part.refusal)).join('');
 }
@@ -110,10 +110,10 @@ function userPart(part: UserContentPart, field: string): UserPart {
     case 'input_text':
       return { kind: 'text', text: part.text };
     case 'input_image':
-      if (part.image_url == null) throw notSent(`${field}.image_url`);
+      if (part.image_url == null) throw missingContent(`${field}.image_url`);
       return { kind: 'image', url: part.image_url, detail: part.detail ?? undefined };
     case 'input_file':
-      if (part.file_data == null) throw notSent(`${field}.file_data`);
+      if (part.file_data == null) throw missingContent(`${field}.file_data`);
       return { kind: 'file', base64: part.file_data, filename: part.filename ?? 'file' };
   }
 }
@@ -129,7 +129,7 @@ function resultText({ output }: Output, field: string): string {
     .join('');
 }
 
-function notSent(field: string) {
+function missingContent(field: string) {
   return invalidRequest(
     `'${field}' is required: images and files are sent with the message.`,
     field,
@@ -137,7 +137,7 @@ function notSent(field: string) {
   );
 }
 
-function noSuchCall({ call_id }: Output) {
+function unknownCall({ call_id }: Output) {
   return invalidRequest(
     `No tool call found for function call output with call_id ${call_id.slice(0, 100)}.`,
     'input',

@@ -22,8 +22,8 @@ const USAGE = {
 
 describe('a response', () => {
   it('has every field', async () => {
-    const { ask } = await responseApp();
-    const response = await ask({ input: 'Hello.', metadata: { topic: 'birds' }, user: 'ann' });
+    const { create } = await responseApp();
+    const response = await create({ input: 'Hello.', metadata: { topic: 'birds' }, user: 'ann' });
     expect(response).toEqual({
       id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
       object: 'response',
@@ -90,13 +90,13 @@ describe('a response', () => {
   });
 
   it('that reaches the limit is incomplete', async () => {
-    const { ask, engine } = await responseApp({
+    const { create, engine } = await responseApp({
       answer: () => [
         ...said('Hel'),
         { kind: 'end', reason: 'length', tokens: { input: 1, output: 1, cached: 0, reasoning: 0 } },
       ],
     });
-    expect(await ask({ input: 'Hello.', max_output_tokens: 1 })).toMatchObject({
+    expect(await create({ input: 'Hello.', max_output_tokens: 1 })).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
       max_output_tokens: 1,
@@ -106,9 +106,9 @@ describe('a response', () => {
   });
 
   it('asks the engine for what the request says', async () => {
-    const { ask, engine } = await responseApp();
+    const { create, engine } = await responseApp();
     const schema = { type: 'object' };
-    await ask({
+    await create({
       input: [
         { role: 'developer', content: 'Speak French.' },
         {
@@ -159,10 +159,10 @@ describe('a response', () => {
   });
 
   it('of a model that thinks has its thoughts first', async () => {
-    const { ask } = await responseApp({
+    const { create } = await responseApp({
       answer: () => [{ kind: 'reasoning', text: 'Hm.' }, ...said('Yes.')],
     });
-    expect((await ask({ input: 'Well?' })).output).toMatchObject([
+    expect((await create({ input: 'Well?' })).output).toMatchObject([
       { type: 'reasoning', id: expect.stringMatching(/^rs_/), summary: [], content: [{ text: 'Hm.' }] },
       { type: 'message' },
     ]);
@@ -171,10 +171,10 @@ describe('a response', () => {
 
 describe('turns', () => {
   it('continue the whole chain, without the instructions of those before', async () => {
-    const { ask, engine } = await responseApp();
-    const first = await ask({ input: 'One.', instructions: 'Be brief.' });
-    const second = await ask({ input: 'Two.', previous_response_id: first.id });
-    const third = await ask({ input: 'Three.', previous_response_id: second.id, instructions: 'Rhyme.' });
+    const { create, engine } = await responseApp();
+    const first = await create({ input: 'One.', instructions: 'Be brief.' });
+    const second = await create({ input: 'Two.', previous_response_id: first.id });
+    const third = await create({ input: 'Three.', previous_response_id: second.id, instructions: 'Rhyme.' });
     expect(third.previous_response_id).toBe(second.id);
     const user = (text: string) => ({ role: 'user', parts: [{ kind: 'text', text }] });
     const hello = { role: 'assistant', text: 'Hello.', toolCalls: [] };
@@ -191,26 +191,26 @@ describe('turns', () => {
   it('go on after a restart', async () => {
     const path = join(await tempDir(), 'service.sqlite');
     const before = openSqlite(path);
-    const first = await (await responseApp({}, { store: responseStore(before) })).ask({ input: 'One.' });
+    const first = await (await responseApp({}, { store: responseStore(before) })).create({ input: 'One.' });
     await before.close();
 
     const records = openSqlite(path);
-    const { ask, engine } = await responseApp({}, { store: responseStore(records) });
-    await ask({ input: 'Two.', previous_response_id: first.id });
+    const { create, engine } = await responseApp({}, { store: responseStore(records) });
+    await create({ input: 'Two.', previous_response_id: first.id });
     expect(engine.requests[0]?.messages).toHaveLength(3);
     await records.close();
   });
 
   it('end at a response that was deleted, with a message that says so', async () => {
-    const { ask, send } = await responseApp();
-    const first = await ask({ input: 'One.' });
-    const second = await ask({ input: 'Two.', previous_response_id: first.id });
+    const { create, send } = await responseApp();
+    const first = await create({ input: 'One.' });
+    const second = await create({ input: 'Two.', previous_response_id: first.id });
     await send(`${RESPONSES}/${first.id}`, { method: 'DELETE' });
     for (const [id, says] of [
       [first.id, 'not found'],
       [second.id, 'was deleted'],
     ]) {
-      const { error } = await ask({ input: 'Three.', previous_response_id: id }, 400);
+      const { error } = await create({ input: 'Three.', previous_response_id: id }, 400);
       expect(error).toMatchObject({
         code: 'previous_response_not_found',
         param: 'previous_response_id',
@@ -220,31 +220,31 @@ describe('turns', () => {
   });
 
   it('continue neither what was not stored nor what belongs to others', async () => {
-    const { ask, post, send, rows } = await responseApp();
-    const unstored = await ask({ input: 'One.', store: false });
+    const { create, post, send, rows } = await responseApp();
+    const unstored = await create({ input: 'One.', store: false });
     expect((await send(`${RESPONSES}/${unstored.id}`)).status).toBe(404);
-    expect((await ask({ input: 'x', previous_response_id: unstored.id }, 400)).error.code).toBe(
+    expect((await create({ input: 'x', previous_response_id: unstored.id }, 400)).error.code).toBe(
       'previous_response_not_found',
     );
-    const { id } = await ask({ input: 'One.' });
+    const { id } = await create({ input: 'One.' });
     const other = await post({ input: 'x', previous_response_id: id }, { key: KEY_B });
     expect(other.status).toBe(400);
     expect(rows).toHaveLength(2);
   });
 
   it('hand results of functions back to the calls', async () => {
-    const { ask, engine } = await responseApp({
+    const { create, engine } = await responseApp({
       answer: (_, at) =>
         at === 0 ? [...said('Look.'), ...called(0, 'weather', '{"city":', '"Bern"}')] : said('Sunny.'),
     });
-    const first = await ask({ input: 'Weather?', tools: [WEATHER], tool_choice: 'required' });
+    const first = await create({ input: 'Weather?', tools: [WEATHER], tool_choice: 'required' });
     expect(first.output).toMatchObject([
       { type: 'message' },
       { type: 'function_call', name: 'weather', arguments: '{"city":"Bern"}', status: 'completed' },
     ]);
     const [, { call_id }] = first.output;
     const input = [{ type: 'function_call_output', call_id, output: [{ type: 'input_text', text: 'sun' }] }];
-    const second = await ask({ input, previous_response_id: first.id });
+    const second = await create({ input, previous_response_id: first.id });
     expect(second.output_text).toBe('Sunny.');
     expect(engine.requests[1]?.messages.slice(1)).toEqual([
       {
@@ -254,7 +254,7 @@ describe('turns', () => {
       },
       { role: 'tool', toolCallId: call_id, text: 'sun' },
     ]);
-    const { error } = await ask(
+    const { error } = await create(
       { input: [{ ...input[0], call_id: 'call_x' }], previous_response_id: first.id },
       400,
     );
@@ -262,8 +262,8 @@ describe('turns', () => {
   });
 
   it('may send everything again instead', async () => {
-    const { ask, engine } = await responseApp();
-    await ask({
+    const { create, engine } = await responseApp();
+    await create({
       input: [
         { role: 'user', content: 'Weather?' },
         { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' },
@@ -281,23 +281,23 @@ describe('turns', () => {
   });
 
   it('may refer to items of stored responses', async () => {
-    const { ask, post, engine } = await responseApp();
-    const { output } = await ask({ input: 'One.' });
+    const { create, post, engine } = await responseApp();
+    const { output } = await create({ input: 'One.' });
     const input = [
       { role: 'user', content: 'One.' },
       { type: 'item_reference', id: output[0].id },
       { role: 'user', content: 'Two.' },
     ];
-    await ask({ input });
+    await create({ input });
     expect(engine.requests[1]?.messages[1]).toEqual({ role: 'assistant', text: 'Hello.', toolCalls: [] });
-    const { error } = await ask({ input: [{ id: 'msg_x' }] }, 404);
+    const { error } = await create({ input: [{ id: 'msg_x' }] }, 404);
     expect(error.message).toBe("Item with id 'msg_x' not found.");
     expect((await post({ input }, { key: KEY_B })).status).toBe(404);
   });
 
   it('refer to items of any input too, whatever they are', async () => {
-    const { ask, engine, send, post } = await responseApp();
-    const { id } = await ask({
+    const { create, engine, send, post } = await responseApp();
+    const { id } = await create({
       input: [
         { role: 'user', content: 'How is it?' },
         { type: 'function_call', call_id: 'c', name: 'weather', arguments: '{}' },
@@ -311,17 +311,17 @@ describe('turns', () => {
       expect.stringMatching(/^fc_.*_i1$/),
       expect.stringMatching(/^fco_.*_i2$/),
     ]);
-    await ask({ input });
+    await create({ input });
     expect(engine.requests[1]?.messages).toEqual(engine.requests[0]?.messages);
     const absent = `${input[0].id}7`;
-    expect((await ask({ input: [{ type: 'item_reference', id: absent }] }, 404)).error.message).toBe(
+    expect((await create({ input: [{ type: 'item_reference', id: absent }] }, 404)).error.message).toBe(
       `Item with id '${absent}' not found.`,
     );
     expect((await post({ input }, { key: KEY_B })).status).toBe(404);
   });
 
   it('refer to no more items than are worth looking up', async () => {
-    const { ask, responses, engine } = await responseApp();
+    const { create, responses, engine } = await responseApp();
     const digits = '0'.repeat(32);
     const items = Array.from({ length: MAX_REFERENCES + 1 }, (_, at) => ({
       id: `msg_${digits}_i${at}`,
@@ -330,32 +330,32 @@ describe('turns', () => {
     const response = { id: `resp_${digits}`, created_at: 0, status: 'completed' } as const;
     await responses.put('a', { ...response, previous_response_id: null, output: [] }, items);
     const input = items.map(({ id }) => ({ type: 'item_reference', id }));
-    expect((await ask({ input }, 400)).error).toMatchObject({ param: 'input', code: 'invalid_value' });
+    expect((await create({ input }, 400)).error).toMatchObject({ param: 'input', code: 'invalid_value' });
     expect(engine.requests).toEqual([]);
-    await ask({ input: input.slice(1), store: false });
+    await create({ input: input.slice(1), store: false });
     expect(engine.requests).toHaveLength(1);
   });
 
   it('that are to be stored have different ids, which is known before the model begins', async () => {
-    const { ask, engine, rows } = await responseApp();
+    const { create, engine, rows } = await responseApp();
     const input = [
       { role: 'user', content: 'One.', id: 'msg_1' },
       { role: 'user', content: 'Two.', id: 'msg_1' },
     ];
-    expect((await ask({ input }, 400)).error).toMatchObject({ param: 'input', code: 'invalid_value' });
+    expect((await create({ input }, 400)).error).toMatchObject({ param: 'input', code: 'invalid_value' });
     expect(engine.requests).toEqual([]);
     expect(rows).toEqual([]);
-    await ask({ input, store: false });
+    await create({ input, store: false });
     expect(engine.requests).toHaveLength(1);
   });
 
   it('leave out the oldest when all is too much, if they may', async () => {
     const refusal = ({ messages }: { messages: readonly unknown[] }) =>
       messages.length > 3 ? invalidRequest('Too long.', 'messages', 'context_length_exceeded') : undefined;
-    const { ask, engine } = await responseApp({ refusal });
+    const { create, engine } = await responseApp({ refusal });
     const input = ['a', 'b', 'c', 'd', 'e', 'f'].map((content) => ({ role: 'user', content }));
-    expect((await ask({ input }, 400)).error.code).toBe('context_length_exceeded');
-    await ask({ input, instructions: 'Be brief.', truncation: 'auto' });
+    expect((await create({ input }, 400)).error.code).toBe('context_length_exceeded');
+    await create({ input, instructions: 'Be brief.', truncation: 'auto' });
     expect(engine.requests.at(-1)?.messages).toMatchObject([
       { role: 'system' },
       { parts: [{ text: 'e' }] },
@@ -387,8 +387,8 @@ describe('failures', () => {
   });
 
   it('are told by the status of the response when it is not streamed', async () => {
-    const { ask } = await responseApp({ failure: () => new Error('private words') });
-    const response = await ask({ input: 'Hello.' });
+    const { create } = await responseApp({ failure: () => new Error('private words') });
+    const response = await create({ input: 'Hello.' });
     expect(response).toMatchObject({
       status: 'failed',
       error: { code: 'server_error' },
@@ -398,14 +398,14 @@ describe('failures', () => {
   });
 
   it('of an engine that mixes up its calls are failures', async () => {
-    const { ask } = await responseApp({
+    const { create } = await responseApp({
       answer: () => [
         ...called(0, 'weather', '{'),
         ...called(1, 'weather'),
         { kind: 'tool_arguments', index: 0, text: '}' },
       ],
     });
-    expect(await ask({ input: 'x', tools: [WEATHER] })).toMatchObject({ status: 'failed' });
+    expect(await create({ input: 'x', tools: [WEATHER] })).toMatchObject({ status: 'failed' });
   });
 
   it('of the store are told before anything was sent, or end the response', async () => {
@@ -496,8 +496,8 @@ describe('a client that leaves', () => {
 
 describe('stored responses', () => {
   it('are read as they were answered', async () => {
-    const { ask, send } = await responseApp();
-    const response = await ask({ input: 'Hello.' });
+    const { create, send } = await responseApp();
+    const response = await create({ input: 'Hello.' });
     for (const query of [
       '',
       '?include[]=message.output_text.logprobs',
@@ -511,13 +511,13 @@ describe('stored responses', () => {
     const named: string[] = [];
     const app = await responseApp({
       before: (event) => {
-        if (event.kind === 'end') named.push(...app.responder.stored());
+        if (event.kind === 'end') named.push(...app.responseService.unfinishedIds());
       },
     });
-    const { id } = await app.ask({ input: 'Hello.' });
-    await app.ask({ input: 'Hello.', store: false });
+    const { id } = await app.create({ input: 'Hello.' });
+    await app.create({ input: 'Hello.', store: false });
     expect(named).toEqual([id]);
-    expect(app.responder.stored()).toEqual([]);
+    expect(app.responseService.unfinishedIds()).toEqual([]);
   });
 
   it('show what there is while they are made', async () => {
@@ -544,8 +544,8 @@ describe('stored responses', () => {
   });
 
   it('are deleted once, and belong to their organization', async () => {
-    const { ask, send } = await responseApp();
-    const { id } = await ask({ input: 'Hello.' });
+    const { create, send } = await responseApp();
+    const { id } = await create({ input: 'Hello.' });
     const path = `${RESPONSES}/${id}`;
     for (const [target, method] of [
       [path, 'GET'],
@@ -571,8 +571,8 @@ describe('stored responses', () => {
   });
 
   it('cannot be cancelled or streamed again', async () => {
-    const { ask, send } = await responseApp();
-    const { id } = await ask({ input: 'Hello.' });
+    const { create, send } = await responseApp();
+    const { id } = await create({ input: 'Hello.' });
     const cancel = await send(`${RESPONSES}/${id}/cancel`, { method: 'POST' });
     expect(cancel.status).toBe(400);
     expect((await cancel.json()).error.message).toBe('Only background responses can be cancelled.');
@@ -585,8 +585,8 @@ describe('stored responses', () => {
   });
 
   it('list what they were asked, newest first', async () => {
-    const { ask, send } = await responseApp();
-    const { id } = await ask({
+    const { create, send } = await responseApp();
+    const { id } = await create({
       input: [
         { role: 'user', content: 'One.' },
         { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
@@ -598,7 +598,7 @@ describe('stored responses', () => {
       { type: 'web_search_call', id: 'ws_1', for_model: { name: 'web_search', arguments: '{}', text: 'x' } },
       { type: 'code_interpreter_call', code: '1', outputs: [], for_model: 'x' },
     ];
-    const other = await ask({ input: replayed });
+    const other = await create({ input: replayed });
     const listed = await (await send(`${RESPONSES}/${other.id}/input_items?order=asc`)).json();
     expect(listed.data).toEqual([
       {

@@ -8,33 +8,35 @@ import { SSE_HEADERS, sseNamedEvent } from '../../../src/http/response/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { addressOf } from '../../../src/http/transport/address.ts';
-import { jsonAnswer } from '../shared/json-body.ts';
+import { jsonResponse } from '../shared/json-body.ts';
 import { INCLUDABLE, type Includable, type OutputItem, shownItem } from './items/output-items.ts';
 import { type ResponseObject, shownResponse } from './items/response-object.ts';
 import * as docs from './openapi.ts';
 import { parseResponse } from './schema.ts';
-import type { Responder } from './service.ts';
+import type { ResponseService } from './service.ts';
 import type { ResponseEvent } from './stream/state.ts';
 
 const PAGE = { minimum: 1, maximum: 100, fallback: 20 };
 const SEQUENCE_NUMBER = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 };
 
 /** The Responses API, as in OpenAI's SDK (spec 4.5). */
-export function responseRoutes(responder: Responder, store: ResponseStore, calls: Calls) {
+export function responseRoutes(responses: ResponseService, store: ResponseStore, calls: Calls) {
   return new Elysia({ name: 'responses', tags: ['text'] })
     .post(
       '/v1/responses',
       async ({ body, request }) => {
-        const ask = parseResponse(body);
+        const params = parseResponse(body);
         const idleTimeout = idleTimeoutOf(request);
         idleTimeout.suspend();
-        const left = new AbortController();
+        const disconnected = new AbortController();
         try {
-          const signal = AbortSignal.any([request.signal, left.signal]);
-          const order = { caller: callerOf(request), priority: 'interactive', calls } as const;
-          if (!ask.stream) return jsonAnswer(await responder.respond(ask, order, signal));
-          const events = await responder.answer(ask, order, signal);
-          return new Response(streamedBody(records(events), left, request), { headers: SSE_HEADERS });
+          const signal = AbortSignal.any([request.signal, disconnected.signal]);
+          const context = { caller: callerOf(request), priority: 'interactive', calls } as const;
+          if (!params.stream) return jsonResponse(await responses.createResponse(params, context, signal));
+          const events = await responses.streamEvents(params, context, signal);
+          return new Response(streamedBody(sseRecords(events), disconnected, request), {
+            headers: SSE_HEADERS,
+          });
         } finally {
           idleTimeout.resume();
         }
@@ -93,7 +95,7 @@ export function responseRoutes(responder: Responder, store: ResponseStore, calls
     );
 }
 
-async function* records(
+async function* sseRecords(
   events: AsyncGenerator<ResponseEvent, void, undefined>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   for await (const event of events) yield sseNamedEvent(event.type, event);

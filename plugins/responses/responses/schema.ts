@@ -8,14 +8,14 @@ import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { checkMetadata, MetadataSchema } from '../../../src/http/request/metadata.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { refuseFields } from '../shared/json-body.ts';
+import { rejectFields } from '../shared/json-body.ts';
 import { InputItem } from './items/input-items.ts';
 import { INCLUDABLE, type Includable } from './items/output-items.ts';
 import type { RequestEcho } from './items/response-object.ts';
 import {
   type AskedTools,
   ChoiceSchema,
-  refuseOtherTools,
+  rejectOtherTools,
   TOOL_NAME,
   ToolSchema,
   toolsOf,
@@ -152,7 +152,7 @@ const checker = TypeCompiler.Compile(ResponseBody);
 const UNSUPPORTED = ['prompt', 'moderation', 'context_management', 'access_programs', 'image'] as const;
 
 /** A checked request. */
-export interface ResponseAsk {
+export interface ResponseParams {
   readonly model: string;
   readonly stream: boolean;
   readonly input: string | readonly InputItem[];
@@ -176,7 +176,7 @@ export interface ResponseAsk {
  * Checks a body against every rule that needs no look at models and stored responses.
  * @throws ServiceError `invalid_request` that names the field.
  */
-export function parseResponse(body: unknown): ResponseAsk {
+export function parseResponse(body: unknown): ResponseParams {
   if (isRecord(body)) refuseEarly(body);
   const fields = checkedBody<ResponseBody>(body, checker, bracketed);
   refuseConversation(fields);
@@ -229,12 +229,12 @@ export function parseResponse(body: unknown): ResponseAsk {
 /** What other services take, or what has a code of its own, before the general rules. */
 function refuseEarly(body: Readonly<Record<string, unknown>>): void {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-  refuseFields(given, UNSUPPORTED, 'is not supported');
+  rejectFields(given, UNSUPPORTED, 'is not supported');
   if (given.background === true) {
     const message = "'background' must be false: responses are answered while the client waits.";
     throw invalidRequest(message, 'background', 'unsupported_parameter');
   }
-  refuseOtherTools(given.tools);
+  rejectOtherTools(given.tools);
 }
 
 function refuseConversation({ conversation, previous_response_id }: ResponseBody): void {

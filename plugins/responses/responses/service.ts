@@ -1,4 +1,4 @@
-/** The service behind POST /v1/responses: from a checked request to events, a stored response and a usage row. */
+/** The service behind POST /v1/responses: from a checked request to events, a onStored response and a usage row. */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
@@ -12,16 +12,16 @@ import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
-import { beginWork, isRefusal, TextCall } from '../shared/text-call.ts';
-import { conversationOf } from './history.ts';
+import { BilledTextCall, isRejection, startRequest } from '../shared/text-call.ts';
+import { loadConversation } from './history.ts';
 import type { BuiltInTools } from './items/built-in-tools.ts';
 import type { ResponseFailure } from './items/response-object.ts';
-import type { ResponseAsk } from './schema.ts';
-import { begin, next, responseOf } from './stream/events.ts';
+import type { ResponseParams } from './schema.ts';
+import { next, responseOf, start } from './stream/events.ts';
 import type { ResponseEvent, ResponseState } from './stream/state.ts';
-import { Answers } from './tool-loop.ts';
+import { ToolLoop } from './tool-loop.ts';
 
-export interface ResponderParts {
+export interface ResponseServiceDeps {
   readonly text: ModelTable<TextEngine>;
   readonly open: OpenRequests;
   readonly responses: ResponseStore;
@@ -32,189 +32,212 @@ export interface ResponderParts {
 
 type Events = AsyncGenerator<ResponseEvent, void, undefined>;
 
-export class Responder {
-  readonly #parts: ResponderParts;
-  readonly #stored = new Set<Id<'response'>>();
+export class ResponseService {
+  readonly #deps: ResponseServiceDeps;
+  readonly #unfinished = new Set<Id<'response'>>();
 
-  constructor(parts: ResponderParts) {
-    this.#parts = parts;
+  constructor(deps: ResponseServiceDeps) {
+    this.#deps = deps;
   }
 
   /** Stored responses that are being made. */
-  stored(): readonly Id<'response'>[] {
-    return [...this.#stored];
+  unfinishedIds(): readonly Id<'response'>[] {
+    return [...this.#unfinished];
   }
 
   /**
    * The whole response as JSON text, which may be that of one that failed.
-   * @throws as {@link answer}.
+   * @throws as {@link streamEvents}.
    */
-  async respond(ask: ResponseAsk, order: OperationContext, signal: AbortSignal): Promise<string> {
+  async createResponse(
+    params: ResponseParams,
+    context: OperationContext,
+    signal: AbortSignal,
+  ): Promise<string> {
     let last: ResponseEvent | undefined;
-    for await (const event of await this.answer(ask, order, signal)) last = event;
+    for await (const event of await this.streamEvents(params, context, signal)) last = event;
     return JSON.stringify(last?.response);
   }
 
   /**
-   * Answers a request. Resolves when the model has begun, so that whatever fails before can still be told by a
-   * status; after that the events tell it. Usage row and stored response come before the last event. Not consuming
-   * stops the work; so does an abort, and what was said until then is stored as `incomplete`.
+   * ToolLoop a request. Resolves when the model has begun, so that whatever fails before can still be told by a
+   * status; after that the events tell it. Usage row and onStored response come before the last event. Not consuming
+   * stops the work; so does an abort, and what was said until then is onStored as `incomplete`.
    * @throws ServiceError: `invalid_request` for an unknown model, a previous response that is not there, a tool
    *   that is not set up; `not_found` for items that are not there; `rate_limited` when the organization has too
    *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
-  async answer(ask: ResponseAsk, order: OperationContext, signal: AbortSignal): Promise<Events> {
-    const { text, open, responses, tools, clock, log } = this.#parts;
-    const { caller } = order;
-    const engine = requireModel(text, ask.model);
-    const job = beginWork(open, order, signal);
-    const held = new AsyncDisposableStack();
-    held.adopt(job, (it) => it.end());
+  async streamEvents(
+    params: ResponseParams,
+    context: OperationContext,
+    signal: AbortSignal,
+  ): Promise<Events> {
+    const { text, open, responses, tools, clock, log } = this.#deps;
+    const { caller } = context;
+    const engine = requireModel(text, params.model);
+    const job = startRequest(open, context, signal);
+    const resources = new AsyncDisposableStack();
+    resources.adopt(job, (it) => it.end());
     try {
       const id = newId('response');
-      const { input, messages } = await conversationOf(ask, id, responses, caller.organization);
-      const answers = held.use(await Answers.open({ ask, engine, messages, order, tools, log, clock }));
-      const call = await TextCall.open(order, {
+      const { input, messages } = await loadConversation(params, id, responses, caller.organization);
+      const toolLoop = resources.use(
+        await ToolLoop.open({ params, engine, messages, context, tools, log, clock }),
+      );
+      const call = await BilledTextCall.open(context, {
         endpoint: 'POST /v1/responses',
-        model: ask.model,
-        maxUsage: answers.most(),
+        model: params.model,
+        maxUsage: toolLoop.maxUsage(),
       });
-      const store = ask.store ? responses : undefined;
-      // What stops the line of a batch is the batch's business: the line does not end by it.
-      const left = order.priority === 'batch' ? job.signal : signal;
-      held.defer(() => void this.#stored.delete(id));
-      const stored = () => void this.#stored.add(id);
-      const run = new Run({ ask, caller, id, input, answers, call, store, stored, job, left, clock, log });
-      const events = run.events(held);
+      const store = params.store ? responses : undefined;
+      // What stops the line of a batch is the batch's business: the line does not finish by it.
+      const disconnected = context.priority === 'batch' ? job.signal : signal;
+      resources.defer(() => void this.#unfinished.delete(id));
+      const onStored = () => void this.#unfinished.add(id);
+      const responseRun = new ResponseRun({
+        params,
+        caller,
+        id,
+        input,
+        toolLoop,
+        call,
+        store,
+        onStored,
+        job,
+        disconnected,
+        clock,
+        log,
+      });
+      const events = responseRun.events(resources);
       const first = await events.next();
       if (first.done) throw new Error('the response ended without an event');
       return prepend(first.value, events);
     } catch (error) {
-      await held.disposeAsync();
+      await resources.disposeAsync();
       throw error;
     }
   }
 }
 
-interface RunParts {
-  readonly ask: ResponseAsk;
+interface ResponseRunDeps {
+  readonly params: ResponseParams;
   readonly caller: OperationContext['caller'];
   readonly id: Id<'response'>;
-  readonly input: Awaited<ReturnType<typeof conversationOf>>['input'];
-  readonly answers: Answers;
-  readonly call: TextCall;
-  /** Absent: nothing is stored. */
+  readonly input: Awaited<ReturnType<typeof loadConversation>>['input'];
+  readonly toolLoop: ToolLoop;
+  readonly call: BilledTextCall;
+  /** Absent: nothing is onStored. */
   readonly store: ResponseStore | undefined;
-  /** Told before it is stored. */
-  readonly stored: () => void;
+  /** Told before it is onStored. */
+  readonly onStored: () => void;
   readonly job: OpenRequest;
   /** Fires when the client leaves. */
-  readonly left: AbortSignal;
+  readonly disconnected: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** One response on its way. */
-class Run {
-  readonly #parts: RunParts;
+class ResponseRun {
+  readonly #deps: ResponseRunDeps;
   #state: ResponseState | undefined;
 
-  constructor(parts: RunParts) {
-    this.#parts = parts;
+  constructor(deps: ResponseRunDeps) {
+    this.#deps = deps;
   }
 
-  /** @param held what is freed at the end. */
-  async *events(held: AsyncDisposableStack): Events {
-    const { answers, job, ask, id, call, clock } = this.#parts;
-    const facts = answers.facts(job.signal, call.holdsCredits);
+  /** @param resources what is freed at the finish. */
+  async *events(resources: AsyncDisposableStack): Events {
+    const { toolLoop, job, params, id, call, clock } = this.#deps;
+    const actions = toolLoop.actions(job.signal, call.hasReservation);
     try {
-      for await (const fact of facts) {
+      for await (const action of actions) {
         if (this.#state === undefined) {
-          const head = { id, createdAt: unixSeconds(clock), echo: ask.echo };
-          const { state, events } = begin(head, ask.include);
-          await this.#put(state);
+          const head = { id, createdAt: unixSeconds(clock), echo: params.echo };
+          const { state, events } = start(head, params.include);
+          await this.#storeInitial(state);
           this.#state = state;
           yield* events;
         }
-        const { state, events } = next(this.#state, fact);
-        if (state.response !== undefined) await this.#end(state, 'completed');
-        else if (state.output.length > this.#state.output.length) await this.#update(state);
+        const { state, events } = next(this.#state, action);
+        if (state.response !== undefined) await this.#finish(state, 'completed');
+        else if (state.output.length > this.#state.output.length) await this.#updateStored(state);
         this.#state = state;
         yield* events;
       }
     } catch (error) {
       if (this.#state === undefined) {
-        await this.#refuse(error);
+        await this.#reject(error);
         throw error;
       }
       // The finally stores what there is of it.
-      if (this.#parts.left.aborted) throw error;
-      logFailure(this.#parts.log, 'a response failed', error, this.#words());
-      const { state, events } = next(this.#state, { kind: 'failed', error: failureOf(error) });
-      await this.#end(state, 'failed').catch((fault) => this.#lost(fault));
+      if (this.#deps.disconnected.aborted) throw error;
+      logFailure(this.#deps.log, 'a response failed', error, this.#logFields());
+      const { state, events } = next(this.#state, { kind: 'failed', error: toResponseFailure(error) });
+      await this.#finish(state, 'failed').catch((failure) => this.#logStoreFailure(failure));
       this.#state = state;
       yield* events;
     } finally {
-      await this.#leave();
-      await held.disposeAsync();
+      await this.#finishDisconnected();
+      await resources.disposeAsync();
     }
   }
 
-  /** The end comes in the middle when the client has left, by an abort or by not reading on. */
-  async #leave(): Promise<void> {
+  /** The finish comes in the middle when the client has disconnected, by an abort or by not reading on. */
+  async #finishDisconnected(): Promise<void> {
     if (this.#state === undefined || this.#state.response !== undefined) return;
-    const { state } = next(this.#state, { kind: 'left' });
-    await this.#end(state, 'cancelled').catch((fault) => this.#lost(fault));
+    const { state } = next(this.#state, { kind: 'disconnected' });
+    await this.#finish(state, 'cancelled').catch((failure) => this.#logStoreFailure(failure));
     this.#state = state;
   }
 
   /** Before anything was sent: a refusal leaves no trace. */
-  async #refuse(error: unknown): Promise<void> {
-    const { answers, call, job } = this.#parts;
-    if (!job.signal.aborted && !answers.hasBegun && isRefusal(error)) await call.discard();
-    else await this.#close(job.signal.aborted ? 'cancelled' : 'failed');
+  async #reject(error: unknown): Promise<void> {
+    const { toolLoop, call, job } = this.#deps;
+    if (!job.signal.aborted && !toolLoop.hasStarted && isRejection(error)) await call.discard();
+    else await this.#closeCall(job.signal.aborted ? 'cancelled' : 'failed');
   }
 
-  async #end(state: ResponseState, status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
+  async #finish(state: ResponseState, status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
     try {
-      await this.#update(state);
+      await this.#updateStored(state);
     } catch (error) {
-      // What is not stored has not been completed; the row is written when that is known.
-      if (status !== 'completed') await this.#close(status);
+      // What is not onStored has not been completed; the row is written when that is known.
+      if (status !== 'completed') await this.#closeCall(status);
       throw error;
     }
-    await this.#close(status);
+    await this.#closeCall(status);
   }
 
-  #close(status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
-    const { answers, call } = this.#parts;
-    answers.countInto(call);
+  #closeCall(status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
+    const { toolLoop, call } = this.#deps;
+    toolLoop.addUsageTo(call);
     return call.close(status);
   }
 
-  async #put(state: ResponseState): Promise<void> {
-    const { store, stored, caller, input } = this.#parts;
+  async #storeInitial(state: ResponseState): Promise<void> {
+    const { store, onStored, caller, input } = this.#deps;
     if (store === undefined) return;
-    stored();
+    onStored();
     await store.put(caller.organization, responseOf(state), input);
   }
 
-  async #update(state: ResponseState): Promise<void> {
-    const { store, caller } = this.#parts;
+  async #updateStored(state: ResponseState): Promise<void> {
+    const { store, caller } = this.#deps;
     await store?.update(caller.organization, responseOf(state));
   }
 
-  #lost(error: unknown): void {
-    this.#parts.log.error('a response could not be stored', error, this.#words());
+  #logStoreFailure(error: unknown): void {
+    this.#deps.log.error('a response could not be stored', error, this.#logFields());
   }
 
-  #words() {
-    return { request_id: this.#parts.caller.requestId };
+  #logFields() {
+    return { request_id: this.#deps.caller.requestId };
   }
 }
 
-/** What a stored response may say of any failure. */
-function failureOf(error: unknown): ResponseFailure {
+/** What a onStored response may say of any failure. */
+function toResponseFailure(error: unknown): ResponseFailure {
   const { message, kind } = toServiceError(error);
   const code = kind === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error';
   return { code, message };

@@ -3,7 +3,7 @@ import type { StoredResponse } from '../../../src/contract/stores/response-store
 import { memoryStore } from '../../../test/harness/response-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { SILENT_S, unfinishedWatch } from './stale-responses.ts';
+import { STALE_AFTER_S, staleResponseReaper } from './stale-responses.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -25,9 +25,9 @@ const response = (name: string, created_at: number): StoredResponse => ({
 it('ends what lost its process, at the start and later, and nothing else', async () => {
   const responses = await memoryStore();
   const log = new RecordingLogger();
-  await responses.put('a', response('old', nowS - SILENT_S - 1), []);
+  await responses.put('a', response('old', nowS - STALE_AFTER_S - 1), []);
   await responses.put('a', response('young', nowS), []);
-  const watch = unfinishedWatch({ responses, open: () => [], clock, log });
+  const watch = staleResponseReaper({ responses, open: () => [], clock, log });
   await watch.close();
   expect(await responses.get('a', 'resp_old')).toMatchObject({
     status: 'failed',
@@ -39,11 +39,11 @@ it('ends what lost its process, at the start and later, and nothing else', async
 
 it('leaves alone what is worked on, here or in another process, however long it takes', async () => {
   const responses = await memoryStore();
-  const begun = nowS - 10 * SILENT_S;
+  const begun = nowS - 10 * STALE_AFTER_S;
   for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, begun), []);
-  await responses.recordHeartbeat(['resp_there'], nowS - SILENT_S);
+  await responses.recordHeartbeat(['resp_there'], nowS - STALE_AFTER_S);
   const log = new RecordingLogger();
-  await unfinishedWatch({ responses, open: () => ['resp_here'], clock, log }).close();
+  await staleResponseReaper({ responses, open: () => ['resp_here'], clock, log }).close();
   const states = ['here', 'there', 'lost'].map(
     async (name) => (await responses.get('a', `resp_${name}`))?.status,
   );
@@ -52,8 +52,8 @@ it('leaves alone what is worked on, here or in another process, however long it 
 
 it('looks again from time to time, until it is closed', async () => {
   const looks = vi.fn(async () => []);
-  const responses = { ...(await memoryStore()), unfinished: looks };
-  const watch = unfinishedWatch({ responses, open: () => [], clock, log: new RecordingLogger() });
+  const responses = { ...(await memoryStore()), listStale: looks };
+  const watch = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
   for (let minute = 1; minute <= 3; minute++) {
     await expect.poll(() => looks.mock.calls.length).toBe(minute);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -66,21 +66,21 @@ it('looks again from time to time, until it is closed', async () => {
 
 it('does not look again while a slow store has not answered', async () => {
   const answer = Promise.withResolvers<void>();
-  const keep = vi.fn(() => answer.promise);
-  const responses = { ...(await memoryStore()), keep };
-  const watch = unfinishedWatch({ responses, open: () => [], clock, log: new RecordingLogger() });
+  const recordHeartbeat = vi.fn(() => answer.promise);
+  const responses = { ...(await memoryStore()), recordHeartbeat };
+  const watch = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
   vi.advanceTimersByTime(180_000);
   answer.resolve();
   await watch.close();
-  expect(keep).toHaveBeenCalledTimes(1);
+  expect(recordHeartbeat).toHaveBeenCalledTimes(1);
 });
 
 it('leaves alone what has ended meanwhile', async () => {
   const responses = await memoryStore();
-  const ended: StoredResponse = { ...response('old', nowS - SILENT_S - 1), status: 'completed' };
+  const ended: StoredResponse = { ...response('old', nowS - STALE_AFTER_S - 1), status: 'completed' };
   await responses.put('a', ended, []);
-  const late = async () => [{ organization: 'a', response: response('old', nowS - SILENT_S - 1) }];
-  await unfinishedWatch({
+  const late = async () => [{ organization: 'a', response: response('old', nowS - STALE_AFTER_S - 1) }];
+  await staleResponseReaper({
     responses: { ...responses, listStale: late },
     open: () => [],
     clock,
@@ -91,7 +91,7 @@ it('leaves alone what has ended meanwhile', async () => {
 
 it('survives a store that fails', async () => {
   const log = new RecordingLogger();
-  const responses = { ...(await memoryStore()), unfinished: () => Promise.reject(new Error('disk')) };
-  await unfinishedWatch({ responses, open: () => [], clock, log }).close();
+  const responses = { ...(await memoryStore()), listStale: () => Promise.reject(new Error('disk')) };
+  await staleResponseReaper({ responses, open: () => [], clock, log }).close();
   expect(log.lines).toMatchObject([{ level: 'error' }]);
 });

@@ -5,12 +5,12 @@ import type { ResponseStore } from '../../../src/contract/stores/response-store.
 import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 
-const EVERY_MS = 60_000;
-/** A response that nobody has worked on for so long lost its process: that is five beats. */
-export const SILENT_S = 300;
-const AT_ONCE = 100;
+const HEARTBEAT_INTERVAL_MS = 60_000;
+/** A response that nobody has worked on for so long stale its process: that is five beats. */
+export const STALE_AFTER_S = 300;
+const PAGE_SIZE = 100;
 
-export interface WatchParts {
+export interface StaleResponseReaperDeps {
   readonly responses: ResponseStore;
   /** Stored responses on which this process works. */
   readonly open: () => readonly Id<'response'>[];
@@ -22,15 +22,15 @@ export interface WatchParts {
  * Tells from time to time which stored responses this process works on, and ends those of processes that are gone:
  * they have `failed`.
  */
-export function unfinishedWatch({ responses, open, clock, log }: WatchParts): IntervalTask {
+export function staleResponseReaper({ responses, open, clock, log }: StaleResponseReaperDeps): IntervalTask {
   return new IntervalTask({
-    intervalMs: EVERY_MS,
+    intervalMs: HEARTBEAT_INTERVAL_MS,
     async runTask() {
       try {
         const now = unixSeconds(clock);
         await responses.recordHeartbeat(open(), now);
-        const lost = await responses.listStale(now - SILENT_S, AT_ONCE);
-        for (const { organization, response } of lost) {
+        const stale = await responses.listStale(now - STALE_AFTER_S, PAGE_SIZE);
+        for (const { organization, response } of stale) {
           const error = {
             code: 'server_error',
             message: 'The server stopped before the response was finished.',
@@ -39,7 +39,7 @@ export function unfinishedWatch({ responses, open, clock, log }: WatchParts): In
           const failed = { ...response, status: 'failed' as const, error };
           await responses.update(organization, failed);
         }
-        if (lost.length > 0) log.warn('responses of a process that is gone', { responses: lost.length });
+        if (stale.length > 0) log.warn('responses of a process that is gone', { responses: stale.length });
       } catch (error) {
         log.error('unfinished responses could not be read', error);
       }

@@ -108,9 +108,9 @@ describe('a tool of the service', () => {
   });
 
   it('is known to later turns by what it gave, and to clients by what they ask for', async () => {
-    const { ask, engine, send } = await toolApp(once(...runs('2+2')));
-    const { id } = await ask({ input: 'How much?', tools: [CODE] });
-    await ask({ input: 'Sure?', previous_response_id: id });
+    const { create, engine, send } = await toolApp(once(...runs('2+2')));
+    const { id } = await create({ input: 'How much?', tools: [CODE] });
+    await create({ input: 'Sure?', previous_response_id: id });
     expect(engine.requests[2]?.messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', toolCalls: [{ name: 'code_interpreter' }] },
@@ -187,10 +187,10 @@ describe('a tool of the service', () => {
 
   it('gives the model no more than it may read', async () => {
     const long = new FakeTool('web_search', () => ({ status: 'completed', text: 'x'.repeat(50_000) }));
-    const { ask, engine } = await responseApp(once(...searches('birds')), {
+    const { create, engine } = await responseApp(once(...searches('birds')), {
       tools: { web_search: () => long },
     });
-    await ask({ input: 'x', tools: [SEARCH] });
+    await create({ input: 'x', tools: [SEARCH] });
     const last = engine.requests[1]?.messages.at(-1);
     expect(last?.role === 'tool' && last.text.length).toBe(MAX_RESULT_CHARACTERS);
   });
@@ -198,10 +198,10 @@ describe('a tool of the service', () => {
 
 describe('calls end', () => {
   it('when as many were made as there may be', async () => {
-    const { ask, engine, code } = await toolApp({
+    const { create, engine, code } = await toolApp({
       answer: ({ tools }) => (tools.length > 0 ? [...runs('1'), ...runs('2', 1)] : said('Enough.')),
     });
-    const response = await ask({ input: 'x', tools: [CODE], max_tool_calls: 3 });
+    const response = await create({ input: 'x', tools: [CODE], max_tool_calls: 3 });
     expect(code.inputs).toEqual(['1', '2', '1']);
     expect(response.output.map(({ type }: { type: string }) => type)).toEqual([
       'code_interpreter_call',
@@ -230,10 +230,10 @@ describe('calls end', () => {
   });
 
   it('with an answer in words when a model calls once more and is told', async () => {
-    const { ask, engine } = await toolApp({
+    const { create, engine } = await toolApp({
       answer: (_, at) => (at < 2 ? [...said('Well.'), ...runs('1')] : said('Four.')),
     });
-    const { output, output_text } = await ask({ input: 'x', tools: [CODE, WEATHER], max_tool_calls: 1 });
+    const { output, output_text } = await create({ input: 'x', tools: [CODE, WEATHER], max_tool_calls: 1 });
     expect(output.map(({ type }: { type: string }) => type)).toEqual([
       'message',
       'code_interpreter_call',
@@ -247,15 +247,15 @@ describe('calls end', () => {
   });
 
   it('when the tokens are used up', async () => {
-    const { ask, engine } = await toolApp(once(...runs('1')));
-    const response = await ask({ input: 'x', tools: [CODE], max_output_tokens: FAKE_TOKENS.output });
+    const { create, engine } = await toolApp(once(...runs('1')));
+    const response = await create({ input: 'x', tools: [CODE], max_output_tokens: FAKE_TOKENS.output });
     expect(response).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
     });
     expect(engine.requests).toHaveLength(1);
     const longer = await toolApp(once(...runs('1')));
-    await longer.ask({ input: 'x', tools: [CODE], max_output_tokens: 7 });
+    await longer.create({ input: 'x', tools: [CODE], max_output_tokens: 7 });
     expect(longer.engine.requests.map(({ maxTokens }) => maxTokens)).toEqual([7, 7 - FAKE_TOKENS.output]);
   });
 
@@ -278,8 +278,8 @@ describe('calls end', () => {
 
 describe('a choice', () => {
   it('of a tool of the service is of its function, once', async () => {
-    const { ask, engine } = await toolApp(once(...runs('1')));
-    await ask({ input: 'x', tools: [CODE, WEATHER], tool_choice: { type: 'code_interpreter' } });
+    const { create, engine } = await toolApp(once(...runs('1')));
+    await create({ input: 'x', tools: [CODE, WEATHER], tool_choice: { type: 'code_interpreter' } });
     expect(engine.requests.map(({ toolChoice }) => toolChoice)).toEqual([
       { name: 'code_interpreter' },
       'auto',
@@ -287,36 +287,36 @@ describe('a choice', () => {
   });
 
   it('that requires a call requires one, not one an answer', async () => {
-    const { ask, engine } = await toolApp(once(...runs('1')));
-    await ask({ input: 'x', tools: [CODE], tool_choice: 'required' });
+    const { create, engine } = await toolApp(once(...runs('1')));
+    await create({ input: 'x', tools: [CODE], tool_choice: 'required' });
     expect(engine.requests.map(({ toolChoice }) => toolChoice)).toEqual(['required', 'auto']);
   });
 });
 
 describe('a request', () => {
   it('for a tool that is not set up says so at its field', async () => {
-    const { ask, rows } = await responseApp();
-    const { error } = await ask({ input: 'x', tools: [WEATHER, SEARCH] }, 400);
+    const { create, rows } = await responseApp();
+    const { error } = await create({ input: 'x', tools: [WEATHER, SEARCH] }, 400);
     expect(error).toMatchObject({ message: 'Set it up.', param: 'tools[1].type', code: 'unsupported_value' });
     expect(rows).toEqual([]);
   });
 
   it('with a function of the same name is refused', async () => {
     const lookUp = new FakeTool('web_search', () => ({ status: 'completed', text: '' }), 'look_up');
-    const { ask } = await responseApp({}, { tools: { web_search: () => lookUp } });
-    const { error } = await ask({ input: 'x', tools: [{ ...WEATHER, name: 'look_up' }, SEARCH] }, 400);
+    const { create } = await responseApp({}, { tools: { web_search: () => lookUp } });
+    const { error } = await create({ input: 'x', tools: [{ ...WEATHER, name: 'look_up' }, SEARCH] }, 400);
     expect(error.param).toBe('tools');
     expect(lookUp.closed).toBe(1);
   });
 
   it('reserves credits for every answer that there may be', async () => {
     const most: unknown[] = [];
-    const { ask } = await toolApp(
+    const { create } = await toolApp(
       { contextTokens: 100 },
       { opening: (call) => void most.push(call.maxUsage) },
     );
-    await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
-    await ask({ input: 'x' });
+    await create({ input: 'x', tools: [CODE], max_tool_calls: 2 });
+    await create({ input: 'x' });
     expect(most).toEqual([
       { inputTokens: 400, outputTokens: 400 },
       { inputTokens: 100, outputTokens: 100 },
@@ -325,9 +325,9 @@ describe('a request', () => {
 
   it('reserves for what each answer reads of those before it, where the engine knows no limit', async () => {
     const most: UsageAmounts[] = [];
-    const { ask } = await toolApp({}, { opening: (call) => void most.push(call.maxUsage) });
-    await ask({ input: 'x', tools: [CODE], max_tool_calls: 2, max_output_tokens: 10 });
-    await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
+    const { create } = await toolApp({}, { opening: (call) => void most.push(call.maxUsage) });
+    await create({ input: 'x', tools: [CODE], max_tool_calls: 2, max_output_tokens: 10 });
+    await create({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     const [limited, unlimited] = most;
     expect(limited?.outputTokens).toBe(10);
     expect(limited?.inputTokens).toBeGreaterThan(4 * 2 * 3 * MAX_RESULT_CHARACTERS);
@@ -337,8 +337,8 @@ describe('a request', () => {
 
   it('has no answer longer than what is reserved for it', async () => {
     const limits = async (fields: object, holds: boolean, contextTokens?: number) => {
-      const { ask, engine } = await toolApp({ ...once(...runs('1')), contextTokens }, { holds });
-      await ask({ input: 'x', tools: [CODE], ...fields });
+      const { create, engine } = await toolApp({ ...once(...runs('1')), contextTokens }, { holds });
+      await create({ input: 'x', tools: [CODE], ...fields });
       return engine.requests.map(({ maxTokens }) => maxTokens);
     };
     expect(await limits({}, true)).toEqual([4096, 4096]);

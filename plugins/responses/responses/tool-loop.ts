@@ -1,5 +1,5 @@
 /**
- * What a model says to a conversation, in as many answers as its calls of the service's own tools need: it calls
+ * What a model says to a conversation, in as many toolLoop as its calls of the service's own tools need: it calls
  * one, the tool runs, the model reads what it gave and goes on (spec 4.5, `tools`).
  */
 
@@ -19,135 +19,136 @@ import type {
 } from '../../../src/contract/engines/text.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
-import type { TextCall } from '../shared/text-call.ts';
+import type { BilledTextCall } from '../shared/text-call.ts';
 import {
-  heldLimit,
+  maxInputTokens,
+  maxOutputTokens,
   maxResultTokens,
-  mostInputTokens,
-  mostOutputTokens,
-  mostTokens,
+  maxTokenUsage,
+  reservedTokenLimit,
 } from '../shared/token-limits.ts';
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './items/built-in-tools.ts';
 import { withoutOldest } from './messages.ts';
-import type { ResponseAsk } from './schema.ts';
-import type { ResponseFact } from './stream/state.ts';
+import type { ResponseParams } from './schema.ts';
+import type { ResponseAction } from './stream/state.ts';
 
 /** Most characters of a tool's result that the model reads. */
 export const MAX_RESULT_CHARACTERS = 20_000;
-const NO_MORE_CALLS = 'This call was not made: the response has reached the most calls that it may make.';
+const CALL_LIMIT_REACHED =
+  'This call was not made: the response has reached the most calls that it may make.';
 
-export interface AnswersParts {
-  readonly ask: ResponseAsk;
+export interface ToolLoopDeps {
+  readonly params: ResponseParams;
   readonly engine: TextEngine;
   readonly messages: readonly ChatMessage[];
-  readonly order: OperationContext;
+  readonly context: OperationContext;
   readonly tools: BuiltInTools;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A call in one answer. */
-interface MadeCall {
+/** A call in one generate. */
+interface PendingCall {
   readonly index: number;
   readonly id: string;
   readonly name: string;
   arguments: string;
 }
 
-/** One answer. */
-interface Answer {
+/** One generate. */
+interface ModelOutput {
   text: string;
-  readonly calls: MadeCall[];
+  readonly calls: PendingCall[];
   /** What was not told yet: the first call of a tool of the service, and all that came after it. */
-  readonly held: (MadeCall | TextEvent)[];
+  readonly deferred: (PendingCall | TextEvent)[];
   end: Extract<TextEvent, { kind: 'end' }> | undefined;
 }
 
-export class Answers implements AsyncDisposable {
-  readonly #parts: AnswersParts;
+export class ToolLoop implements AsyncDisposable {
+  readonly #deps: ToolLoopDeps;
   /** By the name under which the model knows them. */
   readonly #tools = new Map<string, BuiltInTool>();
   readonly #container: Id<'container'> = newId('container');
   #messages: readonly ChatMessage[];
   #runsLeft: number;
   #tokens: TokenUsage = { input: 0, output: 0, cached: 0, reasoning: 0 };
-  /** The answer that is being made, which has no count yet. */
+  /** The generate that is being made, which has no count yet. */
   #uncounted: { readonly messages: readonly ChatMessage[]; characters: number } | undefined;
-  #begun = false;
+  #started = false;
   /** Whether the model was told that there are no more runs. */
-  #toldNoMore = false;
-  #bounded = false;
+  #limitReported = false;
+  #isBounded = false;
 
-  private constructor(parts: AnswersParts) {
-    this.#parts = parts;
-    this.#messages = parts.messages;
-    this.#runsLeft = parts.ask.maxToolCalls;
+  private constructor(deps: ToolLoopDeps) {
+    this.#deps = deps;
+    this.#messages = deps.messages;
+    this.#runsLeft = deps.params.maxToolCalls;
   }
 
   /** @throws ServiceError `invalid_request` for a tool that is not set up or whose name is taken. */
-  static async open(parts: AnswersParts): Promise<Answers> {
-    const answers = new Answers(parts);
+  static async open(deps: ToolLoopDeps): Promise<ToolLoop> {
+    const toolLoop = new ToolLoop(deps);
     try {
-      answers.#openTools();
-      return answers;
+      toolLoop.#openTools();
+      return toolLoop;
     } catch (error) {
-      await answers[Symbol.asyncDispose]();
+      await toolLoop[Symbol.asyncDispose]();
       throw error;
     }
   }
 
   /** Whether the model has said anything. */
-  get hasBegun(): boolean {
-    return this.#begun;
+  get hasStarted(): boolean {
+    return this.#started;
   }
 
-  /** Most that all answers together may consume: each reads what those before it said and their tools gave. */
-  most(): UsageAmounts {
-    const { ask, engine } = this.#parts;
-    const question = { messages: this.#messages, tools: this.#offered(), output: ask.output };
-    if (this.#tools.size === 0) return mostTokens({ ...question, maxTokens: ask.maxTokens }, engine);
-    // After those that run tools one may call in vain, and the last one speaks.
-    const rounds = ask.maxToolCalls + 2;
+  /** Most that all toolLoop together may consume: each reads what those before it said and their tools gave. */
+  maxUsage(): UsageAmounts {
+    const { params, engine } = this.#deps;
+    const question = { messages: this.#messages, tools: this.#offered(), output: params.output };
+    if (this.#tools.size === 0) return maxTokenUsage({ ...question, maxTokens: params.maxTokens }, engine);
+    // After those that runTools tools one may call in vain, and the last one speaks.
+    const rounds = params.maxToolCalls + 2;
     const { contextTokens = Number.POSITIVE_INFINITY } = engine;
-    const unlimited = rounds * mostOutputTokens(ask.maxTokens, engine);
-    const outputTokens = Math.min(ask.maxTokens ?? unlimited, unlimited);
-    const results = (ask.maxToolCalls + 1) * maxResultTokens(MAX_RESULT_CHARACTERS);
-    const grown = mostInputTokens(question) + outputTokens + results;
+    const unlimited = rounds * maxOutputTokens(params.maxTokens, engine);
+    const outputTokens = Math.min(params.maxTokens ?? unlimited, unlimited);
+    const results = (params.maxToolCalls + 1) * maxResultTokens(MAX_RESULT_CHARACTERS);
+    const grown = maxInputTokens(question) + outputTokens + results;
     return { inputTokens: rounds * Math.min(contextTokens, grown), outputTokens };
   }
 
-  /** Adds what was consumed to a call: answers that were broken off by an estimate. */
-  countInto(call: TextCall): void {
+  /** Adds what was consumed to a call: toolLoop that were broken off by an estimate. */
+  addUsageTo(call: BilledTextCall): void {
     call.count(this.#tokens);
     if (this.#uncounted) call.estimate(this.#uncounted, this.#uncounted.characters);
   }
 
   /**
-   * What happens, with an `ended` as the last.
-   * @param bounded whether no answer may be longer than {@link most} says.
+   * What happens, with an `finishAction` as the last.
+   * @param isBounded whether no generate may be longer than {@link maxUsage} says.
    */
-  async *facts(signal: AbortSignal, bounded: boolean): AsyncGenerator<ResponseFact, void, undefined> {
-    this.#bounded = bounded;
+  async *actions(signal: AbortSignal, isBounded: boolean): AsyncGenerator<ResponseAction, void, undefined> {
+    this.#isBounded = isBounded;
     let choice = this.#firstChoice();
     for (;;) {
-      const answer: Answer = { text: '', calls: [], held: [], end: undefined };
-      yield* this.#answer(answer, choice, signal);
-      const { end } = answer;
+      const generate: ModelOutput = { text: '', calls: [], deferred: [], end: undefined };
+      yield* this.#generate(generate, choice, signal);
+      const { end } = generate;
       if (end === undefined) throw new Error('the engine ended without an end');
       this.#count(end.tokens);
       const reason = end.reason === 'tool_calls' ? 'stop' : end.reason;
-      if (answer.held.length === 0 || reason !== 'stop') return yield this.#ended(reason);
+      if (generate.deferred.length === 0 || reason !== 'stop') return yield this.#finishAction(reason);
       const runsLeft = this.#runsLeft;
-      const results = yield* this.#run(answer.held, signal);
-      const { ask } = this.#parts;
+      const results = yield* this.#runTools(generate.deferred, signal);
+      const { params } = this.#deps;
       // Calls of the client's functions wait for the client.
-      if (answer.calls.some(({ name }) => !this.#tools.has(name))) return yield this.#ended('stop');
-      if (ask.maxTokens !== undefined && this.#tokens.output >= ask.maxTokens)
-        return yield this.#ended('length');
+      if (generate.calls.some(({ name }) => !this.#tools.has(name))) return yield this.#finishAction('stop');
+      if (params.maxTokens !== undefined && this.#tokens.output >= params.maxTokens)
+        return yield this.#finishAction('length');
       // A model that calls on although it was told has no more to say.
-      if (runsLeft === 0 && this.#toldNoMore) return yield this.#ended('stop');
-      this.#toldNoMore = runsLeft === 0;
-      this.#messages = [...this.#messages, saidBy(answer), ...results];
+      if (runsLeft === 0 && this.#limitReported) return yield this.#finishAction('stop');
+      this.#limitReported = runsLeft === 0;
+      this.#messages = [...this.#messages, assistantMessage(generate), ...results];
       // What had to be called was.
       choice = 'auto';
     }
@@ -158,77 +159,77 @@ export class Answers implements AsyncDisposable {
   }
 
   #openTools(): void {
-    const { ask, tools, order } = this.#parts;
-    for (const { type, settings, field } of ask.tools.builtIn) {
-      const tool = openTool(tools, field, type, settings, order.caller.keyId);
+    const { params, tools, context } = this.#deps;
+    for (const { type, settings, field } of params.tools.builtIn) {
+      const tool = openTool(tools, field, type, settings, context.caller.keyId);
       const { name } = tool.tool;
       this.#tools.set(name, tool);
-      if (!ask.tools.functions.some((each) => each.name === name)) continue;
+      if (!params.tools.functions.some((each) => each.name === name)) continue;
       const message = `No function may be named '${name}' beside '${field}'.`;
       throw invalidRequest(message, 'tools', 'invalid_value');
     }
   }
 
-  /** One answer, told until its first call of a tool of the service. */
-  async *#answer(
-    answer: Answer,
+  /** One generate, told until its first call of a tool of the service. */
+  async *#generate(
+    generate: ModelOutput,
     choice: ToolChoice,
     signal: AbortSignal,
-  ): AsyncGenerator<ResponseFact, void, undefined> {
-    const { calls, held } = answer;
+  ): AsyncGenerator<ResponseAction, void, undefined> {
+    const { calls, deferred } = generate;
     for await (const event of this.#generated(choice, signal)) {
-      this.#begun = true;
+      this.#started = true;
       if (event.kind === 'end') {
-        answer.end = event;
+        generate.end = event;
         return;
       }
       if (this.#uncounted && 'text' in event) this.#uncounted.characters += codePoints(event.text);
-      if (event.kind === 'text') answer.text += event.text;
+      if (event.kind === 'text') generate.text += event.text;
       if (event.kind === 'tool_call') {
         const { index, name } = event;
-        // Ours: engines may give the calls of each answer the same ids.
-        const call: MadeCall = { index, id: newId('toolCall'), name, arguments: '' };
+        // Ours: engines may give the calls of each generate the same ids.
+        const call: PendingCall = { index, id: newId('toolCall'), name, arguments: '' };
         calls.push(call);
         const tool = this.#tools.get(name);
-        if (held.length > 0 || tool) held.push(call);
-        if (held.length === 1 && tool && this.#runsLeft > 0) yield this.#named(tool);
+        if (deferred.length > 0 || tool) deferred.push(call);
+        if (deferred.length === 1 && tool && this.#runsLeft > 0) yield this.#toolNamed(tool);
       } else if (event.kind === 'tool_arguments') {
         const call = calls.find(({ index }) => index === event.index);
         if (call) call.arguments += event.text;
-      } else if (held.length > 0) held.push(event);
-      if (held.length === 0) yield event;
+      } else if (deferred.length > 0) deferred.push(event);
+      if (deferred.length === 0) yield event;
     }
   }
 
-  /** Tells what was held: tools run one after the other, all else is told as it is. Gives the tools' results. */
-  async *#run(
-    held: Answer['held'],
+  /** Tells what was deferred: tools runTools one after the other, all else is told as it is. Gives the tools' results. */
+  async *#runTools(
+    deferred: ModelOutput['deferred'],
     signal: AbortSignal,
-  ): AsyncGenerator<ResponseFact, ChatMessage[], undefined> {
+  ): AsyncGenerator<ResponseAction, ChatMessage[], undefined> {
     const results: ChatMessage[] = [];
-    for (const [at, piece] of held.entries()) {
+    for (const [at, piece] of deferred.entries()) {
       if ('kind' in piece) {
         if (piece.kind !== 'end') yield piece;
         continue;
       }
-      const { index, id, name, arguments: written } = piece;
+      const { index, id, name, arguments: argumentText } = piece;
       const tool = this.#tools.get(name);
       if (tool === undefined) {
         yield { kind: 'tool_call', index, id, name };
-        yield { kind: 'tool_arguments', index, text: written };
+        yield { kind: 'tool_arguments', index, text: argumentText };
         continue;
       }
       if (this.#runsLeft === 0) {
-        results.push({ role: 'tool', toolCallId: id, text: NO_MORE_CALLS });
+        results.push({ role: 'tool', toolCallId: id, text: CALL_LIMIT_REACHED });
         continue;
       }
       this.#runsLeft -= 1;
-      if (at > 0) yield this.#named(tool);
-      const input = inputOf(tool, written);
-      if (input !== undefined) yield { kind: 'tool_begun', input };
-      const result = input === undefined ? unreadable(tool) : await this.#result(tool, input, signal);
+      if (at > 0) yield this.#toolNamed(tool);
+      const input = parseToolInput(tool, argumentText);
+      if (input !== undefined) yield { kind: 'tool_started', input };
+      const result = input === undefined ? invalidArguments(tool) : await this.#result(tool, input, signal);
       const text = result.text.slice(0, MAX_RESULT_CHARACTERS);
-      yield { kind: 'tool_ended', result, forModel: { name, arguments: written, text } };
+      yield { kind: 'tool_finished', result, forModel: { name, arguments: argumentText, text } };
       results.push({ role: 'tool', toolCallId: id, text });
     }
     return results;
@@ -239,37 +240,37 @@ export class Answers implements AsyncDisposable {
       return await tool.run(input, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#parts.log.error('a tool failed', error, { tool: tool.type });
+      this.#deps.log.error('a tool failed', error, { tool: tool.type });
       return { status: 'failed', text: 'The tool failed.' };
     }
   }
 
-  /** Events of one answer; if that was asked for, the oldest messages go until the rest fits. */
+  /** Events of one generate; if that was openParams for, the oldest messages go until the rest fits. */
   async *#generated(choice: ToolChoice, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
-    const { engine, ask } = this.#parts;
+    const { engine, params } = this.#deps;
     for (;;) {
       const request = this.#request(choice);
-      let begun = false;
+      let started = false;
       try {
         for await (const event of engine.generate(request, signal)) {
-          if (!begun) this.#uncounted = { messages: request.messages, characters: 0 };
-          begun = true;
+          if (!started) this.#uncounted = { messages: request.messages, characters: 0 };
+          started = true;
           yield event;
         }
         return;
       } catch (error) {
-        const shorter = withoutOldest(this.#messages, ask.instructions === undefined ? 0 : 1);
-        if (begun || !ask.truncates || !isTooLong(error) || shorter === undefined) throw error;
+        const shorter = withoutOldest(this.#messages, params.instructions === undefined ? 0 : 1);
+        if (started || !params.truncates || !isTooLong(error) || shorter === undefined) throw error;
         this.#messages = shorter;
       }
     }
   }
 
   #request(choice: ToolChoice): TextRequest {
-    const { ask, engine, order } = this.#parts;
-    const { output, sampling, reasoningEffort, parallelToolCalls } = ask;
+    const { params, engine, context } = this.#deps;
+    const { output, sampling, reasoningEffort, parallelToolCalls } = params;
     const tools = this.#offered();
-    const left = ask.maxTokens === undefined ? undefined : ask.maxTokens - this.#tokens.output;
+    const left = params.maxTokens === undefined ? undefined : params.maxTokens - this.#tokens.output;
     return {
       messages: this.#messages,
       tools,
@@ -278,27 +279,27 @@ export class Answers implements AsyncDisposable {
       output,
       sampling,
       stop: [],
-      maxTokens: this.#bounded ? heldLimit(left, engine) : left,
+      maxTokens: this.#isBounded ? reservedTokenLimit(left, engine) : left,
       reasoningEffort,
-      priority: order.priority,
-      fairnessKey: order.caller.keyId,
+      priority: context.priority,
+      fairnessKey: context.caller.keyId,
     };
   }
 
   #offered() {
-    const { functions } = this.#parts.ask.tools;
+    const { functions } = this.#deps.params.tools;
     if (this.#runsLeft === 0) return functions;
     return [...functions, ...[...this.#tools.values()].map(({ tool }) => tool)];
   }
 
   #firstChoice(): ToolChoice {
-    const { choice } = this.#parts.ask.tools;
+    const { choice } = this.#deps.params.tools;
     if (typeof choice === 'string' || 'name' in choice) return choice;
-    const named = [...this.#tools.values()].find(({ type }) => type === choice.builtIn);
-    return named === undefined ? 'auto' : { name: named.tool.name };
+    const toolNamed = [...this.#tools.values()].find(({ type }) => type === choice.builtIn);
+    return toolNamed === undefined ? 'auto' : { name: toolNamed.tool.name };
   }
 
-  #named({ type }: BuiltInTool): ResponseFact {
+  #toolNamed({ type }: BuiltInTool): ResponseAction {
     return { kind: 'tool_named', type, container: this.#container };
   }
 
@@ -313,15 +314,15 @@ export class Answers implements AsyncDisposable {
     this.#uncounted = undefined;
   }
 
-  #ended(reason: 'stop' | 'length' | 'content_filter'): ResponseFact {
-    const at = unixSeconds(this.#parts.clock);
-    return { kind: 'ended', reason, tokens: this.#tokens, at };
+  #finishAction(reason: 'stop' | 'length' | 'content_filter'): ResponseAction {
+    const at = unixSeconds(this.#deps.clock);
+    return { kind: 'finished', reason, tokens: this.#tokens, at };
   }
 }
 
-function openTool(tools: BuiltInTools, field: string, ...asked: Parameters<BuiltInTools['open']>) {
+function openTool(tools: BuiltInTools, field: string, ...openParams: Parameters<BuiltInTools['open']>) {
   try {
-    return tools.open(...asked);
+    return tools.open(...openParams);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { kind, message, code } = error;
@@ -330,22 +331,26 @@ function openTool(tools: BuiltInTools, field: string, ...asked: Parameters<Built
 }
 
 /** What the tool is given, or undefined when the model wrote something else. */
-function inputOf({ type }: BuiltInTool, written: string): string | undefined {
+function parseToolInput({ type }: BuiltInTool, argumentText: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(written)[type === 'web_search' ? 'query' : 'code'];
+    const value: unknown = JSON.parse(argumentText)[type === 'web_search' ? 'query' : 'code'];
     return typeof value === 'string' ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function unreadable({ type }: BuiltInTool): BuiltInResult {
+function invalidArguments({ type }: BuiltInTool): BuiltInResult {
   const field = type === 'web_search' ? 'query' : 'code';
   return { status: 'failed', text: `The arguments must be a JSON object with the string '${field}'.` };
 }
 
-function saidBy({ text, calls }: Answer): ChatMessage {
-  const toolCalls = calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written }));
+function assistantMessage({ text, calls }: ModelOutput): ChatMessage {
+  const toolCalls = calls.map(({ id, name, arguments: argumentText }) => ({
+    id,
+    name,
+    arguments: argumentText,
+  }));
   return { role: 'assistant', text: text === '' ? undefined : text, toolCalls };
 }
 

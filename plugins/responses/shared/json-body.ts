@@ -1,14 +1,14 @@
-/** Bodies of the text family. */
+/** JSON bodies of the text endpoints. */
 
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 
-/** An answer whose body is this JSON text. */
-export function jsonAnswer(text: string): Response {
+/** Creates a response with a JSON text as its body. */
+export function jsonResponse(text: string): Response {
   return new Response(text, { headers: { 'content-type': 'application/json' } });
 }
 
-/** Refuses fields that this service has not, when they are there. */
-export function refuseFields(
+/** Rejects unsupported fields, if they are present. */
+export function rejectFields(
   fields: Readonly<Record<string, unknown>>,
   names: readonly string[],
   why: string,

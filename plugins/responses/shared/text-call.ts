@@ -1,4 +1,4 @@
-/** One answer of a language model on behalf of a caller, billed as one call: what chat and responses share. */
+/** Billing of text generation, shared by chat completions and responses. */
 
 import type { NewCall, OpenCall } from '../../../src/contract/accounts/calls.ts';
 import type { UsageStatus } from '../../../src/contract/accounts/usage.ts';
@@ -18,10 +18,11 @@ function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string
 }
 
 /**
- * Takes one of the organization's places; lines of batches take none, because their batch bounds them.
- * @throws ServiceError `rate_limited` when the organization has too many requests open.
+ * Starts a request within the concurrency limit of the organization. Batch lines are not counted, because
+ * their batch limits them.
+ * @throws ServiceError `rate_limited` if the organization has too many open requests.
  */
-export function beginWork(
+export function startRequest(
   open: OpenRequests,
   { caller, priority }: OperationContext,
   signal: AbortSignal,
@@ -29,14 +30,14 @@ export function beginWork(
   return priority === 'batch' ? open.startUncounted(signal) : open.startRequest(caller, signal);
 }
 
-/** Whether an engine turned a request away before it did anything. */
-export function isRefusal(error: unknown): boolean {
+/** Returns whether an engine rejected a request before doing any work. */
+export function isRejection(error: unknown): boolean {
   const kinds = ['invalid_request', 'overloaded', 'rate_limited'];
   return error instanceof ServiceError && kinds.includes(error.kind);
 }
 
-/** A billed call that counts tokens, those of answers that were broken off by an estimate. */
-export class TextCall {
+/** A billed call that counts tokens. The tokens of interrupted generations are estimated. */
+export class BilledTextCall {
   readonly #call: OpenCall;
   #input = 0;
   #output = 0;
@@ -45,28 +46,28 @@ export class TextCall {
     this.#call = call;
   }
 
-  /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
+  /** @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost. */
   static async open(
     { calls, caller }: OperationContext,
     opening: Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>,
-  ): Promise<TextCall> {
-    return new TextCall(await calls.openCall({ ...opening, caller }));
+  ): Promise<BilledTextCall> {
+    return new BilledTextCall(await calls.openCall({ ...opening, caller }));
   }
 
-  /** Whether credits are held for it: it must not consume more than its opening says. */
-  get holdsCredits(): boolean {
+  /** Whether credits are reserved. The call must then not consume more than its `maxUsage`. */
+  get hasReservation(): boolean {
     return this.#call.hasReservation;
   }
 
-  /** Counts an answer as its engine did. */
+  /** Adds the token usage that the engine reported. */
   count({ input, output }: TokenUsage): void {
     this.#input += input;
     this.#output += output;
   }
 
   /**
-   * Counts an answer that had begun and has no count of its own.
-   * @param characters of the answer, in code points.
+   * Adds an estimate for a generation that was interrupted.
+   * @param characters length of the output in code points.
    */
   estimate(request: Pick<TextRequest, 'messages'>, characters: number): void {
     for (const text of textsOf(request)) this.#input += textTokens(text);
@@ -78,7 +79,7 @@ export class TextCall {
     return this.#call.close({ status, inputTokens: this.#input, outputTokens: this.#output });
   }
 
-  /** The call was refused before anything was done: it leaves no trace. */
+  /** The call was rejected before any work was done. It has no usage row. */
   discard(): Promise<void> {
     return this.#call.discard();
   }

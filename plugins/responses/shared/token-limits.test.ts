@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage, TextRequest, UserPart } from '../../../src/contract/engines/text.ts';
 import { FakeTextEngine } from '../../../test/doubles/fake-text-engine.ts';
-import { mostInputTokens, mostTokens } from './token-limits.ts';
+import { maxInputTokens, maxTokenUsage } from './token-limits.ts';
 
 const unknown = new FakeTextEngine();
 
@@ -13,7 +13,7 @@ const user = (...parts: UserPart[]): ChatMessage => ({ role: 'user', parts });
 const text = (words: string): ChatMessage => user({ kind: 'text', text: words });
 /** What the second question may have more than the first. */
 const more = (first: Partial<TextRequest>, second: Partial<TextRequest>) =>
-  mostInputTokens(question(second)) - mostInputTokens(question(first));
+  maxInputTokens(question(second)) - maxInputTokens(question(first));
 
 test('a text has no more tokens than bytes, in any script', () => {
   for (const words of ['Hello.', 'Grüße', '你好', '👋🏽', '\ud800']) {
@@ -59,9 +59,9 @@ test('parts that are no text are counted generously', () => {
 test('an answer has its limit, else what fits, else what is held for one without a limit', () => {
   const known = new FakeTextEngine({ contextTokens: 100 });
   const outputs = (maxTokens?: number) =>
-    [known, unknown].map((engine) => mostTokens(question({ maxTokens }), engine).outputTokens);
+    [known, unknown].map((engine) => maxTokenUsage(question({ maxTokens }), engine).outputTokens);
   expect(outputs()).toEqual([100, 4096]);
   expect(outputs(7)).toEqual([7, 7]);
   expect(outputs(9000)).toEqual([100, 9000]);
-  expect(mostTokens(question({ messages: [text('x'.repeat(5000))] }), known).inputTokens).toBe(100);
+  expect(maxTokenUsage(question({ messages: [text('x'.repeat(5000))] }), known).inputTokens).toBe(100);
 });

@@ -1,4 +1,4 @@
-/** Upper bounds of what answers may consume: credits are reserved for so much (docs/decisions/credits.md). */
+/** Upper bounds of token usage, for which credits are reserved (docs/decisions/credits.md). */
 
 import type { UsageAmounts } from '../../../src/contract/accounts/calls.ts';
 import type {
@@ -9,44 +9,50 @@ import type {
   UserPart,
 } from '../../../src/contract/engines/text.ts';
 
-/** Tokens of an answer that names no limit, when the engine does not tell its context. */
+/** Output tokens of a request without a limit, if the context size of the engine is unknown. */
 const MAX_OUTPUT_TOKENS = 4096;
-/** What the templates of models add: to a conversation, to each message or call in it, and to each tool. */
+/** Tokens that chat templates add to a conversation, to each message or call in it, and to each tool. */
 const CONVERSATION_TOKENS = 500;
 const MESSAGE_TOKENS = 20;
 const TOOL_TOKENS = 100;
-/** Templates may write tools and schemas with more space between the words than JSON needs. */
+/** Chat templates may write tools and schemas with more white space than JSON needs. */
 const SPACED = 2;
-/** An image at the finest resolution that open models read. */
+/** Tokens of an image at the maximum resolution of open models. */
 const IMAGE_TOKENS = 16_384;
 
-/** Most tokens of an answer: its limit, else all that fits, else as many as are held for those that name none. */
-export function mostOutputTokens(maxTokens: number | undefined, { contextTokens }: TextEngine): number {
+/**
+ * Returns the maximum number of output tokens: the limit of the request, otherwise the context size,
+ * otherwise the default.
+ */
+export function maxOutputTokens(maxTokens: number | undefined, { contextTokens }: TextEngine): number {
   return Math.min(maxTokens ?? contextTokens ?? MAX_OUTPUT_TOKENS, contextTokens ?? Number.POSITIVE_INFINITY);
 }
 
 /**
- * The limit with which an answer stays within what is held for it: its own; one that names none and that no known
- * context ends gets that which was assumed.
+ * Returns the output limit that keeps a request within its reservation: its own limit, or the default if
+ * neither a limit nor the context size is known.
  */
-export function heldLimit(maxTokens: number | undefined, { contextTokens }: TextEngine): number | undefined {
+export function reservedTokenLimit(
+  maxTokens: number | undefined,
+  { contextTokens }: TextEngine,
+): number | undefined {
   return maxTokens ?? (contextTokens === undefined ? MAX_OUTPUT_TOKENS : undefined);
 }
 
-/** Most tokens that one answer may consume. */
-export function mostTokens(
+/** Returns the maximum token usage of one generation. */
+export function maxTokenUsage(
   request: Pick<TextRequest, 'messages' | 'tools' | 'output' | 'maxTokens'>,
   engine: TextEngine,
 ): UsageAmounts {
   const { contextTokens = Number.POSITIVE_INFINITY } = engine;
   return {
-    inputTokens: Math.min(mostInputTokens(request), contextTokens),
-    outputTokens: mostOutputTokens(request.maxTokens, engine),
+    inputTokens: Math.min(maxInputTokens(request), contextTokens),
+    outputTokens: maxOutputTokens(request.maxTokens, engine),
   };
 }
 
-/** Most tokens of a question: no token is shorter than a byte of UTF-8. */
-export function mostInputTokens({
+/** Returns the maximum number of input tokens: a token has at least one byte of UTF-8. */
+export function maxInputTokens({
   messages,
   tools,
   output,
@@ -58,12 +64,12 @@ export function mostInputTokens({
   return tokens;
 }
 
-/** Most tokens of a result of so many characters, as a message. */
+/** Returns the maximum number of tokens of a tool result with this number of characters, as a message. */
 export function maxResultTokens(characters: number): number {
   return MESSAGE_TOKENS + MAX_BYTES_PER_CHARACTER * characters;
 }
 
-/** Of a UTF-16 code unit. */
+/** Per UTF-16 code unit. */
 const MAX_BYTES_PER_CHARACTER = 3;
 
 function messageTokens(message: ChatMessage): number {
@@ -78,7 +84,10 @@ function messageTokens(message: ChatMessage): number {
   );
 }
 
-/** Sounds and files have fewer tokens than characters, unless a file unpacks to more; then its server refuses it. */
+/**
+ * Audio and files have fewer tokens than base64 characters. The upstream server rejects a file that
+ * decompresses to more.
+ */
 function partTokens(part: UserPart): number {
   switch (part.kind) {
     case 'text':

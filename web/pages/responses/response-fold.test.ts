@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BuiltInResult } from '../../../plugins/responses/responses/items/built-in-tools.ts';
 import type { RequestEcho } from '../../../plugins/responses/responses/items/response-object.ts';
-import { start, next } from '../../../plugins/responses/responses/stream/events.ts';
+import { next, start } from '../../../plugins/responses/responses/stream/events.ts';
 import type { ResponseAction, ResponseState } from '../../../plugins/responses/responses/stream/state.ts';
 import { applyEvent, EMPTY_RESPONSE, messageText, viewOf } from './response-fold.ts';
 import type { ResponseBody, StreamEvent } from './response-wire.ts';

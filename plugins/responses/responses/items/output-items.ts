@@ -84,7 +84,7 @@ export interface CodeItem {
 
 export type OutputItem = OutputMessage | CallItem | ReasoningItem | SearchItem | CodeItem;
 
-/** What `include` may ask for. Those that no item of this service has are accepted and add nothing. */
+/** What `include` may params for. Those that no item of this service has are accepted and add nothing. */
 export const INCLUDABLE = [
   'file_search_call.results',
   'web_search_call.results',

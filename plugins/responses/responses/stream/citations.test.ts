@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
-import { citationsOf } from './citations.ts';
+import { findCitations } from './citations.ts';
 
 const BIRDS = { url: 'https://birds.test', title: 'Birds' };
 const WRENS = { url: 'https://birds.test/wrens', title: 'Wrens' };
 
 test('pages are cited wherever the text names them, the longest address of all', () => {
   const text = 'See https://birds.test/wrens, or (https://birds.test), or https://birds.test/wrens again.';
-  const citations = citationsOf(text, [BIRDS, WRENS]);
+  const citations = findCitations(text, [BIRDS, WRENS]);
   expect(citations.map(({ title }) => title)).toEqual(['Wrens', 'Birds', 'Wrens']);
   for (const { url, start_index, end_index } of citations)
     expect(text.slice(start_index, end_index)).toBe(url);
 });
 
 test('a text that names none has none', () => {
-  expect(citationsOf('Birds.', [BIRDS, { url: '', title: '' }])).toEqual([]);
+  expect(findCitations('Birds.', [BIRDS, { url: '', title: '' }])).toEqual([]);
 });
 
 test('a page that two searches found is cited once, by its first title', () => {
-  const citations = citationsOf(BIRDS.url, [BIRDS, { ...BIRDS, title: 'The same birds' }]);
+  const citations = findCitations(BIRDS.url, [BIRDS, { ...BIRDS, title: 'The same birds' }]);
   expect(citations).toMatchObject([{ title: 'Birds', start_index: 0, end_index: BIRDS.url.length }]);
 });

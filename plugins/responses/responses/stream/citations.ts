@@ -5,17 +5,17 @@ import type { Citation } from '../items/output-items.ts';
  * Where a text names pages that a search found, in the order of the text. Of two that overlap the longer one counts.
  * Linear in the length of the text, for each page.
  */
-export function citationsOf(text: string, sources: readonly SearchSource[]): readonly Citation[] {
+export function findCitations(text: string, sources: readonly SearchSource[]): readonly Citation[] {
   const longestFirst = sources.toSorted((a, b) => b.url.length - a.url.length);
   const citations: Citation[] = [];
-  const taken = new Uint8Array(text.length);
+  const cited = new Uint8Array(text.length);
   for (const { url, title } of longestFirst) {
     if (url === '') continue;
     for (let start = text.indexOf(url); start >= 0; start = text.indexOf(url, start + url.length)) {
       const end = start + url.length;
-      // What is taken is at least as long, so it holds one of the ends.
-      if (taken[start] || taken[end - 1]) continue;
-      taken.fill(1, start, end);
+      // What is cited is at least as long, so it holds one of the ends.
+      if (cited[start] || cited[end - 1]) continue;
+      cited.fill(1, start, end);
       citations.push({ type: 'url_citation', url, title, start_index: start, end_index: end });
     }
   }

@@ -4,8 +4,8 @@ import { legalStream } from '../../../../test/generators/legal-stream.ts';
 import { documentedTable, machineTable } from '../../../../test/harness/state-table.ts';
 import type { BuiltInResult } from '../items/built-in-tools.ts';
 import type { RequestEcho } from '../items/response-object.ts';
-import { begin, next, responseOf } from './events.ts';
-import type { ResponseFact, ResponseState } from './state.ts';
+import { next, responseOf, start } from './events.ts';
+import type { ResponseAction, ResponseState } from './state.ts';
 
 const ECHO: RequestEcho = {
   model: 'm',
@@ -32,54 +32,54 @@ const HEAD = { id: 'resp_1', createdAt: 1_765_000_000, echo: ECHO } as const;
 const TOKENS = { input: 12, output: 5, cached: 4, reasoning: 2 };
 const FOR_MODEL = { name: 'tool', arguments: '{}', text: 'private' };
 
-const text = (said = 'Hel'): ResponseFact => ({ kind: 'text', text: said });
-const call = (index: number): ResponseFact => ({
+const text = (said = 'Hel'): ResponseAction => ({ kind: 'text', text: said });
+const call = (index: number): ResponseAction => ({
   kind: 'tool_call',
   index,
   id: `theirs_${index}`,
   name: 'weather',
 });
-const args = (index: number, written = '{}'): ResponseFact => ({
+const args = (index: number, written = '{}'): ResponseAction => ({
   kind: 'tool_arguments',
   index,
   text: written,
 });
-const named = (type: 'web_search' | 'code_interpreter'): ResponseFact => ({
+const named = (type: 'web_search' | 'code_interpreter'): ResponseAction => ({
   kind: 'tool_named',
   type,
   container: 'cntr_1',
 });
-const ran = (result: Partial<BuiltInResult> = {}): ResponseFact => ({
-  kind: 'tool_ended',
+const ran = (result: Partial<BuiltInResult> = {}): ResponseAction => ({
+  kind: 'tool_finished',
   result: { status: 'completed', text: 'found', ...result },
   forModel: FOR_MODEL,
 });
-const ended = (reason: 'stop' | 'length' | 'content_filter' = 'stop'): ResponseFact => ({
-  kind: 'ended',
+const ended = (reason: 'stop' | 'length' | 'content_filter' = 'stop'): ResponseAction => ({
+  kind: 'finished',
   reason,
   tokens: TOKENS,
   at: 1_765_000_009,
 });
-const begun: ResponseFact = { kind: 'tool_begun', input: 'birds' };
-const failed: ResponseFact = {
+const started: ResponseAction = { kind: 'tool_started', input: 'birds' };
+const failed: ResponseAction = {
   kind: 'failed',
   error: { code: 'server_error', message: 'The model failed.' },
 };
 
-function run(facts: readonly ResponseFact[], include: Parameters<typeof begin>[1] = []) {
-  let { state, events } = begin(HEAD, include);
+function run(actions: readonly ResponseAction[], include: Parameters<typeof start>[1] = []) {
+  let { state, events } = start(HEAD, include);
   const all = [...events];
-  for (const fact of facts) {
-    ({ state, events } = next(state, fact));
+  for (const action of actions) {
+    ({ state, events } = next(state, action));
     all.push(...events);
   }
   return { state, events: all };
 }
 
-const names = (facts: readonly ResponseFact[]) =>
-  run(facts).events.map(({ type }) => type.replace('response.', ''));
+const names = (actions: readonly ResponseAction[]) =>
+  run(actions).events.map(({ type }) => type.replace('response.', ''));
 
-const after = (...facts: readonly ResponseFact[]) => run(facts).state;
+const after = (...actions: readonly ResponseAction[]) => run(actions).state;
 const STATES: Record<string, ResponseState> = {
   none: after(),
   reasoning: after({ kind: 'reasoning', text: 'Hm' }),
@@ -87,12 +87,12 @@ const STATES: Record<string, ResponseState> = {
   refusal: after({ kind: 'refusal', text: 'No' }),
   call: after(call(0)),
   'search named': after(named('web_search')),
-  'search runs': after(named('web_search'), begun),
+  'search runs': after(named('web_search'), started),
   'code named': after(named('code_interpreter')),
-  'code runs': after(named('code_interpreter'), begun),
-  ended: after(ended()),
+  'code runs': after(named('code_interpreter'), started),
+  finished: after(ended()),
 };
-const FACTS: Record<string, ResponseFact> = {
+const ACTIONS: Record<string, ResponseAction> = {
   reasoning: { kind: 'reasoning', text: 'Hm' },
   text: text(),
   'empty text': text(''),
@@ -102,7 +102,7 @@ const FACTS: Record<string, ResponseFact> = {
   'arguments of another': args(7),
   'search named': named('web_search'),
   'code named': named('code_interpreter'),
-  begun,
+  started,
   completed: ran(),
   'cut off': ran({ status: 'incomplete' }),
   'not done': ran({ status: 'failed' }),
@@ -110,11 +110,11 @@ const FACTS: Record<string, ResponseFact> = {
   length: ended('length'),
   filter: ended('content_filter'),
   failed,
-  left: { kind: 'left' },
+  disconnected: { kind: 'disconnected' },
 };
 
 function nameOf({ open, response }: ResponseState): string {
-  if (response !== undefined) return 'ended';
+  if (response !== undefined) return 'finished';
   switch (open.kind) {
     case 'message':
       return open.part.type === 'refusal' ? 'refusal' : 'text';
@@ -128,20 +128,20 @@ function nameOf({ open, response }: ResponseState): string {
   }
 }
 
-function cell(state: ResponseState, fact: ResponseFact): string {
+function cell(state: ResponseState, action: ResponseAction): string {
   try {
-    const step = next(state, fact);
+    const step = next(state, action);
     const sent = step.events.map(({ type }) => type.replace('response.', '')).join(', ');
     const [from, to] = [nameOf(state), nameOf(step.state)];
     const moved = from === to ? '' : `→ ${to}`;
     return [sent, moved].filter(Boolean).join(' ') || '–';
   } catch {
-    return 'fault';
+    return 'error';
   }
 }
 
 it('does in every state what the table says', () => {
-  expect(machineTable(STATES, FACTS, cell)).toEqual(documentedTable('response-stream'));
+  expect(machineTable(STATES, ACTIONS, cell)).toEqual(documentedTable('response-stream'));
 });
 
 describe('sequences of openai-wire 6.10', () => {
@@ -156,7 +156,7 @@ describe('sequences of openai-wire 6.10', () => {
   ];
   const START = ['created', 'in_progress'];
 
-  it.each<[string, ResponseFact[], string[]]>([
+  it.each<[string, ResponseAction[], string[]]>([
     ['text', [text(), text('lo.'), ended()], [...TEXT, 'output_item.done', 'completed']],
     ['function call', [call(0), args(0, '{'), args(0, '}'), ended()], [...CALL, 'completed']],
     [
@@ -182,7 +182,7 @@ describe('sequences of openai-wire 6.10', () => {
       'web search',
       [
         named('web_search'),
-        begun,
+        started,
         ran({ sources: [{ url: 'https://birds.test', title: 'Birds' }] }),
         text('See https://'),
         text('birds.test.'),
@@ -206,7 +206,7 @@ describe('sequences of openai-wire 6.10', () => {
     ],
     [
       'code interpreter',
-      [named('code_interpreter'), begun, ran(), text(), text(), ended()],
+      [named('code_interpreter'), started, ran(), text(), text(), ended()],
       [
         'output_item.added',
         'code_interpreter_call.in_progress',
@@ -223,9 +223,9 @@ describe('sequences of openai-wire 6.10', () => {
     ['limit', [text(), text(), ended('length')], [...TEXT, 'output_item.done', 'incomplete']],
     ['filter', [text(), text(), ended('content_filter')], [...TEXT, 'output_item.done', 'incomplete']],
     ['failure', [text(), text(), failed], [...TEXT, 'output_item.done', 'failed']],
-  ])('%s', (_, facts, expected) => {
-    expect(names(facts)).toEqual([...START, ...expected]);
-    legalStream(run(facts).events);
+  ])('%s', (_, actions, expected) => {
+    expect(names(actions)).toEqual([...START, ...expected]);
+    legalStream(run(actions).events);
   });
 });
 
@@ -254,7 +254,7 @@ describe('the end', () => {
   });
 
   it('of an answer that nobody reads is incomplete without a reason', () => {
-    expect(responseOf(run([text(), { kind: 'left' }]).state)).toMatchObject({
+    expect(responseOf(run([text(), { kind: 'disconnected' }]).state)).toMatchObject({
       status: 'incomplete',
       incomplete_details: null,
     });
@@ -281,18 +281,18 @@ describe('the end', () => {
 });
 
 describe('tools of the service', () => {
-  const facts = [
+  const actions = [
     named('web_search'),
-    begun,
+    started,
     ran({ sources: [{ url: 'https://birds.test', title: 'Birds' }] }),
     named('code_interpreter'),
-    { kind: 'tool_begun', input: 'print(1)' } as const,
+    { kind: 'tool_started', input: 'print(1)' } as const,
     ran({ outputs: [{ type: 'logs', logs: '1\n' }] }),
     ended(),
   ];
 
   it('are shown without what only the model reads, and their results when they are asked for', () => {
-    const { events } = run(facts);
+    const { events } = run(actions);
     expect(JSON.stringify(events)).not.toContain('private');
     expect(events.at(-1)?.response).toMatchObject({
       output: [
@@ -300,7 +300,7 @@ describe('tools of the service', () => {
         { type: 'code_interpreter_call', code: 'print(1)', container_id: 'cntr_1', outputs: null },
       ],
     });
-    const all = run(facts, ['web_search_call.action.sources', 'code_interpreter_call.outputs']);
+    const all = run(actions, ['web_search_call.action.sources', 'code_interpreter_call.outputs']);
     expect(all.events.at(-1)?.response).toMatchObject({
       output: [
         { action: { sources: [{ type: 'url', url: 'https://birds.test' }] } },
@@ -310,7 +310,7 @@ describe('tools of the service', () => {
   });
 
   it('are stored with all of it', () => {
-    expect(responseOf(run(facts).state).output).toMatchObject([
+    expect(responseOf(run(actions).state).output).toMatchObject([
       { for_model: FOR_MODEL, action: { sources: [{ url: 'https://birds.test' }] } },
       { for_model: FOR_MODEL, outputs: [{ logs: '1\n' }] },
     ]);
@@ -324,8 +324,8 @@ describe('any answer', () => {
     fc.constant('call'),
     fc.constantFrom('web_search', 'code_interpreter'),
   );
-  const ends = fc.constantFrom<ResponseFact>(ended(), ended('length'), ended('content_filter'), failed, {
-    kind: 'left',
+  const ends = fc.constantFrom<ResponseAction>(ended(), ended('length'), ended('content_filter'), failed, {
+    kind: 'disconnected',
   });
   /** Facts as an engine and tools may report them: a call with its arguments, a tool with its run. */
   const answers = fc.tuple(
@@ -333,21 +333,21 @@ describe('any answer', () => {
     ends,
   );
 
-  function factsOf([pieces, end]: [(readonly [unknown, string[]])[], ResponseFact]): ResponseFact[] {
+  function factsOf([pieces, end]: [(readonly [unknown, string[]])[], ResponseAction]): ResponseAction[] {
     let calls = 0;
-    const facts = pieces.flatMap(([word, more]): ResponseFact[] => {
+    const actions = pieces.flatMap(([word, more]): ResponseAction[] => {
       if (word === 'call') {
         calls += 1;
         return [call(calls), ...more.map((written) => args(calls, written))];
       }
-      if (word !== 'web_search' && word !== 'code_interpreter') return [word as ResponseFact];
+      if (word !== 'web_search' && word !== 'code_interpreter') return [word as ResponseAction];
       const status = (['completed', 'incomplete', 'failed'] as const)[more.length % 3] ?? 'failed';
-      const start = [named(word), { kind: 'tool_begun', input: more.join('') } as const];
+      const start = [named(word), { kind: 'tool_started', input: more.join('') } as const];
       return status === 'failed' && more.length > 2
         ? start.slice(0, 1).concat(ran({ status }))
         : [...start, ran({ status })];
     });
-    return [...facts, end];
+    return [...actions, end];
   }
 
   it('gives events in a legal order', () => {
@@ -362,10 +362,10 @@ describe('any answer', () => {
       fc.property(
         answers,
         fc.nat(),
-        ends.filter((end) => end.kind !== 'ended'),
+        ends.filter((end) => end.kind !== 'finished'),
         (answer, at, end) => {
-          const facts = factsOf(answer).slice(0, -1);
-          legalStream(run([...facts.slice(0, at % (facts.length + 1)), end]).events);
+          const actions = factsOf(answer).slice(0, -1);
+          legalStream(run([...actions.slice(0, at % (actions.length + 1)), end]).events);
         },
       ),
       { numRuns: 300 },

@@ -5,12 +5,12 @@
 
 import type { Includable } from '../items/output-items.ts';
 import { type ResponseHead, type ResponseObject, responseObject } from '../items/response-object.ts';
-import { Draft, impossible } from './reducer.ts';
-import type { ResponseFact, ResponseState, Step } from './state.ts';
+import { invalidAction, ResponseReducer } from './reducer.ts';
+import type { ResponseAction, ResponseState, Step } from './state.ts';
 
 /** The first events of a response. */
-export function begin(head: ResponseHead, include: readonly Includable[]): Step {
-  const draft = new Draft({
+export function start(head: ResponseHead, include: readonly Includable[]): Step {
+  const reducer = new ResponseReducer({
     head,
     include,
     sequence: 0,
@@ -20,43 +20,43 @@ export function begin(head: ResponseHead, include: readonly Includable[]): Step 
     response: undefined,
   });
   const response = responseObject(head, [], { status: 'in_progress' });
-  draft.send('response.created', { response });
-  draft.send('response.in_progress', { response });
-  return draft;
+  reducer.send('response.created', { response });
+  reducer.send('response.in_progress', { response });
+  return reducer;
 }
 
 /**
  * The next state and what is sent.
- * @throws Error for a fact that cannot be: the engine or the caller broke its contract.
+ * @throws Error for a action that cannot be: the engine or the caller broke its contract.
  */
-export function next(state: ResponseState, fact: ResponseFact): Step {
-  const draft = new Draft(state);
-  if (state.response !== undefined) throw impossible(fact);
+export function next(state: ResponseState, action: ResponseAction): Step {
+  const reducer = new ResponseReducer(state);
+  if (state.response !== undefined) throw invalidAction(action);
   const { kind } = state.open;
   const inTool = kind === 'tool' || kind === 'running';
-  switch (fact.kind) {
-    case 'tool_begun':
-      if (kind !== 'tool') throw impossible(fact);
-      draft.runTool(fact.input);
+  switch (action.kind) {
+    case 'tool_started':
+      if (kind !== 'tool') throw invalidAction(action);
+      reducer.runTool(action.input);
       break;
-    case 'tool_ended':
+    case 'tool_finished':
       // What never ran cannot have given anything.
-      if (!inTool || (kind === 'tool' && fact.result.status !== 'failed')) throw impossible(fact);
-      draft.endTool(fact.result, fact.forModel);
+      if (!inTool || (kind === 'tool' && action.result.status !== 'failed')) throw invalidAction(action);
+      reducer.endTool(action.result, action.forModel);
       break;
-    case 'ended':
-      if (inTool && fact.reason === 'stop') throw impossible(fact);
-      draft.end(fact);
+    case 'finished':
+      if (inTool && action.reason === 'stop') throw invalidAction(action);
+      reducer.end(action);
       break;
     case 'failed':
-    case 'left':
-      draft.end(fact);
+    case 'disconnected':
+      reducer.end(action);
       break;
     default:
-      if (inTool) throw impossible(fact);
-      draft.take(fact);
+      if (inTool) throw invalidAction(action);
+      reducer.apply(action);
   }
-  return draft;
+  return reducer;
 }
 
 /** The response as far as it has come, for the store: with all that its items hold. */

@@ -1,4 +1,4 @@
-/** What each fact does to a response, in the order of events that clients accept (openai-wire 6.10). Pure. */
+/** What each action does to a response, in the order of events that clients accept (openai-wire 6.10). Pure. */
 
 import { type Id, type IdKind, partId } from '../../../../src/contract/core/id.ts';
 import type { TextEvent } from '../../../../src/contract/engines/text.ts';
@@ -15,15 +15,15 @@ import {
   shownItem,
 } from '../items/output-items.ts';
 import { type ResponseProgress, responseObject, shownResponse } from '../items/response-object.ts';
-import { citationsOf } from './citations.ts';
-import type { Open, ResponseEvent, ResponseFact, ResponseState, Step, TextPart } from './state.ts';
+import { findCitations } from './citations.ts';
+import type { OpenItem, ResponseAction, ResponseEvent, ResponseState, Step, TextPart } from './state.ts';
 
-type Taken = Exclude<TextEvent, { kind: 'end' }> | Extract<ResponseFact, { kind: 'tool_named' }>;
-type Ending = Extract<ResponseFact, { kind: 'ended' | 'failed' | 'left' }>;
+type ItemAction = Exclude<TextEvent, { kind: 'end' }> | Extract<ResponseAction, { kind: 'tool_named' }>;
+type FinalAction = Extract<ResponseAction, { kind: 'finished' | 'failed' | 'disconnected' }>;
 type Finish = 'completed' | 'incomplete';
 
-/** A step in the making: what each fact sends, and what is open after it. */
-export class Draft implements Step {
+/** A step in the making: what each action sends, and what is open after it. */
+export class ResponseReducer implements Step {
   readonly events: ResponseEvent[] = [];
   #state: ResponseState;
 
@@ -40,26 +40,26 @@ export class Draft implements Step {
     this.#set({ sequence: this.#state.sequence + 1 });
   }
 
-  take(fact: Taken): void {
-    if ('text' in fact && fact.text === '' && fact.kind !== 'tool_arguments') return;
-    switch (fact.kind) {
+  apply(action: ItemAction): void {
+    if ('text' in action && action.text === '' && action.kind !== 'tool_arguments') return;
+    switch (action.kind) {
       case 'text':
-        this.#addText('output_text', fact.text);
+        this.#addText('output_text', action.text);
         break;
       case 'refusal':
-        this.#addText('refusal', fact.text);
+        this.#addText('refusal', action.text);
         break;
       case 'reasoning':
-        this.#addThought(fact.text);
+        this.#addReasoning(action.text);
         break;
       case 'tool_call':
-        this.#beginCall(fact.index, fact.name);
+        this.#startCall(action.index, action.name);
         break;
       case 'tool_arguments':
-        this.#addArguments(fact);
+        this.#addArguments(action);
         break;
       case 'tool_named':
-        this.#beginTool(fact);
+        this.#startTool(action);
         break;
     }
   }
@@ -67,24 +67,24 @@ export class Draft implements Step {
   runTool(input: string): void {
     const { open } = this.#state;
     if (open.kind !== 'tool') return;
-    const place = this.#place(open.item.id);
+    const location = this.#location(open.item.id);
     if (open.item.type === 'web_search_call') {
       const action = { type: 'search', query: input, queries: [input] } as const;
       this.#open({ kind: 'running', item: { ...open.item, status: 'searching', action } });
-      this.send('response.web_search_call.searching', place);
+      this.send('response.web_search_call.searching', location);
       return;
     }
     this.#open({ kind: 'running', item: { ...open.item, status: 'interpreting', code: input } });
-    this.send('response.code_interpreter_call_code.delta', { ...place, delta: input });
-    this.send('response.code_interpreter_call_code.done', { ...place, code: input });
-    this.send('response.code_interpreter_call.interpreting', place);
+    this.send('response.code_interpreter_call_code.delta', { ...location, delta: input });
+    this.send('response.code_interpreter_call_code.done', { ...location, code: input });
+    this.send('response.code_interpreter_call.interpreting', location);
   }
 
   endTool({ status, sources = [], outputs = [] }: BuiltInResult, forModel: ForModel): void {
     const { open } = this.#state;
     if (open.kind !== 'tool' && open.kind !== 'running') return;
     const { item } = open;
-    if (status === 'completed') this.send(`response.${item.type}.completed`, this.#place(item.id));
+    if (status === 'completed') this.send(`response.${item.type}.completed`, this.#location(item.id));
     if (item.type === 'code_interpreter_call') {
       this.#finish({ ...item, status, outputs, for_model: forModel });
       return;
@@ -99,13 +99,15 @@ export class Draft implements Step {
     });
   }
 
-  end(ending: Ending): void {
-    const said = this.#state.output.length > 0 || this.#state.open.kind !== 'none';
+  end(finalAction: FinalAction): void {
+    const hasOutput = this.#state.output.length > 0 || this.#state.open.kind !== 'none';
     // Clients read the text of a first item without asking whether there is one.
-    if (ending.kind === 'ended' && !said) this.#addText('output_text', '');
-    this.#close(ending.kind === 'ended' && ending.reason === 'stop' ? 'completed' : 'incomplete');
+    if (finalAction.kind === 'finished' && !hasOutput) this.#addText('output_text', '');
+    this.#close(
+      finalAction.kind === 'finished' && finalAction.reason === 'stop' ? 'completed' : 'incomplete',
+    );
     const { head, output, include } = this.#state;
-    const response = responseObject(head, output, progressOf(ending));
+    const response = responseObject(head, output, progressFor(finalAction));
     this.#set({ response });
     this.send(`response.${response.status}`, { response: shownResponse(response, include) });
   }
@@ -113,12 +115,12 @@ export class Draft implements Step {
   #addText(type: TextPart['type'], text: string): void {
     const { open } = this.#state;
     if (open.kind !== 'message' || open.part.type !== type) this.#openPart(type);
-    const { open: message } = this.#state;
-    if (message.kind !== 'message' || text === '') return;
-    this.#open({ ...message, part: { type, text: message.part.text + text } });
-    const place = this.#partPlace('message', message.parts.length);
-    if (type === 'refusal') this.send('response.refusal.delta', { ...place, delta: text });
-    else this.send('response.output_text.delta', { ...place, delta: text, logprobs: [] });
+    const { open: messageItem } = this.#state;
+    if (messageItem.kind !== 'message' || text === '') return;
+    this.#open({ ...messageItem, part: { type, text: messageItem.part.text + text } });
+    const location = this.#partLocation('message', messageItem.parts.length);
+    if (type === 'refusal') this.send('response.refusal.delta', { ...location, delta: text });
+    else this.send('response.output_text.delta', { ...location, delta: text, logprobs: [] });
   }
 
   #openPart(type: TextPart['type']): void {
@@ -127,50 +129,50 @@ export class Draft implements Step {
     if (open.kind === 'message') parts = this.#closePart();
     else {
       this.#close('completed');
-      this.#add(this.#message('in_progress', []));
+      this.#add(this.#messageItem('in_progress', []));
     }
     this.#open({ kind: 'message', parts, part: { type, text: '' } });
     const part = partOf({ type, text: '' }, []);
-    this.send('response.content_part.added', { ...this.#partPlace('message', parts.length), part });
+    this.send('response.content_part.added', { ...this.#partLocation('message', parts.length), part });
   }
 
-  /** Ends the open part of the open message; all its parts. */
+  /** Ends the open part of the open messageItem; all its parts. */
   #closePart(): readonly OutputPart[] {
     const { open, sources } = this.#state;
     if (open.kind !== 'message') return [];
-    const place = this.#partPlace('message', open.parts.length);
+    const location = this.#partLocation('message', open.parts.length);
     const { type, text } = open.part;
-    const annotations = type === 'refusal' ? [] : citationsOf(text, sources);
+    const annotations = type === 'refusal' ? [] : findCitations(text, sources);
     for (const [annotation_index, annotation] of annotations.entries()) {
-      this.send('response.output_text.annotation.added', { ...place, annotation_index, annotation });
+      this.send('response.output_text.annotation.added', { ...location, annotation_index, annotation });
     }
-    if (type === 'refusal') this.send('response.refusal.done', { ...place, refusal: text });
-    else this.send('response.output_text.done', { ...place, text, logprobs: [] });
+    if (type === 'refusal') this.send('response.refusal.done', { ...location, refusal: text });
+    else this.send('response.output_text.done', { ...location, text, logprobs: [] });
     const part = partOf(open.part, annotations);
-    this.send('response.content_part.done', { ...place, part });
+    this.send('response.content_part.done', { ...location, part });
     return [...open.parts, part];
   }
 
-  #addThought(text: string): void {
+  #addReasoning(text: string): void {
     if (this.#state.open.kind !== 'reasoning') {
       this.#close('completed');
-      this.#add(this.#thoughts('in_progress', []));
+      this.#add(this.#reasoningItem('in_progress', []));
       this.#open({ kind: 'reasoning', text: '' });
       const part = { type: 'reasoning_text', text: '' };
-      this.send('response.content_part.added', { ...this.#partPlace('reasoning', 0), part });
+      this.send('response.content_part.added', { ...this.#partLocation('reasoning', 0), part });
     }
     const { open } = this.#state;
     if (open.kind !== 'reasoning') return;
     this.#open({ kind: 'reasoning', text: open.text + text });
-    this.send('response.reasoning_text.delta', { ...this.#partPlace('reasoning', 0), delta: text });
+    this.send('response.reasoning_text.delta', { ...this.#partLocation('reasoning', 0), delta: text });
   }
 
-  #beginCall(index: number, name: string): void {
+  #startCall(index: number, name: string): void {
     this.#close('completed');
     const item: CallItem = {
       id: this.#id('functionCall'),
       type: 'function_call',
-      // Ours: those of engines may come again in a later answer.
+      // Ours: those of engines may come again in a later streamEvents.
       call_id: this.#id('toolCall'),
       name,
       arguments: '',
@@ -180,20 +182,23 @@ export class Draft implements Step {
     this.#open({ kind: 'call', index, item });
   }
 
-  #addArguments(fact: Extract<TextEvent, { kind: 'tool_arguments' }>): void {
+  #addArguments(action: Extract<TextEvent, { kind: 'tool_arguments' }>): void {
     const { open } = this.#state;
-    if (open.kind !== 'call' || open.index !== fact.index) throw impossible(fact);
-    if (fact.text === '') return;
-    this.#open({ ...open, item: { ...open.item, arguments: open.item.arguments + fact.text } });
-    this.send('response.function_call_arguments.delta', { ...this.#place(open.item.id), delta: fact.text });
+    if (open.kind !== 'call' || open.index !== action.index) throw invalidAction(action);
+    if (action.text === '') return;
+    this.#open({ ...open, item: { ...open.item, arguments: open.item.arguments + action.text } });
+    this.send('response.function_call_arguments.delta', {
+      ...this.#location(open.item.id),
+      delta: action.text,
+    });
   }
 
-  #beginTool({ type, container }: Extract<ResponseFact, { kind: 'tool_named' }>): void {
+  #startTool({ type, container }: Extract<ResponseAction, { kind: 'tool_named' }>): void {
     this.#close('completed');
-    const item = type === 'web_search' ? this.#search() : this.#code(container);
+    const item = type === 'web_search' ? this.#searchItem() : this.#codeItem(container);
     this.#add(item);
     this.#open({ kind: 'tool', item });
-    this.send(`response.${item.type}.in_progress`, this.#place(item.id));
+    this.send(`response.${item.type}.in_progress`, this.#location(item.id));
   }
 
   /** Ends the open item, if there is one. */
@@ -203,19 +208,19 @@ export class Draft implements Step {
       case 'none':
         break;
       case 'message':
-        this.#finish(this.#message(finish, this.#closePart()));
+        this.#finish(this.#messageItem(finish, this.#closePart()));
         break;
       case 'reasoning': {
-        const place = this.#partPlace('reasoning', 0);
+        const location = this.#partLocation('reasoning', 0);
         const part = { type: 'reasoning_text', text: open.text } as const;
-        this.send('response.reasoning_text.done', { ...place, text: open.text });
-        this.send('response.content_part.done', { ...place, part });
-        this.#finish(this.#thoughts(finish, [part]));
+        this.send('response.reasoning_text.done', { ...location, text: open.text });
+        this.send('response.content_part.done', { ...location, part });
+        this.#finish(this.#reasoningItem(finish, [part]));
         break;
       }
       case 'call': {
         const { id, name, arguments: written } = open.item;
-        const done = { ...this.#place(id), name, arguments: written };
+        const done = { ...this.#location(id), name, arguments: written };
         this.send('response.function_call_arguments.done', done);
         this.#finish({ ...open.item, status: finish });
         break;
@@ -240,7 +245,7 @@ export class Draft implements Step {
     this.#set({ output: [...output, item], open: { kind: 'none' } });
   }
 
-  #open(open: Open): void {
+  #open(open: OpenItem): void {
     this.#set({ open });
   }
 
@@ -253,28 +258,28 @@ export class Draft implements Step {
     return partId(kind, this.#state.head.id, String(this.#state.output.length));
   }
 
-  #place(item_id: string) {
+  #location(item_id: string) {
     return { item_id, output_index: this.#state.output.length };
   }
 
-  #partPlace(kind: 'message' | 'reasoning', content_index: number) {
-    return { ...this.#place(this.#id(kind)), content_index };
+  #partLocation(kind: 'message' | 'reasoning', content_index: number) {
+    return { ...this.#location(this.#id(kind)), content_index };
   }
 
-  #message(status: OutputMessage['status'], content: readonly OutputPart[]): OutputMessage {
+  #messageItem(status: OutputMessage['status'], content: readonly OutputPart[]): OutputMessage {
     return { id: this.#id('message'), type: 'message', role: 'assistant', status, content };
   }
 
-  #thoughts(status: ReasoningItem['status'], content: ReasoningItem['content']): ReasoningItem {
+  #reasoningItem(status: ReasoningItem['status'], content: ReasoningItem['content']): ReasoningItem {
     return { id: this.#id('reasoning'), type: 'reasoning', summary: [], content, status };
   }
 
-  #search(): SearchItem {
+  #searchItem(): SearchItem {
     const action = { type: 'search', query: '', queries: [] } as const;
     return { id: this.#id('searchCall'), type: 'web_search_call', status: 'in_progress', action };
   }
 
-  #code(container_id: Id<'container'>): CodeItem {
+  #codeItem(container_id: Id<'container'>): CodeItem {
     return {
       id: this.#id('codeCall'),
       type: 'code_interpreter_call',
@@ -286,18 +291,18 @@ export class Draft implements Step {
   }
 }
 
-function partOf({ type, text }: TextPart, annotations: ReturnType<typeof citationsOf>): OutputPart {
+function partOf({ type, text }: TextPart, annotations: ReturnType<typeof findCitations>): OutputPart {
   return type === 'refusal' ? { type, refusal: text } : { type, text, annotations, logprobs: [] };
 }
 
-function progressOf(ending: Ending): ResponseProgress {
-  switch (ending.kind) {
+function progressFor(finalAction: FinalAction): ResponseProgress {
+  switch (finalAction.kind) {
     case 'failed':
-      return { status: 'failed', error: ending.error };
-    case 'left':
+      return { status: 'failed', error: finalAction.error };
+    case 'disconnected':
       return { status: 'incomplete', reason: undefined, tokens: undefined };
-    case 'ended': {
-      const { reason, tokens, at } = ending;
+    case 'finished': {
+      const { reason, tokens, at } = finalAction;
       if (reason === 'stop') return { status: 'completed', endedAt: at, tokens };
       return {
         status: 'incomplete',
@@ -308,7 +313,7 @@ function progressOf(ending: Ending): ResponseProgress {
   }
 }
 
-/** The fault of a fact that cannot be. */
-export function impossible({ kind }: ResponseFact): Error {
+/** The fault of a action that cannot be. */
+export function invalidAction({ kind }: ResponseAction): Error {
   return new Error(`'${kind}' does not fit the state of the response`);
 }

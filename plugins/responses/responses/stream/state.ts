@@ -22,15 +22,15 @@ export interface ResponseEvent {
 }
 
 /** What may happen to a response. */
-export type ResponseFact =
+export type ResponseAction =
   | Exclude<TextEvent, { kind: 'end' }>
   /** The model calls a tool of the service. */
   | { readonly kind: 'tool_named'; readonly type: BuiltInType; readonly container: Id<'container'> }
   /** It has written the query or the code: the tool runs. */
-  | { readonly kind: 'tool_begun'; readonly input: string }
-  | { readonly kind: 'tool_ended'; readonly result: BuiltInResult; readonly forModel: ForModel }
+  | { readonly kind: 'tool_started'; readonly input: string }
+  | { readonly kind: 'tool_finished'; readonly result: BuiltInResult; readonly forModel: ForModel }
   | {
-      readonly kind: 'ended';
+      readonly kind: 'finished';
       readonly reason: 'stop' | 'length' | 'content_filter';
       readonly tokens: TokenUsage;
       /** Unix seconds. */
@@ -38,12 +38,12 @@ export type ResponseFact =
     }
   | { readonly kind: 'failed'; readonly error: ResponseFailure }
   /** The client has left. */
-  | { readonly kind: 'left' };
+  | { readonly kind: 'disconnected' };
 
 export type TextPart = { readonly type: 'output_text' | 'refusal'; readonly text: string };
 
 /** The item that is being made. */
-export type Open =
+export type OpenItem =
   | { readonly kind: 'none' }
   | { readonly kind: 'reasoning'; readonly text: string }
   | { readonly kind: 'message'; readonly parts: readonly OutputPart[]; readonly part: TextPart }
@@ -58,7 +58,7 @@ export interface ResponseState {
   readonly sequence: number;
   /** Finished items. */
   readonly output: readonly OutputItem[];
-  readonly open: Open;
+  readonly open: OpenItem;
   /** What searches found, for citations. */
   readonly sources: readonly SearchSource[];
   /** The response, once it has ended. */

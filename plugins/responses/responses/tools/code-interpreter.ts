@@ -24,7 +24,7 @@ export function codeInterpreter(container: CodeContainer): BuiltInTool {
     },
     async run(code, signal) {
       try {
-        return resultOf(await container.runProgram(code, signal));
+        return toResult(await container.runProgram(code, signal));
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ServiceError) return { status: 'failed', text: error.message, outputs: [] };
@@ -35,7 +35,7 @@ export function codeInterpreter(container: CodeContainer): BuiltInTool {
   };
 }
 
-function resultOf({ status, logs, result, error, restarted }: ProgramResult): BuiltInResult {
+function toResult({ status, logs, result, error, restarted }: ProgramResult): BuiltInResult {
   const outputs = [logs, result, error].filter((text) => text !== undefined && text !== '');
   const said = outputs.length === 0 ? ['The program ended and printed nothing.'] : outputs;
   const note = restarted ? ['[The interpreter was started anew: names of earlier calls are gone.]'] : [];

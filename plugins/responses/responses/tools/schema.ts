@@ -91,7 +91,7 @@ export interface AskedTools {
 }
 
 /** Refuses tools that this service has not, before anything else about them is checked. */
-export function refuseOtherTools(tools: unknown): void {
+export function rejectOtherTools(tools: unknown): void {
   if (!Array.isArray(tools)) return;
   for (const [index, tool] of tools.entries()) {
     const type = isRecord(tool) ? tool.type : undefined;

@@ -18,7 +18,7 @@ export function webSearch(search: WebSearch, settings: SearchSettings): BuiltInT
   const { contextSize = 'medium', allowedDomains, country } = settings;
   const { results, characters } = SIZES[contextSize];
   // Absent and empty are the same: all.
-  const domains = allowedDomains?.length ? allowedDomains.map(hostOf) : undefined;
+  const domains = allowedDomains?.length ? allowedDomains.map(toHost) : undefined;
   return {
     type: 'web_search',
     tool: {
@@ -37,7 +37,7 @@ export function webSearch(search: WebSearch, settings: SearchSettings): BuiltInT
         const pages = await search.search({ text, results, domains, country }, signal);
         return {
           status: 'completed',
-          text: toldPages(pages, characters),
+          text: formatPages(pages, characters),
           sources: pages.map(({ url, title }) => ({ url, title })),
         };
       } catch (error) {
@@ -51,7 +51,7 @@ export function webSearch(search: WebSearch, settings: SearchSettings): BuiltInT
 }
 
 /** A domain as it may be written, with scheme or path, as the host that it names. */
-function hostOf(domain: string): string {
+function toHost(domain: string): string {
   return domain
     .trim()
     .toLowerCase()
@@ -59,7 +59,7 @@ function hostOf(domain: string): string {
     .replace(/[/?#:].*$/, '');
 }
 
-function toldPages(pages: readonly FoundPage[], characters: number): string {
+function formatPages(pages: readonly FoundPage[], characters: number): string {
   if (pages.length === 0) return 'No page was found.';
   return pages
     .map(({ url, title, excerpt }, index) => {
