@@ -2,7 +2,7 @@
 
 import { loadKokoro } from './kokoro/worker/model.ts';
 import { loadMinilm } from './minilm/worker/model.ts';
-import { loadPiper } from './piper/piper-model.ts';
+import { loadPiper } from './piper/model.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 import { serveInference } from './pool/worker-loop.ts';
 import { loadSpeakers } from './speakers/worker/model.ts';

@@ -1,12 +1,12 @@
 /**
- * Cuts a Piper voice (VITS, Kim et al. 2021) in two, so that its audio can be made in windows:
+ * Splits the graph of a Piper voice (VITS, Kim et al. 2021), so that its audio can be generated in windows:
  *
- * - front: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,192,T];
+ * - encoder: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,192,T];
  * - decoder: `latent` f32[1,192,t] → `audio` f32[1,1,t·hop].
  *
- * The decoder is convolutions only, so a window with enough context gives the very samples of the whole.
- * The two random sources of the front (stochastic durations, prior noise) become constants: the same text
- * then always sounds the same, which a service that promises equal answers to equal requests needs.
+ * The decoder consists of convolutions only, so a window with sufficient context gives the samples of the whole. The two
+ * random sources of the encoder (stochastic durations, prior noise) are replaced by constants, so that the same request
+ * always gives the same audio.
  */
 
 import { makeNode } from '../onnx/graph-builder.ts';
@@ -17,19 +17,19 @@ import { floatTensor, int64Tensor } from '../onnx/tensors.ts';
 /** Input of the first convolution of the generator in Piper's exports. */
 const LATENT = '/Mul_7_output_0';
 const LATENT_CHANNELS = 192;
-/** Length of the noise before it repeats: 12 s of latent frames, in steps of time. */
+/** Period of the noise in latent frames: 12 s. */
 const NOISE_STEPS = 1024;
 
 export interface PiperGraphs {
-  readonly front: Uint8Array;
+  readonly encoder: Uint8Array;
   readonly decoder: Uint8Array;
 }
 
-/** @throws Error when the file is not a Piper voice of the known layout. */
-export function cutPiperGraph(file: Uint8Array): PiperGraphs {
+/** @throws Error when the file is not a Piper voice with the expected structure. */
+export function splitPiperGraph(file: Uint8Array): PiperGraphs {
   const model = decodeModel(file);
   const graph = withFixedNoise(model.graph);
-  const front = extractSubgraph(graph, [{ name: 'latent', value: LATENT }]);
+  const encoder = extractSubgraph(graph, [{ name: 'latent', value: LATENT }]);
   const decoder = extractSubgraph(
     withoutProducer(graph, LATENT),
     graph.output.slice(0, 1).map(({ name }) => ({ name: 'audio', value: name })),
@@ -45,7 +45,7 @@ export function cutPiperGraph(file: Uint8Array): PiperGraphs {
       },
     },
   ];
-  return { front: encode(model, front), decoder: encode(model, decoder) };
+  return { encoder: encode(model, encoder), decoder: encode(model, decoder) };
 }
 
 /** Name of the decoder's input. */
@@ -57,11 +57,12 @@ function encode(model: Model, graph: Graph): Uint8Array {
 
 function withoutProducer(graph: Graph, value: string): Graph {
   const node = graph.node.filter((each) => !each.output.includes(value));
-  if (node.length !== graph.node.length - 1) throw new Error(`the graph does not make ${value}`);
+  if (node.length !== graph.node.length - 1)
+    throw new Error(`the graph has no node with the output ${value}`);
   return { ...graph, node };
 }
 
-/** Replaces every `RandomNormalLike` by constant noise, repeated and cut to the length that is needed. */
+/** Replaces both `RandomNormalLike` nodes by constant noise, repeated and cut to the required length. */
 function withFixedNoise(graph: Graph): Graph {
   const random = graph.node.filter((node) => node.opType === 'RandomNormalLike');
   if (random.length !== 2) throw new Error(`expected 2 random nodes, found ${random.length}`);

@@ -20,11 +20,11 @@ embedEngineCases('minilm', async () => {
     metrics: noMetrics,
   });
   const engine = slots.embed?.get('it');
-  if (engine === undefined) throw new Error('the table lacks its only model');
+  if (engine === undefined) throw new Error('the model is missing');
   return { engine, dimensions: 384, tokenized: { text: 'hello world', ids: [7592, 2088] }, close };
 });
 
-describe('what cannot be', () => {
+describe('validation', () => {
   const pool: InferencePool = {
     description: <Description>() => ({ dimensions: 4, maxTokens: 8, vocabularySize: 10 }) as Description,
     runJob: () => {
@@ -40,15 +40,18 @@ describe('what cannot be', () => {
     [{ inputs: [[1, 10]] }, 'input', '0 to 9'],
     [{ inputs: ['a', [-1]] }, 'input.1', '0 to 9'],
     [{ inputs: ['a'], dimensions: 5 }, 'dimensions', '1 to 4'],
-  ])('%j is refused by name, before the pool sees it', async (fields, param, allowed) => {
-    await expect(engine.embed(embedRequest(fields), never)).rejects.toMatchObject({
-      kind: 'invalid_request',
-      param,
-      message: expect.stringContaining(allowed),
-    });
-  });
+  ])(
+    '%j is rejected with the name of the parameter, before it reaches the pool',
+    async (fields, param, allowed) => {
+      await expect(engine.embed(embedRequest(fields), never)).rejects.toMatchObject({
+        kind: 'invalid_request',
+        param,
+        message: expect.stringContaining(allowed),
+      });
+    },
+  );
 
-  it('is closed and says so', async () => {
+  it('a closed engine rejects requests', async () => {
     await engine.close();
     await engine.close();
     await expect(engine.embed(embedRequest(), never)).rejects.toMatchObject({ kind: 'overloaded' });

@@ -1,4 +1,4 @@
-/** all-MiniLM-L6-v2 as an engine: inputs of all requests that wait at the same time go to the pool together. */
+/** Embedding engine for all-MiniLM-L6-v2, which batches the inputs of concurrent requests. */
 
 import { invalidRequest, type ServiceError } from '../../../contract/core/error.ts';
 import type { InferenceSettings } from '../../../contract/core/settings.ts';
@@ -6,12 +6,13 @@ import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../contract/en
 import { unitVector } from '../../../kit/math/unit-vector.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
-import { InputBatches, InputTooLong } from './input-batches.ts';
+import { InputBatches, InputTooLongError } from './input-batches.ts';
 
 /**
- * @param model name in the pool, which outlives the engine.
- * @param settings of the pool: each of its processes works on one batch at once.
- * @param backgroundPool where that is done which nobody waits for; it outlives the engine, too.
+ * @param pool must outlive the engine.
+ * @param model name of the model in the pool.
+ * @param settings of the pool. Each worker processes one batch at a time.
+ * @param backgroundPool low-priority pool for batch requests; must outlive the engine.
  */
 export function minilmEngine(
   pool: InferencePool,
@@ -31,10 +32,12 @@ export function minilmEngine(
     maxTokens: description.maxTokens,
     async embed(request, signal): Promise<Embeddings> {
       signal.throwIfAborted();
-      refuseImpossible(request, description);
+      validateRequest(request, description);
       const { dimensions = description.dimensions } = request;
       const embedded = await batches.embed(request, signal).catch((error: unknown) => {
-        throw error instanceof InputTooLong ? tooLong(request, error.place, description.maxTokens) : error;
+        throw error instanceof InputTooLongError
+          ? inputTooLongError(request, error.index, description.maxTokens)
+          : error;
       });
       return {
         vectors: embedded.map(({ vector }) =>
@@ -50,32 +53,32 @@ export function minilmEngine(
   };
 }
 
-function refuseImpossible(
+function validateRequest(
   { inputs, dimensions = 1 }: EmbedRequest,
-  { dimensions: most, vocabularySize }: MinilmDescription,
+  { dimensions: maxDimensions, vocabularySize }: MinilmDescription,
 ): void {
-  if (dimensions > most) {
-    const message = `'dimensions' must be an integer from 1 to ${most} for this model.`;
+  if (dimensions > maxDimensions) {
+    const message = `'dimensions' must be an integer from 1 to ${maxDimensions} for this model.`;
     throw invalidRequest(message, 'dimensions', 'invalid_value');
   }
-  const known = (id: number) => Number.isInteger(id) && id >= 0 && id < vocabularySize;
-  for (const [place, input] of inputs.entries()) {
-    if (typeof input === 'string' || input.every(known)) continue;
-    const field = fieldOf(inputs, place);
+  const isKnown = (id: number) => Number.isInteger(id) && id >= 0 && id < vocabularySize;
+  for (const [index, input] of inputs.entries()) {
+    if (typeof input === 'string' || input.every(isKnown)) continue;
+    const field = fieldOf(inputs, index);
     throw invalidRequest(
-      `'${field}' must hold token ids of this model, which are from 0 to ${vocabularySize - 1}.`,
+      `'${field}' must contain token ids of this model, which are in the range 0 to ${vocabularySize - 1}.`,
       field,
       'invalid_value',
     );
   }
 }
 
-function tooLong({ inputs }: EmbedRequest, place: number, most: number): ServiceError {
-  const field = fieldOf(inputs, place);
-  const message = `'${field}' must have at most ${most} tokens for this model.`;
+function inputTooLongError({ inputs }: EmbedRequest, index: number, maxTokens: number): ServiceError {
+  const field = fieldOf(inputs, index);
+  const message = `'${field}' must have at most ${maxTokens} tokens for this model.`;
   return invalidRequest(message, field, 'context_length_exceeded');
 }
 
-function fieldOf(inputs: EmbedRequest['inputs'], place: number): string {
-  return inputs.length === 1 ? 'input' : `input.${place}`;
+function fieldOf(inputs: EmbedRequest['inputs'], index: number): string {
+  return inputs.length === 1 ? 'input' : `input.${index}`;
 }

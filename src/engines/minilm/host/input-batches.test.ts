@@ -5,48 +5,54 @@ import { RecordingTracer } from '../../../../test/doubles/recording-tracer.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
 import type { Traceparent, Tracer } from '../../../contract/core/tracer.ts';
 import { withSpan } from '../../../kit/logging/spans.ts';
-import { lengthBuckets } from '../worker/length-buckets.ts';
-import { InputBatches, InputTooLong, type RunBatch } from './input-batches.ts';
+import { batchByLength } from '../worker/batch-by-length.ts';
+import { InputBatches, InputTooLongError, type RunBatch } from './input-batches.ts';
 
 const never = new AbortController().signal;
 
-/** Batches that end when the test lets them; each vector holds the length of its text. */
-function batches(atOnce = 1) {
-  const begun: {
+/** Batches that finish when the test calls `end`. Each vector contains the length of its text. */
+function batches(concurrency = 1) {
+  const started: {
     inputs: readonly unknown[];
     fairnessKey: string;
     end: (error?: unknown) => void;
     signal: AbortSignal;
-    /** Where it is run. */
-    place: (tracer: Tracer) => Traceparent | undefined;
+    /** The trace context in which the batch runs. */
+    traceparent: (tracer: Tracer) => Traceparent | undefined;
   }[] = [];
   const run: RunBatch = async function* (inputs, { fairnessKey }, signal) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const end = (error?: unknown) => (error === undefined ? resolve() : reject(error));
     const inContext = AsyncLocalStorage.snapshot();
-    begun.push({ inputs, fairnessKey, end, signal, place: (tracer) => inContext(() => tracer.currentTraceparent()) });
+    started.push({
+      inputs,
+      fairnessKey,
+      end,
+      signal,
+      traceparent: (tracer) => inContext(() => tracer.currentTraceparent()),
+    });
     await promise;
-    const places = inputs.map((_, place) => place).reverse();
-    const texts = places.map((place) => String(inputs[place]));
+    const indexes = inputs.map((_, index) => index).reverse();
+    const texts = indexes.map((index) => String(inputs[index]));
     const tokens = texts.map((text) => (text === 'too long' ? undefined : text.length));
-    yield { places, tokens, vectors: Float32Array.from(tokens.filter((count) => count !== undefined)) };
+    yield { indexes, tokens, vectors: Float32Array.from(tokens.filter((count) => count !== undefined)) };
   };
-  const subject = new InputBatches(atOnce, 8, run);
+  const subject = new InputBatches(concurrency, 8, run);
   const embed = (inputs: string[], fields = {}, signal = never) =>
     subject.embed(embedRequest({ inputs, ...fields }), signal);
-  /** The batch at this place, once it has begun. */
+  /** Waits for the batch with this index to start. */
   const batch = async (at: number) => {
-    await expect.poll(() => begun.length).toBeGreaterThan(at);
-    const found = begun[at];
+    await expect.poll(() => started.length).toBeGreaterThan(at);
+    const found = started[at];
     if (found === undefined) throw new Error('no such batch');
     return found;
   };
-  return { subject, begun, embed, batch };
+  return { subject, started, embed, batch };
 }
 
 describe('a batch', () => {
-  it('has all inputs that wait when it begins, and each request gets its own', async () => {
-    const { embed, batch, begun } = batches();
+  it('contains all pending inputs when it starts, and each request gets its own results', async () => {
+    const { embed, batch, started } = batches();
     const first = embed(['a', 'bb']);
     const second = embed(['ccc']);
     const one = await batch(0);
@@ -63,25 +69,28 @@ describe('a batch', () => {
     expect(two.inputs).toEqual(['dddd', 'eeeee']);
     two.end();
     await Promise.all([third, fourth]);
-    expect(begun).toHaveLength(2);
+    expect(started).toHaveLength(2);
   });
 
-  it('is a part of its first request, whoever made room for it', async () => {
+  it('belongs to the trace of its first request', async () => {
     const tracer = new RecordingTracer();
-    const { subject, begun, batch } = batches();
-    const asked = (name: string) =>
+    const { subject, started, batch } = batches();
+    const embedInSpan = (name: string) =>
       withSpan(tracer, name, {}, () => subject.embed(embedRequest({ inputs: [name] }), never));
-    const first = asked('first');
+    const first = embedInSpan('first');
     (await batch(0)).end();
-    const [second, third] = [asked('second'), asked('third')];
+    const [second, third] = [embedInSpan('second'), embedInSpan('third')];
     (await batch(1)).end();
     await Promise.all([first, second, third]);
-    const placeOf = (name: string) => tracer.spans.find((span) => span.name === name)?.place;
-    expect(begun.map(({ inputs }) => inputs)).toEqual([['first'], ['second', 'third']]);
-    expect(begun.map(({ place }) => place(tracer))).toEqual([placeOf('first'), placeOf('second')]);
+    const traceparentOf = (name: string) => tracer.spans.find((span) => span.name === name)?.place;
+    expect(started.map(({ inputs }) => inputs)).toEqual([['first'], ['second', 'third']]);
+    expect(started.map(({ traceparent }) => traceparent(tracer))).toEqual([
+      traceparentOf('first'),
+      traceparentOf('second'),
+    ]);
   });
 
-  it('is of one class, the highest that waits', async () => {
+  it('contains only inputs of the highest pending priority', async () => {
     const { embed, batch } = batches();
     const low = embed(['low'], { priority: 'batch' });
     const high = embed(['high']);
@@ -93,8 +102,8 @@ describe('a batch', () => {
     await low;
   });
 
-  it('does not wait for one of a lower class', async () => {
-    const { embed, batch, begun } = batches();
+  it('does not wait for a batch of a lower priority', async () => {
+    const { embed, batch, started } = batches();
     const low = embed(['low'], { priority: 'batch' });
     await batch(0);
     const later = embed(['later'], { priority: 'batch' });
@@ -103,13 +112,13 @@ describe('a batch', () => {
     expect(second.inputs).toEqual(['high']);
     second.end();
     await high;
-    expect(begun).toHaveLength(2);
+    expect(started).toHaveLength(2);
     (await batch(0)).end();
     (await batch(2)).end();
     await Promise.all([low, later]);
   });
 
-  it('is bounded in inputs and in characters', async () => {
+  it('is limited in inputs and characters', async () => {
     const { embed, batch } = batches();
     const many = embed(new Array(100).fill('x'));
     const first = await batch(0);
@@ -127,13 +136,13 @@ describe('a batch', () => {
     expect(await long).toHaveLength(3);
   });
 
-  it('serves owners in turn, so that who asks for much does not delay the others', async () => {
+  it('serves keys round-robin, so that a large request does not delay others', async () => {
     const { embed, batch } = batches();
     const much = embed(new Array(500).fill('much'), { fairnessKey: 'a' });
     (await batch(0)).end();
     const little = embed(['little'], { fairnessKey: 'b' });
     const second = await batch(1);
-    // It was waiting when the first batch ended, or arrived just after.
+    // It was pending when the first batch ended, or arrived just after.
     second.end();
     const third = await batch(2);
     expect([...second.inputs, ...third.inputs]).toContain('little');
@@ -143,28 +152,28 @@ describe('a batch', () => {
     expect(await much).toHaveLength(500);
   });
 
-  it('runs beside others, as many as may', async () => {
-    const { embed, batch, begun } = batches(2);
+  it('runs concurrently with others, up to the limit', async () => {
+    const { embed, batch, started } = batches(2);
     const first = embed(new Array(200).fill('x'));
     await batch(1);
-    expect(begun).toHaveLength(2);
+    expect(started).toHaveLength(2);
     for (let at = 0; at < 4; at += 1) (await batch(at)).end();
     expect(await first).toHaveLength(200);
   });
 });
 
-describe('what fails', () => {
-  it('is an input that is too long, and only its request', async () => {
+describe('failures', () => {
+  it('an input that is too long fails only its request', async () => {
     const { embed, batch } = batches();
     const bad = embed(['ok', 'too long']);
     const good = embed(['fine']);
-    const outcome = expect(bad).rejects.toEqual(new InputTooLong(1));
+    const outcome = expect(bad).rejects.toEqual(new InputTooLongError(1));
     (await batch(0)).end();
     await outcome;
     expect(await good).toEqual([{ vector: Float32Array.of(4), tokens: 4 }]);
   });
 
-  it('is a batch, with every request in it', async () => {
+  it('a failed batch fails all its requests', async () => {
     const { embed, batch } = batches();
     const both = [embed(['a']), embed(['b'])];
     const outcomes = both.map((each) => expect(each).rejects.toThrow('crashed'));
@@ -175,11 +184,11 @@ describe('what fails', () => {
     expect(await next).toHaveLength(1);
   });
 
-  it('is an owner who gets no place, and not those who share the batch', async () => {
+  it('a rate limit fails only the requests of its key', async () => {
     const { embed, batch } = batches();
-    const refused = [embed(['a'], { fairnessKey: 'a' }), embed(['aa'], { fairnessKey: 'a' })];
+    const rejected = [embed(['a'], { fairnessKey: 'a' }), embed(['aa'], { fairnessKey: 'a' })];
     const others = [embed(['bbb'], { fairnessKey: 'b' }), embed(['cccc'], { fairnessKey: 'c' })];
-    const outcomes = refused.map((each) => expect(each).rejects.toMatchObject({ kind: 'rate_limited' }));
+    const outcomes = rejected.map((each) => expect(each).rejects.toMatchObject({ kind: 'rate_limited' }));
     (await batch(0)).end(new ServiceError('rate_limited', 'Your share is used.'));
     await Promise.all(outcomes);
     const again = await batch(1);
@@ -188,7 +197,7 @@ describe('what fails', () => {
     expect(await Promise.all(others)).toMatchObject([[{ tokens: 3 }], [{ tokens: 4 }]]);
   });
 
-  it('is a caller that leaves, whose inputs nobody takes any more', async () => {
+  it('inputs of an aborted request are not started', async () => {
     const { embed, batch } = batches();
     const controller = new AbortController();
     const left = embed(new Array(100).fill('x'), {}, controller.signal);
@@ -204,18 +213,21 @@ describe('what fails', () => {
     expect(await other).toHaveLength(1);
   });
 
-  it('is one request too many', async () => {
+  it('requests beyond the limits are rejected', async () => {
     const { embed, batch, subject } = batches();
     const some = (owner: string) =>
       Array.from({ length: 4 }, () => embed(['x'], { fairnessKey: owner }).catch((error: unknown) => error));
     const open = some('a');
-    // Half of the places are the most of one owner.
+    // One key may use half of the slots.
     await expect(embed(['x'], { fairnessKey: 'a' })).rejects.toMatchObject({
       kind: 'rate_limited',
       retryAfterS: 2,
     });
     open.push(...some('b'));
-    await expect(embed(['x'], { fairnessKey: 'c' })).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
+    await expect(embed(['x'], { fairnessKey: 'c' })).rejects.toMatchObject({
+      kind: 'overloaded',
+      retryAfterS: 2,
+    });
     const lower = embed(['x'], { priority: 'batch' }).catch((error: unknown) => error);
     await batch(0);
     subject.close();
@@ -223,18 +235,18 @@ describe('what fails', () => {
   });
 });
 
-describe('passes', () => {
-  it('hold inputs of like length, every one of them once, and no more tokens than they may', () => {
+describe('batchByLength', () => {
+  it('groups each input once, by similar length and within the token limit', () => {
     const lengths = [512, 3, 400, 4, 300, 5, 500, 6, 512, 3];
-    const buckets = lengthBuckets(lengths);
-    expect(buckets.flat().sort((a, b) => a - b)).toEqual(lengths.map((_, place) => place));
-    for (const bucket of buckets) {
-      const longest = Math.max(...bucket.map((place) => lengths[place] ?? 0));
-      if (bucket.length > 1) expect(longest * bucket.length).toBeLessThanOrEqual(1024);
+    const groups = batchByLength(lengths);
+    expect(groups.flat().sort((a, b) => a - b)).toEqual(lengths.map((_, index) => index));
+    for (const group of groups) {
+      const longest = Math.max(...group.map((index) => lengths[index] ?? 0));
+      if (group.length > 1) expect(longest * group.length).toBeLessThanOrEqual(1024);
     }
-    expect(buckets[0]).toEqual([1, 9, 3, 5, 7]);
-    // Little would be done in a pass of both but padding.
-    expect(lengthBuckets([3, 300])).toEqual([[0], [1]]);
-    expect(lengthBuckets([])).toEqual([]);
+    expect(groups[0]).toEqual([1, 9, 3, 5, 7]);
+    // A common batch would consist mostly of padding.
+    expect(batchByLength([3, 300])).toEqual([[0], [1]]);
+    expect(batchByLength([])).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Requests that wait for the same model, worked on together: whenever a batch may begin, it takes what waits at
- * that moment, of every owner in turn, so that a small request need not wait for the end of a large one.
+ * Dynamic batching of embedding requests. A batch contains inputs of all requests that are pending when it starts, taken
+ * round-robin by fairness key, so that a small request does not wait for the end of a large one.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -12,207 +12,222 @@ import type { MinilmResult } from '../shared/protocol.ts';
 
 type Input = EmbedRequest['inputs'][number];
 
-/** What came of one input. */
-export interface Embedded {
+/** Result of one input. */
+export interface EmbeddedInput {
   readonly vector: Float32Array<ArrayBuffer>;
   readonly tokens: number;
 }
 
-/** An input has more tokens than the model takes. */
-export class InputTooLong extends Error {
-  constructor(readonly place: number) {
+/** An input exceeds the token limit of the model. */
+export class InputTooLongError extends Error {
+  /** @param index of the input in its request. */
+  constructor(readonly index: number) {
     super('an input is too long');
   }
 }
 
-/** Runs one batch; its results come in any order. */
+/** Runs one batch. Results may arrive in any order. */
 export type RunBatch = (
   inputs: readonly Input[],
-  of: { readonly priority: Priority; readonly fairnessKey: string },
+  owner: { readonly priority: Priority; readonly fairnessKey: string },
   signal: AbortSignal,
 ) => AsyncIterable<MinilmResult>;
 
-/** Largest batch. About four characters make a token, so it is worked on for half a second or so. */
-const BATCH_INPUTS = 64;
-const BATCH_CHARACTERS = 16_000;
+/** Maximum size of a batch. A token has about four characters, so a batch takes about half a second. */
+const MAX_BATCH_INPUTS = 64;
+const MAX_BATCH_CHARACTERS = 16_000;
 
-const CLASSES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
+const PRIORITIES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
-/** A request that is not done. */
-interface OpenRequest extends Pick<EmbedRequest, 'inputs' | 'priority' | 'fairnessKey'> {
-  /** Does work where it was asked for, for its trace. */
-  readonly asItsPart: <Result>(work: () => Result) => Result;
-  readonly embedded: Embedded[];
-  /** Inputs that a batch has taken. */
-  taken: number;
-  /** Inputs whose results are there. */
-  done: number;
-  readonly resolve: (embedded: readonly Embedded[]) => void;
+/** A request without a complete result. */
+interface PendingRequest extends Pick<EmbedRequest, 'inputs' | 'priority' | 'fairnessKey'> {
+  /** Runs a function in the async context of the request, so that its spans belong to the trace of the request. */
+  readonly runInContext: <Result>(work: () => Result) => Result;
+  readonly embedded: EmbeddedInput[];
+  /** Number of inputs that are assigned to a batch. */
+  assigned: number;
+  /** Number of inputs with a result. */
+  completed: number;
+  readonly resolve: (embedded: readonly EmbeddedInput[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** An input of a batch. */
-interface Taken {
-  readonly request: OpenRequest;
-  readonly place: number;
+interface BatchItem {
+  readonly request: PendingRequest;
+  /** Index of the input in its request. */
+  readonly index: number;
 }
 
 export class InputBatches {
-  readonly #atOnce: number;
-  readonly #places: number;
-  readonly #run: RunBatch;
-  /** By arrival; whoever was served goes to the end. */
-  readonly #open = new Set<OpenRequest>();
+  readonly #concurrency: number;
+  readonly #maxPending: number;
+  readonly #runBatch: RunBatch;
+  /** By arrival. Requests move to the end when a batch includes them. */
+  readonly #pending = new Set<PendingRequest>();
   readonly #closed = new AbortController();
-  /** Batches of each priority that run. */
+  /** Number of running batches of each priority. */
   readonly #running = new Map<Priority, number>();
   #scheduled = false;
 
   /**
-   * @param atOnce batches of one priority that run at once; who is in a hurry does not wait for who is not.
-   * @param places open requests of each priority.
+   * @param concurrency maximum running batches per priority, so that no priority blocks another.
+   * @param maxPending maximum pending requests per priority.
    */
-  constructor(atOnce: number, places: number, run: RunBatch) {
-    this.#atOnce = atOnce;
-    this.#places = places;
-    this.#run = run;
+  constructor(concurrency: number, maxPending: number, runBatch: RunBatch) {
+    this.#concurrency = concurrency;
+    this.#maxPending = maxPending;
+    this.#runBatch = runBatch;
   }
 
   /**
-   * One result for each input, in order.
-   * @throws InputTooLong; ServiceError `rate_limited` when too many requests of the owner are open, `overloaded` when too many
-   *   are; what a batch throws; the signal's reason.
+   * Embeds the inputs of a request. @returns one result per input, in order.
+   * @throws InputTooLongError when an input exceeds the token limit.
+   * @throws ServiceError `rate_limited` when the fairness key has too many pending requests, `overloaded` when there are too
+   *   many in total. Also throws the error of a batch and the reason of the signal.
    */
-  async embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly Embedded[]> {
+  async embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly EmbeddedInput[]> {
     this.#admit(request);
     const { inputs, priority, fairnessKey } = request;
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Embedded[]>();
-    const asItsPart = AsyncLocalStorage.snapshot();
-    const open = { inputs, priority, fairnessKey, asItsPart, embedded: [], taken: 0, done: 0, resolve, reject };
-    const leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
-    this.#open.add(open);
+    const { promise, resolve, reject } = Promise.withResolvers<readonly EmbeddedInput[]>();
+    const runInContext = AsyncLocalStorage.snapshot();
+    const pending = {
+      inputs,
+      priority,
+      fairnessKey,
+      runInContext,
+      embedded: [],
+      assigned: 0,
+      completed: 0,
+      resolve,
+      reject,
+    };
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#pending.add(pending);
     this.#schedule();
     try {
       return await promise;
     } finally {
-      signal.removeEventListener('abort', leave);
-      this.#open.delete(open);
+      signal.removeEventListener('abort', onAbort);
+      this.#pending.delete(pending);
     }
   }
 
-  /** Fails what is open. Idempotent. */
+  /** Fails all pending requests. Idempotent. */
   close(): void {
     this.#closed.abort(shuttingDown());
-    for (const request of this.#open) request.reject(this.#closed.signal.reason);
+    for (const request of this.#pending) request.reject(this.#closed.signal.reason);
   }
 
   #admit({ priority, fairnessKey }: EmbedRequest): void {
     this.#closed.signal.throwIfAborted();
-    const open = this.#open.values().filter((request) => request.priority === priority);
-    requireQueueSlot(open, fairnessKey, this.#places);
+    const pending = this.#pending.values().filter((request) => request.priority === priority);
+    requireQueueSlot(pending, fairnessKey, this.#maxPending);
   }
 
-  /** What arrives in one tick of the event loop is looked at together. */
+  /** Starts batches after the current tick, so that requests of the same tick share a batch. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#begin();
+      this.#startBatches();
     });
   }
 
-  #begin(): void {
-    for (const priority of CLASSES) {
-      while (this.#runningOf(priority) < this.#atOnce && !this.#closed.signal.aborted) {
-        const batch = this.#take(priority);
+  #startBatches(): void {
+    for (const priority of PRIORITIES) {
+      while (this.#runningCount(priority) < this.#concurrency && !this.#closed.signal.aborted) {
+        const batch = this.#nextBatch(priority);
         const [first] = batch;
         if (first === undefined) break;
-        this.#running.set(priority, this.#runningOf(priority) + 1);
+        this.#running.set(priority, this.#runningCount(priority) + 1);
         const { request } = first;
-        const work = request.asItsPart(() => this.#work(batch, request));
-        void work.finally(() => {
-          this.#running.set(priority, this.#runningOf(priority) - 1);
-          this.#begin();
+        const running = request.runInContext(() => this.#processBatch(batch, request));
+        void running.finally(() => {
+          this.#running.set(priority, this.#runningCount(priority) - 1);
+          this.#startBatches();
         });
       }
     }
   }
 
-  #runningOf(priority: Priority): number {
+  #runningCount(priority: Priority): number {
     return this.#running.get(priority) ?? 0;
   }
 
-  /** The inputs of the next batch of a priority, of its owners' requests in turn, one input at a time. */
-  #take(priority: Priority): Taken[] {
-    const waiting = [...this.#open].filter(
-      (request) => request.priority === priority && request.taken < request.inputs.length,
+  /** Assembles the next batch of a priority, round-robin by fairness key, one input at a time. */
+  #nextBatch(priority: Priority): BatchItem[] {
+    const candidates = [...this.#pending].filter(
+      (request) => request.priority === priority && request.assigned < request.inputs.length,
     );
-    const batch: Taken[] = [];
+    const batch: BatchItem[] = [];
     let characters = 0;
-    let owners = [...Map.groupBy(waiting, ({ fairnessKey }) => fairnessKey).values()];
-    while (owners.length > 0) {
-      for (const requests of owners) {
-        const request = requests.find(({ taken, inputs }) => taken < inputs.length);
-        const input = request?.inputs[request.taken];
+    let groups = [...Map.groupBy(candidates, ({ fairnessKey }) => fairnessKey).values()];
+    while (groups.length > 0) {
+      for (const requests of groups) {
+        const request = requests.find(({ assigned, inputs }) => assigned < inputs.length);
+        const input = request?.inputs[request.assigned];
         if (request === undefined || input === undefined) continue;
         characters += typeof input === 'string' ? input.length : input.length * 4;
-        if (batch.length > 0 && characters > BATCH_CHARACTERS) return this.#toTheEnd(batch);
-        batch.push({ request, place: request.taken });
-        request.taken += 1;
-        if (batch.length === BATCH_INPUTS) return this.#toTheEnd(batch);
+        if (batch.length > 0 && characters > MAX_BATCH_CHARACTERS) return this.#moveToEnd(batch);
+        batch.push({ request, index: request.assigned });
+        request.assigned += 1;
+        if (batch.length === MAX_BATCH_INPUTS) return this.#moveToEnd(batch);
       }
-      owners = owners.filter((requests) => requests.some(({ taken, inputs }) => taken < inputs.length));
+      groups = groups.filter((requests) => requests.some(({ assigned, inputs }) => assigned < inputs.length));
     }
     return batch;
   }
 
-  /** Those that this batch serves come after the others next time. */
-  #toTheEnd(batch: Taken[]): Taken[] {
+  /** Moves the requests of a batch to the end, so that others come first in the next batch. */
+  #moveToEnd(batch: BatchItem[]): BatchItem[] {
     for (const { request } of batch) {
-      if (this.#open.delete(request)) this.#open.add(request);
+      if (this.#pending.delete(request)) this.#pending.add(request);
     }
     return batch;
   }
 
-  async #work(batch: readonly Taken[], of: OpenRequest): Promise<void> {
-    const inputs = batch.flatMap(({ request, place }) => request.inputs.slice(place, place + 1));
+  /** @param owner request whose priority, fairness key and trace the batch uses. */
+  async #processBatch(batch: readonly BatchItem[], owner: PendingRequest): Promise<void> {
+    const inputs = batch.flatMap(({ request, index }) => request.inputs.slice(index, index + 1));
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#closed.signal, stop.signal]);
     try {
-      for await (const result of this.#run(inputs, of, signal)) {
-        deliver(batch, result);
-        // Nobody waits for the rest.
-        if (batch.every(({ request }) => !this.#open.has(request))) stop.abort(new Error('nobody waits'));
+      for await (const result of this.#runBatch(inputs, owner, signal)) {
+        deliverResult(batch, result);
+        // Stop if all requests of the batch are finished or aborted.
+        if (batch.every(({ request }) => !this.#pending.has(request)))
+          stop.abort(new Error('no pending requests'));
       }
     } catch (error) {
-      // A place that one owner does not get is not refused to those who share the batch.
-      const isRefusal = error instanceof ServiceError && error.kind === 'rate_limited';
-      const isFailed = ({ request }: Taken) => !isRefusal || request.fairnessKey === of.fairnessKey;
+      // A rate limit of one key must not fail the requests of other keys in the batch. They are run again.
+      const isRateLimit = error instanceof ServiceError && error.kind === 'rate_limited';
+      const isFailed = ({ request }: BatchItem) => !isRateLimit || request.fairnessKey === owner.fairnessKey;
       for (const { request } of batch.filter(isFailed)) request.reject(error);
-      const rest = batch.filter((taken) => !isFailed(taken));
+      const rest = batch.filter((item) => !isFailed(item));
       const next = rest[0]?.request;
-      await next?.asItsPart(() => this.#work(rest, next));
+      await next?.runInContext(() => this.#processBatch(rest, next));
     }
   }
 }
 
-function deliver(batch: readonly Taken[], { places, tokens, vectors }: MinilmResult): void {
+function deliverResult(batch: readonly BatchItem[], { indexes, tokens, vectors }: MinilmResult): void {
   const length = vectors.length / Math.max(1, tokens.filter((count) => count !== undefined).length);
   let from = 0;
-  for (const [at, place] of places.entries()) {
-    const taken = batch[place];
-    if (taken === undefined) continue;
-    const count = tokens[at];
-    const { request } = taken;
+  for (const [position, itemIndex] of indexes.entries()) {
+    const item = batch[itemIndex];
+    if (item === undefined) continue;
+    const count = tokens[position];
+    const { request } = item;
     if (count === undefined) {
-      request.reject(new InputTooLong(taken.place));
+      request.reject(new InputTooLongError(item.index));
       continue;
     }
-    request.embedded[taken.place] = { vector: vectors.slice(from, from + length), tokens: count };
+    request.embedded[item.index] = { vector: vectors.slice(from, from + length), tokens: count };
     from += length;
-    request.done += 1;
-    if (request.done === request.inputs.length) request.resolve(request.embedded);
+    request.completed += 1;
+    if (request.completed === request.inputs.length) request.resolve(request.embedded);
   }
 }

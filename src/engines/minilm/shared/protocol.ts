@@ -1,25 +1,25 @@
-/** What crosses between the engine of embeddings and its model. */
+/** Requests and results between the embedding engine and its model in a worker process. */
 
 export interface MinilmRequest {
-  /** Texts, or their token ids. */
+  /** Texts or token ids. */
   readonly inputs: readonly (string | readonly number[])[];
 }
 
-/** Some inputs of a request, in any order. */
+/** Result for some inputs of a request. Results may arrive in any order. */
 export interface MinilmResult {
-  /** Which inputs these are. */
-  readonly places: readonly number[];
-  /** Tokens of each; undefined for an input that is too long, which has no vector. */
+  /** Indexes of these inputs in the request. */
+  readonly indexes: readonly number[];
+  /** Number of tokens of each input; undefined for an input that is too long, which has no vector. */
   readonly tokens: readonly (number | undefined)[];
-  /** Their vectors one after the other, each of length 1; those of inputs that are too long are left out. */
+  /** Concatenated vectors, each normalized to length 1, without those of inputs that are too long. */
   readonly vectors: Float32Array<ArrayBuffer>;
 }
 
 export interface MinilmDescription {
-  /** Length of a vector. */
+  /** Number of elements of a vector. */
   readonly dimensions: number;
-  /** Most tokens of an input, with the two that enclose it. */
+  /** Maximum number of tokens of an input, including [CLS] and [SEP]. */
   readonly maxTokens: number;
-  /** Token ids are below this. */
+  /** Number of token ids; valid ids are smaller. */
   readonly vocabularySize: number;
 }

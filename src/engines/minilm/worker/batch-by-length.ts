@@ -1,29 +1,29 @@
-/** Which inputs run in one pass: those of like length, because each is padded to the longest. */
+/** Groups inputs of similar length into inference batches, because each input is padded to the longest of its batch. */
 
-/** Tokens of a pass with its padding: 20 ms of two cores. More at once would not be quicker, and others wait longer. */
+/** Maximum tokens of a batch including padding: 20 ms on two cores. Larger batches are not faster and delay other requests. */
 const MAX_TOKENS = 128;
-/** Tokens that the longest of a pass may have beyond twice the shortest. */
-const SHORT_TOKENS = 16;
+/** Tokens by which the longest input of a batch may exceed twice the shortest. */
+const LENGTH_TOLERANCE = 16;
 
 /**
- * Places of inputs, pass by pass, the shortest first. A pass holds at least one input, and at most
- * {@link MAX_TOKENS} tokens when it holds several.
- * @param lengths tokens of each input.
+ * Returns batches of input indexes, shortest inputs first. A batch with several inputs has at most {@link MAX_TOKENS} tokens
+ * including padding.
+ * @param lengths number of tokens of each input.
  */
-export function lengthBuckets(lengths: readonly number[]): number[][] {
-  const order = lengths.map((_, place) => place).sort((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0));
-  const buckets: number[][] = [];
-  let bucket: number[] = [];
-  for (const place of order) {
-    const longest = lengths[place] ?? 0;
-    const shortest = lengths[bucket[0] ?? place] ?? 0;
-    const unlike = longest > 2 * shortest + SHORT_TOKENS;
-    if (bucket.length > 0 && (unlike || longest * (bucket.length + 1) > MAX_TOKENS)) {
-      buckets.push(bucket);
-      bucket = [];
+export function batchByLength(lengths: readonly number[]): number[][] {
+  const order = lengths.map((_, index) => index).sort((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0));
+  const batches: number[][] = [];
+  let batch: number[] = [];
+  for (const index of order) {
+    const longest = lengths[index] ?? 0;
+    const shortest = lengths[batch[0] ?? index] ?? 0;
+    const isTooDifferent = longest > 2 * shortest + LENGTH_TOLERANCE;
+    if (batch.length > 0 && (isTooDifferent || longest * (batch.length + 1) > MAX_TOKENS)) {
+      batches.push(batch);
+      batch = [];
     }
-    bucket.push(place);
+    batch.push(index);
   }
-  if (bucket.length > 0) buckets.push(bucket);
-  return buckets;
+  if (batch.length > 0) batches.push(batch);
+  return batches;
 }

@@ -1,39 +1,38 @@
-/** BERT's uncased WordPiece (Devlin et al. 2018), as `bert-base-uncased` has it, by Hugging Face's tokenizers. */
+/** BERT's uncased WordPiece tokenizer (Devlin et al. 2018) with the vocabulary of `bert-base-uncased`. */
 
 import { Tokenizer } from '@huggingface/tokenizers';
 
 /**
- * Characters beyond which a text is not looked at: a token seldom has more than 20, and a text of so many would
- * take long to read.
+ * Longer texts are not tokenized, which would take long: they exceed the token limit, because a token seldom has more than
+ * 20 characters.
  */
 const MAX_CHARACTERS = 50_000;
 
-/** Texts to token ids. */
-export class WordPieces {
+export class WordPieceTokenizer {
   readonly size: number;
   readonly #tokenizer: Tokenizer;
-  readonly #begin: number;
-  readonly #end: number;
+  readonly #clsId: number;
+  readonly #sepId: number;
 
   /**
-   * @param vocabulary every token by its id, in the form of TensorFlow.js: tokens that begin a word have `▁` before
-   *   them, those that go on with one have nothing.
-   * @throws Error when it lacks a token that every text needs.
+   * @param vocabulary all tokens, ordered by id, in the format of TensorFlow.js: tokens at the start of a word have the
+   *   prefix `▁`, continuation tokens have no prefix.
+   * @throws Error when [UNK], [CLS] or [SEP] is missing.
    */
   constructor(vocabulary: readonly string[]) {
-    const ids = new Map(vocabulary.map((token, id) => [bertForm(token), id]));
+    const ids = new Map(vocabulary.map((token, id) => [toBertToken(token), id]));
     const idOf = (token: string) => {
       const id = ids.get(token);
-      if (id === undefined) throw new Error(`the vocabulary has no ${token}`);
+      if (id === undefined) throw new Error(`the vocabulary lacks the token ${token}`);
       return id;
     };
     idOf('[UNK]');
-    this.#begin = idOf('[CLS]');
-    this.#end = idOf('[SEP]');
+    this.#clsId = idOf('[CLS]');
+    this.#sepId = idOf('[SEP]');
     this.size = vocabulary.length;
     this.#tokenizer = new Tokenizer(
       {
-        // None is added: `[SEP]` in a text is four words.
+        // No special tokens: `[SEP]` in a text is ordinary text.
         added_tokens: [],
         normalizer: {
           type: 'BertNormalizer',
@@ -58,27 +57,27 @@ export class WordPieces {
   }
 
   /**
-   * The tokens of a text between those that begin and end one; undefined when they are more than `most`.
-   * Ids that are enclosed already stay as they are.
+   * Tokenizes an input and encloses it in [CLS] and [SEP], unless its ids are already enclosed.
+   * @returns undefined for more than `maxTokens` tokens.
    */
-  idsOf(input: string | readonly number[], most: number): readonly number[] | undefined {
-    const ids = typeof input === 'string' ? this.#encoded(input) : input;
+  encode(input: string | readonly number[], maxTokens: number): readonly number[] | undefined {
+    const ids = typeof input === 'string' ? this.#tokenize(input) : input;
     if (ids === undefined) return undefined;
     const enclosed =
-      typeof input !== 'string' && ids.at(0) === this.#begin && ids.at(-1) === this.#end && ids.length > 1
+      typeof input !== 'string' && ids.at(0) === this.#clsId && ids.at(-1) === this.#sepId && ids.length > 1
         ? ids
-        : [this.#begin, ...ids, this.#end];
-    return enclosed.length <= most ? enclosed : undefined;
+        : [this.#clsId, ...ids, this.#sepId];
+    return enclosed.length <= maxTokens ? enclosed : undefined;
   }
 
-  #encoded(text: string): number[] | undefined {
+  #tokenize(text: string): number[] | undefined {
     if (text.length > MAX_CHARACTERS) return undefined;
     return this.#tokenizer.encode(text, { add_special_tokens: false }).ids;
   }
 }
 
-function bertForm(token: string): string {
-  // The one token whose name the other form has no place for.
+function toBertToken(token: string): string {
+  // This token has no equivalent in the format of TensorFlow.js.
   if (token === '▁') return '[unused0]';
   if (token.startsWith('▁')) return token.slice(1);
   return /^\[.+\]$/.test(token) ? token : `##${token}`;
