@@ -12,82 +12,86 @@ import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-reques
 import { type ClipWarning, clipWarnings } from './checks/clip-warnings.ts';
 import { requireSpeech } from './checks/enough-speech.ts';
 import { requireOneSpeaker } from './checks/one-speaker.ts';
-import { speechSpans, spokenParts } from './checks/speech-spans.ts';
-import { clipWav, inOnePiece } from './clips/clip-wav.ts';
-import { type UploadedClip, uploadedClip } from './clips/uploaded-clip.ts';
+import { extractSpeech, speechSpans } from './checks/speech-spans.ts';
+import { clipWav, singleChunk } from './clips/clip-wav.ts';
+import { decodeUploadedClip, type UploadedClip } from './clips/uploaded-clip.ts';
 import type { VoiceMetrics } from './metrics.ts';
-import type { EnrollmentAsk } from './schema.ts';
+import type { EnrollmentParams } from './schema.ts';
 import { deleteClip } from './service.ts';
 
-/** Clips that are worked on at once, so that transcriptions find decoders; others wait for their turn. */
-const AT_ONCE = 2;
-const MAX_WAITING = 200;
+/** Clips processed concurrently; limited so that transcriptions can use the decoders. Others are queued. */
+const CONCURRENCY = 2;
+const MAX_QUEUED = 200;
 const RETRY_AFTER_S = 5;
-/** A usage row names a model: stored voices are voices of this one (spec 1). */
+/** Model of the usage row: stored voices belong to this model (spec 1). */
 const MODEL = 'svc-tts';
 
-/** Errors of the store after which nothing was noted. */
-const REFUSALS: ReadonlySet<ErrorKind> = new Set(['invalid_request']);
+/** Error kinds of the store that guarantee that no record was stored. */
+const ROLLED_BACK: ReadonlySet<ErrorKind> = new Set(['invalid_request']);
 
 type EnrollmentSlots = Pick<
   Slots,
   'voices' | 'blobs' | 'jobs' | 'audioFiles' | 'vad' | 'speakers' | 'voiceFitter' | 'calls' | 'clock' | 'log'
 >;
 
-export interface EnrollmentParts extends EnrollmentSlots {
+export interface EnrollmentDeps extends EnrollmentSlots {
   readonly metrics: VoiceMetrics;
-  /** Enrollments of one organization that may be open at once, uploads included. */
+  /** Maximum number of concurrent enrollments per organization, including uploads. */
   readonly requestsPerOrganization: number;
   readonly voicesPerOrganization: number;
-  /** Whether voices get better after the answer. */
+  /** Whether voices are improved in the background. */
   readonly improves: boolean;
 }
 
-export interface Enrolled {
+export interface EnrollmentResult {
   readonly voice: VoiceRecord;
   readonly warnings: readonly ClipWarning[];
 }
 
-export class Enrollments {
-  readonly #parts: EnrollmentParts;
+export class EnrollmentService {
+  readonly #deps: EnrollmentDeps;
   readonly #open: OpenRequests;
-  readonly #turns = new FairSemaphore({ maxConcurrent: AT_ONCE, maxConcurrentPerKey: 1, maxQueued: MAX_WAITING });
+  readonly #semaphore = new FairSemaphore({
+    maxConcurrent: CONCURRENCY,
+    maxConcurrentPerKey: 1,
+    maxQueued: MAX_QUEUED,
+  });
 
-  constructor(parts: EnrollmentParts) {
-    this.#parts = parts;
-    this.#open = new OpenRequests('voice', parts.requestsPerOrganization);
+  constructor(deps: EnrollmentDeps) {
+    this.#deps = deps;
+    this.#open = new OpenRequests('voice', deps.requestsPerOrganization);
   }
 
   /**
-   * Takes a place for a request, before its upload is read: places bound the disk that uploads take.
-   * @throws ServiceError `rate_limited` when the organization has too many requests open.
+   * Reserves a request slot. Called before the upload is read, because the slots bound the disk space of uploads.
+   * @throws ServiceError `rate_limited` if the organization has too many open requests.
    */
-  begin(caller: Caller, signal: AbortSignal): OpenRequest {
+  startRequest(caller: Caller, signal: AbortSignal): OpenRequest {
     return this.#open.startRequest(caller, signal);
   }
 
   /**
-   * Refuses early what would be refused at the end.
-   * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when the organization has all its voices.
+   * Checks the voice limit before the upload is read.
+   * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) if the organization has reached its limit.
    */
-  requireRoom({ organization }: Caller): Promise<void> {
-    const { voices, voicesPerOrganization } = this.#parts;
+  requireQuota({ organization }: Caller): Promise<void> {
+    const { voices, voicesPerOrganization } = this.#deps;
     return voices.requireCapacity(organization, voicesPerOrganization);
   }
 
   /**
-   * Checks a clip and stores it as a voice that can be used at once. After a failure nothing is left, and there is no
-   * usage row; only where the store breaks off without an answer it may have the voice.
-   * @throws ServiceError: `invalid_request` for a clip that cannot be used and for one voice too many;
-   *   `insufficient_quota`; `overloaded` when something has too much to do or failed; the signal's reason after an abort.
+   * Validates a clip and stores it as a voice, which can be used immediately. After a failure there is neither a voice nor
+   * a usage row, except that the voice may exist if the connection to the store was lost.
+   * @throws ServiceError `invalid_request` for an unsupported clip or a reached voice limit; `insufficient_quota`;
+   *   `overloaded` if a model or store is overloaded or failed; the reason of the signal.
    */
-  async enroll(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
-    const { calls, metrics } = this.#parts;
-    const most = { inputTokens: 0, outputTokens: 0, audioSeconds: MAX_CLIP_S };
+  async enroll(params: EnrollmentParams, caller: Caller, signal: AbortSignal): Promise<EnrollmentResult> {
+    const { calls, metrics } = this.#deps;
+    const maxUsage = { inputTokens: 0, outputTokens: 0, audioSeconds: MAX_CLIP_S };
     const endpoint = 'POST /v1/audio/voices';
-    const call = await calls.openCall({ endpoint, model: MODEL, caller, maxUsage: most });
+    const call = await calls.openCall({ endpoint, model: MODEL, caller, maxUsage });
     try {
-      const enrolled = await this.#inTurn(ask, caller, signal);
+      const enrolled = await this.#enrollWhenFree(params, caller, signal);
       const { durationS: audioSeconds } = enrolled.voice;
       await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0, audioSeconds });
       metrics.enrollments.add({ result: 'stored' });
@@ -100,36 +104,40 @@ export class Enrollments {
     }
   }
 
-  /** Resolves when nothing is running; at the signal it stops what still is. */
+  /** Waits for running requests; stops the remaining ones when the signal fires. */
   drain(until: AbortSignal): Promise<void> {
     return this.#open.drain(until);
   }
 
-  /** Stops every request that is running. */
+  /** Stops all running requests. */
   stop(): void {
     this.#open.stop();
   }
 
-  async #inTurn(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
-    const end = await this.#turns.acquire(caller.keyId, signal);
+  async #enrollWhenFree(
+    params: EnrollmentParams,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<EnrollmentResult> {
+    const release = await this.#semaphore.acquire(caller.keyId, signal);
     try {
-      // Those before it may have taken the last room.
-      await this.requireRoom(caller);
-      return await this.#enroll(ask, caller, signal);
+      // Checked again, because earlier requests may have used up the quota.
+      await this.requireQuota(caller);
+      return await this.#enroll(params, caller, signal);
     } finally {
-      end();
+      release();
     }
   }
 
-  async #enroll(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
-    const { audioFiles, vad, speakers, voiceFitter, clock, improves } = this.#parts;
-    const clip = await uploadedClip(audioFiles, ask.file.path, signal);
-    const { info, durationS, heard, own } = clip;
-    const spans = await speechSpans(vad, heard, signal);
+  async #enroll(params: EnrollmentParams, caller: Caller, signal: AbortSignal): Promise<EnrollmentResult> {
+    const { audioFiles, vad, speakers, voiceFitter, clock, improves } = this.#deps;
+    const clip = await decodeUploadedClip(audioFiles, params.file.path, signal);
+    const { info, durationS, resampled, original } = clip;
+    const spans = await speechSpans(vad, resampled, signal);
     requireSpeech(spans, durationS);
-    const speech = spokenParts(heard, spans);
+    const speech = extractSpeech(resampled, spans);
     const work: VoiceWork = { priority: 'interactive', fairnessKey: caller.keyId };
-    const speaker = await this.#orLater(() => speakers.encodeSpeaker(speech, work, signal), signal);
+    const speaker = await this.#asOverloaded(() => speakers.encodeSpeaker(speech, work, signal), signal);
     requireOneSpeaker(speaker.partials);
     const { isNeeded } = voiceFitter;
     const adaptation = isNeeded ? voiceFitter.createInitial(speaker) : undefined;
@@ -137,60 +145,60 @@ export class Enrollments {
       id: newId('voice'),
       organization: caller.organization,
       keyId: caller.keyId,
-      name: ask.name,
-      consent: ask.consent,
-      refText: ask.refText,
-      speakerDescription: ask.speakerDescription,
+      name: params.name,
+      consent: params.consent,
+      refText: params.refText,
+      speakerDescription: params.speakerDescription,
       format: info.container,
       durationS: Number(durationS.toFixed(3)),
       sampleRateHz: info.rateHz,
-      lengthBytes: ask.file.lengthBytes,
+      lengthBytes: params.file.lengthBytes,
       createdAt: unixSeconds(clock),
       adaptation,
       isImproving: isNeeded && improves,
     };
-    const warnings = clipWarnings({ samples: own.samples, heard, spans });
-    // Last of all: nothing may fail when there is a voice.
+    const warnings = clipWarnings({ samples: original.samples, resampled, spans });
+    // The last step: nothing can fail once the voice exists.
     await this.#store(voice, clip, signal);
     return { voice, warnings };
   }
 
-  /** The clip comes first: a voice without one would be half of one. */
-  async #store(voice: VoiceRecord, { own }: UploadedClip, signal: AbortSignal): Promise<void> {
-    const { voices, blobs, voicesPerOrganization, log } = this.#parts;
+  /** The clip is stored first: a voice must not exist without a clip. */
+  async #store(voice: VoiceRecord, { original }: UploadedClip, signal: AbortSignal): Promise<void> {
+    const { voices, blobs, voicesPerOrganization, log } = this.#deps;
     const { id } = voice;
-    await blobs.write(clipBlob(id), inOnePiece(clipWav(own)), signal);
+    await blobs.write(clipBlob(id), singleChunk(clipWav(original)), signal);
     try {
       await voices.put(voice, voicesPerOrganization);
     } catch (error) {
-      // Whether a step that failed was stored is not always known: then the clip stays, and the sweep decides.
-      if (error instanceof ServiceError && REFUSALS.has(error.kind)) await deleteClip(blobs, id, log);
+      // After an unexpected error the voice may exist: the clip is kept, and the cleanup decides.
+      if (error instanceof ServiceError && ROLLED_BACK.has(error.kind)) await deleteClip(blobs, id, log);
       throw error;
     }
-    if (voice.isImproving) await this.#queue(voice);
+    if (voice.isImproving) await this.#enqueue(voice);
   }
 
-  /** The voice is stored, and whoever looks for forgotten ones finds it: it is no reason for a failure. */
-  async #queue({ id }: VoiceRecord): Promise<void> {
-    const { jobs, log } = this.#parts;
+  /** Never rejects: the voice is stored already, and the reconciler queues it again. */
+  async #enqueue({ id }: VoiceRecord): Promise<void> {
+    const { jobs, log } = this.#deps;
     try {
       await jobs.enqueue('voice', id);
     } catch (error) {
-      log.error('a new voice could not be queued and waits for the next look', error, { voice: id });
+      log.error('failed to queue a new voice; the reconciler will retry', error, { voice: id });
     }
   }
 
-  /** A model that fails is told as one that is away: nothing was stored, and the request can be sent again. */
-  async #orLater<Result>(step: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  /** Converts a model failure into `overloaded`: nothing was stored, and the client can retry. */
+  async #asOverloaded<Result>(step: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     try {
       return await step();
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ServiceError && error.kind !== 'internal') throw error;
-      this.#parts.log.error('a voice could not be made', error);
+      this.#deps.log.error('failed to create a voice', error);
       throw new ServiceError(
         'overloaded',
-        'The voice could not be made now, and nothing was stored. Send the request again.',
+        'The voice was not created because a model failed. Nothing was stored; retry the request.',
         { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S, cause: error },
       );
     }

@@ -1,22 +1,22 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
-import { clipSweep } from './clips/cleanup.ts';
-import { Enrollments } from './enrollment.ts';
-import { voiceWatch } from './job/reconciler.ts';
+import { startClipCleanup } from './clips/cleanup.ts';
+import { EnrollmentService } from './enrollment.ts';
+import { startVoiceReconciler } from './job/reconciler.ts';
 import { voiceJob } from './job/voice-job.ts';
 import { voiceMetrics } from './metrics.ts';
 import { voiceRoutes } from './routes.ts';
-import { Voices } from './service.ts';
+import { VoiceService } from './service.ts';
 
 export interface VoicesOptions {
-  /** Largest clip as it is uploaded, and where uploads lie while they are worked on. */
+  /** Maximum size of an uploaded clip, and the folder for uploads. */
   readonly uploads: UploadSettings;
-  /** Enrollments of one organization that may be open at once. */
+  /** Maximum number of concurrent enrollments per organization. */
   readonly requestsPerOrganization: number;
-  /** Stored voices that one organization may have. */
+  /** Maximum number of stored voices per organization. */
   readonly voicesPerOrganization: number;
-  /** Seconds of work that make a voice better after it was stored; 0 is none. */
+  /** Time budget for improving a voice after it is stored, in seconds; 0 turns improvement off. */
   readonly fitSeconds: number;
 }
 
@@ -25,7 +25,7 @@ const NEEDS = [
   ...(['calls', 'clock', 'log', 'metrics'] as const),
 ] as const;
 
-/** Stored voices: /v1/audio/voices, and the work that makes them better. */
+/** Stored voices: /v1/audio/voices and the job that improves them. */
 export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEEDS)[number]> {
   return {
     name: 'voices',
@@ -36,26 +36,26 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
       const { uploads, requestsPerOrganization, voicesPerOrganization, fitSeconds } = options;
       await prepareUploadFolder(uploads.folder, slots.clock);
       const metrics = voiceMetrics(slots.metrics);
-      const enrollments = new Enrollments({
+      const enrollments = new EnrollmentService({
         ...{ ...slots, metrics, requestsPerOrganization, voicesPerOrganization },
         improves: fitSeconds > 0,
       });
       const runner = slots.jobs.startRunner(voiceJob({ ...slots, metrics, fitMs: fitSeconds * 1000 }));
-      const watch = voiceWatch(slots);
-      const sweep = clipSweep({ ...slots, uploads: uploads.folder });
+      const reconciler = startVoiceReconciler(slots);
+      const cleanup = startClipCleanup({ ...slots, uploads: uploads.folder });
       return {
         provides: {},
         routes: new Elysia({ name: 'voices-plugin' }).use(
-          voiceRoutes(new Voices(slots), enrollments, uploads),
+          voiceRoutes(new VoiceService(slots), enrollments, uploads),
         ),
-        // Jobs wait for unavailable models; requests to this plugin need none.
+        // The plugin is ready without models: jobs wait for unavailable models.
         ready: () => ({ ready: true }),
         async drain(until) {
           await Promise.all([runner.stop(), enrollments.drain(until)]);
         },
         async close() {
           enrollments.stop();
-          await Promise.all([runner.stop(), watch.close(), sweep.close()]);
+          await Promise.all([runner.stop(), reconciler.close(), cleanup.close()]);
         },
       };
     },

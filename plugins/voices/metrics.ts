@@ -1,4 +1,4 @@
-/** What `/metrics` tells of stored voices. */
+/** Metrics of stored voices. */
 
 import type { Metrics } from '../../src/contract/core/metrics.ts';
 
@@ -7,13 +7,11 @@ export type VoiceMetrics = ReturnType<typeof voiceMetrics>;
 export function voiceMetrics(metrics: Metrics) {
   return {
     /**
-     * `result` is `stored`, `rejected` (the clip cannot be used, or the organization has all its voices), `cancelled` (the
-     * client left) or `failed`. What was refused before any work, such as a bad form, is not counted.
+     * `result` is `stored`, `rejected` (unsupported clip, or voice limit reached), `cancelled` (client disconnected) or
+     * `failed`. Requests that are rejected before processing, such as invalid forms, are not counted.
      */
-    enrollments: metrics.counter('voice_enrollments_total', 'Clips that were worked on to store a voice.', [
-      'result',
-    ]),
-    /** Of a voice, whatever it was before. */
-    adaptations: metrics.counter('voice_adaptations_total', 'Better adaptations that were saved.', []),
+    enrollments: metrics.counter('voice_enrollments_total', 'Clips processed for enrollment.', ['result']),
+    /** Initial and improved adaptations. */
+    adaptations: metrics.counter('voice_adaptations_total', 'Improved adaptations saved.', []),
   };
 }

@@ -1,4 +1,4 @@
-/** What Swagger shows of /v1/audio/voices. */
+/** OpenAPI documentation of /v1/audio/voices. */
 
 import {
   CONTENT_HEADERS,
@@ -16,16 +16,16 @@ import { enrollmentFormSchema, NewVoiceObject, VoiceObject } from './schema.ts';
 
 const ID = 'tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const VOICE_ID = pathId('voice_id', ID);
-const NOT_FOUND = failure('There is no such voice of your organization');
-const NO_PARAMETERS = failure('There is a parameter in the query; `param` names it');
-const BUSY = failure('The voices cannot be reached now; `retry-after` says when to try again');
+const NOT_FOUND = failure('The voice does not exist or belongs to another organization');
+const NO_PARAMETERS = failure('The query has an unknown parameter; `param` names it');
+const BUSY = failure('The voice storage is unavailable; retry after `retry-after` seconds');
 
 /** The `detail` of POST /v1/audio/voices. */
 export function enrollmentDocumentation(clipBytes: number) {
   return {
-    summary: 'Store a voice',
+    summary: 'Create a stored voice',
     description:
-      'Makes a voice of a clip of one speaker. It can be used at once, and comes nearer to the speaker for a while. Models that run inside of the service are adapted to the voice, and do not clone it; a server that clones is given the clip.',
+      'Creates a voice from a clip of one speaker. It can be used immediately and is improved in the background. Built-in models approximate the speaker by adaptation, without voice cloning; an upstream server that clones voices receives the clip.',
     requestBody: {
       required: true,
       content: { 'multipart/form-data': { schema: plain(enrollmentFormSchema(clipBytes)) } },
@@ -34,10 +34,10 @@ export function enrollmentDocumentation(clipBytes: number) {
       200: json('The voice', NewVoiceObject),
       ...WORK_FAILURES,
       400: failure(
-        'A field is missing or not allowed, or the clip cannot be used: its format, its length, too little speech, more than one speaker; `param` names the field. `voice_limit_exceeded`: the organization has as many voices as it may',
+        'A field is missing or invalid, or the clip is not supported (format, length, too little speech, more than one speaker); `param` names the field. `voice_limit_exceeded`: the organization has reached its limit of voices',
       ),
-      413: failure(`The clip has more than ${clipBytes} bytes, or the form is too large`),
-      415: failure('The body is no multipart form, or it is compressed'),
+      413: failure(`The clip is larger than ${clipBytes} bytes, or the form is too large`),
+      415: failure('The body is not a multipart form, or it is compressed'),
     },
   };
 }
@@ -48,24 +48,26 @@ export const LIST = {
   parameters: pageQuery('voices', [1, 100, 20]),
   responses: {
     200: json('A page of voices', pageOf(VoiceObject, ID)),
-    400: failure('A parameter is not allowed; `param` names it'),
+    400: failure('A parameter is invalid; `param` names it'),
     503: BUSY,
   },
 };
 
 export const RETRIEVE = {
-  summary: 'Read a stored voice',
-  description: 'What is known of it. While its `status` is `improving`, it comes nearer to the speaker.',
+  summary: 'Retrieve a stored voice',
+  description:
+    'Returns the metadata of the voice. `status` is `improving` while it is improved in the background.',
   parameters: [VOICE_ID],
   responses: { 200: json('The voice', VoiceObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
   summary: 'Delete a stored voice',
-  description: 'With its clip and all that was made of it. Speech that has begun is spoken to its end.',
+  description:
+    'Deletes the voice, its clip and all derived data. Speech that has already started is completed.',
   parameters: [VOICE_ID],
   responses: {
-    200: json('It is deleted', deleted('audio.voice.deleted', ID)),
+    200: json('The voice is deleted', deleted('audio.voice.deleted', ID)),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
     503: BUSY,
@@ -73,9 +75,9 @@ export const DELETE = {
 };
 
 export const AUDIO = {
-  summary: 'Listen to the clip of a stored voice',
+  summary: 'Download the clip of a stored voice',
   description:
-    'The clip as it is kept, all or a range of its bytes: WAV, 16-bit mono, at the rate of the upload.',
+    'Returns the stored clip or a range of its bytes: WAV, 16-bit mono, at the sample rate of the upload.',
   parameters: [VOICE_ID, ...CONTENT_HEADERS],
   responses: {
     ...contentResponses('audio/wav'),

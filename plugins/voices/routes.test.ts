@@ -7,7 +7,7 @@ import { KEY_B } from '../../test/harness/test-app.ts';
 import { CLIP_BYTES, clipOf, VOICES, type VoiceFields, voiceApp } from '../../test/harness/voice-app.ts';
 
 type App = Awaited<ReturnType<typeof voiceApp>>;
-/** Nothing of an enrollment is left. */
+/** Expects that an enrollment left no data behind. */
 async function expectNothing(app: App): Promise<void> {
   expect(await app.clips()).toEqual([]);
   expect(app.staged()).toEqual([]);
@@ -18,7 +18,7 @@ async function expectNothing(app: App): Promise<void> {
 }
 
 describe('an enrollment', () => {
-  it('answers with the voice, which is stored with its clip', async () => {
+  it('returns the voice, which is stored with its clip', async () => {
     const app = await voiceApp();
     const response = await app.post({ speaker_description: ' calm ', name: ' Anna\u00a0B ' });
     expect(response.status).toBe(200);
@@ -40,7 +40,7 @@ describe('an enrollment', () => {
     expect(await app.voices.get('a', id)).toMatchObject({ adaptation: 'v1:0', consent: 'I agree.' });
   });
 
-  it('listens to the speech alone, for the key that asks', async () => {
+  it('encodes only the speech, scheduled for the API key', async () => {
     const app = await voiceApp({ speechS: 6 });
     await app.enroll();
     expect(app.speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
@@ -49,7 +49,7 @@ describe('an enrollment', () => {
     expect(app.fitter.begun).toHaveLength(1);
   });
 
-  it('has one usage row that costs nothing by itself', async () => {
+  it('has one usage row that is free by default', async () => {
     const app = await voiceApp();
     const response = await app.post();
     expect(app.rows).toEqual([
@@ -61,7 +61,7 @@ describe('an enrollment', () => {
     ]);
   });
 
-  it('is ready at once where nothing is fitted, or no longer', async () => {
+  it('is ready immediately if no model is fitted or improvement is off', async () => {
     const cloning = await voiceApp({ fitter: { isNeeded: false } });
     expect(await cloning.enroll()).toMatchObject({ status: 'ready' });
     expect([cloning.fitter.begun, cloning.queued]).toEqual([[], []]);
@@ -70,14 +70,14 @@ describe('an enrollment', () => {
     expect([still.fitter.begun.length, still.queued]).toEqual([1, []]);
   });
 
-  it('is stored though the queue is away', async () => {
+  it('succeeds while the queue is unavailable', async () => {
     const app = await voiceApp({ queueIsAway: true });
     const { voice_id: id } = await app.enroll();
     expect(app.log.lines).toMatchObject([{ level: 'error', fields: { voice: id } }]);
     expect(await app.voices.listImproving(10)).toEqual([id]);
   });
 
-  it('is counted by its result, from the moment on that its clip is worked on', async () => {
+  it('is counted by its result once its clip is processed', async () => {
     const left = new AbortController();
     let fails: (() => unknown) | undefined;
     const app = await voiceApp({ before: async () => void (await fails?.()) });
@@ -95,17 +95,17 @@ describe('an enrollment', () => {
     });
   });
 
-  it('whose consent is a sentence is not judged', async () => {
+  it('accepts any sentence as consent', async () => {
     const app = await voiceApp();
     expect((await app.post({ consent: 'No, I do not mind.' })).status).toBe(200);
   });
 });
 
-describe('a form is refused', () => {
+describe('a form is rejected', () => {
   const LONG = 'x'.repeat(2001);
   const cases: [string, VoiceFields, param: string, code: string][] = [
     ['without a clip', { audio_sample: undefined }, 'audio_sample', 'missing_required_parameter'],
-    ['with a text as clip', { audio_sample: 'RIFF' }, 'audio_sample', 'invalid_type'],
+    ['with a string as clip', { audio_sample: 'RIFF' }, 'audio_sample', 'invalid_type'],
     ['with an empty clip', { audio_sample: clipOf(0) }, 'audio_sample', 'invalid_value'],
     ['with two clips', { audio_sample: [clipOf(8), clipOf(8)] }, 'audio_sample', 'invalid_value'],
     ['without consent', { consent: undefined }, 'consent', 'missing_required_parameter'],
@@ -163,7 +163,7 @@ describe('a form is refused', () => {
     await expectNothing(app);
   });
 
-  it('whose clip is too large', async () => {
+  it('with a clip that is too large', async () => {
     const app = await voiceApp();
     const response = await app.post({ audio_sample: new File([new Uint8Array(CLIP_BYTES + 1)], 'x.wav') });
     expect(response.status).toBe(413);
@@ -174,7 +174,7 @@ describe('a form is refused', () => {
   });
 
   it.each(['application/json', 'audio/wav', 'application/x-www-form-urlencoded'])(
-    'of the type %s',
+    'with the content type %s',
     async (type) => {
       const app = await voiceApp();
       const response = await app.send(VOICES, {
@@ -187,7 +187,7 @@ describe('a form is refused', () => {
     },
   );
 
-  it('that breaks off', async () => {
+  it('that is truncated', async () => {
     const app = await voiceApp();
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
     const body = '--b\r\ncontent-disposition: form-data; name="audio_sample"; filename="a.wav"\r\n\r\nRIFF';
@@ -197,7 +197,7 @@ describe('a form is refused', () => {
   });
 });
 
-describe('a clip is refused', () => {
+describe('a clip is rejected', () => {
   it.each([
     ['that is too short', 4.99, '4.99 s long; it must be 5 to 15 s'],
     ['that is too long', 15.01, 'longer than 15 s; it must be 5 to 15 s'],
@@ -211,12 +211,12 @@ describe('a clip is refused', () => {
     await expectNothing(app);
   });
 
-  it.each([5, 15])('and one of %i s is not', async (seconds) => {
+  it.each([5, 15])('but not with exactly %i s', async (seconds) => {
     const app = await voiceApp();
     expect(await app.enroll({ audio_sample: clipOf(seconds) })).toMatchObject({ duration_s: seconds });
   });
 
-  it('after its longest length, without reading on', async () => {
+  it('at its maximum length, without reading on', async () => {
     const app = await voiceApp();
     const clip = new File([new Uint8Array(CLIP_BYTES)], 'x.wav');
     expect((await app.post({ audio_sample: clip })).status).toBe(400);
@@ -226,7 +226,7 @@ describe('a clip is refused', () => {
   it.each([
     ['without speech', { speechS: 0 }, 'no speech'],
     ['with a few words', { speechS: 2.9 }, '2.9 s of speech in 8.0 s'],
-    ['in which more than one speaks', { speakers: [0, 0, 0, 8, 8, 8] }, 'More than one person speaks'],
+    ['with two speakers', { speakers: [0, 0, 0, 8, 8, 8] }, 'more than one speaker'],
   ])('%s', async (_, options, words) => {
     const app = await voiceApp(options);
     const response = await app.post();
@@ -237,7 +237,7 @@ describe('a clip is refused', () => {
     await expectNothing(app);
   });
 
-  it('that is no audio, or breaks off', async () => {
+  it('that is not audio or is truncated', async () => {
     const app = await voiceApp();
     expect((await app.post({ audio_sample: new File(['x'.repeat(200_000)], 'a.wav') })).status).toBe(400);
     app.audioFiles.breaksAfter = 3;
@@ -250,17 +250,17 @@ describe('a clip is refused', () => {
 describe('an enrollment that fails', () => {
   const full = new ServiceError('overloaded', 'Full.', { retryAfterS: 3 });
   it.each([
-    ['when the encoder fails', { before: () => Promise.reject(new Error('worker died')) }, '5'],
+    ['when the encoder fails', { before: () => Promise.reject(new Error('worker crashed')) }, '5'],
     ['when the encoder is full', { before: () => Promise.reject(full) }, '3'],
-    ['when its worker dies', { before: () => Promise.reject(new ServiceError('internal', 'x')) }, '5'],
-  ])('%s is a 503 and leaves nothing', async (_, options, retryAfter) => {
+    ['when its worker crashes', { before: () => Promise.reject(new ServiceError('internal', 'x')) }, '5'],
+  ])('%s returns 503 and leaves no data behind', async (_, options, retryAfter) => {
     const app = await voiceApp(options);
     const response = await app.post();
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, retryAfter]);
     await expectNothing(app);
   });
 
-  it('when the clip cannot be stored leaves nothing', async () => {
+  it('when the clip cannot be stored leaves no data behind', async () => {
     const app = await voiceApp({
       blobs: (real) => withMethods(real, { write: () => Promise.reject(full) }),
     });
@@ -268,7 +268,7 @@ describe('an enrollment that fails', () => {
     await expectNothing(app);
   });
 
-  it('when the store does not answer leaves the clip to the sweep', async () => {
+  it('with an unknown outcome leaves the clip to the cleanup', async () => {
     const app = await voiceApp({
       voices: (real) => withMethods(real, { put: () => Promise.reject(full) }),
     });
@@ -277,7 +277,7 @@ describe('an enrollment that fails', () => {
     expect([app.rows, app.calls.unended, app.queued]).toEqual([[], 0, []]);
   });
 
-  it('because credits do not cover it does no work', async () => {
+  it('because the credits do not cover it processes nothing', async () => {
     const app = await voiceApp({
       opening() {
         throw new ServiceError('insufficient_quota', 'Too dear.', { code: 'insufficient_quota' });
@@ -288,7 +288,7 @@ describe('an enrollment that fails', () => {
     await expectNothing(app);
   });
 
-  it('because its client left ends what was begun', async () => {
+  it('because the client disconnects stops the work', async () => {
     const left = new AbortController();
     const app = await voiceApp({ before: () => left.abort() });
     expect((await app.post({}, undefined, { signal: left.signal })).status).toBe(499);
@@ -297,7 +297,7 @@ describe('an enrollment that fails', () => {
 });
 
 describe('limits', () => {
-  it('one voice too many is refused before its clip is read, and by the store when two come at once', async () => {
+  it('reject a voice above the limit before its clip is read, and in the store for concurrent requests', async () => {
     const gate = Promise.withResolvers<void>();
     const app = await voiceApp({ voicesPerOrganization: 1, before: () => gate.promise });
     const both = [app.post(), app.post({}, undefined)];
@@ -307,15 +307,15 @@ describe('limits', () => {
     expect(statuses.toSorted()).toEqual([200, 400]);
     expect(await app.clips()).toHaveLength(1);
     const opened = app.audioFiles.opened.length;
-    const refused = await app.post();
-    expect(refused.status).toBe(400);
-    expect(await refused.json()).toMatchObject({ error: { code: 'voice_limit_exceeded' } });
+    const rejected = await app.post();
+    expect(rejected.status).toBe(400);
+    expect(await rejected.json()).toMatchObject({ error: { code: 'voice_limit_exceeded' } });
     expect(app.audioFiles.opened).toHaveLength(opened);
     expect((await app.post({}, KEY_B)).status).toBe(200);
     expect(app.rows).toHaveLength(2);
   });
 
-  it('one that lost its room while it waited for its turn does no work', async () => {
+  it('reject a queued request whose quota was used up while it waited', async () => {
     const gate = Promise.withResolvers<void>();
     const app = await voiceApp({ voicesPerOrganization: 2, before: () => gate.promise });
     const all = Array.from({ length: 6 }, () => app.post());
@@ -327,7 +327,7 @@ describe('limits', () => {
     expect(app.rows).toHaveLength(2);
   });
 
-  it('an organization has so many requests open, and others are served', async () => {
+  it('cap the open requests per organization', async () => {
     const gate = Promise.withResolvers<void>();
     const app = await voiceApp({ perOrganization: 1, before: () => gate.promise });
     const held = app.post();
@@ -339,7 +339,7 @@ describe('limits', () => {
     expect([(await held).status, (await other).status]).toEqual([200, 200]);
   });
 
-  it('a drain waits for what runs; a stop ends it', async () => {
+  it('a drain waits for running requests; a stop aborts them', async () => {
     const app = await voiceApp({
       before: (signal) => new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason))),
     });
@@ -360,7 +360,7 @@ describe('limits', () => {
 });
 
 describe('voices', () => {
-  it('are listed by pages', async () => {
+  it('are paged', async () => {
     const app = await voiceApp();
     const ids: string[] = [];
     for (const name of ['1', '2', '3']) ids.unshift((await app.enroll({ name })).voice_id);
@@ -373,8 +373,8 @@ describe('voices', () => {
     expect(await page('?order=asc&limit=1')).toMatchObject({ data: [{ id: ids[2] }], has_more: true });
   });
 
-  it.each(['limit=0', 'limit=101', 'limit=x', 'order=up', 'after=nobody', 'purpose=x', 'limit=1&limit=2'])(
-    'are not listed with ?%s',
+  it.each(['limit=0', 'limit=101', 'limit=x', 'order=up', 'after=unknown', 'purpose=x', 'limit=1&limit=2'])(
+    'cannot be listed with ?%s',
     async (query) => {
       const app = await voiceApp();
       const response = await app.send(`${VOICES}?${query}`);
@@ -383,7 +383,7 @@ describe('voices', () => {
     },
   );
 
-  it('are gone when they were deleted, with their clips', async () => {
+  it('are deleted with their clips', async () => {
     const app = await voiceApp();
     const { voice_id: id } = await app.enroll();
     const deleted = await app.send(`${VOICES}/${id}`, { method: 'DELETE' });
@@ -400,7 +400,7 @@ describe('voices', () => {
     }
   });
 
-  it('are gone though the clip could not be deleted', async () => {
+  it('are deleted even if the clip cannot be deleted', async () => {
     const app = await voiceApp({
       blobs: (real) => withMethods(real, { delete: () => Promise.reject(new Error('away')) }),
     });
@@ -409,7 +409,7 @@ describe('voices', () => {
     expect(app.log.lines).toMatchObject([{ level: 'error', fields: { voice: id } }]);
   });
 
-  it('are forgotten by servers that were given them', async () => {
+  it('are deleted on upstream servers that received them', async () => {
     const forgotten: string[] = [];
     const app = await voiceApp({ forget: async (voice) => void forgotten.push(voice) });
     const { voice_id: id } = await app.enroll();
@@ -419,7 +419,7 @@ describe('voices', () => {
     expect(forgotten).toEqual([id]);
   });
 
-  it('are gone though a server could not be told', async () => {
+  it('are deleted even if an upstream server is unavailable', async () => {
     const app = await voiceApp({ forget: () => Promise.reject(new Error('away')) });
     const { voice_id: id } = await app.enroll();
     expect((await app.send(`${VOICES}/${id}`, { method: 'DELETE' })).status).toBe(200);
@@ -427,7 +427,7 @@ describe('voices', () => {
     expect(await app.clips()).toEqual([]);
   });
 
-  it('of others do not exist', async () => {
+  it('of other organizations return 404', async () => {
     const app = await voiceApp();
     const { voice_id: id } = await app.enroll();
     for (const [path, method] of [
@@ -444,7 +444,7 @@ describe('voices', () => {
 });
 
 describe('a clip', () => {
-  it('is listened to, whole or in part', async () => {
+  it('is downloaded as a whole or in part', async () => {
     const app = await voiceApp();
     const { voice_id: id } = await app.enroll({ audio_sample: clipOf(5) });
     const path = `${VOICES}/${id}/audio`;
@@ -467,7 +467,7 @@ describe('a clip', () => {
     expect(other.status).toBe(200);
   });
 
-  it('that is lost is a failure of the service', async () => {
+  it('that is lost returns 500', async () => {
     const app = await voiceApp();
     const { voice_id: id } = await app.enroll();
     await app.blobs.delete(`voices/${id}`);

@@ -6,14 +6,14 @@ import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../src/http/server/route-table.ts';
-import { inOnePiece } from './clips/clip-wav.ts';
-import type { Enrollments } from './enrollment.ts';
+import { singleChunk } from './clips/clip-wav.ts';
+import type { EnrollmentService } from './enrollment.ts';
 import * as docs from './openapi.ts';
 import { newVoiceObject, parseEnrollment, parseVoiceQuery, voiceObject } from './schema.ts';
-import type { Voices } from './service.ts';
+import type { VoiceService } from './service.ts';
 
-/** Stored voices: POST, GET and DELETE of /v1/audio/voices (spec 4.4), with what OpenAI's SDK asks for. */
-export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: UploadSettings) {
+/** Routes of stored voices: POST, GET and DELETE of /v1/audio/voices (spec 4.4), compatible with OpenAI's SDK. */
+export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService, uploads: UploadSettings) {
   const enrollDetail = {
     ...docs.enrollmentDocumentation(uploads.fileBytes),
     [UPLOAD_BYTES]: maxFormBytes(uploads.fileBytes),
@@ -60,31 +60,31 @@ export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: U
   async function enroll(request: Request) {
     const caller = callerOf(request);
     const idleTimeout = idleTimeoutOf(request);
-    // Ended in reverse: the file, then the place that it took.
-    const held = new AsyncDisposableStack();
+    // Released in reverse order: the file, then the request slot.
+    const resources = new AsyncDisposableStack();
     try {
-      const place = held.adopt(enrollments.begin(caller, request.signal), (open) => open.end());
-      await enrollments.requireRoom(caller);
-      const form = held.adopt(await receiveForm(request, uploads, place.signal), (it) => it.release());
-      const ask = parseEnrollment(form.fields);
+      const slot = resources.adopt(enrollments.startRequest(caller, request.signal), (open) => open.end());
+      await enrollments.requireQuota(caller);
+      const form = resources.adopt(await receiveForm(request, uploads, slot.signal), (it) => it.release());
+      const params = parseEnrollment(form.fields);
       idleTimeout.suspend();
-      const { voice, warnings } = await enrollments.enroll(ask, caller, place.signal);
+      const { voice, warnings } = await enrollments.enroll(params, caller, slot.signal);
       return newVoiceObject(voice, warnings);
     } finally {
-      await held.disposeAsync();
+      await resources.disposeAsync();
       idleTimeout.resume();
     }
   }
 
-  /** @param refusal headers that a refusal will have. */
+  /** @param refusal headers that are added to an error response. */
   async function clip(id: string, request: Request, refusal: Record<string, string | number>) {
     readQuery(request, []);
     const wav = await voices.clip(callerOf(request), id, request.signal);
     const stored = {
       ...{ noun: 'clip', lengthBytes: wav.length, headers: { 'content-type': 'audio/wav' } },
-      // A clip is never changed.
+      // A clip is immutable.
       etag: `"${id}"`,
-      read: async (_: AbortSignal, range?: ByteRange) => inOnePiece(wav.subarray(range?.start, range?.end)),
+      read: async (_: AbortSignal, range?: ByteRange) => singleChunk(wav.subarray(range?.start, range?.end)),
     };
     return contentResponse(stored, request, refusal);
   }

@@ -1,4 +1,4 @@
-/** Stored voices of organizations: their records are in SQL, their clips are blobs. */
+/** Stored voices of organizations. The records are stored in SQL, the clips as blobs. */
 
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { ServiceError } from '../../src/contract/core/error.ts';
@@ -14,24 +14,24 @@ import {
 } from '../../src/contract/stores/voice-store.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 
-export interface VoicesParts extends Pick<Slots, 'tts'> {
+export interface VoiceServiceDeps extends Pick<Slots, 'tts'> {
   readonly voices: VoiceStore;
   readonly blobs: BlobStore;
   readonly log: Logger;
 }
 
-export class Voices {
-  readonly #parts: VoicesParts;
+export class VoiceService {
+  readonly #deps: VoiceServiceDeps;
   readonly #stored: StoredVoices;
 
-  constructor(parts: VoicesParts) {
-    this.#parts = parts;
-    this.#stored = new StoredVoices(parts);
+  constructor(deps: VoiceServiceDeps) {
+    this.#deps = deps;
+    this.#stored = new StoredVoices(deps);
   }
 
   /** @throws ServiceError `not_found`. */
   async get({ organization }: Caller, id: string): Promise<VoiceRecord> {
-    const voice = await this.#parts.voices.get(organization, id);
+    const voice = await this.#deps.voices.get(organization, id);
     if (voice === undefined) throw unknownVoice(id);
     return voice;
   }
@@ -40,51 +40,51 @@ export class Voices {
     { organization }: Caller,
     query: Omit<Parameters<VoiceStore['list']>[0], 'organization'>,
   ): Promise<VoicePage> {
-    return this.#parts.voices.list({ organization, ...query });
+    return this.#deps.voices.list({ organization, ...query });
   }
 
-  /** The clip as WAV. @throws ServiceError `not_found`, `overloaded` when it cannot be had now. */
+  /** The clip as WAV. @throws ServiceError `not_found`; `overloaded` if the blob store is unavailable. */
   async clip({ organization }: Caller, id: string, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
     const voice = await this.#stored.find(id, organization);
     if (voice === undefined) throw unknownVoice(id);
     return voice.clip(signal);
   }
 
-  /** Whoever makes the voice better notices at the next step. @throws ServiceError `not_found`. */
+  /** A running job detects the deletion at its next step. @throws ServiceError `not_found`. */
   async delete({ organization }: Caller, id: string): Promise<void> {
-    const { voices, blobs, log } = this.#parts;
+    const { voices, blobs, log } = this.#deps;
     if (!(await voices.delete(organization, id))) throw unknownVoice(id);
     const voice = id as Id<'voice'>;
-    // First the clip: so no server is given it again.
+    // The clip is deleted first, so that it cannot be sent to an upstream server again.
     await deleteClip(blobs, voice, log);
-    await this.#forget(voice);
+    await this.#deleteRemoteVoices(voice);
   }
 
-  /** Servers that were given the clip delete it, as far as they can be reached. */
-  async #forget(voice: Id<'voice'>): Promise<void> {
-    const { tts, log } = this.#parts;
-    const forgetting = tts.ids.map(async (model) => {
+  /** Deletes the voice on upstream servers that received the clip, if they are available. */
+  async #deleteRemoteVoices(voice: Id<'voice'>): Promise<void> {
+    const { tts, log } = this.#deps;
+    const deletions = tts.ids.map(async (model) => {
       try {
         await tts.get(model)?.deleteVoice?.(voice);
       } catch (error) {
-        log.error('a deleted voice is left at the server of a model', error, { voice, model });
+        log.error('failed to delete a voice on an upstream server', error, { voice, model });
       }
     });
-    await Promise.all(forgetting);
+    await Promise.all(deletions);
   }
 }
 
-/** Deletes the clip of a voice that is not there, now or by the sweep. */
+/** Deletes the clip of a deleted voice. On failure, the cleanup deletes it later. */
 export async function deleteClip(blobs: BlobStore, id: Id<'voice'>, log: Logger): Promise<void> {
   try {
     await blobs.delete(clipBlob(id));
   } catch (error) {
-    log.error('the clip of a deleted voice is left to the sweep', error, { voice: id });
+    log.error('failed to delete the clip of a deleted voice; the cleanup will retry', error, { voice: id });
   }
 }
 
 function unknownVoice(id: string): ServiceError {
-  return new ServiceError('not_found', `There is no stored voice '${id.slice(0, 100)}'.`, {
+  return new ServiceError('not_found', `No stored voice with id '${id.slice(0, 100)}'.`, {
     param: 'voice_id',
     code: 'voice_not_found',
   });

@@ -1,4 +1,4 @@
-/** What the checks say with the real detector and the real speaker encoder: people pass, sounds and two people do not. */
+/** The checks with the real detector and speaker encoder: clips of one person pass; sounds and two speakers are rejected. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sound, soundsWithoutSpeech } from '../../../bench/corpus/sounds.ts';
@@ -15,14 +15,14 @@ import { joined, withNoise } from '../../../tools/harness/media/sample-runs.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../../../tools/harness/media/spoken.ts';
 import { clipWarnings } from './clip-warnings.ts';
 import { requireSpeech } from './enough-speech.ts';
-import { requireOneSpeaker, speakerGroups } from './one-speaker.ts';
-import { speechSpans, spokenParts } from './speech-spans.ts';
+import { groupSpeakers, requireOneSpeaker } from './one-speaker.ts';
+import { extractSpeech, speechSpans } from './speech-spans.ts';
 
 const never = new AbortController().signal;
 const FILE = 'stereo_diarization.wav';
 let vad: VadEngine;
 let speakers: SpeakerModel;
-/** 11 s of piper's voice. */
+/** 11 s of a piper voice. */
 let joe: Float32Samples;
 beforeAll(async () => {
   const { modelsDir } = loadConfig(process.env);
@@ -47,9 +47,9 @@ afterAll(async () => {
 const seconds = (samples: Float32Samples, fromS: number, toS: number) =>
   samples.slice(fromS * LISTEN_RATE_HZ, toS * LISTEN_RATE_HZ);
 
-/** The embeddings of the windows of what is said. */
+/** Speaker embeddings of the speech windows. */
 async function windowsOf(samples: Float32Samples) {
-  const speech = spokenParts(samples, await speechSpans(vad, samples, never));
+  const speech = extractSpeech(samples, await speechSpans(vad, samples, never));
   const pool = {
     run: (_: string, { request }: { request: unknown }) => speakers.open(request as never),
   } as never;
@@ -58,18 +58,18 @@ async function windowsOf(samples: Float32Samples) {
   return (await encodeVoice(pool, 'speakers', request, work, never)).partials;
 }
 
-/** @throws what the checks throw. */
+/** @throws the errors of the checks. */
 async function check(samples: Float32Samples): Promise<void> {
   requireSpeech(await speechSpans(vad, samples, never), samples.length / LISTEN_RATE_HZ);
   requireOneSpeaker(await windowsOf(samples));
 }
 const warningsOf = async (samples: Float32Samples) =>
-  clipWarnings({ samples, heard: samples, spans: await speechSpans(vad, samples, never) }).map(
+  clipWarnings({ samples, resampled: samples, spans: await speechSpans(vad, samples, never) }).map(
     ({ code }) => code,
   );
 
-describe('one person', () => {
-  it('passes: a voice that was made', async () => {
+describe('one speaker', () => {
+  it('passes: synthetic speech', async () => {
     await check(joe);
     expect(await warningsOf(joe)).toEqual([]);
   });
@@ -77,13 +77,13 @@ describe('one person', () => {
   it.each([
     [-30, ['noise']],
     [-45, []],
-  ])('passes with noise of %i dB, and is warned of much', async (levelDb, codes) => {
+  ])('passes with noise of %i dB, with a warning if it is loud', async (levelDb, codes) => {
     const noisy = withNoise(joe, levelDb);
     await check(noisy);
     expect(await warningsOf(noisy)).toEqual(codes);
   });
 
-  it('passes: the recording of a speech', async () => {
+  it('passes: a recorded speech', async () => {
     const speech = await recorded('jfk.flac');
     await check(speech);
     expect(await warningsOf(speech)).toEqual([]);
@@ -92,21 +92,21 @@ describe('one person', () => {
     expect(await warningsOf(loud)).toEqual(['clipping']);
   });
 
-  // English to 29 s, German from 31 s.
-  it.for([0, 8, 16, 32, 44])('passes: the recording of a reader, from %i s', async (fromS) => {
+  // English until 29 s, German from 31 s.
+  it.for([0, 8, 16, 32, 44])('passes: a recorded reader, from %i s', async (fromS) => {
     await check(await recorded('multilingual.mp3', fromS, fromS + 11));
   });
 });
 
-describe('two people are refused', () => {
+describe('two speakers are rejected', () => {
   it('one after the other', async () => {
     const speech = await recorded('jfk.flac');
     const both = joined([seconds(speech, 0, 6), seconds(joe, 0, 6)]);
-    expect(speakerGroups(await windowsOf(both)).likeness).toBeLessThan(0.7);
+    expect(groupSpeakers(await windowsOf(both)).similarity).toBeLessThan(0.7);
     await expect(check(both)).rejects.toThrow('single speaker');
   });
 
-  it('one for a short while', async () => {
+  it('one of them for a short time', async () => {
     const speech = await recorded('jfk.flac');
     await expect(check(joined([seconds(joe, 0, 8), seconds(speech, 0, 5)]))).rejects.toThrow(
       'single speaker',
@@ -119,12 +119,12 @@ describe('two people are refused', () => {
   });
 });
 
-describe('what is no speech is refused', () => {
+describe('clips without speech are rejected', () => {
   const everyKind = new Map<string, Sound>();
   for (const sound of soundsWithoutSpeech()) everyKind.set(sound.name.split('-')[0] ?? '', sound);
 
   it.each([...everyKind])('%s', async (_, { samples }) => {
-    // Short ones again and again, as long as a clip may be.
+    // Short sounds are repeated up to the maximum length of a clip.
     const clip = Float32Array.from(
       { length: 10 * LISTEN_RATE_HZ },
       (_, at) => samples[at % samples.length] ?? 0,

@@ -3,11 +3,11 @@ import type { SpeakerEmbedding } from '../../../src/contract/engines/voice.ts';
 import { seededRandom } from '../../../src/kit/math/seeded-random.ts';
 import { unitVector } from '../../../src/kit/math/unit-vector.ts';
 import { embedding } from '../../../test/doubles/fake-speakers.ts';
-import { requireOneSpeaker, speakerGroups } from './one-speaker.ts';
+import { groupSpeakers, requireOneSpeaker } from './one-speaker.ts';
 
 const SIZE = 256;
 
-/** Windows of speakers in a space as large as the real one, each window somewhat off. */
+/** Windows of speakers in a space with the real dimension, each with a random deviation. */
 function windowsOf(speakers: readonly number[], off = 0.4): SpeakerEmbedding[] {
   const random = seededRandom(7);
   const direction = () => unitVector(Float32Array.from({ length: SIZE }, () => random() - 0.5));
@@ -23,9 +23,9 @@ describe('windows of a clip', () => {
     ['one window', [0]],
     ['two of one speaker', [0, 0]],
     ['many of one speaker', new Array(20).fill(0)],
-    ['one that is a cough', [0, 0, 0, 0, 10, 0, 0, 0, 0, 0]],
-    ['two of many that are a laugh', [...new Array(12).fill(0), 10, 10]],
-    ['a voice that rises and falls', [0, 1, 2, 3, 4, 3, 2, 1, 0, 0]],
+    ['a cough', [0, 0, 0, 0, 10, 0, 0, 0, 0, 0]],
+    ['a laugh of two windows', [...new Array(12).fill(0), 10, 10]],
+    ['a voice with varying pitch', [0, 1, 2, 3, 4, 3, 2, 1, 0, 0]],
   ])('pass: %s', (_, speakers) => {
     expect(() => requireOneSpeaker(speakers.map(embedding))).not.toThrow();
   });
@@ -35,20 +35,20 @@ describe('windows of a clip', () => {
     ['in turns', [0, 10, 0, 10, 0, 10]],
     ['a third', [10, 10, 10, 0, 0, 0, 0, 0, 0]],
     ['two windows each', [0, 0, 9, 9]],
-  ])('are refused: %s of two speakers', (_, speakers) => {
+  ])('are rejected: %s of two speakers', (_, speakers) => {
     expect(() => requireOneSpeaker(speakers.map(embedding))).toThrow(/single speaker/);
   });
 
-  it('are told apart in as many dimensions as the model has', () => {
-    const one = speakerGroups(windowsOf(new Array(16).fill(0)));
-    expect(one.likeness).toBeGreaterThan(0.8);
-    const two = speakerGroups(windowsOf([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]));
+  it('are grouped in the dimension of the model', () => {
+    const one = groupSpeakers(windowsOf(new Array(16).fill(0)));
+    expect(one.similarity).toBeGreaterThan(0.8);
+    const two = groupSpeakers(windowsOf([0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]));
     expect(two.smaller).toBe(5);
-    expect(two.likeness).toBeLessThan(0.2);
+    expect(two.similarity).toBeLessThan(0.2);
     expect(() => requireOneSpeaker(windowsOf([0, 0, 0, 1, 1, 1, 2, 2, 2]))).toThrow();
   });
 
-  it('that are all the same are one group', () => {
-    expect(speakerGroups(new Array(5).fill(embedding(3)))).toEqual({ smaller: 0, likeness: 1 });
+  it('that are equal are one group', () => {
+    expect(groupSpeakers(new Array(5).fill(embedding(3)))).toEqual({ smaller: 0, similarity: 1 });
   });
 });

@@ -1,29 +1,28 @@
-/** Where a clip has speech. */
+/** Finds the speech in a clip. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { VadEngine, VadEvent, VadSettings } from '../../../src/contract/engines/engine.ts';
 
-/** A pause that is shorter belongs to the speech around it. */
+/** Pauses of up to 300 ms are part of the speech. */
 const SETTINGS: VadSettings = {
   threshold: 0.5,
   prefixPaddingMs: 0,
   silenceDurationMs: 300,
   minSpeechDurationMs: 100,
 };
-/** Of one write: the detector holds no more of the clip at a time. */
-const PIECE_SAMPLES = LISTEN_RATE_HZ;
+/** Samples per write, so that the detector buffers only part of the clip. */
+const CHUNK_SAMPLES = LISTEN_RATE_HZ;
 
-/** Samples from `start` to before `end`. */
+/** Samples from `start` (inclusive) to `end` (exclusive). */
 export interface SpeechSpan {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Spans of speech in order, apart from each other and inside the clip.
+ * Returns the spans of speech in order, disjoint and within the clip.
  * @param samples at {@link LISTEN_RATE_HZ}.
- * @throws ServiceError `overloaded` when the detector has too much to do, `internal` when it died; the signal's reason
- *   after an abort.
+ * @throws ServiceError `overloaded` if the detector is overloaded, `internal` if it crashed; the reason of the signal.
  */
 export async function speechSpans(
   vad: VadEngine,
@@ -33,9 +32,9 @@ export async function speechSpans(
   const stream = vad.openStream(SETTINGS, LISTEN_RATE_HZ);
   const events: VadEvent[] = [];
   try {
-    for (let at = 0; at < samples.length; at += PIECE_SAMPLES) {
+    for (let at = 0; at < samples.length; at += CHUNK_SAMPLES) {
       signal.throwIfAborted();
-      events.push(...(await stream.write(samples.slice(at, at + PIECE_SAMPLES))));
+      events.push(...(await stream.write(samples.slice(at, at + CHUNK_SAMPLES))));
     }
     events.push(...(await stream.end()));
   } finally {
@@ -50,9 +49,9 @@ export async function speechSpans(
   return spans;
 }
 
-/** What lies in the spans, one after the other. */
-export function spokenParts(samples: Float32Samples, spans: readonly SpeechSpan[]): Float32Samples {
-  const parts = new Float32Array(lengthOf(spans));
+/** Concatenates the samples of the spans. */
+export function extractSpeech(samples: Float32Samples, spans: readonly SpeechSpan[]): Float32Samples {
+  const parts = new Float32Array(totalLength(spans));
   let at = 0;
   for (const { start, end } of spans) {
     parts.set(samples.subarray(start, end), at);
@@ -61,7 +60,7 @@ export function spokenParts(samples: Float32Samples, spans: readonly SpeechSpan[
   return parts;
 }
 
-/** Samples of all spans together. */
-export function lengthOf(spans: readonly SpeechSpan[]): number {
+/** Total number of samples of the spans. */
+export function totalLength(spans: readonly SpeechSpan[]): number {
   return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }

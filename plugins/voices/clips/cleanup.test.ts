@@ -11,7 +11,7 @@ import { withMethods } from '../../../test/doubles/with-methods.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { type ClipSweepParts, clipSweep } from './cleanup.ts';
+import { type ClipCleanupDeps, startClipCleanup } from './cleanup.ts';
 
 const DAY_S = 86_400;
 const never = new AbortController().signal;
@@ -26,7 +26,7 @@ async function parts() {
   return {
     ...{ voices: voiceStore(records), blobs, clock, log: new RecordingLogger(), folder, now },
     uploads: await tempDir(),
-    /** Stores a blob that was written so long ago. */
+    /** Stores a blob with the given age. */
     async blob(name: string, ageS: number) {
       await blobs.write(name, chunks('x'), never);
       await utimes(join(folder, name), now - ageS, now - ageS);
@@ -37,10 +37,10 @@ async function parts() {
   };
 }
 
-/** Runs the first sweep to its end. */
-async function sweep(all: ClipSweepParts): Promise<void> {
+/** Runs the first cleanup to its end. */
+async function sweep(all: ClipCleanupDeps): Promise<void> {
   const swept = Promise.withResolvers<void>();
-  // The last step of a sweep.
+  // The last step of a cleanup.
   const blobs = withMethods(all.blobs, {
     async removeUnfinished(signal: AbortSignal) {
       const count = await all.blobs.removeUnfinished(signal);
@@ -48,13 +48,13 @@ async function sweep(all: ClipSweepParts): Promise<void> {
       return count;
     },
   });
-  const running = clipSweep({ ...all, blobs });
+  const running = startClipCleanup({ ...all, blobs });
   await swept.promise;
   await running.close();
 }
 
-describe('a sweep', () => {
-  it('removes clips without a voice when they are a day old, however many, and nothing else', async () => {
+describe('the cleanup', () => {
+  it('deletes all clips without a voice after a day', async () => {
     const all = await parts();
     const known = voiceRecord();
     await all.voices.put(known, 10);
@@ -68,7 +68,7 @@ describe('a sweep', () => {
     expect(all.log.lines).toMatchObject([{ level: 'info', fields: { clips: 502, unfinished: 0 } }]);
   });
 
-  it('removes what processes that died were writing', async () => {
+  it('deletes unfinished blobs of crashed processes', async () => {
     const all = await parts();
     const left = join(all.folder, '~unfinished/elsewhere-1-0-1');
     await writeFile(left, 'x');
@@ -77,7 +77,7 @@ describe('a sweep', () => {
     expect(all.log.lines).toMatchObject([{ fields: { clips: 0, unfinished: 1 } }]);
   });
 
-  it('removes uploads that processes left that died', async () => {
+  it('deletes uploads of crashed processes', async () => {
     const all = await parts();
     const left = join(all.uploads, 'form-elsewhere-1-0-1');
     await mkdir(left);
@@ -88,18 +88,18 @@ describe('a sweep', () => {
     expect(all.log.lines).toMatchObject([{ fields: { uploads: 1, clips: 0 } }]);
   });
 
-  it('that fails is told, and ends nothing', async () => {
+  it('logs a failure and continues at the next interval', async () => {
     const all = await parts();
     await all.blob('voices/tts-vc-voice_lost', 2 * DAY_S);
-    all.voices.filterExisting = () => Promise.reject(new Error('the records are away'));
-    const running = clipSweep(all);
+    all.voices.filterExisting = () => Promise.reject(new Error('database unavailable'));
+    const running = startClipCleanup(all);
     await expect.poll(() => all.log.lines.length).toBe(1);
     await running.close();
     expect(all.log.lines).toMatchObject([{ level: 'error', message: 'clips could not be swept' }]);
     expect(await all.clips()).toHaveLength(1);
   });
 
-  it('stops when it is closed, in the middle of many clips', async () => {
+  it('stops between two clips when it is closed', async () => {
     const all = await parts();
     for (let at = 0; at < 50; at += 1) await all.blob(`voices/tts-vc-voice_lost${at}`, 2 * DAY_S);
     const deleting = Promise.withResolvers<void>();
@@ -110,7 +110,7 @@ describe('a sweep', () => {
       await goOn.promise;
       return remove(name);
     };
-    const running = clipSweep(all);
+    const running = startClipCleanup(all);
     await deleting.promise;
     const closed = running.close();
     goOn.resolve();

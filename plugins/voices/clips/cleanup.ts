@@ -10,33 +10,33 @@ import { listOldBlobs } from '../../../src/kit/storage/list-old-blobs.ts';
 
 const CLIPS = 'voices/';
 
-export interface ClipSweepParts {
+export interface ClipCleanupDeps {
   readonly voices: Pick<VoiceStore, 'filterExisting'>;
   readonly blobs: Pick<BlobStore, 'list' | 'delete' | 'removeUnfinished'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where forms lie while they are worked on. */
+  /** Folder for uploads. */
   readonly uploads: string;
 }
 
-/** Removes clips that uploads, enrollments and deletions left whose process died. */
-export function clipSweep(parts: ClipSweepParts): IntervalTask {
-  const { blobs, clock, log, uploads } = parts;
+/** Hourly deletion of clips and uploads of crashed processes. */
+export function startClipCleanup(deps: ClipCleanupDeps): IntervalTask {
+  const { blobs, clock, log, uploads } = deps;
   return hourlySweep({
     what: 'clips',
     log,
     sweep: async (signal) => ({
       uploads: await prepareUploadFolder(uploads, clock),
-      clips: await removeOrphans(parts, signal),
+      clips: await removeOrphans(deps, signal),
       unfinished: await blobs.removeUnfinished(signal),
     }),
   });
 }
 
-async function removeOrphans(parts: ClipSweepParts, signal: AbortSignal): Promise<number> {
-  const { voices, blobs } = parts;
+async function removeOrphans(deps: ClipCleanupDeps, signal: AbortSignal): Promise<number> {
+  const { voices, blobs } = deps;
   let count = 0;
-  for await (const names of listOldBlobs(parts, CLIPS, signal)) {
+  for await (const names of listOldBlobs(deps, CLIPS, signal)) {
     const idOf = (name: string) => name.slice(CLIPS.length) as Id<'voice'>;
     const known = await voices.filterExisting(names.map(idOf));
     for (const name of names) {

@@ -5,7 +5,7 @@ import { voiceStore } from '../../../src/records/stores/voice-store.ts';
 import { voiceRecord } from '../../../test/contract/voice-store.cases.ts';
 import { FakeFitter, type FakeFitterOptions } from '../../../test/doubles/fake-speakers.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { voiceWatch } from './reconciler.ts';
+import { startVoiceReconciler } from './reconciler.ts';
 
 const ROOM = 10_000;
 
@@ -19,19 +19,19 @@ async function setUp(voices: readonly VoiceRecord[], fitting: FakeFitterOptions 
   const queue = { isAway: false, refused: 0 };
   return {
     ...{ store, log, queued, queue },
-    watch(everyMs?: number) {
-      const watch = voiceWatch({
+    watch(intervalMs?: number) {
+      const watch = startVoiceReconciler({
         ...{ voices: store, voiceFitter: new FakeFitter(fitting), log },
         jobs: {
           async enqueue(kind, id) {
             if (queue.isAway) {
               queue.refused += 1;
-              throw new Error('the queue is away');
+              throw new Error('queue unavailable');
             }
             queued.push(`${kind} ${id}`);
           },
         },
-        ...(everyMs !== undefined && { everyMs }),
+        ...(intervalMs !== undefined && { intervalMs }),
       });
       onTestFinished(() => watch.close());
       return watch;
@@ -41,8 +41,8 @@ async function setUp(voices: readonly VoiceRecord[], fitting: FakeFitterOptions 
 
 const jobsOf = (voices: readonly VoiceRecord[]) => voices.map(({ id }) => `voice ${id}`).toSorted();
 
-describe('the watch', () => {
-  it('queues at the start what gets better, what has no adaptation and what has an old one, however many', async () => {
+describe('the reconciler', () => {
+  it('queues improving voices and voices without a current adaptation at start', async () => {
     const improving = voiceRecord({ adaptation: 'v1:3', isImproving: true, organization: 'b' });
     const outdated = Array.from({ length: 201 }, () => voiceRecord({ adaptation: 'v0:3' }));
     const bare = voiceRecord();
@@ -57,14 +57,14 @@ describe('the watch', () => {
     await expect.poll(() => queued.length).toBe(wanted.length);
     expect(queued.toSorted()).toEqual(wanted);
     expect(await store.find(improving.id)).toEqual(improving);
-    // What the models of today cannot use is given to none of them.
+    // Outdated adaptations are deleted.
     expect(await store.find(outdated[7]?.id as VoiceRecord['id'])).toMatchObject({
       adaptation: undefined,
       isImproving: true,
     });
   });
 
-  it('leaves adaptations alone where nothing is fitted', async () => {
+  it('keeps adaptations if no model is fitted', async () => {
     const voice = voiceRecord({ adaptation: 'v0:3' });
     const improving = voiceRecord({ isImproving: true });
     const { store, queued, watch } = await setUp([voice, improving], { isNeeded: false });
@@ -73,14 +73,14 @@ describe('the watch', () => {
     expect(await store.find(voice.id)).toEqual(voice);
   });
 
-  it('looks again from time to time, and finds what the queue has lost', async () => {
+  it('checks periodically and queues voices that the queue has lost', async () => {
     const { store, log, queued, queue, watch } = await setUp([]);
     queue.isAway = true;
     const voice = voiceRecord({ adaptation: 'v1:0', isImproving: true });
     await store.put(voice, ROOM);
     watch(5);
     await expect.poll(() => queue.refused).toBeGreaterThan(2);
-    // However often it looked.
+    // Logged once for many failed checks.
     expect(log.lines).toMatchObject([{ level: 'error', message: 'voices could not be queued' }]);
     queue.isAway = false;
     await expect.poll(() => queued.length).toBeGreaterThan(1);
@@ -88,7 +88,7 @@ describe('the watch', () => {
     expect(log.lines.slice(1)).toMatchObject([{ level: 'info', fields: { times: queue.refused } }]);
   });
 
-  it('leaves an adaptation that another process saves after its look', async () => {
+  it('keeps an adaptation that another process saves during the check', async () => {
     const voice = voiceRecord({ adaptation: 'v0:1', isImproving: true });
     const { store, queued, watch } = await setUp([voice]);
     const adaptations = store.listAdaptations.bind(store);
@@ -102,13 +102,13 @@ describe('the watch', () => {
     expect(await store.find(voice.id)).toMatchObject({ adaptation: 'v1:9' });
   });
 
-  it('judges adaptations once, when the store answers', async () => {
+  it('checks adaptations once, after the store is available', async () => {
     const { store, queued, log, watch } = await setUp([voiceRecord({ adaptation: 'v0:1' })]);
     const adaptations = store.listAdaptations.bind(store);
     let asked = 0;
     store.listAdaptations = async (...query) => {
       asked += 1;
-      if (asked === 1) throw new Error('the store is away');
+      if (asked === 1) throw new Error('database unavailable');
       return adaptations(...query);
     };
     watch(5);
@@ -117,7 +117,7 @@ describe('the watch', () => {
     expect(log.lines.map(({ level }) => level)).toEqual(['error', 'info']);
   });
 
-  it('stops when it is closed, in the middle of many voices', async () => {
+  it('stops between two voices when it is closed', async () => {
     const voices = Array.from({ length: 250 }, () => voiceRecord({ isImproving: true, adaptation: 'v1:0' }));
     const { queued, watch } = await setUp(voices);
     const running = watch();

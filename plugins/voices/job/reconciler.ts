@@ -6,32 +6,33 @@ import type { VoiceStore } from '../../../src/contract/stores/voice-store.ts';
 import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { FailureLog } from '../../../src/kit/logging/failure-log.ts';
 
-const EVERY_MS = 30_000;
-/** Of one look into the store. */
-const AT_ONCE = 100;
+const INTERVAL_MS = 30_000;
+/** Number of voices per store query. */
+const PAGE_SIZE = 100;
 
-export interface VoiceWatchParts {
+export interface VoiceReconcilerDeps {
   readonly voices: Pick<VoiceStore, 'listAdaptations' | 'invalidateAdaptation' | 'listImproving'>;
   readonly voiceFitter: Pick<VoiceFitter, 'isNeeded' | 'isCurrent'>;
   readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly log: Logger;
-  readonly everyMs?: number;
+  readonly intervalMs?: number;
 }
 
 /**
- * Finds voices that have work left. At the start: those whose adaptation the models of today cannot use. Then, from time to
- * time: those that the queue has lost, or that nobody could tell it of. Those that it knows are left as they are.
+ * Queues jobs for voices with pending work. At start it invalidates adaptations that the current models cannot use. Then,
+ * every 30 s, it adds voices that are improving, in case the queue lost them or was unavailable. Adding a voice that is
+ * already queued has no effect.
  */
-export function voiceWatch(parts: VoiceWatchParts): IntervalTask {
-  const failures = new FailureLog(parts.log, 'voices could not be queued');
-  let hasSeenAll = false;
+export function startVoiceReconciler(deps: VoiceReconcilerDeps): IntervalTask {
+  const failures = new FailureLog(deps.log, 'voices could not be queued');
+  let hasInvalidated = false;
   return new IntervalTask({
-    intervalMs: parts.everyMs ?? EVERY_MS,
+    intervalMs: deps.intervalMs ?? INTERVAL_MS,
     async runTask(signal) {
       try {
-        if (!hasSeenAll) await outdate(parts, signal);
-        hasSeenAll = !signal.aborted;
-        await queueAll(parts, signal);
+        if (!hasInvalidated) await invalidateOutdated(deps, signal);
+        hasInvalidated = !signal.aborted;
+        await enqueueImproving(deps, signal);
         failures.recordSuccess();
       } catch (error) {
         failures.recordFailure(error);
@@ -40,22 +41,25 @@ export function voiceWatch(parts: VoiceWatchParts): IntervalTask {
   });
 }
 
-/** Marks the voices that must be fitted anew, and forgets what cannot be used. */
-async function outdate({ voices, voiceFitter }: VoiceWatchParts, signal: AbortSignal): Promise<void> {
+/** Marks voices with an outdated adaptation as improving, and deletes the adaptation. */
+async function invalidateOutdated(
+  { voices, voiceFitter }: VoiceReconcilerDeps,
+  signal: AbortSignal,
+): Promise<void> {
   if (!voiceFitter.isNeeded) return;
-  for await (const { id, adaptation } of pages((after) => voices.listAdaptations(AT_ONCE, after), signal)) {
+  for await (const { id, adaptation } of pages((after) => voices.listAdaptations(PAGE_SIZE, after), signal)) {
     if (adaptation !== undefined && voiceFitter.isCurrent(adaptation)) continue;
     await voices.invalidateAdaptation(id, adaptation);
   }
 }
 
-async function queueAll({ voices, jobs }: VoiceWatchParts, signal: AbortSignal): Promise<void> {
+async function enqueueImproving({ voices, jobs }: VoiceReconcilerDeps, signal: AbortSignal): Promise<void> {
   const next = async (after: Id<'voice'> | undefined) =>
-    (await voices.listImproving(AT_ONCE, after)).map((id) => ({ id }));
+    (await voices.listImproving(PAGE_SIZE, after)).map((id) => ({ id }));
   for await (const { id } of pages(next, signal)) await jobs.enqueue('voice', id);
 }
 
-/** All of them, until the signal fires. */
+/** Yields all voices page by page, until the signal fires. */
 async function* pages<Voice extends { readonly id: Id<'voice'> }>(
   next: (after: Id<'voice'> | undefined) => Promise<readonly Voice[]>,
   signal: AbortSignal,
@@ -68,6 +72,6 @@ async function* pages<Voice extends { readonly id: Id<'voice'> }>(
       yield voice;
     }
     after = page.at(-1)?.id;
-    if (page.length < AT_ONCE) return;
+    if (page.length < PAGE_SIZE) return;
   }
 }

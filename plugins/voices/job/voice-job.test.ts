@@ -32,7 +32,7 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
   const log = new RecordingLogger();
   const speakers = new FakeSpeakers();
   const voiceFitter = new FakeFitter(fitting);
-  // The second of eight seconds is no speech.
+  // The second of eight seconds has no speech.
   const events = [
     { kind: 'started', onsetSample: 0, startSample: 0 },
     { kind: 'stopped', endSample: LISTEN_RATE_HZ },
@@ -63,7 +63,7 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
 }
 
 describe('the job of a voice', () => {
-  it('saves each better adaptation, and then the voice is ready', async () => {
+  it('saves each improved adaptation and then marks the voice as ready', async () => {
     const seen: unknown[] = [];
     const { voices, voiceFitter, metrics, stored, run } = await setUp({
       async before(step) {
@@ -82,7 +82,7 @@ describe('the job of a voice', () => {
     expect(await metricValue(metrics, 'voice_adaptations_total')).toBe(2);
   });
 
-  it('is done at once for a voice that is ready, and for none', async () => {
+  it('has nothing to do for a ready or an unknown voice', async () => {
     const { voiceFitter, stored, run } = await setUp();
     expect(await run((await stored({ isImproving: false })).id)).toEqual(DONE);
     expect(await run('tts-vc-voice_gone')).toEqual(DONE);
@@ -90,13 +90,13 @@ describe('the job of a voice', () => {
   });
 
   it.each([undefined, 'v0:7'])(
-    'begins anew with the adaptation %s, and lets others begin first',
+    'replaces the adaptation %s by an initial one and requeues itself',
     async (adaptation) => {
       const { voices, speakers, voiceFitter, stored, run } = await setUp();
       const { id, keyId } = await stored({ adaptation });
       expect(await run(id)).toEqual(AGAIN);
       expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:0', isImproving: true });
-      // The speech alone, at the rate of listening.
+      // Only the speech, resampled.
       expect(speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
         [7 * LISTEN_RATE_HZ, { priority: 'batch', fairnessKey: keyId }],
       ]);
@@ -106,7 +106,7 @@ describe('the job of a voice', () => {
     },
   );
 
-  it('leaves a voice at its first adaptation without a budget', async () => {
+  it('keeps the initial adaptation without a time budget', async () => {
     const { voices, voiceFitter, stored, run } = await setUp({}, 0);
     const fresh = await stored({ adaptation: undefined });
     expect(await run(fresh.id)).toEqual(DONE);
@@ -117,7 +117,7 @@ describe('the job of a voice', () => {
     expect(voiceFitter.improved).toEqual([]);
   });
 
-  it('has nothing to do where nothing is fitted', async () => {
+  it('has nothing to do if no model is fitted', async () => {
     const { voices, voiceFitter, stored, run } = await setUp({ isNeeded: false });
     const { id } = await stored();
     expect(await run(id)).toEqual(DONE);
@@ -125,7 +125,7 @@ describe('the job of a voice', () => {
     expect([voiceFitter.begun, voiceFitter.improved]).toEqual([[], []]);
   });
 
-  it('ends when the voice is deleted meanwhile, and brings nothing back', async () => {
+  it('stops if the voice is deleted in the meantime, without restoring it', async () => {
     const { voices, voiceFitter, stored, run } = await setUp({
       steps: 100,
       before: async (step) => void (step === 2 && (await voices.delete('a', id))),
@@ -136,7 +136,7 @@ describe('the job of a voice', () => {
     expect(await voices.find(id)).toBeUndefined();
   });
 
-  it('gives way when it is stopped, and another goes on where it was', async () => {
+  it('is interrupted by shutdown and resumed by another process', async () => {
     const stop = new AbortController();
     const { voices, voiceFitter, stored, run } = await setUp({
       before: (step) => void (step === 2 && stop.abort()),
@@ -148,20 +148,20 @@ describe('the job of a voice', () => {
     expect(voiceFitter.improved.map(({ from }) => from)).toEqual(['v1:0', 'v1:1']);
   });
 
-  it('is tried again when a model or a store fails', async () => {
+  it('is retried after a failure of a model or a store', async () => {
     const { voices, blobs, stored, run } = await setUp({
       before() {
-        throw new ServiceError('internal', 'a worker died');
+        throw new ServiceError('internal', 'a worker crashed');
       },
     });
     const { id } = await stored();
-    await expect(run(id)).rejects.toThrow('a worker died');
+    await expect(run(id)).rejects.toThrow('a worker crashed');
     blobs.read = () => Promise.reject(new ServiceError('overloaded', 'away'));
     await expect(run(id)).rejects.toThrow('away');
     expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:0', isImproving: true });
   });
 
-  it('leaves a voice as it is that has lost its clip', async () => {
+  it('keeps a voice whose clip is lost', async () => {
     const { voices, blobs, log, stored, run } = await setUp();
     const { id } = await stored();
     await blobs.delete(clipBlob(id));
