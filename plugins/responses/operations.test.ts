@@ -23,7 +23,7 @@ const codeRunner: CodeRunner = {
   },
 };
 
-/** A body that each operation answers. */
+/** A valid body for each operation. */
 const BODIES: Readonly<Record<OperationUrl, object>> = {
   '/v1/chat/completions': { model: 'm', messages: [{ role: 'user', content: 'Hello.' }] },
   '/v1/embeddings': { model: 'e', input: ['one', 'two'] },
@@ -31,16 +31,16 @@ const BODIES: Readonly<Record<OperationUrl, object>> = {
 };
 
 interface SetUpOptions {
-  /** Awaited before an engine says anything. */
+  /** Awaited before the engine generates anything. */
   readonly before?: (signal: AbortSignal) => Promise<void> | void;
-  /** Awaited in the place of its second word, or of its vectors. */
+  /** Awaited before the second part of the output, or before the vectors. */
   readonly within?: (signal: AbortSignal) => Promise<void> | void;
-  /** Thrown in the place of any answer. */
+  /** Thrown instead of any result. */
   readonly failure?: () => unknown;
   readonly places?: number;
 }
 
-/** The plugin over engines without models, its routes in the real app. */
+/** The plugin with fake engines, and its routes in the real app. */
 async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {}) {
   const text = new FakeTextEngine({
     before: (_, index, signal) => (index === 0 ? before : within)?.(signal),
@@ -95,30 +95,30 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
   };
 }
 
-/** Resolves when a signal has fired. */
+/** Resolves when the signal aborts. */
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
-/** Identifiers of one answer are those of no other. */
+/** Replaces the ids, which differ in each response. */
 function withoutIds(text: string): string {
   return text.replaceAll(/"(resp_|msg_|chatcmpl-)[0-9a-f]{32}/g, '"$1…');
 }
 
-describe.each(OPERATION_URLS)('%s as an operation', (url) => {
+describe.each(OPERATION_URLS)('the operation %s', (url) => {
   const body = BODIES[url];
   const engineOf = ({ text, embed }: Awaited<ReturnType<typeof setUp>>) =>
     url === '/v1/embeddings' ? embed : text;
 
-  it('answers byte for byte what the route sends', async () => {
+  it('returns the same bytes as the route', async () => {
     const { call, post } = await setUp();
     const sent = await post(url, body);
     expect(sent.headers.get('content-type')).toBe('application/json');
     expect(withoutIds(await call(url, body))).toBe(withoutIds(await sent.text()));
   });
 
-  it('never streams, whatever the body says', async () => {
+  it('ignores the streaming options of the body', async () => {
     const { call } = await setUp();
     for (const stream of [
       { stream: true, stream_options: { include_usage: true } },
@@ -129,14 +129,14 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     }
   });
 
-  it('refuses what the route refuses, in the same words', async () => {
+  it('rejects invalid bodies with the error of the route', async () => {
     const { call, post, lineCalls } = await setUp();
     const bodies = [
       { ...body, model: 'none' },
       Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'model')),
       { ...body, input: 5, messages: 5 },
       { ...body, previous_response_id: 'resp_0', dimensions: 0, n: 2 },
-      // Embeddings have no such field, and heed none that they do not have.
+      // Embeddings have no such field and ignore unknown fields.
       ...(url === '/v1/embeddings' ? [] : [{ ...body, stream: 'yes' }]),
     ];
     for (const bad of bodies) {
@@ -154,7 +154,7 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     expect(lineCalls.openings).toEqual([]);
   });
 
-  it('works for whom and as urgently as its order says, and is billed there', async () => {
+  it('uses the caller, priority and billing of its context', async () => {
     const app = await setUp();
     await app.call(url, body);
     await app.call(url, body, never, { priority: 'interactive' });
@@ -171,7 +171,7 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     expect(app.routeCalls.rows).toMatchObject([{ endpoint: `POST ${url}`, organization: 'a' }]);
   });
 
-  it('takes no place of interactive requests as a line of a batch', async () => {
+  it('is not counted as an interactive request if it is a batch line', async () => {
     const gate = Promise.withResolvers<void>();
     const app = await setUp({ before: () => gate.promise, places: 1 });
     const lines = [app.call(url, body), app.call(url, body)];
@@ -195,7 +195,7 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     expect(app.lineCalls.unended).toBe(0);
   });
 
-  it('is awaited by a drain, which ends it in time by an error and not by a result', async () => {
+  it('is awaited by a drain, and fails with an error at the deadline', async () => {
     const begun = Promise.withResolvers<void>();
     const app = await setUp({
       within: (signal) => {
@@ -217,7 +217,7 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     expect(await line).toMatchObject({ code: 'server_overloaded' });
   });
 
-  it('hides what is no error of ours as the route does', async () => {
+  it('replaces unexpected errors as the route does', async () => {
     const app = await setUp({ failure: () => new Error('secret') });
     const thrown = await app.call(url, body).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({ kind: 'internal', cause: expect.objectContaining({ message: 'secret' }) });
@@ -225,7 +225,7 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
   });
 });
 
-it('embeddings have the encoding that their line asks for', async () => {
+it('embeddings have the encoding that the line requests', async () => {
   const { call } = await setUp();
   const list = JSON.parse(
     await call('/v1/embeddings', { ...BODIES['/v1/embeddings'], encoding_format: 'base64' }),
@@ -233,7 +233,7 @@ it('embeddings have the encoding that their line asks for', async () => {
   expect(list.data[0].embedding).toMatch(/^[A-Za-z0-9+/]+=*$/);
 });
 
-it('a long list of embeddings is written in slices, between which others have their turn', async () => {
+it('a long list of embeddings is serialized in slices that yield to the event loop', async () => {
   const { call } = await setUp();
   let turns = 0;
   let over = false;
@@ -247,11 +247,11 @@ it('a long list of embeddings is written in slices, between which others have th
   const list = JSON.parse(await listing);
   over = true;
   expect(list.data).toHaveLength(512);
-  // 131 072 numbers.
+  // 131,072 numbers.
   expect(turns).toBeGreaterThanOrEqual(7);
 });
 
-it('a response of a line is stored for the organization of its order', async () => {
+it('a response of a line is stored for the organization of its context', async () => {
   const { call, responses } = await setUp();
   const { id } = JSON.parse(await call('/v1/responses', BODIES['/v1/responses']));
   expect(await responses.get('org', id)).toMatchObject({ status: 'completed' });

@@ -1,4 +1,4 @@
-/** OpenAI's own client, unmodified, over the real app: its stream helper throws at any event out of order. */
+/** Uses OpenAI's client with the real app. Its stream helper throws for events that are out of order. */
 
 import OpenAI from 'openai';
 import type { ResponseCreateParamsBase } from 'openai/resources/responses/responses';
@@ -32,13 +32,13 @@ const WEATHER = {
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
 } as const;
 
-describe('the stream helper', () => {
-  it('reads a text', async () => {
+describe('the stream helper reads', () => {
+  it('a text', async () => {
     const { final } = await clientOf({});
     expect(await final({ input: 'Hello.' })).toMatchObject({ status: 'completed', output_text: 'Hello.' });
   });
 
-  it('reads thoughts, text, a refusal and calls in one response', async () => {
+  it('reasoning, text, a refusal and calls in one response', async () => {
     const { final } = await clientOf({
       answer: () => [
         { kind: 'reasoning', text: 'Hm.' },
@@ -57,13 +57,13 @@ describe('the stream helper', () => {
     ]);
   });
 
-  it('reads JSON by a schema', async () => {
+  it('JSON with a schema', async () => {
     const { final } = await clientOf({ answer: () => said('{"name":', '"wren"}') });
     const format = { type: 'json_schema', name: 'bird', strict: true, schema: { type: 'object' } } as const;
     expect((await final({ input: 'x', text: { format } })).output_parsed).toEqual({ name: 'wren' });
   });
 
-  it('reads tools of the service, and their citations', async () => {
+  it('built-in tools and their citations', async () => {
     const { final } = await clientOf(
       {
         answer: (_, at) => {
@@ -91,7 +91,7 @@ describe('the stream helper', () => {
     ]);
   });
 
-  it('reads a response that was cut off, and one that failed', async () => {
+  it('an incomplete and a failed response', async () => {
     const cut = await clientOf({
       answer: () => [...said('Hel'), { kind: 'end', reason: 'length', tokens: FAKE_TOKENS }],
     });
@@ -106,7 +106,7 @@ describe('the stream helper', () => {
 });
 
 describe('the client', () => {
-  it('creates, continues, reads, lists and deletes', async () => {
+  it('creates, continues, retrieves, lists and deletes responses', async () => {
     const { client } = await clientOf({});
     const first = await client.responses.create({
       model: 'm',
@@ -129,7 +129,7 @@ describe('the client', () => {
     await expect(client.responses.cancel(second.id)).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  it('that breaks out of a stream stops the model', async () => {
+  it('stops the model when it leaves a stream', async () => {
     const { client, engine, rows } = await clientOf({ answer: () => said(...'abcdefgh') });
     const stream = await client.responses.create({ model: 'm', input: 'x', stream: true });
     for await (const event of stream) if (event.type === 'response.output_text.delta') break;
@@ -137,7 +137,7 @@ describe('the client', () => {
     expect(engine.leftEarly).toBe(1);
   });
 
-  it('throws what failed before the first event', async () => {
+  it('throws errors that precede the first event', async () => {
     const { client } = await clientOf({ refusal: () => new ServiceError('upstream', 'It is down.') });
     const asked = client.responses.create({ model: 'm', input: 'x', stream: true });
     await expect(asked).rejects.toMatchObject({ status: 502 });

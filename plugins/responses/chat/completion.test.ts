@@ -43,8 +43,8 @@ function toChunks(events: readonly TextEvent[], includeUsage = false) {
   }[];
 }
 
-describe('a whole completion', () => {
-  it('of a text', () => {
+describe('a complete chat completion', () => {
+  it('contains the text', () => {
     expect(completionOf(TEXT)).toEqual({
       ...HEAD,
       object: 'chat.completion',
@@ -60,7 +60,7 @@ describe('a whole completion', () => {
     });
   });
 
-  it('of calls has no content', () => {
+  it('with calls has no content', () => {
     expect(completionOf(CALLS)?.choices[0]?.message).toEqual({
       role: 'assistant',
       content: null,
@@ -73,7 +73,7 @@ describe('a whole completion', () => {
     });
   });
 
-  it('of nothing is an empty text', () => {
+  it('without output has an empty text', () => {
     const end: TextEvent = { kind: 'end', reason: 'length', tokens: TOKENS };
     expect(completionOf([end])?.choices[0]).toMatchObject({
       message: { content: '' },
@@ -83,7 +83,7 @@ describe('a whole completion', () => {
 });
 
 describe('chunks', () => {
-  it('of a text: whose it is, the pieces, why it ended', () => {
+  it('of a text contain the role, the parts and the finish reason', () => {
     const chunks = toChunks(TEXT);
     expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([
       { role: 'assistant', content: '', refusal: null },
@@ -98,7 +98,7 @@ describe('chunks', () => {
     }
   });
 
-  it('of calls: id and name once, then arguments', () => {
+  it('of calls contain id and name once, then the arguments', () => {
     expect(toChunks(CALLS).map(({ choices }) => choices[0]?.delta)).toEqual([
       { role: 'assistant', content: null, refusal: null },
       {
@@ -116,7 +116,7 @@ describe('chunks', () => {
     ]);
   });
 
-  it('with usage: null until a last chunk without choices', () => {
+  it('with usage contain null until a last chunk without choices', () => {
     const chunks = toChunks(TEXT, true);
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: USAGE });

@@ -12,7 +12,7 @@ import { ChatService } from './service.ts';
 const PATH = '/v1/chat/completions';
 const ASK = { model: 'm', messages: [{ role: 'user' as const, content: 'Hello?' }] };
 
-/** The routes over an engine without a model, in the real app, and a client that appends the path to this URL. */
+/** The routes with a fake engine in the real app, and a client that appends the path to this URL. */
 function setUp(baseURL: string) {
   const calls = new RecordedCalls();
   const engine = new FakeTextEngine();
@@ -36,15 +36,15 @@ function setUp(baseURL: string) {
 describe.each([
   { baseURL: '/v1', route: PATH },
   { baseURL: PATH, route: `${PATH}/chat/completions` },
-])('a client whose base URL is $baseURL', ({ baseURL, route }) => {
-  it('is answered whole', async () => {
+])('a client with the base URL $baseURL', ({ baseURL, route }) => {
+  it('receives a complete completion', async () => {
     const { completions, calls } = setUp(baseURL);
     const { choices } = await completions.create(ASK);
     expect(choices).toMatchObject([{ message: { content: 'Hello.' }, finish_reason: 'stop' }]);
     expect(calls.rows).toMatchObject([{ endpoint: `POST ${PATH}`, status: 'completed', organization: 'a' }]);
   });
 
-  it('is answered in events', async () => {
+  it('receives a stream', async () => {
     const { completions, calls } = setUp(baseURL);
     const stream = await completions.create({ ...ASK, stream: true });
     const pieces = await Array.fromAsync(stream, ({ choices }) => choices[0]?.delta.content ?? '');
@@ -52,13 +52,13 @@ describe.each([
     expect(calls.rows).toMatchObject([{ endpoint: `POST ${PATH}`, status: 'completed' }]);
   });
 
-  it('is refused as everywhere', async () => {
+  it('receives the usual errors', async () => {
     const { completions } = setUp(baseURL);
     const refused = completions.create({ model: 'm', messages: [] });
     await expect(refused).rejects.toMatchObject({ status: 400, param: 'messages' });
   });
 
-  it('is counted by its route', async () => {
+  it('is counted under the documented route', async () => {
     const { app, completions } = setUp(baseURL);
     await completions.create(ASK);
     const counted = `http_requests_total{method="POST",route="${route}",status="200"} 1`;
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-it('a doubled path is no more than that, and Swagger does not show it', async () => {
+it('other doubled paths do not exist, and the OpenAPI document omits the doubled path', async () => {
   const { app } = setUp(PATH);
   const thrice = await app.send(`${PATH}/chat/completions/chat/completions`, { method: 'POST' });
   expect(thrice.status).toBe(404);

@@ -15,12 +15,12 @@ function refusal(body: unknown): { param: string | undefined; code: string | und
     if (error instanceof ServiceError)
       return { param: error.param, code: error.code, message: error.message };
   }
-  throw new Error('not refused');
+  throw new Error('the body was accepted');
 }
 
 const refused = (fields: object) => refusal({ ...HELLO, ...fields });
 
-test('the least that is needed', () => {
+test('accepts a minimal body', () => {
   expect(parse()).toEqual({
     model: 'm',
     stream: false,
@@ -39,7 +39,7 @@ test('the least that is needed', () => {
   });
 });
 
-test('every message and every part', () => {
+test('converts every message and part', () => {
   const { messages } = parse({
     messages: [
       {
@@ -85,7 +85,7 @@ test('every message and every part', () => {
   ]);
 });
 
-test('numbers and names become those of the engine; the new name of the limit wins', () => {
+test('converts parameters; max_completion_tokens takes precedence', () => {
   const { request } = parse({
     temperature: 0.5,
     top_p: 0.9,
@@ -108,13 +108,13 @@ test('numbers and names become those of the engine; the new name of the limit wi
   expect(parse({ max_tokens: 5 }).request.maxTokens).toBe(5);
 });
 
-test('what the partner platform and SDKs add is passed over; null means absent', () => {
+test('ignores fields of the partner platform and SDKs, and treats null as absent', () => {
   expect(
     parse({ metadata: { call: 1 }, call: { id: 'x' }, user: 'u', store: true, temperature: null }),
   ).toEqual(parse());
 });
 
-test('what is not here may say that it is not wanted', () => {
+test('accepts unsupported fields with values that have no effect', () => {
   const nothing = {
     ...{ n: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], functions: [], function_call: 'none' },
     ...{ audio: null, moderation: null, web_search_options: null },
@@ -124,7 +124,7 @@ test('what is not here may say that it is not wanted', () => {
 });
 
 describe('tools', () => {
-  it('may be called unless the request says otherwise', () => {
+  it('may be called unless the request forbids it', () => {
     expect(parse({ tools: [TOOL] }).request).toMatchObject({
       tools: [{ name: 'weather', parameters: { type: 'object' }, strict: false }],
       toolChoice: 'auto',
@@ -133,7 +133,7 @@ describe('tools', () => {
     expect(parse({ tools: [TOOL], tool_choice: 'required' }).request.toolChoice).toBe('required');
   });
 
-  it('may be chosen by name, or narrowed', () => {
+  it('may be chosen by name or restricted', () => {
     const byName = { type: 'function', function: { name: 'weather' } };
     expect(parse({ tools: [TOOL, OTHER], tool_choice: byName }).request.toolChoice).toEqual({
       name: 'weather',
@@ -152,12 +152,12 @@ describe('tools', () => {
     [{ tools: [{ type: 'custom', custom: {} }] }, 'tools.0.type'],
     [{ tools: [TOOL, { type: 'function' }] }, 'tools.1.function'],
     [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools.0.function.name'],
-  ])('%j is refused', (fields, param) => {
+  ])('reject %j', (fields, param) => {
     expect(refused(fields).param).toBe(param);
   });
 });
 
-test('formats of the answer', () => {
+test('output formats', () => {
   expect(parse({ response_format: { type: 'text' } }).request.output).toEqual({ kind: 'text' });
   expect(parse({ response_format: { type: 'json_object' } }).request.output).toEqual({ kind: 'json' });
   const json_schema = { name: 'bird', schema: { type: 'object' }, strict: true };
@@ -207,7 +207,7 @@ test.each<[unknown, string | undefined, string | undefined]>([
     'messages.0.content.0.file.file_data',
     undefined,
   ],
-])('%j is refused by name', (body, param, code) => {
+])('rejects %j with the name of the field', (body, param, code) => {
   const fault = refusal(body);
   expect(fault.param).toBe(param);
   if (code !== undefined) expect(fault.code).toBe(code);

@@ -42,15 +42,15 @@ function setUp(options: FakeTextOptions = {}, billing: RecordedCallsOptions = {}
   };
 }
 
-describe('what an answer costs', () => {
-  it('is what the engine counts', async () => {
+describe('the billed usage', () => {
+  it('is the count of the engine', async () => {
     const { complete, calls } = setUp();
     await complete();
     const { input, output } = FAKE_TOKENS;
     expect(calls.rows).toMatchObject([{ status: 'completed', inputTokens: input, outputTokens: output }]);
   });
 
-  it('is an estimate when it was broken off', async () => {
+  it('is an estimate if the generation was interrupted', async () => {
     const { complete, calls } = setUp({
       answer: () => said('👋🏽👋🏽👋🏽👋🏽', 'x'),
       failure: () => new ServiceError('upstream', 'It broke.'),
@@ -59,7 +59,7 @@ describe('what an answer costs', () => {
     expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 8, outputTokens: 3 }]);
   });
 
-  it('is an estimate when its reader left it', async () => {
+  it('is an estimate if the client disconnected', async () => {
     const { streamEvents, calls } = setUp();
     const events = await streamEvents();
     await events.next();
@@ -67,34 +67,34 @@ describe('what an answer costs', () => {
     expect(calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 8, outputTokens: 1 }]);
   });
 
-  it('is nothing when it never began: it failed', async () => {
+  it('is zero if the engine failed before the first event', async () => {
     const { complete, calls } = setUp({ refusal: () => new ServiceError('upstream', 'It is away.') });
     await expect(complete()).rejects.toThrow('It is away.');
     expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 0, outputTokens: 0 }]);
   });
 
-  it('is nothing when it never began: its caller left', async () => {
+  it('is zero if the caller aborted before the first event', async () => {
     const leaving = new AbortController();
     const { complete, calls } = setUp({ before: () => leaving.abort('gone') });
     await expect(complete({}, leaving.signal)).rejects.toBe('gone');
     expect(calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0 }]);
   });
 
-  it('leaves no row when the engine refused', async () => {
+  it('has no row if the engine rejected the request', async () => {
     const { complete, calls } = setUp({ refusal: () => new ServiceError('overloaded', 'Full.') });
     await expect(complete()).rejects.toThrow('Full.');
     expect([calls.rows, calls.unended]).toEqual([[], 0]);
   });
 });
 
-it('an answer for which credits are held is no longer than what is held', async () => {
+it('a completion with reserved credits does not exceed its reservation', async () => {
   const limits = async (fields: object, holds: boolean, contextTokens?: number) => {
     const { complete, engine, calls } = setUp({ contextTokens }, { holds });
     await complete(fields);
     return [engine.requests[0]?.maxTokens, calls.openings[0]?.maxUsage.outputTokens];
   };
   expect(await limits({}, true)).toEqual([4096, 4096]);
-  // What its context ends needs no limit, and servers refuse one that leaves no room for the question.
+  // Without a limit, the context size applies; upstream servers reject a limit that exceeds it.
   expect(await limits({}, true, 100)).toEqual([undefined, 100]);
   expect(await limits({ max_tokens: 9000 }, true)).toEqual([9000, 9000]);
   expect(await limits({}, false)).toEqual([undefined, 4096]);

@@ -19,7 +19,7 @@ afterEach(() => {
   apps = [];
 });
 
-/** The routes over an engine without a model, in the real app. */
+/** The routes with a fake engine in the real app. */
 function setUp(
   options: FakeEmbedOptions = {},
   more: { perOrganization?: number } & RecordedCallsOptions = {},
@@ -57,8 +57,8 @@ async function errorOf(response: Response) {
   return (await response.json()) as { error: { message: string; code: string } };
 }
 
-describe('the answer', () => {
-  it('is a list in the order of the inputs, as floats', async () => {
+describe('the response', () => {
+  it('lists float vectors in the order of the inputs', async () => {
     const { post, calls } = setUp();
     const response = await post({ input: ['one', 'three'] });
     expect(response.headers.get('content-type')).toBe('application/json');
@@ -84,7 +84,7 @@ describe('the answer', () => {
     ]);
   });
 
-  it('is little-endian 32-bit floats in base64 when it should be', async () => {
+  it('contains little-endian 32-bit floats in base64 on request', async () => {
     const { post } = setUp();
     const { data } = await listOf(post({ input: 'one', encoding_format: 'base64' }));
     const bytes = Buffer.from(data[0]?.embedding as string, 'base64');
@@ -93,7 +93,7 @@ describe('the answer', () => {
     expect(numbers).toEqual(Array.from(fakeVector('one')));
   });
 
-  it('is whole when it is long', async () => {
+  it('is complete for many inputs', async () => {
     const { post, client } = setUp();
     const input = Array.from({ length: 2048 }, (_, at) => `text ${at}`);
     const { data } = await listOf(post({ input, dimensions: 64 }));
@@ -107,7 +107,7 @@ describe('the answer', () => {
     expect(same[2047]).toEqual(data[2047]);
   });
 
-  it('comes after the row is stored', async () => {
+  it('follows the stored usage row', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, calls } = setUp({}, { storing: () => gate.promise });
     const answer = post({ input: 'one' });
@@ -123,7 +123,7 @@ describe('the answer', () => {
   });
 });
 
-it('what is asked reaches the engine', async () => {
+it('the request is passed to the engine', async () => {
   const { post, engine } = setUp();
   await post({ input: [[1, 2], [3]], dimensions: 3, user: 'somebody', unknown: 1 });
   await post({ input: [5, 6, 7] });
@@ -158,7 +158,7 @@ it.each([
   [{ input: 'a', dimensions: 1.5 }, 'dimensions'],
   [{ input: 'a', model: 'other' }, 'model'],
   [{ input: 'a', model: undefined }, 'model'],
-])('is refused by name (%#)', async (fields, param) => {
+])('an invalid field is rejected by name (%#)', async (fields, param) => {
   const { post, engine, calls } = setUp();
   const response = await post(fields);
   expect(response.status).toBe(400);
@@ -169,21 +169,21 @@ it.each([
   expect(calls.openings).toEqual([]);
 });
 
-describe('what credits are reserved for', () => {
-  it('is more than any model makes of the inputs', async () => {
+describe('the reservation', () => {
+  it('is an upper bound of the tokens of any model', async () => {
     const { post, calls } = setUp();
     await post({ input: ['añb', '日本'] });
     expect(calls.openings[0]?.maxUsage).toEqual({ inputTokens: 4 + 2 + 6 + 2, outputTokens: 0 });
   });
 
-  it('is no more than the model takes', async () => {
+  it('does not exceed the maximum of the model', async () => {
     const { post, calls } = setUp({ maxTokens: 8 });
     await post({ input: ['x'.repeat(5000), 'ab'] });
     await post({ input: [[1, 2, 3], new Array(20).fill(1)] });
     expect(calls.openings.map(({ maxUsage: most }) => most.inputTokens)).toEqual([8 + 4, 5 + 8]);
   });
 
-  it('may be missing', async () => {
+  it('can fail', async () => {
     const broke = new ServiceError('insufficient_quota', 'No credits.', { code: 'insufficient_quota' });
     const { post, engine } = setUp(
       {},
@@ -198,8 +198,8 @@ describe('what credits are reserved for', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  it('in the engine is a failed row', async () => {
+describe('a failure', () => {
+  it('of the engine writes a failed row', async () => {
     const { post, calls } = setUp({
       failure: () => new ServiceError('internal', 'The model crashed.', { code: 'worker_crashed' }),
     });
@@ -209,14 +209,14 @@ describe('what goes wrong', () => {
     expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 0 }]);
   });
 
-  it.each(['invalid_request', 'overloaded'] as const)('by a refusal leaves no row: %s', async (kind) => {
+  it.each(['invalid_request', 'overloaded'] as const)('by a rejection leaves no row: %s', async (kind) => {
     const { post, calls } = setUp({ failure: () => new ServiceError(kind, 'Too long.') });
     expect((await post({ input: 'a' })).ok).toBe(false);
     expect(calls.rows).toEqual([]);
     expect(calls.unended).toBe(0);
   });
 
-  it('when the caller leaves is a cancelled row', async () => {
+  it('by a disconnect writes a cancelled row', async () => {
     const { post, calls, engine } = setUp({
       before: (_, signal) =>
         new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
@@ -230,7 +230,7 @@ describe('what goes wrong', () => {
     expect(engine.leftEarly).toBe(1);
   });
 
-  it('is one request too many of an organization, and of no other', async () => {
+  it('by the concurrency limit affects only one organization', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, open, engine } = setUp({ before: () => gate.promise }, { perOrganization: 1 });
     const first = post({ input: 'a' });
@@ -246,7 +246,7 @@ describe('what goes wrong', () => {
 });
 
 describe("OpenAI's SDK", () => {
-  it('gets numbers, however it asks', async () => {
+  it('receives numbers with any encoding', async () => {
     const { client } = setUp();
     const input = ['one', 'two'];
     const expected = input.map((text) => Array.from(fakeVector(text)));
@@ -257,7 +257,7 @@ describe("OpenAI's SDK", () => {
     expect(floats.usage).toEqual({ prompt_tokens: 2, total_tokens: 2 });
   });
 
-  it('throws what is refused', async () => {
+  it('throws rejections', async () => {
     const { client } = setUp();
     await expect(client.embeddings.create({ model: MODEL, input: [''] })).rejects.toMatchObject({
       status: 400,
@@ -266,7 +266,7 @@ describe("OpenAI's SDK", () => {
   });
 });
 
-it('a form is no body of it, though its fields would do', async () => {
+it('a form body is rejected even if it has the right fields', async () => {
   const { app, calls } = setUp();
   const body = new FormData();
   body.append('model', MODEL);

@@ -1,4 +1,4 @@
-/** What a request continues: stored responses, items that it refers to, and its own input. */
+/** Loads the conversation that a request continues: stored responses, referenced items and its own input. */
 
 import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
@@ -8,15 +8,15 @@ import { type ConversationItem, type InputItem, isReference, storedItem } from '
 import { type LocatedItem, toMessages } from './messages.ts';
 import type { ResponseParams } from './schema.ts';
 
-/** Most items of other responses that one input may refer to: each is looked up by itself. */
+/** Maximum number of items of other responses that an input may refer to. Each requires a lookup. */
 export const MAX_REFERENCES = 1000;
-/** An item of ours, `i` before those of an input, with the response in which it is. */
+/** Item id of this service. It contains the id of its response; input items have an `i` before the index. */
 const ITEM_ID = /^[a-z]+_([0-9a-f]{32})_i?\d+$/;
 
 /**
- * The conversation that a request asks to continue, and its own items as they are stored.
- * @throws ServiceError `invalid_request` for a chain that cannot be continued, results without a call and items to
- *   store with the same id, `not_found` for items that are not there.
+ * Returns the messages of the conversation, and the input items of the request in stored form.
+ * @throws ServiceError `invalid_request` for a chain that cannot be continued, tool results without a call,
+ *   and duplicate ids of items to store; `not_found` for missing items.
  */
 export async function loadConversation(
   { previous, input, instructions, store: isStored }: ResponseParams,
@@ -24,14 +24,14 @@ export async function loadConversation(
   store: ResponseStore,
   organization: string,
 ): Promise<{ readonly input: readonly ConversationItem[]; readonly messages: readonly ChatMessage[] }> {
-  // The store keeps items as they were inputItems to it.
+  // The store returns items unchanged.
   const chain = (
     previous === undefined ? [] : await store.chain(organization, previous)
   ) as readonly ConversationItem[];
   const inputItems: readonly InputItem[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   const items: ConversationItem[] = [];
-  /** Of items with the same id the first, as in the conversation. */
+  /** Of several items with the same id, the first one applies, as in the conversation. */
   const itemsById = new Map<string, ConversationItem>();
   const addKnown = (item: ConversationItem) => itemsById.has(item.id) || itemsById.set(item.id, item);
   for (const item of chain) addKnown(item);

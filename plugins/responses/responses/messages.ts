@@ -1,4 +1,4 @@
-/** Items of responses as messages for a model. Pure. */
+/** Converts items of responses to messages for a model. Pure. */
 
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { ChatMessage, ToolCall, UserPart } from '../../../src/contract/engines/text.ts';
@@ -8,17 +8,20 @@ import type { ForModel } from './items/output-items.ts';
 type Message = Extract<ConversationItem, { role: string }>;
 type Output = Extract<ConversationItem, { type: 'function_call_output' }>;
 
-/** Where the items of a conversation come from, for messages about them. */
+/** An item of a conversation with its field in the request, for error messages. */
 export interface LocatedItem {
   readonly item: ConversationItem;
-  /** Of the request: `input[2]`; that of what came before is the name of the response. */
+  /**
+   * Field of the request, such as `input[2]`. Items of previous responses have the field that names the
+   * response.
+   */
   readonly field: string;
 }
 
 /**
- * The messages of a conversation, oldest first.
- * @throws ServiceError `invalid_request` for results of calls that nobody made, and for files that are not sent
- *   with the request.
+ * Returns the messages of a conversation, oldest first.
+ * @throws ServiceError `invalid_request` for tool results without a call, and for files that are not included
+ *   in the request.
  */
 export function toMessages(instructions: string | undefined, items: readonly LocatedItem[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
@@ -48,9 +51,9 @@ export function toMessages(instructions: string | undefined, items: readonly Loc
 }
 
 /**
- * The messages without the oldest quarter of those that may go: the instructions and the newest stay, and no
- * result stays without its call. Undefined when nothing is left to leave out.
- * @param prefixLength messages at the start that stay.
+ * Removes the oldest quarter of the removable messages. The first and the last messages stay, and no tool
+ * result stays without its call. Returns undefined if nothing more can be removed.
+ * @param prefixLength number of messages at the start that are not removable.
  */
 export function withoutOldest(
   messages: readonly ChatMessage[],
@@ -65,11 +68,11 @@ export function withoutOldest(
   return [...messages.slice(0, prefixLength), ...rest];
 }
 
-/** A call belongs to the message before it, if the model said one. */
+/** Adds a call to the preceding assistant message, or to a new one. */
 function addCall(messages: ChatMessage[], call: ToolCall): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') messages.push({ role: 'assistant', text: undefined, toolCalls: [call] });
-  // The list belongs to the message that is being made here; copying it for each call would be quadratic.
+  // The list was created by this function. Copying it for each call would be quadratic.
   else (last.toolCalls as ToolCall[]).push(call);
 }
 
@@ -124,14 +127,14 @@ function resultText({ output }: Output, field: string): string {
     .map((part, index) => {
       if (part.type === 'input_text') return part.text;
       const at = `${field}.output[${index}].type`;
-      throw invalidRequest(`'${at}' must be "input_text": a result is a text.`, at, 'unsupported_value');
+      throw invalidRequest(`'${at}' must be "input_text": a tool result is a text.`, at, 'unsupported_value');
     })
     .join('');
 }
 
 function missingContent(field: string) {
   return invalidRequest(
-    `'${field}' is required: images and files are sent with the message.`,
+    `'${field}' is required: images and files must be included in the message.`,
     field,
     'missing_required_parameter',
   );

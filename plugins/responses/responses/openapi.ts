@@ -1,4 +1,4 @@
-/** What Swagger shows of the Responses API. */
+/** OpenAPI documentation of the Responses API. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { failure, jsonBody, pathId, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
@@ -22,12 +22,12 @@ const Item = Type.Object(
   { id: Type.String(), type: Type.String() },
   {
     title: 'Response item',
-    description: 'A message, a function call, reasoning, or a call of a tool of the service.',
+    description: 'A message, a function call, reasoning, or a call of a built-in tool.',
     additionalProperties: true,
   },
 );
 
-/** Its fields are those of openai-wire 6.7; the ones below are what most clients read. */
+/** All fields are defined in openai-wire 6.7. The schema lists those that most clients read. */
 const ResponseSchema = Type.Object(
   {
     id: Type.String({ examples: [ID] }),
@@ -67,13 +67,13 @@ data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"${MESS
 
 `;
 
-const NOT_FOUND = failure('There is no such response, or it belongs to another organization');
+const NOT_FOUND = failure('No such response in your organization');
 
 function json(description: string, schema: TSchema) {
   return { description, content: { 'application/json': { schema: plain(schema) } } };
 }
 
-/** Failures of every route that looks up a stored response. */
+/** Errors of all routes that look up a stored response. */
 const LOOK_UP_FAILURES = { 401: WORK_FAILURES[401], 404: NOT_FOUND, 429: failure('Too many requests') };
 
 const ID_PARAMETER = pathId('id', ID);
@@ -81,15 +81,15 @@ const ID_PARAMETER = pathId('id', ID);
 const INCLUDE = {
   name: 'include[]',
   in: 'query' as const,
-  description: 'What of tools to show too.',
+  description: 'Additional tool data to include.',
   schema: { type: 'array' as const, items: { type: 'string' as const, enum: [...INCLUDABLE] } },
 };
 
 export const CREATE = {
   summary: 'Response',
   description:
-    'Answers a text or items, continues a stored response, calls functions of the client and tools of the ' +
-    'service. `previous_response_id` goes on from a response that was stored. Whole, or in server-sent events from `response.created` to `response.completed`, ' +
+    'Generates a response to a text or to items, continues a stored response, and calls client functions and ' +
+    'built-in tools. `previous_response_id` continues a stored response. Returns one JSON object, or server-sent events from `response.created` to `response.completed`, ' +
     '`response.incomplete` or `response.failed`.',
   requestBody: {
     required: true,
@@ -106,7 +106,7 @@ export const CREATE = {
             value: {
               model: MODEL,
               instructions: 'Answer in one sentence.',
-              input: [{ role: 'user', content: 'Which is the largest bird?' }],
+              input: [{ role: 'user', content: 'Which bird is the largest?' }],
               max_output_tokens: 50,
               text: { format: { type: 'json_object' } },
             },
@@ -124,23 +124,23 @@ export const CREATE = {
       },
     },
     ...WORK_FAILURES,
-    404: failure('There is no such conversation or item'),
-    415: failure('The body is no JSON'),
-    500: failure('The model failed before it began'),
-    502: failure('The server that answers failed before it began'),
+    404: failure('No such conversation or item'),
+    415: failure('The body is not JSON'),
+    500: failure('The model failed before the response started'),
+    502: failure('The upstream server failed before the response started'),
   },
 };
 
 export const RETRIEVE = {
   summary: 'Stored response',
-  description: 'As it is now: one that is still being made has the items that are finished.',
+  description: 'Returns the current state. A response in progress contains its finished items.',
   parameters: [
     ID_PARAMETER,
     INCLUDE,
     {
       name: 'stream',
       in: 'query' as const,
-      description: 'Only `false`: events are sent once.',
+      description: 'Only `false`: events are sent only once.',
       schema: { type: 'boolean' as const, enum: [false], default: false },
     },
   ],
@@ -154,10 +154,10 @@ export const RETRIEVE = {
 export const DELETE = {
   summary: 'Delete a stored response',
   parameters: [ID_PARAMETER],
-  description: 'Responses that continue it stay, but nothing can continue from them any more.',
+  description: 'Responses that continue it are kept, but cannot be continued any further.',
   responses: {
     200: json(
-      'It is gone',
+      'The response is deleted',
       Type.Object({
         id: Type.String({ examples: [ID] }),
         object: Type.Literal('response'),
@@ -171,19 +171,20 @@ export const DELETE = {
 export const CANCEL = {
   summary: 'Cancel a response',
   parameters: [ID_PARAMETER],
-  description: 'Always refused: no response runs in the background. Close the connection to stop one.',
-  responses: { 400: failure('It does not run in the background'), ...LOOK_UP_FAILURES },
+  description:
+    'Always rejected, because background responses are not supported. Close the connection to stop a response.',
+  responses: { 400: failure('Not a background response'), ...LOOK_UP_FAILURES },
 };
 
 export const INPUT_ITEMS = {
-  summary: 'What a response was asked',
-  description: 'The items of its own input, without those of the responses that it continues.',
+  summary: 'Input items of a response',
+  description: 'Lists the input items of the response, without those of the responses that it continues.',
   parameters: [
     ID_PARAMETER,
     {
       name: 'limit',
       in: 'query' as const,
-      description: 'Items of a page.',
+      description: 'Page size.',
       schema: { type: 'integer' as const, minimum: 1, maximum: 100, default: 20 },
     },
     {

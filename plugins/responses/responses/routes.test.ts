@@ -383,7 +383,7 @@ describe('failures', () => {
     expect(response).toMatchObject({ status: 'failed', error, output: [{ status: 'incomplete' }] });
     expect(await (await send(`${RESPONSES}/${response.id}`)).json()).toEqual(response);
     expect(rows).toMatchObject([{ status: 'failed', inputTokens: 2, outputTokens: 2 }]);
-    expect(log.lines).toMatchObject([{ level: 'error', message: 'a response failed' }]);
+    expect(log.lines).toMatchObject([{ level: 'error', message: 'response failed' }]);
   });
 
   it('are told by the status of the response when it is not streamed', async () => {
@@ -488,7 +488,7 @@ describe('a client that leaves', () => {
     legalStream(events);
     expect(events.at(-1)).toMatchObject({
       type: 'response.failed',
-      response: { error: { message: 'The server is shutting down. Send the request again.' } },
+      response: { error: { message: 'Server is shutting down. Retry the request.' } },
     });
     await app.open.drain(AbortSignal.timeout(1000));
   });

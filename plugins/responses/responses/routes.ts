@@ -19,7 +19,7 @@ import type { ResponseEvent } from './stream/state.ts';
 const PAGE = { minimum: 1, maximum: 100, fallback: 20 };
 const SEQUENCE_NUMBER = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 };
 
-/** The Responses API, as in OpenAI's SDK (spec 4.5). */
+/** The Responses API, compatible with OpenAI's SDK (spec 4.5). */
 export function responseRoutes(responses: ResponseService, store: ResponseStore, calls: Calls) {
   return new Elysia({ name: 'responses', tags: ['text'] })
     .post(
@@ -50,7 +50,8 @@ export function responseRoutes(responses: ResponseService, store: ResponseStore,
         booleanIn('include_obfuscation', query.include_obfuscation);
         integerIn('starting_after', query.starting_after, SEQUENCE_NUMBER);
         if (booleanIn('stream', query.stream)) {
-          const message = "'stream' must be false: the events of a response are sent once, while it is made.";
+          const message =
+            "'stream' must be false: the events of a response are sent only once, while it is created.";
           throw invalidRequest(message, 'stream', 'unsupported_parameter');
         }
         const response = await found(store, callerOf(request), params.id);
@@ -81,7 +82,7 @@ export function responseRoutes(responses: ResponseService, store: ResponseStore,
         const { include, query } = splitQuery(request, ['limit', 'order', 'after']);
         const page = await store.inputItems(callerOf(request).organization, id, pageIn(query, PAGE));
         if (page === undefined) throw unknownResponse(id);
-        // A client may send items back that the service made.
+        // Input items may be output items of earlier responses.
         const data = page.items.map((item) => shownItem(item as OutputItem, include));
         return {
           object: 'list',
@@ -104,7 +105,7 @@ async function* sseRecords(
 async function found(store: ResponseStore, { organization }: Caller, id: string): Promise<ResponseObject> {
   const response = await store.get(organization, id);
   if (response === undefined) throw unknownResponse(id);
-  // The store keeps what this plugin gave it.
+  // The store returns responses unchanged.
   return response as ResponseObject;
 }
 
@@ -112,7 +113,7 @@ function unknownResponse(id: string): ServiceError {
   return new ServiceError('not_found', `Response with id '${id.slice(0, 100)}' not found.`);
 }
 
-/** A query in which `include` may come several times, with brackets or without, or as a list with commas. */
+/** Splits off `include`, which may be repeated, with or without brackets, or be a comma-separated list. */
 function splitQuery<Name extends string>(request: Request, names: readonly Name[]) {
   const include: Includable[] = [];
   const rest = new URLSearchParams();
@@ -126,5 +127,5 @@ function splitQuery<Name extends string>(request: Request, names: readonly Name[
 function includable(text: string): Includable {
   const value = INCLUDABLE.find((each) => each === text);
   if (value !== undefined) return value;
-  throw invalidRequest(`'include' must be of ${INCLUDABLE.join(', ')}.`, 'include', 'invalid_value');
+  throw invalidRequest(`'include' must contain only: ${INCLUDABLE.join(', ')}.`, 'include', 'invalid_value');
 }

@@ -1,4 +1,4 @@
-/** The body of POST /v1/responses in wire names, and how it becomes a request (spec 4.5; openai-wire 6.2). */
+/** Request schema and parsing of POST /v1/responses (spec 4.5; openai-wire 6.2). */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -56,91 +56,100 @@ const Reasoning = Type.Object(
   { additionalProperties: true },
 );
 
-/** Most runs of tools of the service inside one response. */
+/** Maximum number of built-in tool calls per response. */
 const MAX_TOOL_CALLS = 100;
 const DEFAULT_TOOL_CALLS = 8;
 
-/** The rules, and what Swagger shows. Null is as good as absent. */
+/** Validation rules, also used for the OpenAPI document. Null is equivalent to absent. */
 export const ResponseBody = Type.Object(
   {
     model: Type.String({ description: 'Id of a language model.', examples: ['smollm2-135m-instruct'] }),
     input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
-      description: 'A text, or items: messages, function calls and what they gave.',
+      description: 'A text, or items: messages, function calls and their results.',
       examples: ['Name three birds.'],
     }),
     instructions: optional(
-      Type.String({ description: 'System message of this response alone.', examples: ['Be brief.'] }),
+      Type.String({ description: 'System message for this response only.', examples: ['Be brief.'] }),
     ),
     tools: optional(
       Type.Array(ToolSchema, { maxItems: 128, description: 'Functions, `web_search`, `code_interpreter`.' }),
     ),
     tool_choice: optional({
       ...ChoiceSchema,
-      description: 'Whether tools are called, and which; `auto` when there are tools.',
+      description: 'Whether tools are called, and which. Default: `auto` if there are tools.',
     }),
     parallel_tool_calls: optional(
-      Type.Boolean({ default: true, description: 'Whether one turn may have several calls.' }),
+      Type.Boolean({
+        default: true,
+        description: 'Whether the model may call several tools in one message.',
+      }),
     ),
     max_tool_calls: optional(
       Type.Integer({
         minimum: 1,
         maximum: MAX_TOOL_CALLS,
-        description: `Most runs of \`web_search\` and \`code_interpreter\`; ${DEFAULT_TOOL_CALLS} when absent.`,
+        description: `Maximum number of \`web_search\` and \`code_interpreter\` calls. Default: ${DEFAULT_TOOL_CALLS}.`,
       }),
     ),
-    stream: optional(Type.Boolean({ default: false, description: 'Server-sent events.' })),
+    stream: optional(Type.Boolean({ default: false, description: 'Return server-sent events.' })),
     stream_options: optional({
       ...open({ include_obfuscation: nullable(Type.Boolean()) }),
-      description: 'Taken, and without effect.',
+      description: 'Accepted without effect.',
     }),
     previous_response_id: optional(
-      Type.String({ minLength: 1, description: 'The stored response that this one continues.' }),
+      Type.String({ minLength: 1, description: 'The stored response to continue.' }),
     ),
     conversation: optional(
       Type.Union([Type.String(), open({ id: Type.String() })], {
-        description: 'There are no conversations here.',
+        description: 'Not supported.',
       }),
     ),
     temperature: optional(
-      Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the likeliest token.' }),
+      Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the most likely token.' }),
     ),
     top_p: optional(
       Type.Number({
         minimum: 0,
         maximum: 1,
         default: 1,
-        description: 'Share of the likeliest tokens to choose from.',
+        description: 'Nucleus sampling: cumulative probability of the tokens considered.',
       }),
     ),
     max_output_tokens: optional(
-      Type.Integer({ minimum: 1, description: 'Most tokens of the output; beyond them it is `incomplete`.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Maximum number of output tokens. A longer response is `incomplete`.',
+      }),
     ),
     metadata: optional(MetadataSchema),
-    reasoning: optional({ ...Reasoning, description: 'For models that reason.' }),
+    reasoning: optional({ ...Reasoning, description: 'For reasoning models.' }),
     text: optional({
       ...Text,
-      description: '`format`: text, any JSON object, or JSON that fits a schema.',
+      description: '`format`: text, any JSON object, or JSON that matches a schema.',
     }),
     store: optional(
-      Type.Boolean({ default: true, description: 'Whether it can be read and continued later.' }),
+      Type.Boolean({
+        default: true,
+        description: 'Whether the response can be retrieved and continued later.',
+      }),
     ),
-    include: optional(Type.Array(oneOf(INCLUDABLE), { description: 'What of tools to show too.' })),
+    include: optional(Type.Array(oneOf(INCLUDABLE), { description: 'Additional tool data to include.' })),
     truncation: optional(
       oneOf(['auto', 'disabled'], {
         default: 'disabled',
-        description: '`auto` leaves out the oldest items when all are too much for the model.',
+        description: '`auto` removes the oldest items if the input exceeds the context size of the model.',
       }),
     ),
-    background: optional(Type.Literal(false, { description: 'Answers come while the client waits.' })),
+    background: optional(Type.Literal(false, { description: 'Not supported: only false.' })),
     top_logprobs: optional(
-      Type.Integer({ minimum: 0, maximum: 20, description: 'Taken, and without effect.' }),
+      Type.Integer({ minimum: 0, maximum: 20, description: 'Accepted without effect.' }),
     ),
-    service_tier: optional(Type.String({ description: 'Taken, and without effect.' })),
-    user: optional(Type.String({ description: 'Taken, and without effect.' })),
-    safety_identifier: optional(Type.String({ description: 'Taken, and without effect.' })),
-    prompt_cache_key: optional(Type.String({ description: 'Taken, and without effect.' })),
-    prompt_cache_options: optional({ ...open({}), description: 'Taken, and without effect.' }),
-    prompt_cache_retention: optional(Type.String({ description: 'Taken, and without effect.' })),
+    service_tier: optional(Type.String({ description: 'Accepted without effect.' })),
+    user: optional(Type.String({ description: 'Accepted without effect.' })),
+    safety_identifier: optional(Type.String({ description: 'Accepted without effect.' })),
+    prompt_cache_key: optional(Type.String({ description: 'Accepted without effect.' })),
+    prompt_cache_options: optional({ ...open({}), description: 'Accepted without effect.' }),
+    prompt_cache_retention: optional(Type.String({ description: 'Accepted without effect.' })),
   },
   { additionalProperties: false },
 );
@@ -148,10 +157,10 @@ type ResponseBody = Static<typeof ResponseBody>;
 
 const checker = TypeCompiler.Compile(ResponseBody);
 
-/** Not here, and not harmless to ignore. */
+/** Unsupported fields that must not be ignored. */
 const UNSUPPORTED = ['prompt', 'moderation', 'context_management', 'access_programs', 'image'] as const;
 
-/** A checked request. */
+/** A validated request. */
 export interface ResponseParams {
   readonly model: string;
   readonly stream: boolean;
@@ -165,7 +174,7 @@ export interface ResponseParams {
   readonly sampling: Sampling;
   readonly maxTokens: number | undefined;
   readonly reasoningEffort: string | undefined;
-  /** Whether the oldest items may be left out when all are too much for the model. */
+  /** Whether the oldest items may be removed if the input exceeds the context size of the model. */
   readonly truncates: boolean;
   readonly store: boolean;
   readonly include: readonly Includable[];
@@ -173,8 +182,8 @@ export interface ResponseParams {
 }
 
 /**
- * Checks a body against every rule that needs no look at models and stored responses.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates a body except for rules that depend on the model or on stored responses.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
 export function parseResponse(body: unknown): ResponseParams {
   if (isRecord(body)) refuseEarly(body);
@@ -226,12 +235,12 @@ export function parseResponse(body: unknown): ResponseParams {
   };
 }
 
-/** What other services take, or what has a code of its own, before the general rules. */
+/** Checks for unsupported features, and for errors with their own code, which precede the general rules. */
 function refuseEarly(body: Readonly<Record<string, unknown>>): void {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   rejectFields(given, UNSUPPORTED, 'is not supported');
   if (given.background === true) {
-    const message = "'background' must be false: responses are answered while the client waits.";
+    const message = "'background' must be false: background responses are not supported.";
     throw invalidRequest(message, 'background', 'unsupported_parameter');
   }
   rejectOtherTools(given.tools);
@@ -241,7 +250,7 @@ function refuseConversation({ conversation, previous_response_id }: ResponseBody
   if (conversation === undefined) return;
   if (previous_response_id !== undefined) {
     throw invalidRequest(
-      "'previous_response_id' and 'conversation' exclude each other; send one of them.",
+      "'previous_response_id' and 'conversation' are mutually exclusive.",
       'conversation',
       'mutually_exclusive_parameters',
     );
@@ -276,7 +285,7 @@ function shownFormat(format: Format) {
   return { type, name, description, schema, strict: strict ?? false };
 }
 
-/** A dotted field as OpenAI names it: `input[0].content`. */
+/** Converts a dotted field name to the notation of OpenAI: `input[0].content`. */
 function bracketed(field: string): string {
   return field.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
 }

@@ -1,4 +1,4 @@
-/** The service behind POST /v1/responses: from a checked request to events, a onStored response and a usage row. */
+/** Service of POST /v1/responses: generates, stores and bills a response for a validated request. */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
@@ -40,14 +40,14 @@ export class ResponseService {
     this.#deps = deps;
   }
 
-  /** Stored responses that are being made. */
+  /** Ids of the stored responses in progress. */
   unfinishedIds(): readonly Id<'response'>[] {
     return [...this.#unfinished];
   }
 
   /**
-   * The whole response as JSON text, which may be that of one that failed.
-   * @throws as {@link streamEvents}.
+   * Returns the complete response as JSON text. It may be a failed response.
+   * @throws the same errors as {@link streamEvents}.
    */
   async createResponse(
     params: ResponseParams,
@@ -60,12 +60,14 @@ export class ResponseService {
   }
 
   /**
-   * ToolLoop a request. Resolves when the model has begun, so that whatever fails before can still be told by a
-   * status; after that the events tell it. Usage row and onStored response come before the last event. Not consuming
-   * stops the work; so does an abort, and what was said until then is onStored as `incomplete`.
-   * @throws ServiceError: `invalid_request` for an unknown model, a previous response that is not there, a tool
-   *   that is not set up; `not_found` for items that are not there; `rate_limited` when the organization has too
-   *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
+   * Generates the events of a response. Resolves when the model has started, so that earlier errors can be
+   * reported as an HTTP status; later errors are reported as events. Usage row and stored response are
+   * committed before the final event. Ending the iteration early or an abort stops the generation, and the
+   * partial response is stored as `incomplete`.
+   * @throws ServiceError `invalid_request` for an unknown model, a missing previous response, or a tool that
+   *   is not configured; `not_found` for missing items; `rate_limited` if the organization has too many open
+   *   requests; `insufficient_quota`. Also throws the errors of the engine, and the reason of the signal
+   *   after an abort.
    */
   async streamEvents(
     params: ResponseParams,
@@ -90,7 +92,7 @@ export class ResponseService {
         maxUsage: toolLoop.maxUsage(),
       });
       const store = params.store ? responses : undefined;
-      // What stops the line of a batch is the batch's business: the line does not finish by it.
+      // A batch line is stopped only by its batch, and is then run again.
       const disconnected = context.priority === 'batch' ? job.signal : signal;
       resources.defer(() => void this.#unfinished.delete(id));
       const onStored = () => void this.#unfinished.add(id);
@@ -126,18 +128,18 @@ interface ResponseRunDeps {
   readonly input: Awaited<ReturnType<typeof loadConversation>>['input'];
   readonly toolLoop: ToolLoop;
   readonly call: BilledTextCall;
-  /** Absent: nothing is onStored. */
+  /** Undefined if the response is not stored. */
   readonly store: ResponseStore | undefined;
-  /** Told before it is onStored. */
+  /** Called before the response is stored. */
   readonly onStored: () => void;
   readonly job: OpenRequest;
-  /** Fires when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly disconnected: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** One response on its way. */
+/** The generation of one response. */
 class ResponseRun {
   readonly #deps: ResponseRunDeps;
   #state: ResponseState | undefined;
@@ -146,7 +148,7 @@ class ResponseRun {
     this.#deps = deps;
   }
 
-  /** @param resources what is freed at the finish. */
+  /** @param resources disposed at the end. */
   async *events(resources: AsyncDisposableStack): Events {
     const { toolLoop, job, params, id, call, clock } = this.#deps;
     const actions = toolLoop.actions(job.signal, call.hasReservation);
@@ -170,9 +172,9 @@ class ResponseRun {
         await this.#reject(error);
         throw error;
       }
-      // The finally stores what there is of it.
+      // The `finally` block stores the partial response.
       if (this.#deps.disconnected.aborted) throw error;
-      logFailure(this.#deps.log, 'a response failed', error, this.#logFields());
+      logFailure(this.#deps.log, 'response failed', error, this.#logFields());
       const { state, events } = next(this.#state, { kind: 'failed', error: toResponseFailure(error) });
       await this.#finish(state, 'failed').catch((failure) => this.#logStoreFailure(failure));
       this.#state = state;
@@ -183,7 +185,7 @@ class ResponseRun {
     }
   }
 
-  /** The finish comes in the middle when the client has disconnected, by an abort or by not reading on. */
+  /** The generator ends early if the client disconnects or stops reading. */
   async #finishDisconnected(): Promise<void> {
     if (this.#state === undefined || this.#state.response !== undefined) return;
     const { state } = next(this.#state, { kind: 'disconnected' });
@@ -191,7 +193,7 @@ class ResponseRun {
     this.#state = state;
   }
 
-  /** Before anything was sent: a refusal leaves no trace. */
+  /** Before the first event, a rejected request leaves no usage row. */
   async #reject(error: unknown): Promise<void> {
     const { toolLoop, call, job } = this.#deps;
     if (!job.signal.aborted && !toolLoop.hasStarted && isRejection(error)) await call.discard();
@@ -202,7 +204,7 @@ class ResponseRun {
     try {
       await this.#updateStored(state);
     } catch (error) {
-      // What is not onStored has not been completed; the row is written when that is known.
+      // A response that is not stored is not completed. The usage row is written once that is known.
       if (status !== 'completed') await this.#closeCall(status);
       throw error;
     }
@@ -228,7 +230,7 @@ class ResponseRun {
   }
 
   #logStoreFailure(error: unknown): void {
-    this.#deps.log.error('a response could not be stored', error, this.#logFields());
+    this.#deps.log.error('response could not be stored', error, this.#logFields());
   }
 
   #logFields() {
@@ -236,7 +238,7 @@ class ResponseRun {
   }
 }
 
-/** What a onStored response may say of any failure. */
+/** Converts an error to the form in which responses store it. */
 function toResponseFailure(error: unknown): ResponseFailure {
   const { message, kind } = toServiceError(error);
   const code = kind === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error';

@@ -6,21 +6,21 @@ import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 
 const HEARTBEAT_INTERVAL_MS = 60_000;
-/** A response that nobody has worked on for so long stale its process: that is five beats. */
+/** A response without a heartbeat for this long has lost its process. It equals five heartbeat intervals. */
 export const STALE_AFTER_S = 300;
 const PAGE_SIZE = 100;
 
 export interface StaleResponseReaperDeps {
   readonly responses: ResponseStore;
-  /** Stored responses on which this process works. */
+  /** Returns the stored responses that this process is generating. */
   readonly open: () => readonly Id<'response'>[];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Tells from time to time which stored responses this process works on, and ends those of processes that are gone:
- * they have `failed`.
+ * Periodically records a heartbeat for the responses of this process, and marks the responses of crashed
+ * processes as `failed`.
  */
 export function staleResponseReaper({ responses, open, clock, log }: StaleResponseReaperDeps): IntervalTask {
   return new IntervalTask({
@@ -35,13 +35,14 @@ export function staleResponseReaper({ responses, open, clock, log }: StaleRespon
             code: 'server_error',
             message: 'The server stopped before the response was finished.',
           };
-          // Without effect on one that has ended meanwhile.
+          // Has no effect on a response that has finished since the query.
           const failed = { ...response, status: 'failed' as const, error };
           await responses.update(organization, failed);
         }
-        if (stale.length > 0) log.warn('responses of a process that is gone', { responses: stale.length });
+        if (stale.length > 0)
+          log.warn('responses of a crashed process marked as failed', { responses: stale.length });
       } catch (error) {
-        log.error('unfinished responses could not be read', error);
+        log.error('unfinished responses could not be checked', error);
       }
     },
   });

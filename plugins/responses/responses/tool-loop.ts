@@ -1,6 +1,6 @@
 /**
- * What a model says to a conversation, in as many toolLoop as its calls of the service's own tools need: it calls
- * one, the tool runs, the model reads what it gave and goes on (spec 4.5, `tools`).
+ * Runs a model in a loop with the built-in tools: the model calls a tool, the tool runs, and the model
+ * continues with the result (spec 4.5, `tools`).
  */
 
 import type { UsageAmounts } from '../../../src/contract/accounts/calls.ts';
@@ -32,10 +32,10 @@ import { withoutOldest } from './messages.ts';
 import type { ResponseParams } from './schema.ts';
 import type { ResponseAction } from './stream/state.ts';
 
-/** Most characters of a tool's result that the model reads. */
+/** Maximum length of a tool result that is passed to the model. */
 export const MAX_RESULT_CHARACTERS = 20_000;
 const CALL_LIMIT_REACHED =
-  'This call was not made: the response has reached the most calls that it may make.';
+  'This call was not made: the response has reached its maximum number of tool calls.';
 
 export interface ToolLoopDeps {
   readonly params: ResponseParams;
@@ -47,7 +47,7 @@ export interface ToolLoopDeps {
   readonly log: Logger;
 }
 
-/** A call in one generate. */
+/** A tool call in one output of the model. */
 interface PendingCall {
   readonly index: number;
   readonly id: string;
@@ -55,27 +55,27 @@ interface PendingCall {
   arguments: string;
 }
 
-/** One generate. */
+/** One output of the model. */
 interface ModelOutput {
   text: string;
   readonly calls: PendingCall[];
-  /** What was not told yet: the first call of a tool of the service, and all that came after it. */
+  /** The first built-in tool call and everything after it, which is reported after the output is complete. */
   readonly deferred: (PendingCall | TextEvent)[];
   end: Extract<TextEvent, { kind: 'end' }> | undefined;
 }
 
 export class ToolLoop implements AsyncDisposable {
   readonly #deps: ToolLoopDeps;
-  /** By the name under which the model knows them. */
+  /** Tools by the function name that the model uses. */
   readonly #tools = new Map<string, BuiltInTool>();
   readonly #container: Id<'container'> = newId('container');
   #messages: readonly ChatMessage[];
   #runsLeft: number;
   #tokens: TokenUsage = { input: 0, output: 0, cached: 0, reasoning: 0 };
-  /** The generate that is being made, which has no count yet. */
+  /** The generation in progress, whose tokens are not counted yet. */
   #uncounted: { readonly messages: readonly ChatMessage[]; characters: number } | undefined;
   #started = false;
-  /** Whether the model was told that there are no more runs. */
+  /** Whether the model has been informed that the call limit is reached. */
   #limitReported = false;
   #isBounded = false;
 
@@ -85,7 +85,7 @@ export class ToolLoop implements AsyncDisposable {
     this.#runsLeft = deps.params.maxToolCalls;
   }
 
-  /** @throws ServiceError `invalid_request` for a tool that is not set up or whose name is taken. */
+  /** @throws ServiceError `invalid_request` for a tool that is not configured or whose name is in use. */
   static async open(deps: ToolLoopDeps): Promise<ToolLoop> {
     const toolLoop = new ToolLoop(deps);
     try {
@@ -97,17 +97,18 @@ export class ToolLoop implements AsyncDisposable {
     }
   }
 
-  /** Whether the model has said anything. */
+  /** Whether the model has generated anything. */
   get hasStarted(): boolean {
     return this.#started;
   }
 
-  /** Most that all toolLoop together may consume: each reads what those before it said and their tools gave. */
+  /** Returns the maximum usage of all generations. Each reads the previous outputs and the tool results. */
   maxUsage(): UsageAmounts {
     const { params, engine } = this.#deps;
     const question = { messages: this.#messages, tools: this.#offered(), output: params.output };
     if (this.#tools.size === 0) return maxTokenUsage({ ...question, maxTokens: params.maxTokens }, engine);
-    // After those that runTools tools one may call in vain, and the last one speaks.
+    // After the generations that run tools, one may call a tool beyond the limit, and the last one generates
+    // text.
     const rounds = params.maxToolCalls + 2;
     const { contextTokens = Number.POSITIVE_INFINITY } = engine;
     const unlimited = rounds * maxOutputTokens(params.maxTokens, engine);
@@ -117,39 +118,39 @@ export class ToolLoop implements AsyncDisposable {
     return { inputTokens: rounds * Math.min(contextTokens, grown), outputTokens };
   }
 
-  /** Adds what was consumed to a call: toolLoop that were broken off by an estimate. */
+  /** Adds the usage to a call. The tokens of an interrupted generation are estimated. */
   addUsageTo(call: BilledTextCall): void {
     call.count(this.#tokens);
     if (this.#uncounted) call.estimate(this.#uncounted, this.#uncounted.characters);
   }
 
   /**
-   * What happens, with an `finishAction` as the last.
-   * @param isBounded whether no generate may be longer than {@link maxUsage} says.
+   * Yields the actions of the response. The last one is `finished`.
+   * @param isBounded whether the usage must not exceed {@link maxUsage}.
    */
   async *actions(signal: AbortSignal, isBounded: boolean): AsyncGenerator<ResponseAction, void, undefined> {
     this.#isBounded = isBounded;
     let choice = this.#firstChoice();
     for (;;) {
-      const generate: ModelOutput = { text: '', calls: [], deferred: [], end: undefined };
-      yield* this.#generate(generate, choice, signal);
-      const { end } = generate;
-      if (end === undefined) throw new Error('the engine ended without an end');
+      const output: ModelOutput = { text: '', calls: [], deferred: [], end: undefined };
+      yield* this.#generate(output, choice, signal);
+      const { end } = output;
+      if (end === undefined) throw new Error('the engine ended without a final event');
       this.#count(end.tokens);
       const reason = end.reason === 'tool_calls' ? 'stop' : end.reason;
-      if (generate.deferred.length === 0 || reason !== 'stop') return yield this.#finishAction(reason);
+      if (output.deferred.length === 0 || reason !== 'stop') return yield this.#finishAction(reason);
       const runsLeft = this.#runsLeft;
-      const results = yield* this.#runTools(generate.deferred, signal);
+      const results = yield* this.#runTools(output.deferred, signal);
       const { params } = this.#deps;
-      // Calls of the client's functions wait for the client.
-      if (generate.calls.some(({ name }) => !this.#tools.has(name))) return yield this.#finishAction('stop');
+      // Client functions are run by the client.
+      if (output.calls.some(({ name }) => !this.#tools.has(name))) return yield this.#finishAction('stop');
       if (params.maxTokens !== undefined && this.#tokens.output >= params.maxTokens)
         return yield this.#finishAction('length');
-      // A model that calls on although it was told has no more to say.
+      // The model called a tool again although the limit is reached.
       if (runsLeft === 0 && this.#limitReported) return yield this.#finishAction('stop');
       this.#limitReported = runsLeft === 0;
-      this.#messages = [...this.#messages, assistantMessage(generate), ...results];
-      // What had to be called was.
+      this.#messages = [...this.#messages, assistantMessage(output), ...results];
+      // A forced choice applies only to the first generation.
       choice = 'auto';
     }
   }
@@ -165,29 +166,29 @@ export class ToolLoop implements AsyncDisposable {
       const { name } = tool.tool;
       this.#tools.set(name, tool);
       if (!params.tools.functions.some((each) => each.name === name)) continue;
-      const message = `No function may be named '${name}' beside '${field}'.`;
+      const message = `No function may be named '${name}' together with '${field}'.`;
       throw invalidRequest(message, 'tools', 'invalid_value');
     }
   }
 
-  /** One generate, told until its first call of a tool of the service. */
+  /** Runs one generation and reports its events up to the first built-in tool call. */
   async *#generate(
-    generate: ModelOutput,
+    output: ModelOutput,
     choice: ToolChoice,
     signal: AbortSignal,
   ): AsyncGenerator<ResponseAction, void, undefined> {
-    const { calls, deferred } = generate;
+    const { calls, deferred } = output;
     for await (const event of this.#generated(choice, signal)) {
       this.#started = true;
       if (event.kind === 'end') {
-        generate.end = event;
+        output.end = event;
         return;
       }
       if (this.#uncounted && 'text' in event) this.#uncounted.characters += codePoints(event.text);
-      if (event.kind === 'text') generate.text += event.text;
+      if (event.kind === 'text') output.text += event.text;
       if (event.kind === 'tool_call') {
         const { index, name } = event;
-        // Ours: engines may give the calls of each generate the same ids.
+        // Engines may reuse call ids in each generation, so new ids are assigned.
         const call: PendingCall = { index, id: newId('toolCall'), name, arguments: '' };
         calls.push(call);
         const tool = this.#tools.get(name);
@@ -201,7 +202,7 @@ export class ToolLoop implements AsyncDisposable {
     }
   }
 
-  /** Tells what was deferred: tools runTools one after the other, all else is told as it is. Gives the tools' results. */
+  /** Reports the deferred events and runs the tools one after another. Returns the tool results. */
   async *#runTools(
     deferred: ModelOutput['deferred'],
     signal: AbortSignal,
@@ -240,12 +241,15 @@ export class ToolLoop implements AsyncDisposable {
       return await tool.run(input, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.log.error('a tool failed', error, { tool: tool.type });
+      this.#deps.log.error('built-in tool failed', error, { tool: tool.type });
       return { status: 'failed', text: 'The tool failed.' };
     }
   }
 
-  /** Events of one generate; if that was openParams for, the oldest messages go until the rest fits. */
+  /**
+   * Yields the events of one generation. If truncation is enabled, the oldest messages are removed until the
+   * rest fits.
+   */
   async *#generated(choice: ToolChoice, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     const { engine, params } = this.#deps;
     for (;;) {
@@ -330,7 +334,7 @@ function openTool(tools: BuiltInTools, field: string, ...openParams: Parameters<
   }
 }
 
-/** What the tool is given, or undefined when the model wrote something else. */
+/** Returns the input of the tool, or undefined if the arguments are not valid. */
 function parseToolInput({ type }: BuiltInTool, argumentText: string): string | undefined {
   try {
     const value: unknown = JSON.parse(argumentText)[type === 'web_search' ? 'query' : 'code'];

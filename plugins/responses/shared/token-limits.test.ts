@@ -11,11 +11,11 @@ function question(fields: Partial<TextRequest> = {}) {
 
 const user = (...parts: UserPart[]): ChatMessage => ({ role: 'user', parts });
 const text = (words: string): ChatMessage => user({ kind: 'text', text: words });
-/** What the second question may have more than the first. */
+/** Difference of the maximum input tokens of two requests. */
 const more = (first: Partial<TextRequest>, second: Partial<TextRequest>) =>
   maxInputTokens(question(second)) - maxInputTokens(question(first));
 
-test('a text has no more tokens than bytes, in any script', () => {
+test('a text has at most as many tokens as bytes, in any script', () => {
   for (const words of ['Hello.', 'Grüße', '你好', '👋🏽', '\ud800']) {
     const bytes = new TextEncoder().encode(words).length;
     const said: ChatMessage[][] = [
@@ -28,7 +28,7 @@ test('a text has no more tokens than bytes, in any script', () => {
   }
 });
 
-test('every message, call and tool has words of the template around it', () => {
+test('every message, call and tool includes the overhead of the chat template', () => {
   const messages = Array.from({ length: 100 }, () => text(''));
   expect(more({}, { messages })).toBeGreaterThanOrEqual(1000);
   const call = { id: 'c', name: 'weather', arguments: '{"city":"Bern"}' };
@@ -40,7 +40,7 @@ test('every message, call and tool has words of the template around it', () => {
   expect(more({}, { tools })).toBeGreaterThanOrEqual(10 * 100);
 });
 
-test('tools and schemas are counted as templates print them, with space', () => {
+test('tools and schemas are counted with the white space of chat templates', () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } };
   const printed = Buffer.byteLength(JSON.stringify(schema, undefined, 1));
   const tool = { name: 'weather', description: 'Wétter', parameters: schema, strict: true };
@@ -49,14 +49,14 @@ test('tools and schemas are counted as templates print them, with space', () => 
   expect(more({}, { output })).toBeGreaterThanOrEqual(printed);
 });
 
-test('parts that are no text are counted generously', () => {
+test('images, audio and files have generous bounds', () => {
   const counted = (part: UserPart) => more({ messages: [user()] }, { messages: [user(part)] });
   expect(counted({ kind: 'image', url: 'https://a.test/b.png' })).toBeGreaterThanOrEqual(16_384);
   expect(counted({ kind: 'audio', base64: 'A'.repeat(5000), format: 'wav' })).toBe(5000);
   expect(counted({ kind: 'file', base64: 'A'.repeat(5000), filename: 'a.txt' })).toBe(5000);
 });
 
-test('an answer has its limit, else what fits, else what is held for one without a limit', () => {
+test('the output limit is that of the request, else the context size, else the default', () => {
   const known = new FakeTextEngine({ contextTokens: 100 });
   const outputs = (maxTokens?: number) =>
     [known, unknown].map((engine) => maxTokenUsage(question({ maxTokens }), engine).outputTokens);

@@ -1,11 +1,11 @@
-/** Input items of POST /v1/responses: their rules, and the form in which they are stored and listed (openai-wire 6.3, 6.4). */
+/** Input items of POST /v1/responses: validation rules, and the stored form (openai-wire 6.3, 6.4). */
 
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { type Id, partId } from '../../../../src/contract/core/id.ts';
 import { oneOf } from '../../../../src/kit/validation/type-errors.ts';
 import type { OutputItem } from './output-items.ts';
 
-/** Items and parts may carry fields without meaning here. */
+/** Items and parts may contain further fields, which are ignored. */
 function open<Properties extends TProperties>(properties: Properties) {
   return Type.Object(properties, { additionalProperties: true });
 }
@@ -70,7 +70,7 @@ const FunctionCallOutput = open({
   output: Type.Union([Type.String(), Type.Array(Type.Union([InputText, InputImage, InputFile]))]),
   status,
 });
-/** Passed over: models think anew. */
+/** Accepted but not passed to the model. */
 const Reasoning = open({ type: Type.Literal('reasoning'), id });
 const SearchCall = open({ type: Type.Literal('web_search_call'), id, action: optional(open({})) });
 const CodeCall = open({ type: Type.Literal('code_interpreter_call'), id });
@@ -94,20 +94,20 @@ export type InputItem = Static<typeof InputItem>;
 type ItemReference = Static<typeof ItemReference>;
 type InputMessage = Static<typeof UserMessage | typeof SystemMessage | typeof AssistantMessage>;
 
-/** An item of a conversation: what was said to the model, or what it said. */
+/** An item of a conversation: input or output of the model. */
 export type ConversationItem = OutputItem | (Exclude<InputItem, ItemReference> & { readonly id: string });
 
-/** Whether an item stands for another one. */
+/** Returns whether an item is a reference to another item. */
 export function isReference(item: InputItem): item is ItemReference {
   return item.type === 'item_reference' || (item.type == null && !('role' in item));
 }
 
-/** By its type, since others may carry a role without meaning. */
+/** Decided by the type, because other items may have a `role` as well. */
 function isMessage(item: Exclude<InputItem, ItemReference>): item is InputMessage {
   return item.type === undefined || item.type === 'message';
 }
 
-/** An input item as it is stored and listed: with its type, an identifier, and content in parts. */
+/** Converts an input item to its stored form: with its type, an id, and content as a list of parts. */
 export function storedItem(
   item: Exclude<InputItem, ItemReference>,
   response: Id<'response'>,
@@ -125,7 +125,7 @@ export function storedItem(
       content: typeof content === 'string' ? [wholePart(role, content)] : content,
     } as ConversationItem;
   }
-  // What only the service writes, for itself.
+  // Internal field that only the service writes.
   const { for_model: _, ...given } = item as typeof item & { readonly for_model?: unknown };
   return {
     ...(given.type === 'web_search_call' ? { action: NO_SEARCH } : {}),

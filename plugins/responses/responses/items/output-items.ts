@@ -1,4 +1,4 @@
-/** Output items of a response in wire form, and what of them a client sees (openai-wire 6.8). */
+/** Output items of a response in wire form, and their client view (openai-wire 6.8). */
 
 import type { Id } from '../../../../src/contract/core/id.ts';
 import type { CodeOutput } from './built-in-tools.ts';
@@ -7,7 +7,7 @@ export interface Citation {
   readonly type: 'url_citation';
   readonly url: string;
   readonly title: string;
-  /** Where in the text, in UTF-16 code units. */
+  /** Offset in the text, in UTF-16 code units. */
   readonly start_index: number;
   readonly end_index: number;
 }
@@ -52,7 +52,10 @@ export interface ReasoningItem {
   readonly status: ItemStatus;
 }
 
-/** What the model wrote to call a tool of the service, and what it read then. Kept, never shown. */
+/**
+ * The arguments that the model wrote for a built-in tool, and the result that it received. Stored but not
+ * returned to clients.
+ */
 export interface ForModel {
   readonly name: string;
   readonly arguments: string;
@@ -84,7 +87,7 @@ export interface CodeItem {
 
 export type OutputItem = OutputMessage | CallItem | ReasoningItem | SearchItem | CodeItem;
 
-/** What `include` may params for. Those that no item of this service has are accepted and add nothing. */
+/** Values of `include`. Values for items that this service does not have are accepted without effect. */
 export const INCLUDABLE = [
   'file_search_call.results',
   'web_search_call.results',
@@ -97,7 +100,7 @@ export const INCLUDABLE = [
 ] as const;
 export type Includable = (typeof INCLUDABLE)[number];
 
-/** An item as a client sees it: results of tools only when they were asked for. */
+/** Returns the client view of an item: tool results are omitted unless `include` names them. */
 export function shownItem(item: OutputItem, include: readonly Includable[]): OutputItem {
   switch (item.type) {
     case 'web_search_call': {

@@ -5,7 +5,7 @@ import type { TokenUsage } from '../../../../src/contract/engines/text.ts';
 import type { ResponseStatus } from '../../../../src/contract/stores/response-store.ts';
 import { type Includable, type OutputItem, shownItem } from './output-items.ts';
 
-/** What a response says of the request, in wire form. */
+/** Request fields that a response echoes, in wire form. */
 export interface RequestEcho {
   readonly model: string;
   readonly instructions: string | null;
@@ -28,27 +28,27 @@ export interface RequestEcho {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What every state of one response has in common. */
+/** Fields that do not change during a response. */
 export interface ResponseHead {
   readonly id: Id<'response'>;
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   readonly createdAt: number;
   readonly echo: RequestEcho;
 }
 
 export interface ResponseFailure {
-  /** As `error.code` of OpenAI's SDK has it. */
+  /** Values of `error.code` in OpenAI's SDK. */
   readonly code: 'server_error' | 'rate_limit_exceeded' | 'invalid_prompt';
   readonly message: string;
 }
 
-/** How far a response has come. */
+/** Progress of a response. */
 export type ResponseProgress =
   | { readonly status: 'in_progress' }
   | { readonly status: 'completed'; readonly endedAt: number; readonly tokens: TokenUsage }
   | {
       readonly status: 'incomplete';
-      /** Absent: the client left. */
+      /** Absent: the client disconnected. */
       readonly reason: 'max_output_tokens' | 'content_filter' | undefined;
       readonly tokens: TokenUsage | undefined;
     }
@@ -56,7 +56,7 @@ export type ResponseProgress =
 
 export type ResponseObject = ReturnType<typeof responseObject>;
 
-/** The whole object, with everything that its items hold. */
+/** Returns the complete object with all data of its items. */
 export function responseObject(
   { id, createdAt, echo }: ResponseHead,
   output: readonly OutputItem[],
@@ -76,14 +76,14 @@ export function responseObject(
     ...echo,
     conversation: null,
     output,
-    // The stream helper of OpenAI's SDK trusts the text that it is given, so there is none before the end (R1).
+    // Omitted in progress, because the stream helper of OpenAI's SDK does not update a given text (R1).
     ...(status === 'in_progress' ? {} : { output_text: textOf(output) }),
     service_tier: 'default',
     usage: 'tokens' in progress && progress.tokens ? usageOf(progress.tokens) : null,
   } as const;
 }
 
-/** The object as a client sees it. */
+/** Returns the client view of a response. */
 export function shownResponse<Response extends { readonly output: readonly OutputItem[] }>(
   response: Response,
   include: readonly Includable[],

@@ -2,8 +2,8 @@ import type { SearchSource } from '../items/built-in-tools.ts';
 import type { Citation } from '../items/output-items.ts';
 
 /**
- * Where a text names pages that a search found, in the order of the text. Of two that overlap the longer one counts.
- * Linear in the length of the text, for each page.
+ * Finds the URLs of search results in a text, ordered by position. Of overlapping matches the longest one
+ * applies. Linear in the length of the text per URL.
  */
 export function findCitations(text: string, sources: readonly SearchSource[]): readonly Citation[] {
   const longestFirst = sources.toSorted((a, b) => b.url.length - a.url.length);
@@ -13,7 +13,7 @@ export function findCitations(text: string, sources: readonly SearchSource[]): r
     if (url === '') continue;
     for (let start = text.indexOf(url); start >= 0; start = text.indexOf(url, start + url.length)) {
       const end = start + url.length;
-      // What is cited is at least as long, so it holds one of the ends.
+      // An earlier match is at least as long, so an overlap covers one of the ends.
       if (cited[start] || cited[end - 1]) continue;
       cited.fill(1, start, end);
       citations.push({ type: 'url_citation', url, title, start_index: start, end_index: end });

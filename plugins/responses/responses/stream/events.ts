@@ -1,6 +1,6 @@
 /**
- * One response as it comes, pure: what the model says and what tools give, as events in the only order that
- * clients accept (spec 6.3; openai-wire 6.10). The table is docs/states/response-stream.md.
+ * State machine of a response: model output and tool results as server-sent events, in the order that clients
+ * accept (spec 6.3; openai-wire 6.10). Pure. The table is docs/states/response-stream.md.
  */
 
 import type { Includable } from '../items/output-items.ts';
@@ -8,7 +8,7 @@ import { type ResponseHead, type ResponseObject, responseObject } from '../items
 import { invalidAction, ResponseReducer } from './reducer.ts';
 import type { ResponseAction, ResponseState, Step } from './state.ts';
 
-/** The first events of a response. */
+/** Returns the initial state and the first events of a response. */
 export function start(head: ResponseHead, include: readonly Includable[]): Step {
   const reducer = new ResponseReducer({
     head,
@@ -26,8 +26,8 @@ export function start(head: ResponseHead, include: readonly Includable[]): Step 
 }
 
 /**
- * The next state and what is sent.
- * @throws Error for a action that cannot be: the engine or the caller broke its contract.
+ * Returns the next state and the events to send.
+ * @throws Error for an invalid action, which means that the engine or the caller violated its contract.
  */
 export function next(state: ResponseState, action: ResponseAction): Step {
   const reducer = new ResponseReducer(state);
@@ -40,7 +40,7 @@ export function next(state: ResponseState, action: ResponseAction): Step {
       reducer.runTool(action.input);
       break;
     case 'tool_finished':
-      // What never ran cannot have given anything.
+      // A tool that was not started can only fail.
       if (!inTool || (kind === 'tool' && action.result.status !== 'failed')) throw invalidAction(action);
       reducer.endTool(action.result, action.forModel);
       break;
@@ -59,7 +59,7 @@ export function next(state: ResponseState, action: ResponseAction): Step {
   return reducer;
 }
 
-/** The response as far as it has come, for the store: with all that its items hold. */
+/** Returns the current response with all data of its items, for the store. */
 export function responseOf({ head, output, response }: ResponseState): ResponseObject {
   return response ?? responseObject(head, output, { status: 'in_progress' });
 }

@@ -1,4 +1,4 @@
-/** What each action does to a response, in the order of events that clients accept (openai-wire 6.10). Pure. */
+/** Applies actions to a response (openai-wire 6.10). Pure. */
 
 import { type Id, type IdKind, partId } from '../../../../src/contract/core/id.ts';
 import type { TextEvent } from '../../../../src/contract/engines/text.ts';
@@ -22,7 +22,7 @@ type ItemAction = Exclude<TextEvent, { kind: 'end' }> | Extract<ResponseAction, 
 type FinalAction = Extract<ResponseAction, { kind: 'finished' | 'failed' | 'disconnected' }>;
 type Finish = 'completed' | 'incomplete';
 
-/** A step in the making: what each action sends, and what is open after it. */
+/** A transition: accumulates the events and the next state. */
 export class ResponseReducer implements Step {
   readonly events: ResponseEvent[] = [];
   #state: ResponseState;
@@ -101,7 +101,7 @@ export class ResponseReducer implements Step {
 
   end(finalAction: FinalAction): void {
     const hasOutput = this.#state.output.length > 0 || this.#state.open.kind !== 'none';
-    // Clients read the text of a first item without asking whether there is one.
+    // Clients read the text of the first item unconditionally.
     if (finalAction.kind === 'finished' && !hasOutput) this.#addText('output_text', '');
     this.#close(
       finalAction.kind === 'finished' && finalAction.reason === 'stop' ? 'completed' : 'incomplete',
@@ -136,7 +136,7 @@ export class ResponseReducer implements Step {
     this.send('response.content_part.added', { ...this.#partLocation('message', parts.length), part });
   }
 
-  /** Ends the open part of the open messageItem; all its parts. */
+  /** Finishes the open part of the open message and returns all its parts. */
   #closePart(): readonly OutputPart[] {
     const { open, sources } = this.#state;
     if (open.kind !== 'message') return [];
@@ -172,7 +172,7 @@ export class ResponseReducer implements Step {
     const item: CallItem = {
       id: this.#id('functionCall'),
       type: 'function_call',
-      // Ours: those of engines may come again in a later streamEvents.
+      // Engines may reuse call ids in each generation, so a new id is assigned.
       call_id: this.#id('toolCall'),
       name,
       arguments: '',
@@ -201,7 +201,7 @@ export class ResponseReducer implements Step {
     this.send(`response.${item.type}.in_progress`, this.#location(item.id));
   }
 
-  /** Ends the open item, if there is one. */
+  /** Finishes the open item, if there is one. */
   #close(finish: Finish): void {
     const { open } = this.#state;
     switch (open.kind) {
@@ -227,7 +227,7 @@ export class ResponseReducer implements Step {
       }
       case 'tool':
       case 'running':
-        // Broken off: a tool that has run was ended by its result.
+        // Interrupted: a tool that finished was closed by its result.
         if (open.item.type === 'web_search_call') this.#finish({ ...open.item, status: 'failed' });
         else this.#finish({ ...open.item, status: 'incomplete' });
         break;
@@ -253,7 +253,7 @@ export class ResponseReducer implements Step {
     this.#state = { ...this.#state, ...changes };
   }
 
-  /** Of the item that comes after those that are finished. */
+  /** Id of the open item, which follows the finished items. */
   #id<K extends IdKind>(kind: K): Id<K> {
     return partId(kind, this.#state.head.id, String(this.#state.output.length));
   }
@@ -313,7 +313,7 @@ function progressFor(finalAction: FinalAction): ResponseProgress {
   }
 }
 
-/** The fault of a action that cannot be. */
+/** Creates the error for an action that is not valid in the current state. */
 export function invalidAction({ kind }: ResponseAction): Error {
-  return new Error(`'${kind}' does not fit the state of the response`);
+  return new Error(`'${kind}' is not valid in the state of the response`);
 }

@@ -1,4 +1,4 @@
-/** What may happen to a response that is being made, and how far it has come. */
+/** Actions and state of a response in progress. */
 
 import type { Id } from '../../../../src/contract/core/id.ts';
 import type { TextEvent, TokenUsage } from '../../../../src/contract/engines/text.ts';
@@ -14,35 +14,35 @@ import type {
 } from '../items/output-items.ts';
 import type { ResponseFailure, ResponseHead, ResponseObject } from '../items/response-object.ts';
 
-/** An event of the stream in wire form. */
+/** A stream event in wire form. */
 export interface ResponseEvent {
   readonly type: string;
   readonly sequence_number: number;
   readonly [field: string]: unknown;
 }
 
-/** What may happen to a response. */
+/** An action that changes a response. */
 export type ResponseAction =
   | Exclude<TextEvent, { kind: 'end' }>
-  /** The model calls a tool of the service. */
+  /** The model calls a built-in tool. */
   | { readonly kind: 'tool_named'; readonly type: BuiltInType; readonly container: Id<'container'> }
-  /** It has written the query or the code: the tool runs. */
+  /** The model has written the query or the code, and the tool is started. */
   | { readonly kind: 'tool_started'; readonly input: string }
   | { readonly kind: 'tool_finished'; readonly result: BuiltInResult; readonly forModel: ForModel }
   | {
       readonly kind: 'finished';
       readonly reason: 'stop' | 'length' | 'content_filter';
       readonly tokens: TokenUsage;
-      /** Unix seconds. */
+      /** Unix time in seconds. */
       readonly at: number;
     }
   | { readonly kind: 'failed'; readonly error: ResponseFailure }
-  /** The client has left. */
+  /** The client disconnected. */
   | { readonly kind: 'disconnected' };
 
 export type TextPart = { readonly type: 'output_text' | 'refusal'; readonly text: string };
 
-/** The item that is being made. */
+/** The item in progress. */
 export type OpenItem =
   | { readonly kind: 'none' }
   | { readonly kind: 'reasoning'; readonly text: string }
@@ -54,14 +54,14 @@ export type OpenItem =
 export interface ResponseState {
   readonly head: ResponseHead;
   readonly include: readonly Includable[];
-  /** Number of the next event. */
+  /** Sequence number of the next event. */
   readonly sequence: number;
   /** Finished items. */
   readonly output: readonly OutputItem[];
   readonly open: OpenItem;
-  /** What searches found, for citations. */
+  /** Pages found by searches, for citations. */
   readonly sources: readonly SearchSource[];
-  /** The response, once it has ended. */
+  /** The final response; undefined while it is in progress. */
   readonly response: ResponseObject | undefined;
 }
 

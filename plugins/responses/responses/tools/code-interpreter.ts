@@ -4,10 +4,10 @@ import type { BuiltInResult, BuiltInTool, CodeOutput } from '../items/built-in-t
 
 const DESCRIPTION =
   'Runs a Python 3 program and returns what it prints and the value of its last line. Use it for arithmetic, data ' +
-  'and text. Names that one call defines are there for the next. Only the standard library is there: no network, ' +
-  "no files of the user, no packages to install. Write 'await' at the top level in the place of asyncio.run().";
+  'and text. Names that one call defines are available in later calls. Only the standard library is available: no network, ' +
+  "no user files, no package installation. Use 'await' at the top level instead of asyncio.run().";
 
-/** Runs the model's programs in a container, which ends with the response. */
+/** Runs programs of the model in a container, which lives as long as the response. */
 export function codeInterpreter(container: CodeContainer): BuiltInTool {
   return {
     type: 'code_interpreter',
@@ -38,7 +38,7 @@ export function codeInterpreter(container: CodeContainer): BuiltInTool {
 function toResult({ status, logs, result, error, restarted }: ProgramResult): BuiltInResult {
   const outputs = [logs, result, error].filter((text) => text !== undefined && text !== '');
   const said = outputs.length === 0 ? ['The program ended and printed nothing.'] : outputs;
-  const note = restarted ? ['[The interpreter was started anew: names of earlier calls are gone.]'] : [];
+  const note = restarted ? ['[The interpreter was restarted: names defined by earlier calls are lost.]'] : [];
   return {
     status: status === 'cut' ? 'incomplete' : 'completed',
     text: [...note, ...said].join('\n'),

@@ -1,4 +1,4 @@
-/** Tools of POST /v1/responses: their flat form, and which of them the model may call (openai-wire 6.5). */
+/** Tools of POST /v1/responses: their flat form, and the tools that the model may call (openai-wire 6.5). */
 
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { invalidRequest } from '../../../../src/contract/core/error.ts';
@@ -15,10 +15,10 @@ const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schem
   Type.Optional(Type.Union([schema, Type.Null()]));
 const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
 
-/** Of functions and of formats. */
+/** Names of functions and formats. */
 export const TOOL_NAME = '^[A-Za-z0-9_-]{1,64}$';
 
-/** Names of clients for the web search. */
+/** Tool types that clients use for the web search. */
 const SEARCH_TYPES = [
   'web_search',
   'web_search_2025_08_26',
@@ -34,7 +34,7 @@ const FunctionSchema = open({
   parameters: nullable(AnyObject),
   strict: nullable(Type.Boolean({ default: true })),
 });
-/** The longest that a name of a host may be (RFC 1035). */
+/** Maximum length of a host name (RFC 1035). */
 const HostName = Type.String({ minLength: 1, maxLength: 253 });
 const SearchSchema = open({
   type: oneOf(SEARCH_TYPES),
@@ -52,7 +52,7 @@ const CodeSchema = open({
 export const ToolSchema = Type.Union([FunctionSchema, SearchSchema, CodeSchema]);
 type ToolSchema = Static<typeof ToolSchema>;
 
-/** A function is named in the form of this endpoint or in that of chat completions. */
+/** Selects a function, in the notation of this endpoint or of chat completions. */
 const NamedFunction = open({
   type: Type.Literal('function'),
   name: Type.Optional(Type.String()),
@@ -71,26 +71,26 @@ export const ChoiceSchema = Type.Union([
 ]);
 type ChoiceSchema = Static<typeof ChoiceSchema>;
 
-/** A tool of the service that a request wants. */
+/** A built-in tool that a request enables. */
 export interface WantedTool {
   readonly type: BuiltInType;
   readonly settings: SearchSettings;
-  /** Of the request, for messages. */
+  /** Field of the request, for error messages. */
   readonly field: string;
 }
 
 export interface AskedTools {
-  /** As the response shows them. */
+  /** The tools as echoed in the response. */
   readonly shown: readonly object[];
   readonly shownChoice: string | object;
-  /** Those that the model may call. */
+  /** Functions that the model may call. */
   readonly functions: readonly FunctionTool[];
   readonly builtIn: readonly WantedTool[];
-  /** Names a function or a tool of the service. */
+  /** May name a function or a built-in tool. */
   readonly choice: ToolChoice | { readonly builtIn: BuiltInType };
 }
 
-/** Refuses tools that this service has not, before anything else about them is checked. */
+/** Rejects unsupported tool types before further validation. */
 export function rejectOtherTools(tools: unknown): void {
   if (!Array.isArray(tools)) return;
   for (const [index, tool] of tools.entries()) {
@@ -102,7 +102,7 @@ export function rejectOtherTools(tools: unknown): void {
   }
 }
 
-/** @throws ServiceError `invalid_request` for tools with the same name, and for a choice of none of them. */
+/** @throws ServiceError `invalid_request` for duplicate tool names, and for a choice that names no tool. */
 export function toolsOf(tools: readonly ToolSchema[], choice: ChoiceSchema = 'auto'): AskedTools {
   const functions: FunctionTool[] = [];
   const builtIn: WantedTool[] = [];
@@ -135,11 +135,11 @@ function wantedOf(tool: Exclude<ToolSchema, { type: 'function' }>, index: number
   if (tool.type === 'code_interpreter') {
     const { container } = tool;
     if (typeof container === 'string') {
-      const message = `'${field}.container' must be {"type": "auto"}: containers last as long as their response.`;
+      const message = `'${field}.container' must be {"type": "auto"}: a container lives as long as its response.`;
       throw invalidRequest(message, `${field}.container`, 'unsupported_value');
     }
     if (container.file_ids?.length) {
-      const message = `'${field}.container.file_ids' must be empty: programs have no files.`;
+      const message = `'${field}.container.file_ids' must be empty: files are not supported.`;
       throw invalidRequest(message, `${field}.container.file_ids`, 'unsupported_value');
     }
     return { type: 'code_interpreter', settings: {}, field };
@@ -172,7 +172,8 @@ function chosen(
 ): Chosen {
   const none = functions.length + builtIn.length === 0;
   if (typeof choice === 'string') {
-    if (choice === 'required' && none) throw noSuchTool("'tool_choice' is only 'required' with 'tools'.");
+    if (choice === 'required' && none)
+      throw noSuchTool("'tool_choice' is only allowed to be 'required' with 'tools'.");
     if (none || choice === 'none') return { shownChoice: choice, choice: 'none', functions: [], builtIn: [] };
     return { shownChoice: choice, choice, functions, builtIn };
   }

@@ -99,7 +99,7 @@ test.each<[string, Partial<ProgramResult> | ServiceError, object]>([
     { status: 'cut', logs: 'a', error: 'ended after 10 s', restarted: true },
     {
       status: 'incomplete',
-      text: '[The interpreter was started anew: names of earlier calls are gone.]\na\nended after 10 s',
+      text: '[The interpreter was restarted: names defined by earlier calls are lost.]\na\nended after 10 s',
       outputs: [
         { type: 'logs', logs: 'a' },
         { type: 'logs', logs: 'ended after 10 s' },
@@ -141,7 +141,7 @@ test('settings decide how much is read and from where', async () => {
     allowedDomains: ['https://A.org/path', 'b.org'],
     country: 'DE',
   });
-  expect(await tool.run('tea', never)).toMatchObject({ text: 'No page was found.', sources: [] });
+  expect(await tool.run('tea', never)).toMatchObject({ text: 'No pages found.', sources: [] });
   expect(asked).toEqual([{ text: 'tea', results: 10, domains: ['a.org', 'b.org'], country: 'DE' }]);
   const low = searching({ contextSize: 'low', allowedDomains: [] });
   await low.tool.run('tea', never);

@@ -6,9 +6,9 @@ import { codeInterpreter } from './code-interpreter.ts';
 import { webSearch } from './web-search.ts';
 
 const NO_SEARCH =
-  "This service has no web search. Its operator can set one up: '[web_search]' with the 'url' of a SearXNG server in the file that CONFIG names.";
+  "Web search is not configured. The operator can configure it with '[web_search]' and the 'url' of a SearXNG server in the CONFIG file.";
 
-/** The tools that the service runs by itself. */
+/** Creates the built-in tools. */
 export function serviceTools(slots: {
   readonly codeRunner: CodeRunner;
   readonly webSearch: WebSearch;

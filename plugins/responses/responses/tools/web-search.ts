@@ -3,21 +3,21 @@ import type { FoundPage, WebSearch } from '../../../../src/contract/engines/web-
 import type { BuiltInTool, SearchSettings } from '../items/built-in-tools.ts';
 
 const DESCRIPTION =
-  'Searches the web and returns pages with title, address and a few sentences of each. Use it for what is recent or ' +
-  'what you do not know. Name the address of a page beside what you took from it.';
+  'Searches the web and returns pages with title, URL and a few sentences of each. Use it for recent information or ' +
+  'for facts that you do not know. Cite the URL of a page next to the information taken from it.';
 
-/** How much the model reads: pages, and characters of each. */
+/** Number of pages and characters per page that are passed to the model. */
 const SIZES = {
   low: { results: 3, characters: 300 },
   medium: { results: 5, characters: 600 },
   high: { results: 10, characters: 1200 },
 } as const;
 
-/** Searches for the model, as the request sets it. */
+/** Creates a web search with the settings of the request. */
 export function webSearch(search: WebSearch, settings: SearchSettings): BuiltInTool {
   const { contextSize = 'medium', allowedDomains, country } = settings;
   const { results, characters } = SIZES[contextSize];
-  // Absent and empty are the same: all.
+  // An empty list means no restriction, like an absent one.
   const domains = allowedDomains?.length ? allowedDomains.map(toHost) : undefined;
   return {
     type: 'web_search',
@@ -26,7 +26,7 @@ export function webSearch(search: WebSearch, settings: SearchSettings): BuiltInT
       description: DESCRIPTION,
       parameters: {
         type: 'object',
-        properties: { query: { type: 'string', description: 'What to search for.' } },
+        properties: { query: { type: 'string', description: 'The search query.' } },
         required: ['query'],
         additionalProperties: false,
       },
@@ -50,7 +50,7 @@ export function webSearch(search: WebSearch, settings: SearchSettings): BuiltInT
   };
 }
 
-/** A domain as it may be written, with scheme or path, as the host that it names. */
+/** Reduces a domain, which may include a scheme or a path, to its host name. */
 function toHost(domain: string): string {
   return domain
     .trim()
@@ -60,7 +60,7 @@ function toHost(domain: string): string {
 }
 
 function formatPages(pages: readonly FoundPage[], characters: number): string {
-  if (pages.length === 0) return 'No page was found.';
+  if (pages.length === 0) return 'No pages found.';
   return pages
     .map(({ url, title, excerpt }, index) => {
       const text = excerpt.length <= characters ? excerpt : `${excerpt.slice(0, characters - 1)}…`;
