@@ -3,10 +3,10 @@ import { createGunzip } from 'node:zlib';
 import { unzipSync } from 'fflate';
 import { Parser, type ReadEntry } from 'tar';
 
-/** `zip` is a wheel of the Python index, `tgz` a tarball of npm. */
+/** `zip` is a wheel of PyPI, `tgz` a tarball of npm. */
 export type ArchiveFormat = 'zip' | 'tgz';
 
-/** An archive that lacks what it should hold, or holds more than it may. */
+/** An archive is damaged, lacks a member, or exceeds a size limit. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 }
@@ -15,11 +15,10 @@ export class ArchiveError extends Error {
 const UNPACKED_LIMIT_BYTES = 2 ** 30;
 
 /**
- * Reads some members of an archive into memory. A member's path is only ever compared, never used to write,
- * so absolute or climbing paths lead nowhere; links are not followed.
- * @param limits the wanted members, each with the most bytes it may unpack to.
- * @throws ArchiveError when a member is missing, is not a plain file or passes its limit, or when the
- *   archive is damaged.
+ * Reads some members of an archive into memory. Member paths are only compared, never used as file paths, so path traversal
+ * is not possible. Links are not followed.
+ * @param limits the requested members, each with its max. unpacked size in bytes.
+ * @throws ArchiveError if a member is missing, is not a regular file or exceeds its limit, or if the archive is damaged.
  */
 export async function readMembers(
   archivePath: string,
@@ -32,22 +31,22 @@ export async function readMembers(
       ? await readZip(archivePath, limits)
       : await readTgz(archivePath, limits, unpackedLimitBytes);
   for (const name of limits.keys()) {
-    if (!members.has(name)) throw new ArchiveError(`It holds no file ${name}.`);
+    if (!members.has(name)) throw new ArchiveError(`Missing file ${name}.`);
   }
   return members;
 }
 
 async function readZip(path: string, limits: ReadonlyMap<string, number>): Promise<Map<string, Uint8Array>> {
   const packed = await Bun.file(path).bytes();
-  const entries = damaged(() =>
+  const entries = withArchiveErrors(() =>
     unzipSync(packed, {
-      // The declared size is also the size of the output buffer, so a lie cannot make it grow.
-      filter: ({ name, originalSize }) => limits.has(name) && withinLimit(name, originalSize, limits),
+      // The declared size is also the size of the output buffer, so a wrong size cannot exceed the limit.
+      filter: ({ name, originalSize }) => limits.has(name) && checkLimit(name, originalSize, limits),
     }),
   );
   const members = new Map(Object.entries(entries));
-  // A stored member's length is not its declared one.
-  for (const [name, bytes] of members) withinLimit(name, bytes.length, limits);
+  // The length of an uncompressed member can differ from the declared size.
+  for (const [name, bytes] of members) checkLimit(name, bytes.length, limits);
   return members;
 }
 
@@ -64,8 +63,8 @@ async function readTgz(
       if (!limits.has(entry.path) || failure !== undefined) return entry.resume();
       try {
         if (entry.type !== 'File')
-          throw new ArchiveError(`${entry.path} is a ${entry.type}, not a plain file.`);
-        withinLimit(entry.path, entry.size, limits);
+          throw new ArchiveError(`${entry.path} is a ${entry.type}, not a regular file.`);
+        checkLimit(entry.path, entry.size, limits);
       } catch (error) {
         failure = error;
         return entry.resume();
@@ -78,7 +77,7 @@ async function readTgz(
   parser.on('error', (error: unknown) => {
     failure ??= error;
   });
-  // Gunzipped here rather than by the parser, so that members that were not requested are counted too.
+  // Decompressed here instead of by the parser, so that members that were not requested count towards the limit.
   const gunzip = createGunzip();
   const file = createReadStream(path);
   file.on('error', (error) => gunzip.destroy(error));
@@ -86,11 +85,11 @@ async function readTgz(
   let unpackedBytes = 0;
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
-      // The parser would unpack a second layer by itself, past the limit.
-      if (unpackedBytes === 0 && isCompressed(chunk)) throw new ArchiveError('It is compressed twice.');
+      // The parser would decompress a second layer itself, bypassing the limit.
+      if (unpackedBytes === 0 && isCompressed(chunk)) throw new ArchiveError('Compressed twice.');
       unpackedBytes += chunk.length;
       if (unpackedBytes > unpackedLimitBytes) {
-        throw new ArchiveError(`It unpacks to more than the ${unpackedLimitBytes} bytes that are allowed.`);
+        throw new ArchiveError(`Unpacked size exceeds ${unpackedLimitBytes} bytes.`);
       }
       parser.write(chunk);
       if (failure !== undefined) throw failure;
@@ -98,7 +97,7 @@ async function readTgz(
     parser.end();
     if (failure !== undefined) throw failure;
   } catch (error) {
-    throw asArchiveError(error);
+    throw toArchiveError(error);
   } finally {
     file.destroy();
     gunzip.destroy();
@@ -106,7 +105,7 @@ async function readTgz(
   return members;
 }
 
-/** Starts like gzip (RFC 1952) or Zstandard (RFC 8878). */
+/** Whether the bytes start with the magic number of gzip (RFC 1952) or Zstandard (RFC 8878). */
 function isCompressed(bytes: Buffer): boolean {
   return (
     (bytes.length >= 2 && bytes.readUInt16BE(0) === 0x1f8b) ||
@@ -114,21 +113,21 @@ function isCompressed(bytes: Buffer): boolean {
   );
 }
 
-function withinLimit(name: string, bytes: number, limits: ReadonlyMap<string, number>): true {
+function checkLimit(name: string, bytes: number, limits: ReadonlyMap<string, number>): true {
   const limit = limits.get(name) ?? 0;
   if (bytes <= limit) return true;
-  throw new ArchiveError(`${name} unpacks to ${bytes} bytes, at most ${limit} are expected.`);
+  throw new ArchiveError(`Unpacked size of ${name} is ${bytes} bytes; expected at most ${limit}.`);
 }
 
-function damaged<T>(read: () => T): T {
+function withArchiveErrors<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw asArchiveError(error);
+    throw toArchiveError(error);
   }
 }
 
-function asArchiveError(error: unknown): ArchiveError {
+function toArchiveError(error: unknown): ArchiveError {
   if (error instanceof ArchiveError) return error;
-  return new ArchiveError(`It is damaged: ${error instanceof Error ? error.message : String(error)}.`);
+  return new ArchiveError(`Damaged archive: ${error instanceof Error ? error.message : String(error)}.`);
 }

@@ -16,7 +16,7 @@ const file = patterned(300_000);
 const expected = { bytes: file.length, sha256: sha256(file) };
 const half = 150_000;
 
-/** Bytes that differ at every offset that a wrong join could produce. */
+/** Test data in which every wrong join is detectable. */
 function patterned(length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = 1;
@@ -30,14 +30,14 @@ function patterned(length: number): Uint8Array {
 interface Trial {
   /** `halfArrived` resolves when the client has written half of the file. */
   readonly answer: (request: SeenRequest, index: number, halfArrived: Promise<void>) => Reply;
-  /** What an earlier run left. */
+  /** Partial file of an earlier run. */
   readonly held?: Uint8Array;
   readonly signal?: AbortSignal;
-  readonly stallMs?: number;
+  readonly stallTimeoutMs?: number;
 }
 
-/** Downloads from a faulty server; gives the file, or the failure, and what the server saw. */
-async function trial({ answer, held, signal, stallMs }: Trial) {
+/** Downloads from a faulty server. Returns the file or the error, and the requests that the server received. */
+async function trial({ answer, held, signal, stallTimeoutMs }: Trial) {
   const dir = await tempDir();
   const { promise: halfArrived, resolve: onHalf } = Promise.withResolvers<void>();
   const server = await startFaultyServer((request, index) => answer(request, index, halfArrived));
@@ -50,7 +50,7 @@ async function trial({ answer, held, signal, stallMs }: Trial) {
     onBytes: (done) => {
       if (done >= half) onHalf();
     },
-    stallMs: stallMs ?? 5000,
+    stallTimeoutMs: stallTimeoutMs ?? 5000,
     attempts: 3,
     backoffMs: 1,
   }).then(
@@ -66,14 +66,14 @@ function same(bytes: Uint8Array | undefined): boolean {
 }
 
 describe('download', () => {
-  test('brings the whole file', async () => {
+  test('downloads the complete file', async () => {
     const { failure, bytes, starts } = await trial({ answer: (request) => properReply(request, file) });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
     expect(starts).toEqual([undefined]);
   });
 
-  test('goes on where a cut connection stopped', async () => {
+  test('resumes after a closed connection', async () => {
     const { failure, bytes, starts, retries } = await trial({
       answer: (request, index, cutOn) => ({
         ...properReply(request, file),
@@ -86,7 +86,7 @@ describe('download', () => {
     expect(retries).toHaveLength(1);
   });
 
-  test('goes on where an earlier run stopped', async () => {
+  test('resumes the partial file of an earlier run', async () => {
     const { failure, bytes, starts } = await trial({
       answer: (request) => properReply(request, file),
       held: file.subarray(0, half),
@@ -102,7 +102,7 @@ describe('download', () => {
     expect(starts).toEqual([]);
   });
 
-  test('starts again when the server ignores the range', async () => {
+  test('restarts if the server ignores the range', async () => {
     const { failure, bytes, starts } = await trial({
       answer: (_request, index, cutOn) => ({
         body: file,
@@ -118,7 +118,7 @@ describe('download', () => {
     ['other bytes of the file', `bytes ${half + 1}-${file.length - 1}/${file.length}`],
     ['a file of another length', `bytes ${half}-${file.length - 1}/${file.length + 1}`],
     ['no readable range', 'whatever'],
-  ])('starts again when the rest is of %s', async (_name, range) => {
+  ])('restarts if the range is for %s', async (_name, range) => {
     const { failure, bytes, starts } = await trial({
       answer: (request, index) =>
         index === 0
@@ -131,7 +131,7 @@ describe('download', () => {
     expect(starts).toEqual([half, undefined]);
   });
 
-  test('starts again when the server refuses the rest (416)', async () => {
+  test('restarts if the server rejects the range (416)', async () => {
     const { bytes, starts } = await trial({
       answer: (request, index) => (index === 0 ? { status: 416 } : properReply(request, file)),
       held: file.subarray(0, half),
@@ -140,7 +140,7 @@ describe('download', () => {
     expect(starts).toEqual([half, undefined]);
   });
 
-  test('starts again when what an earlier run left is wrong', async () => {
+  test('restarts if the partial file of an earlier run is corrupt', async () => {
     const { failure, bytes, starts, retries } = await trial({
       answer: (request) => properReply(request, file),
       held: new Uint8Array(half),
@@ -148,10 +148,10 @@ describe('download', () => {
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
     expect(starts).toEqual([half, undefined]);
-    expect(retries.join()).toMatch(/do not match their sha256/);
+    expect(retries.join()).toMatch(/checksum mismatch after a resumed download/);
   });
 
-  test('starts again when an earlier run left too much', async () => {
+  test('restarts if the partial file of an earlier run is too long', async () => {
     const { failure, bytes } = await trial({
       answer: (request) => properReply(request, file),
       held: new Uint8Array(file.length + 1),
@@ -166,15 +166,18 @@ describe('download', () => {
     const { failure, bytes, starts } = await trial({ answer: (request) => properReply(request, wrong) });
     expect(failure).toMatchObject({
       name: 'SourceError',
-      message: expect.stringMatching(/other bytes than expected/),
+      message: expect.stringMatching(/checksum mismatch/),
     });
     expect(bytes).toBeUndefined();
     expect(starts).toHaveLength(1);
   });
 
-  test('refuses a page that says "Not found" with status 200', async () => {
+  test('rejects a "Not found" page with status 200', async () => {
     const { failure, starts } = await trial({ answer: () => ({ body: Buffer.from('Not found') }) });
-    expect(failure).toMatchObject({ name: 'SourceError', message: 'it offers 9 bytes, 300000 are expected' });
+    expect(failure).toMatchObject({
+      name: 'SourceError',
+      message: 'content length is 9 bytes, expected 300000',
+    });
     expect(starts).toHaveLength(1);
   });
 
@@ -184,18 +187,18 @@ describe('download', () => {
     });
     expect(failure).toMatchObject({
       name: 'SourceError',
-      message: 'it sent more than the expected 300000 bytes',
+      message: 'the response exceeds the expected 300000 bytes',
     });
     expect(starts).toHaveLength(1);
   });
 
-  test.each([401, 403, 404, 410])('does not repeat a request that was refused with %i', async (status) => {
+  test.each([401, 403, 404, 410])('does not retry a request with status %i', async (status) => {
     const { failure, starts } = await trial({ answer: () => ({ status }) });
-    expect(failure).toMatchObject({ name: 'SourceError', message: `it answered HTTP ${status}` });
+    expect(failure).toMatchObject({ name: 'SourceError', message: `HTTP status ${status}` });
     expect(starts).toHaveLength(1);
   });
 
-  test('repeats after passing failures of the server', async () => {
+  test('retries after transient errors of the server', async () => {
     const { failure, bytes, starts } = await trial({
       answer: (request, index) =>
         index < 2 ? { status: index === 0 ? 500 : 429 } : properReply(request, file),
@@ -205,38 +208,38 @@ describe('download', () => {
     expect(starts).toHaveLength(3);
   });
 
-  test('gives up after the allowed attempts', async () => {
+  test('fails after the max. number of attempts', async () => {
     const { failure, starts } = await trial({ answer: () => ({ status: 503 }) });
-    expect(failure).toMatchObject({ name: 'SourceError', message: 'it answered HTTP 503' });
+    expect(failure).toMatchObject({ name: 'SourceError', message: 'HTTP status 503' });
     expect(starts).toHaveLength(3);
   });
 
-  test('leaves a server that stalls, and goes on from there', async () => {
+  test('resumes after a stalled response', async () => {
     const { failure, bytes, starts } = await trial({
       answer: (request, index) => ({
         ...properReply(request, file),
         ...(index === 0 ? { stallAfterBytes: half } : {}),
       }),
-      stallMs: 100,
+      stallTimeoutMs: 100,
     });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
     expect(starts[1]).toBe(half);
   });
 
-  test('gives up a server that only stalls, and keeps what has arrived', async () => {
+  test('fails if every response stalls, and keeps the received bytes', async () => {
     const { failure, bytes } = await trial({
       answer: (request) => ({
         ...properReply(request, file),
         stallAfterBytes: request.fromByte === undefined ? half : 0,
       }),
-      stallMs: 50,
+      stallTimeoutMs: 50,
     });
-    expect(failure).toMatchObject({ name: 'SourceError', message: 'it sent nothing for 50 ms' });
+    expect(failure).toMatchObject({ name: 'SourceError', message: 'no data for 50 ms' });
     expect(bytes?.length).toBe(half);
   });
 
-  test('stops with the reason of an abort', async () => {
+  test('rejects with the reason of an abort', async () => {
     const stop = new AbortController();
     const stopped = new Error('stopped by the test');
     const { failure } = await trial({

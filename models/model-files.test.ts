@@ -15,7 +15,7 @@ import {
 } from './model-files.ts';
 
 describe('the manifest', () => {
-  test('follows its schema, where a sha256 is 64 hex digits and a licence is given', () => {
+  test('matches its schema: a sha256 has 64 hex digits and a licence is present', () => {
     expect([...Value.Errors(CatalogSchema, catalogJson)]).toEqual([]);
     const broken = structuredClone(catalogJson);
     const file = broken[0]?.files[0];
@@ -24,7 +24,7 @@ describe('the manifest', () => {
     expect(Value.Check(CatalogSchema, broken)).toBe(false);
   });
 
-  test('has no id, and no file name within an entry, twice', () => {
+  test('has unique ids, and unique file names within an entry', () => {
     expect(new Set(catalog.map((entry) => entry.id)).size).toBe(catalog.length);
     for (const entry of catalog) {
       expect(new Set(entry.files.map((file) => file.name)).size, entry.id).toBe(entry.files.length);
@@ -32,9 +32,9 @@ describe('the manifest', () => {
   });
 
   test.each(catalog.map((entry) => [entry.id, entry] as const))(
-    '%s can be had from a package and from its home',
+    '%s has a package and an upstream source',
     (id, entry) => {
-      // The export of this one is nowhere else.
+      // This export is not published anywhere else.
       const kinds = id === 'all-minilm-l6-v2-int8' ? ['package'] : ['package', 'url'];
       expect(entry.sources.map((source) => source.kind)).toEqual(kinds);
       for (const source of entry.sources) {
@@ -50,7 +50,7 @@ describe('the manifest', () => {
     },
   );
 
-  test('holds the facts of the models that were measured', () => {
+  test('contains the measured properties of the models', () => {
     const model = catalogEntry('kokoro-82m-int8').files[0];
     expect(model).toMatchObject({
       bytes: 92_361_271,
@@ -62,7 +62,7 @@ describe('the manifest', () => {
     expect(voices.every((voice) => voice.bytes === 510 * 256 * 4)).toBe(true);
   });
 
-  test('gives each engine what it needs, and the bench its own', () => {
+  test('lists the entries of each engine and of the benchmarks', () => {
     expect(entriesForEngines(['kokoro']).map((entry) => entry.id)).toEqual([
       'kokoro-82m-int8',
       'kokoro-vocabulary',
@@ -86,7 +86,7 @@ describe('resolveModelFiles', () => {
   const [file] = catalogEntry(id).files;
   if (file === undefined) throw new Error('The entry has no file.');
 
-  test('gives the path of each file by name', async () => {
+  test('returns the path of each file by name', async () => {
     const dir = await tempDir();
     const path = cachedFilePath(dir, file.sha256);
     await mkdir(dirname(path));
@@ -98,12 +98,12 @@ describe('resolveModelFiles', () => {
     );
   });
 
-  test('names a missing file and the command that brings it', async () => {
+  test('the error for a missing file contains its name and the fetch command', async () => {
     const dir = await tempDir();
     expect(() => resolveModelFiles(dir, id)).toThrow(/is missing .*bun run models fetch kokoro-vocabulary/);
   });
 
-  test('names the known ids for an unknown one', () => {
-    expect(() => resolveModelFiles('/', 'nope')).toThrow(/no model entry 'nope'.*kokoro-82m-int8/);
+  test('the error for an unknown id lists the known ids', () => {
+    expect(() => resolveModelFiles('/', 'nope')).toThrow(/Unknown model entry 'nope'.*kokoro-82m-int8/);
   });
 });

@@ -7,7 +7,7 @@ import catalogJson from './catalog.json' with { type: 'json' };
 const strict = { additionalProperties: false } as const;
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const ByteCount = Type.Integer({ minimum: 1, maximum: 2 ** 40 });
-/** Path inside an archive, or the end of an address; `{name}` stands for the file's name. */
+/** Path inside an archive, or a URL. `{name}` is replaced by the file name. */
 const Template = Type.String({ minLength: 1 });
 
 const ModelFileSchema = Type.Object(
@@ -22,7 +22,7 @@ const PackagePartSchema = Type.Object(
     version: Type.String({ pattern: '^[0-9][0-9A-Za-z.+-]*$' }),
     bytes: ByteCount,
     sha256: Sha256,
-    /** One path for every file, or one each for those that have something here. */
+    /** One path template for all files, or a path for each file that the archive contains. */
     member: Type.Union([Template, Type.Record(Type.String(), Template)]),
   },
   strict,
@@ -36,7 +36,7 @@ const SourceSchema = Type.Union([
   Type.Object({ kind: Type.Literal('url'), url: Template }, strict),
 ]);
 
-/** Shape of models/catalog.json. */
+/** Schema of models/catalog.json. */
 export const CatalogSchema = Type.Array(
   Type.Object(
     {
@@ -57,23 +57,23 @@ export const CatalogSchema = Type.Array(
 
 /** One file of a model, verified by its sha256 regardless of its source. */
 export type ModelFile = Static<typeof ModelFileSchema>;
-/** One archive of a package index, and where the file (or its next part) lies in it. */
+/** One archive of a package index, and the path of the file (or of a part of it) within the archive. */
 export type PackagePart = Static<typeof PackagePartSchema>;
-/** Where an entry's files can be had. What a package's parts hold of a file is joined in order. */
+/** A source of the files of an entry. If several archives of a package contain parts of a file, they are joined in order. */
 export type ModelSource = Static<typeof SourceSchema>;
-/** What belongs together: a model, a set of voices, a dictionary. */
+/** A set of files that belong together: a model, a set of voices, a dictionary. */
 export type CatalogEntry = Static<typeof CatalogSchema>[number];
 
 /** The manifest of every model file (models/catalog.json). */
 export const catalog: readonly CatalogEntry[] = Value.Parse(CatalogSchema, catalogJson);
 
-/** Path of a file, or of its next part, inside an archive; undefined when nothing of it is there. */
+/** Path of a file (or of a part of it) inside an archive; undefined if the archive does not contain it. */
 export function memberOf(part: PackagePart, file: ModelFile): string | undefined {
   if (typeof part.member === 'string') return part.member.replace('{name}', file.name);
   return part.member[file.name];
 }
 
-/** @throws Error that lists the known ids. */
+/** The entry with an id. @throws Error that lists the known ids. */
 export function catalogEntry(id: string): CatalogEntry {
   const entry = catalog.find((candidate) => candidate.id === id);
   if (entry !== undefined) return entry;
@@ -81,36 +81,36 @@ export function catalogEntry(id: string): CatalogEntry {
   throw new Error(`Unknown model entry '${id}'. Known entries: ${known}.`);
 }
 
-/** Entries that the given engine kinds (`kokoro`, `piper`, …) need, in the manifest's order. */
+/** The entries that engines of these kinds (`kokoro`, `piper`, …) need, in the order of the manifest. */
 export function entriesForEngines(kinds: Iterable<string>): CatalogEntry[] {
   const wanted = new Set(kinds);
   return catalog.filter((entry) => entry.engines.some((engine) => wanted.has(engine)));
 }
 
-/** What the manifest and the pool call the engine with these weights of Whisper. */
+/** Engine kind of Whisper weights in the manifest and the worker pool. */
 export function whisperKind(weights: string): string {
   return `whisper-${weights}`;
 }
 
-/** Names of the Whisper weights that the manifest brings. */
+/** Names of the Whisper weights in the manifest. */
 export const WHISPER_WEIGHTS: readonly string[] = catalog
   .flatMap(({ engines }) => engines)
   .flatMap((kind) => (kind.startsWith(whisperKind('')) ? [kind.slice(whisperKind('').length)] : []));
 
-/** The manifest's checkpoint of these weights of Whisper; undefined when it brings none of this name. */
+/** The manifest entry of Whisper weights; undefined for an unknown name. */
 export function whisperEntry(weights: string): CatalogEntry | undefined {
   return entriesForEngines([whisperKind(weights)])[0];
 }
 
-/** Place of a file in the content-addressed cache. */
+/** Path of a file in the content-addressed cache. */
 export function cachedFilePath(modelsDir: string, sha256: string): string {
   return join(modelsDir, 'sha256', sha256);
 }
 
 /**
- * Absolute paths of an entry's files by name. Sizes are compared; the sha256 of every file was checked by
- * the set-up that ran before the service.
- * @throws Error that names the missing or damaged file and the command that brings it.
+ * Absolute paths of an entry's files by name. Only sizes are checked here; the setup before the start of the service has
+ * verified the sha256 of every file.
+ * @throws Error that contains the missing or damaged file and the command that fetches it.
  */
 export function resolveModelFiles(modelsDir: string, entryId: string): Readonly<Record<string, string>> {
   const paths: Record<string, string> = {};

@@ -9,7 +9,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Rejects when it cannot be started, takes too long or `signal` aborts. */
+/** Runs a program until it exits. Rejects if it cannot be started, exceeds the timeout, or `signal` is aborted. */
 export type RunCommand = (
   argv: readonly string[],
   options: { cwd?: string | undefined; timeoutMs: number; signal: AbortSignal },
@@ -18,7 +18,7 @@ export type RunCommand = (
 const RESOLVE_TIMEOUT_MS = 180_000;
 const FETCH_TIMEOUT_MS = 3_600_000;
 
-/** {@link RunCommand} by a child process without input. */
+/** {@link RunCommand} with a child process without standard input. */
 export const runCommand: RunCommand = async (argv, { cwd, timeoutMs, signal }) => {
   const timeout = AbortSignal.timeout(timeoutMs);
   const child = Bun.spawn([...argv], {
@@ -34,21 +34,20 @@ export const runCommand: RunCommand = async (argv, { cwd, timeoutMs, signal }) =
     child.exited,
   ]);
   signal.throwIfAborted();
-  if (timeout.aborted && child.signalCode !== null)
-    throw new Error(`it took longer than ${timeoutMs / 1000} s`);
+  if (timeout.aborted && child.signalCode !== null) throw new Error(`timeout after ${timeoutMs / 1000} s`);
   return { exitCode, stdout, stderr };
 };
 
-/** How a package is written in commands and messages. */
+/** A package with its version, in the syntax of its client. */
 export function packageLabel(part: PackagePart): string {
   return part.ecosystem === 'pypi' ? `${part.name}==${part.version}` : `${part.name}@${part.version}`;
 }
 
 /**
- * Asks the ecosystem's own client, as it is set up on this machine (mirrors, proxies, certificates), where
- * the archives lie. All parts are of one ecosystem or several; each ecosystem is asked once.
- * @returns one address for each part, in order.
- * @throws SourceError when a client is missing, old, or does not know a package.
+ * Resolves the download URLs of archives with the package clients of their ecosystems, which use the configuration of this
+ * host (mirrors, proxies, certificates).
+ * @returns one URL per part, in order.
+ * @throws SourceError if a client is missing or outdated, or a package is unknown.
  */
 export async function resolveArchives(
   parts: readonly PackagePart[],
@@ -62,7 +61,7 @@ export async function resolveArchives(
   for (const part of npm) urls.set(part, await resolveNpm(part, signal, run));
   return parts.map((part) => {
     const url = urls.get(part);
-    if (url === undefined) throw new SourceError(`pip did not say where ${packageLabel(part)} lies`);
+    if (url === undefined) throw new SourceError(`pip returned no URL for ${packageLabel(part)}`);
     return url;
   });
 }
@@ -74,7 +73,7 @@ interface PipReport {
   }[];
 }
 
-/** A dry run of pip reads the index (and package metadata), not the archives themselves. */
+/** Uses a dry run of pip, which reads the index and package metadata, but not the archives. */
 async function resolvePypi(
   parts: readonly PackagePart[],
   urls: Map<PackagePart, string>,
@@ -101,7 +100,7 @@ async function resolvePypi(
   try {
     report = JSON.parse(stdout) as PipReport;
   } catch (error) {
-    throw new SourceError('pip printed no readable report', { cause: error });
+    throw new SourceError('invalid report of pip', { cause: error });
   }
   for (const part of parts) {
     const found = report.install?.find((item) => normalName(item.metadata?.name) === normalName(part.name));
@@ -110,7 +109,7 @@ async function resolvePypi(
   }
 }
 
-// The archives hold data only: the Python that would import them, and what it would need, do not matter.
+// The archives are only read as data, so the Python version and dependencies are irrelevant.
 const PIP_OPTIONS = [
   '--no-deps',
   '--ignore-requires-python',
@@ -120,8 +119,8 @@ const PIP_OPTIONS = [
   '--quiet',
 ];
 
-// A published version never changes, so npm's cache is as good as its index. With npm's own retries a machine
-// without network would wait for minutes before the next source gets its turn.
+// A published version never changes, so npm may answer from its cache. With npm's default retries, a host without network
+// would wait for minutes before the next source is tried.
 const NPM_OPTIONS = ['--prefer-offline', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
 
 async function resolveNpm(part: PackagePart, signal: AbortSignal, run: RunCommand): Promise<string> {
@@ -131,17 +130,17 @@ async function resolveNpm(part: PackagePart, signal: AbortSignal, run: RunComman
     const url: unknown = JSON.parse(stdout);
     if (typeof url === 'string') return url;
   } catch (error) {
-    throw new SourceError('npm printed no readable answer', { cause: error });
+    throw new SourceError('invalid output of npm', { cause: error });
   }
-  throw new SourceError(`npm did not say where ${packageLabel(part)} lies`);
+  throw new SourceError(`npm returned no URL for ${packageLabel(part)}`);
 }
 
 /**
- * Lets the ecosystem's client fetch an archive itself, without resume: the way that works where an index
- * asks for credentials that only the client knows.
+ * Fetches an archive with the package client itself, without resuming. This works for indexes that require credentials that
+ * only the client has.
  * @param dir an empty folder for the archive.
  * @returns path of the archive.
- * @throws SourceError when the client fails.
+ * @throws SourceError if the client fails.
  */
 export async function fetchWithClient(
   part: PackagePart,
@@ -157,7 +156,8 @@ export async function fetchWithClient(
     await runClient('npm', argv, FETCH_TIMEOUT_MS, signal, run);
   }
   const [archive] = await readdir(dir);
-  if (archive === undefined) throw new SourceError(`the client left no archive of ${packageLabel(part)}`);
+  if (archive === undefined)
+    throw new SourceError(`the client downloaded no archive of ${packageLabel(part)}`);
   return join(dir, archive);
 }
 
@@ -183,7 +183,7 @@ async function runClient(
   return result;
 }
 
-/** The Python index treats case, `-`, `_` and `.` in names as equal (PEP 503). */
+/** Normalizes a package name: PyPI ignores case and treats `-`, `_` and `.` as equal (PEP 503). */
 function normalName(name: string | undefined): string | undefined {
   return name?.toLowerCase().replace(/[-_.]+/g, '-');
 }

@@ -9,7 +9,7 @@ function recorder(isTTY: boolean) {
 }
 
 describe('createProgress', () => {
-  test('draws a bar with share, bytes, speed and time left on a terminal', () => {
+  test('shows a bar with percentage, bytes, speed and remaining time on a terminal', () => {
     const { written, clock, progress } = recorder(true);
     progress.begin('voices', 8_000_000);
     progress.update(0);
@@ -25,7 +25,7 @@ describe('createProgress', () => {
     expect(written[2]?.endsWith('in 1.0 s\u001b[K\n')).toBe(true);
   });
 
-  test('writes a plain line every ten seconds elsewhere, and one at the end', () => {
+  test('without a terminal writes a line every ten seconds and at the end', () => {
     const { written, clock, progress } = recorder(false);
     progress.begin('voices', 100_000_000);
     for (let second = 1; second <= 25; second++) {
@@ -38,7 +38,7 @@ describe('createProgress', () => {
     for (const control of ['\r', '\u001b']) expect(written.join('')).not.toContain(control);
   });
 
-  test('does not count what an earlier run left as speed', () => {
+  test('does not count bytes of an earlier run towards the speed', () => {
     const { written, clock, progress } = recorder(false);
     progress.begin('voices', 100_000_000);
     progress.update(50_000_000);
@@ -47,7 +47,7 @@ describe('createProgress', () => {
     expect(written).toEqual(['  voices: 60 %, 60.0 MB of 100.0 MB, 1.0 MB/s, 40 s left\n']);
   });
 
-  test('keeps a note on a line of its own', () => {
+  test('writes notes on separate lines', () => {
     const { written, progress } = recorder(true);
     progress.note('another source');
     expect(written).toEqual(['\r\u001b[Kanother source\n']);

@@ -1,10 +1,10 @@
-/** Shows how a download goes. */
+/** Displays the progress of downloads. */
 export interface Progress {
   begin(label: string, totalBytes: number): void;
   update(doneBytes: number): void;
   /** The current download is complete. */
   end(): void;
-  /** A line of its own, between or during downloads. */
+  /** Writes a separate line, between or during downloads. */
   note(line: string): void;
 }
 
@@ -15,10 +15,10 @@ interface Output {
 }
 
 const BAR_CELLS = 24;
-const REDRAW_MS = 100;
-const PLAIN_EVERY_MS = 10_000;
+const REDRAW_INTERVAL_MS = 100;
+const LINE_INTERVAL_MS = 10_000;
 
-/** A bar that is redrawn on a terminal, a plain line now and then elsewhere. */
+/** Shows a progress bar on a terminal, otherwise a line every ten seconds. */
 export function createProgress(output: Output, nowMs: () => number = () => performance.now()): Progress {
   const bar = output.isTTY === true;
   let label = '';
@@ -44,14 +44,14 @@ export function createProgress(output: Output, nowMs: () => number = () => perfo
       startBytes = undefined;
       doneBytes = 0;
       startMs = nowMs();
-      // Plain output: the first line comes after a while, so that small files show one line only.
+      // Without a terminal the first line is delayed, so that small files produce only one line.
       shownMs = bar ? Number.NEGATIVE_INFINITY : startMs;
     },
     update(bytes) {
       doneBytes = bytes;
-      // What an earlier run left does not count as speed.
+      // Bytes of an earlier run do not count towards the speed.
       startBytes ??= bytes;
-      if (nowMs() - shownMs >= (bar ? REDRAW_MS : PLAIN_EVERY_MS)) draw(false);
+      if (nowMs() - shownMs >= (bar ? REDRAW_INTERVAL_MS : LINE_INTERVAL_MS)) draw(false);
     },
     end() {
       draw(true);

@@ -1,4 +1,4 @@
-/** A source that did not give the bytes; the next source may. `retryable`: the same one may, later. */
+/** A source failed, so the next one is tried. With `retryable`, the same source may succeed later. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly retryable: boolean;
@@ -9,17 +9,17 @@ export class SourceError extends Error {
   }
 }
 
-/** True when the system says that no space (or quota) is left; then no other source can help. */
+/** Whether the disk or quota is full, in which case other sources would fail as well. */
 export function isDiskFull(error: unknown): boolean {
   return hasCode(error, ['ENOSPC', 'EDQUOT']);
 }
 
-/** True when a folder cannot be made or written because of access, its kind or its file system. */
+/** Whether a folder cannot be created or written because of permissions, its file type or a read-only file system. */
 export function isUnwritable(error: unknown): boolean {
   return hasCode(error, ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR']);
 }
 
-/** One line about any failure, for people. */
+/** The message of any thrown value. */
 export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,18 +2,18 @@ import { stat } from 'node:fs/promises';
 import { sha256File } from '../src/kit/storage/content-hash.ts';
 import { type CatalogEntry, cachedFilePath, type ModelFile } from './model-files.ts';
 
-/** What lies in the cache for one file of the manifest. */
+/** State of a manifest file in the cache. */
 export interface FileState {
   readonly entry: CatalogEntry;
   readonly file: ModelFile;
   readonly path: string;
   readonly state: 'good' | 'missing' | 'corrupt';
-  /** What is wrong with a corrupt file. */
+  /** Reason why the file is corrupt. */
   readonly detail?: string;
 }
 
 /**
- * Looks at one file of the cache; a file of the right size is read and hashed.
+ * Checks the size of a file in the cache and, if it matches, its sha256.
  * @throws the signal's reason after an abort.
  */
 export async function verifyFile(
@@ -30,10 +30,10 @@ export async function verifyFile(
   }
   const digest = await sha256File(path, signal);
   if (digest === file.sha256) return { entry, file, path, state: 'good' };
-  return { entry, file, path, state: 'corrupt', detail: `its sha256 is ${digest}` };
+  return { entry, file, path, state: 'corrupt', detail: `sha256 is ${digest}` };
 }
 
-/** {@link verifyFile} for every file of some entries, in order. Reads them all. */
+/** {@link verifyFile} for all files of the entries, in order. Reads all files completely. */
 export async function verifyEntries(
   modelsDir: string,
   entries: readonly CatalogEntry[],

@@ -122,7 +122,7 @@ describe('blobs on disk', () => {
     await blobs.write('files/fits', chunks(...tooLong.slice(0, 3)), never);
     await blobs.delete('files/fits');
     await disk.fill();
-    // There is no space for a folder either.
+    // Creating a folder fails as well.
     await expect(blobs.write('other/x', chunks('text'), never)).rejects.toMatchObject(full);
     expect(String(await wholeOf(blobs, 'files/small'))).toBe('text');
     await disk.free();

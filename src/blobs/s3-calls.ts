@@ -67,7 +67,7 @@ export function sendUnlessMissing<Output>(
 export function toStorageError(error: unknown): ServiceError {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const name = error instanceof Error ? error.name : '';
-  // Without a status there was no response.
+  // Without a status the store sent no response.
   if (status === undefined || status >= 500 || status === 429 || TRANSIENT.has(name)) {
     return new ServiceError('overloaded', 'File storage unavailable, retry later.', {
       code: 'server_overloaded',

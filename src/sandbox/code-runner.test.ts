@@ -171,9 +171,9 @@ describe('scheduling', () => {
     const container = ownRunner({ entry }).openContainer('org');
     expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: false });
     const early = new AbortController();
-    const begun = container.runProgram('spin', early.signal);
-    early.abort(new Error('left at once'));
-    await expect(begun).rejects.toThrow('left at once');
+    const started = container.runProgram('spin', early.signal);
+    early.abort(new Error('aborted early'));
+    await expect(started).rejects.toThrow('aborted early');
     expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: false });
     const controller = new AbortController();
     const running = container.runProgram('spin', controller.signal);
