@@ -68,8 +68,8 @@ describe('the billed usage', () => {
   });
 
   it('is zero if the engine failed before the first event', async () => {
-    const { complete, calls } = setUp({ refusal: () => new ServiceError('upstream', 'It is away.') });
-    await expect(complete()).rejects.toThrow('It is away.');
+    const { complete, calls } = setUp({ refusal: () => new ServiceError('upstream', 'It is unavailable.') });
+    await expect(complete()).rejects.toThrow('It is unavailable.');
     expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 0, outputTokens: 0 }]);
   });
 

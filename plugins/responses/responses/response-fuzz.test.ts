@@ -22,7 +22,7 @@ const some = fc.constantFrom<unknown>(
   { type: 'json_schema', name: 'n', schema: {} },
 );
 const anything = fc.oneof(some, fc.jsonValue({ maxDepth: 3 }));
-/** Mostly this, now and then something else. */
+/** Usually this value, sometimes another one. */
 const mostly = <T>(usual: fc.Arbitrary<T>) =>
   fc.oneof({ arbitrary: usual, weight: 12 }, { arbitrary: anything, weight: 1 });
 const kinds = [
@@ -86,7 +86,7 @@ const bodies = fc.record(
   { requiredKeys: ['input', 'others'] },
 );
 
-it('no body is a fault of the server, and every refusal says what is wrong', async () => {
+it('no body causes an internal error, and every error describes the problem', async () => {
   const { post, send } = await responseApp();
   let answered = 0;
   await fc.assert(

@@ -21,7 +21,7 @@ const USAGE = {
 };
 
 describe('a response', () => {
-  it('has every field', async () => {
+  it('has all fields', async () => {
     const { create } = await responseApp();
     const response = await create({ input: 'Hello.', metadata: { topic: 'birds' }, user: 'ann' });
     expect(response).toEqual({
@@ -68,7 +68,7 @@ describe('a response', () => {
     });
   });
 
-  it('has one usage row, which is there before the end', async () => {
+  it('has one usage row, which is stored before the response is returned', async () => {
     const { stream, rows, calls } = await responseApp();
     await stream({ input: 'Hello.' });
     expect(rows).toMatchObject([
@@ -77,7 +77,7 @@ describe('a response', () => {
     expect(calls.unended).toBe(0);
   });
 
-  it('streams in the order that clients accept', async () => {
+  it('is streamed in the order that clients accept', async () => {
     const { post } = await responseApp();
     const answer = await post({ input: 'Hello.', stream: true });
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -89,7 +89,7 @@ describe('a response', () => {
     });
   });
 
-  it('that reaches the limit is incomplete', async () => {
+  it('that reaches the token limit is incomplete', async () => {
     const { create, engine } = await responseApp({
       answer: () => [
         ...said('Hel'),
@@ -105,7 +105,7 @@ describe('a response', () => {
     expect(engine.requests[0]?.maxTokens).toBe(1);
   });
 
-  it('asks the engine for what the request says', async () => {
+  it('passes the parameters of the request to the engine', async () => {
     const { create, engine } = await responseApp();
     const schema = { type: 'object' };
     await create({
@@ -158,7 +158,7 @@ describe('a response', () => {
     });
   });
 
-  it('of a model that thinks has its thoughts first', async () => {
+  it('of a reasoning model starts with its reasoning', async () => {
     const { create } = await responseApp({
       answer: () => [{ kind: 'reasoning', text: 'Hm.' }, ...said('Yes.')],
     });
@@ -170,7 +170,7 @@ describe('a response', () => {
 });
 
 describe('turns', () => {
-  it('continue the whole chain, without the instructions of those before', async () => {
+  it('continue the whole chain, without the instructions of previous turns', async () => {
     const { create, engine } = await responseApp();
     const first = await create({ input: 'One.', instructions: 'Be brief.' });
     const second = await create({ input: 'Two.', previous_response_id: first.id });
@@ -188,7 +188,7 @@ describe('turns', () => {
     ]);
   });
 
-  it('go on after a restart', async () => {
+  it('continue after a restart', async () => {
     const path = join(await tempDir(), 'service.sqlite');
     const before = openSqlite(path);
     const first = await (await responseApp({}, { store: responseStore(before) })).create({ input: 'One.' });
@@ -201,7 +201,7 @@ describe('turns', () => {
     await records.close();
   });
 
-  it('end at a response that was deleted, with a message that says so', async () => {
+  it('cannot continue a chain with a deleted response, which the message names', async () => {
     const { create, send } = await responseApp();
     const first = await create({ input: 'One.' });
     const second = await create({ input: 'Two.', previous_response_id: first.id });
@@ -219,7 +219,7 @@ describe('turns', () => {
     }
   });
 
-  it('continue neither what was not stored nor what belongs to others', async () => {
+  it('cannot continue responses that are not stored or belong to other organizations', async () => {
     const { create, post, send, rows } = await responseApp();
     const unstored = await create({ input: 'One.', store: false });
     expect((await send(`${RESPONSES}/${unstored.id}`)).status).toBe(404);
@@ -232,7 +232,7 @@ describe('turns', () => {
     expect(rows).toHaveLength(2);
   });
 
-  it('hand results of functions back to the calls', async () => {
+  it('pass tool results to the model', async () => {
     const { create, engine } = await responseApp({
       answer: (_, at) =>
         at === 0 ? [...said('Look.'), ...called(0, 'weather', '{"city":', '"Bern"}')] : said('Sunny.'),
@@ -261,7 +261,7 @@ describe('turns', () => {
     expect(error.message).toBe('No tool call found for function call output with call_id call_x.');
   });
 
-  it('may send everything again instead', async () => {
+  it('may send the whole conversation instead', async () => {
     const { create, engine } = await responseApp();
     await create({
       input: [
@@ -295,7 +295,7 @@ describe('turns', () => {
     expect((await post({ input }, { key: KEY_B })).status).toBe(404);
   });
 
-  it('refer to items of any input too, whatever they are', async () => {
+  it('may refer to input items of any type', async () => {
     const { create, engine, send, post } = await responseApp();
     const { id } = await create({
       input: [
@@ -320,7 +320,7 @@ describe('turns', () => {
     expect((await post({ input }, { key: KEY_B })).status).toBe(404);
   });
 
-  it('refer to no more items than are worth looking up', async () => {
+  it('may contain a limited number of references', async () => {
     const { create, responses, engine } = await responseApp();
     const digits = '0'.repeat(32);
     const items = Array.from({ length: MAX_REFERENCES + 1 }, (_, at) => ({
@@ -336,7 +336,7 @@ describe('turns', () => {
     expect(engine.requests).toHaveLength(1);
   });
 
-  it('that are to be stored have different ids, which is known before the model begins', async () => {
+  it('reject duplicate ids of items to store before the model starts', async () => {
     const { create, engine, rows } = await responseApp();
     const input = [
       { role: 'user', content: 'One.', id: 'msg_1' },
@@ -349,7 +349,7 @@ describe('turns', () => {
     expect(engine.requests).toHaveLength(1);
   });
 
-  it('leave out the oldest when all is too much, if they may', async () => {
+  it('drop the oldest messages if truncation is enabled', async () => {
     const refusal = ({ messages }: { messages: readonly unknown[] }) =>
       messages.length > 3 ? invalidRequest('Too long.', 'messages', 'context_length_exceeded') : undefined;
     const { create, engine } = await responseApp({ refusal });
@@ -365,7 +365,7 @@ describe('turns', () => {
 });
 
 describe('failures', () => {
-  it('before the first event have a status, and leave nothing', async () => {
+  it('before the first event are HTTP errors and leave nothing stored', async () => {
     const { post, rows, calls } = await responseApp({ refusal: () => invalidRequest('Too long.') });
     for (const stream of [false, true]) {
       expect((await post({ input: 'Hello.', stream })).status).toBe(400);
@@ -374,7 +374,7 @@ describe('failures', () => {
     expect(calls.unended).toBe(0);
   });
 
-  it('after it end the stream and are stored', async () => {
+  it('after the first event end the stream and are stored', async () => {
     const { stream, send, rows, log } = await responseApp({ failure: () => FAILURE });
     const events = await stream({ input: 'Hello.' });
     legalStream(events);
@@ -386,7 +386,7 @@ describe('failures', () => {
     expect(log.lines).toMatchObject([{ level: 'error', message: 'response failed' }]);
   });
 
-  it('are told by the status of the response when it is not streamed', async () => {
+  it('set the status of a response that is not streamed', async () => {
     const { create } = await responseApp({ failure: () => new Error('private words') });
     const response = await create({ input: 'Hello.' });
     expect(response).toMatchObject({
@@ -397,7 +397,7 @@ describe('failures', () => {
     expect(JSON.stringify(response)).not.toContain('private');
   });
 
-  it('of an engine that mixes up its calls are failures', async () => {
+  it('include contract violations of the engine', async () => {
     const { create } = await responseApp({
       answer: () => [
         ...called(0, 'weather', '{'),
@@ -408,7 +408,7 @@ describe('failures', () => {
     expect(await create({ input: 'x', tools: [WEATHER] })).toMatchObject({ status: 'failed' });
   });
 
-  it('of the store are told before anything was sent, or end the response', async () => {
+  it('of the store are HTTP errors before the first event, or end the response', async () => {
     const store = await memoryStore();
     const broken = new Error('disk');
     const { post, rows } = await responseApp({}, { store: { ...store, put: () => Promise.reject(broken) } });
@@ -422,7 +422,7 @@ describe('failures', () => {
     expect(late.rows).toMatchObject([{ status: 'failed' }]);
   });
 
-  it('for want of credits or places are 429', async () => {
+  it('by credits or concurrency limits are 429', async () => {
     const { post } = await responseApp(
       {},
       {
@@ -440,8 +440,8 @@ describe('failures', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  it('stops the model; what was said is stored as incomplete', async () => {
+describe('a client that disconnects', () => {
+  it('stops the model, and the partial output is stored as incomplete', async () => {
     const { post, engine, rows, send, calls } = await responseApp();
     const answer = await post({ input: 'Hello.', stream: true });
     const reader = answer.body?.getReader();
@@ -459,7 +459,7 @@ describe('a client that leaves', () => {
     expect(calls.unended).toBe(0);
   });
 
-  it('while the model has not begun leaves a row alone', async () => {
+  it('before the model starts leaves only a usage row', async () => {
     const waiting = Promise.withResolvers<void>();
     const { post, rows, engine } = await responseApp({
       before: (_event, _index, signal) => {
@@ -476,7 +476,7 @@ describe('a client that leaves', () => {
     expect(rows).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0 }]);
   });
 
-  it('is not the service that stops: then the response has failed', async () => {
+  it('differs from a shutdown, after which the response has failed', async () => {
     const app = await responseApp({
       before: async (_event, index, signal) => {
         if (index === 0) return;
@@ -495,7 +495,7 @@ describe('a client that leaves', () => {
 });
 
 describe('stored responses', () => {
-  it('are read as they were answered', async () => {
+  it('are retrieved as they were returned', async () => {
     const { create, send } = await responseApp();
     const response = await create({ input: 'Hello.' });
     for (const query of [
@@ -507,7 +507,7 @@ describe('stored responses', () => {
     }
   });
 
-  it('are named while they are made, and only if they are stored', async () => {
+  it('are listed as unfinished while in progress, but only if they are stored', async () => {
     const named: string[] = [];
     const app = await responseApp({
       before: (event) => {
@@ -520,7 +520,7 @@ describe('stored responses', () => {
     expect(app.responseService.unfinishedIds()).toEqual([]);
   });
 
-  it('show what there is while they are made', async () => {
+  it('contain the finished items while in progress', async () => {
     const reached = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const { post, send } = await responseApp({
@@ -543,7 +543,7 @@ describe('stored responses', () => {
     while (!(await reader?.read())?.done);
   });
 
-  it('are deleted once, and belong to their organization', async () => {
+  it('are deleted once, and only by their organization', async () => {
     const { create, send } = await responseApp();
     const { id } = await create({ input: 'Hello.' });
     const path = `${RESPONSES}/${id}`;
@@ -584,7 +584,7 @@ describe('stored responses', () => {
     expect((await send(`${RESPONSES}/${id}?x=1`)).status).toBe(400);
   });
 
-  it('list what they were asked, newest first', async () => {
+  it('list their input items, newest first', async () => {
     const { create, send } = await responseApp();
     const { id } = await create({
       input: [

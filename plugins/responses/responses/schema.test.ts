@@ -18,10 +18,10 @@ function refusal(body: unknown) {
       return { status, param, code, message };
     }
   }
-  throw new Error('not refused');
+  throw new Error('the body was accepted');
 }
 
-test('null is as good as absent', () => {
+test('treats null as absent', () => {
   const nothing = [
     'instructions',
     'previous_response_id',
@@ -41,7 +41,7 @@ test('null is as good as absent', () => {
   expect(parse(Object.fromEntries(nothing.map((name) => [name, null])))).toEqual(parse());
 });
 
-test('what has no meaning here is accepted', () => {
+test('accepts fields without effect', () => {
   const { echo } = parse({
     service_tier: 'flex',
     user: 'u',
@@ -65,7 +65,7 @@ test('what has no meaning here is accepted', () => {
 });
 
 describe('tools', () => {
-  it('are shown with every field, and strict unless they say otherwise', () => {
+  it('are echoed with all fields, and are strict by default', () => {
     const { tools, echo } = parse({ tools: [WEATHER, TIME, CODE] });
     expect(echo.tools).toEqual([
       { ...WEATHER, description: null, strict: true },
@@ -80,21 +80,24 @@ describe('tools', () => {
     expect(tools.choice).toBe('auto');
   });
 
-  it.each(['web_search', 'web_search_2025_08_26', 'web_search_preview'])('%s searches', (type) => {
-    const tool = {
-      type,
-      search_context_size: 'low',
-      user_location: { type: 'approximate', country: 'CH' },
-      filters: { allowed_domains: ['birds.test'] },
-    };
-    expect(parse({ tools: [tool] }).tools.builtIn).toEqual([
-      {
-        type: 'web_search',
-        settings: { contextSize: 'low', country: 'CH', allowedDomains: ['birds.test'] },
-        field: 'tools[0]',
-      },
-    ]);
-  });
+  it.each(['web_search', 'web_search_2025_08_26', 'web_search_preview'])(
+    '%s enables the web search',
+    (type) => {
+      const tool = {
+        type,
+        search_context_size: 'low',
+        user_location: { type: 'approximate', country: 'CH' },
+        filters: { allowed_domains: ['birds.test'] },
+      };
+      expect(parse({ tools: [tool] }).tools.builtIn).toEqual([
+        {
+          type: 'web_search',
+          settings: { contextSize: 'low', country: 'CH', allowedDomains: ['birds.test'] },
+          field: 'tools[0]',
+        },
+      ]);
+    },
+  );
 
   it.each<[unknown, unknown, unknown]>([
     ['auto', 'auto', 'auto'],
@@ -111,7 +114,7 @@ describe('tools', () => {
     expect(echo.tools).toHaveLength(3);
   });
 
-  it('may be narrowed', () => {
+  it('may be restricted', () => {
     const tool_choice = {
       type: 'allowed_tools',
       mode: 'required',
@@ -127,7 +130,7 @@ describe('tools', () => {
   });
 });
 
-test('formats of the answer', () => {
+test('output formats', () => {
   const format = (given: object) => {
     const { output, echo } = parse({ text: { format: given } });
     return [output, echo.text.format];
@@ -141,7 +144,7 @@ test('formats of the answer', () => {
   ]);
 });
 
-describe('refusals name the field', () => {
+describe('errors name the field', () => {
   const pairs = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
 
@@ -213,11 +216,11 @@ describe('refusals name the field', () => {
     expect(refusal(body)).toMatchObject({ status: 400, param, code });
   });
 
-  it('as far as there are fields', () => {
+  it('for each field with rules', () => {
     for (const body of [null, [], 'x']) expect(refusal(body).status).toBe(400);
   });
 
-  it('of conversations that are not there', () => {
+  it('for conversations, which are not supported', () => {
     for (const conversation of ['conv_1', { id: 'conv_1' }]) {
       expect(refusal({ ...HELLO, conversation })).toMatchObject({
         status: 404,

@@ -22,13 +22,13 @@ const response = (name: string, created_at: number): StoredResponse => ({
   output: [],
 });
 
-it('ends what lost its process, at the start and later, and nothing else', async () => {
+it('marks only responses of crashed processes as failed, at the start and periodically', async () => {
   const responses = await memoryStore();
   const log = new RecordingLogger();
   await responses.put('a', response('old', nowS - STALE_AFTER_S - 1), []);
   await responses.put('a', response('young', nowS), []);
-  const watch = staleResponseReaper({ responses, open: () => [], clock, log });
-  await watch.close();
+  const reaper = staleResponseReaper({ responses, open: () => [], clock, log });
+  await reaper.close();
   expect(await responses.get('a', 'resp_old')).toMatchObject({
     status: 'failed',
     error: { code: 'server_error' },
@@ -37,10 +37,10 @@ it('ends what lost its process, at the start and later, and nothing else', async
   expect(log.lines).toMatchObject([{ level: 'warn', fields: { responses: 1 } }]);
 });
 
-it('leaves alone what is worked on, here or in another process, however long it takes', async () => {
+it('ignores responses in progress in any process, however long they take', async () => {
   const responses = await memoryStore();
-  const begun = nowS - 10 * STALE_AFTER_S;
-  for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, begun), []);
+  const createdAt = nowS - 10 * STALE_AFTER_S;
+  for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, createdAt), []);
   await responses.recordHeartbeat(['resp_there'], nowS - STALE_AFTER_S);
   const log = new RecordingLogger();
   await staleResponseReaper({ responses, open: () => ['resp_here'], clock, log }).close();
@@ -50,32 +50,32 @@ it('leaves alone what is worked on, here or in another process, however long it 
   expect(await Promise.all(states)).toEqual(['in_progress', 'in_progress', 'failed']);
 });
 
-it('looks again from time to time, until it is closed', async () => {
-  const looks = vi.fn(async () => []);
-  const responses = { ...(await memoryStore()), listStale: looks };
-  const watch = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
+it('checks periodically until it is closed', async () => {
+  const listStale = vi.fn(async () => []);
+  const responses = { ...(await memoryStore()), listStale };
+  const reaper = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
   for (let minute = 1; minute <= 3; minute++) {
-    await expect.poll(() => looks.mock.calls.length).toBe(minute);
+    await expect.poll(() => listStale.mock.calls.length).toBe(minute);
     await vi.advanceTimersByTimeAsync(60_000);
   }
-  await watch.close();
-  expect(looks).toHaveBeenCalledTimes(4);
+  await reaper.close();
+  expect(listStale).toHaveBeenCalledTimes(4);
   vi.advanceTimersByTime(180_000);
-  expect(looks).toHaveBeenCalledTimes(4);
+  expect(listStale).toHaveBeenCalledTimes(4);
 });
 
-it('does not look again while a slow store has not answered', async () => {
-  const answer = Promise.withResolvers<void>();
-  const recordHeartbeat = vi.fn(() => answer.promise);
+it('does not start a check while the previous one is running', async () => {
+  const pending = Promise.withResolvers<void>();
+  const recordHeartbeat = vi.fn(() => pending.promise);
   const responses = { ...(await memoryStore()), recordHeartbeat };
-  const watch = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
+  const reaper = staleResponseReaper({ responses, open: () => [], clock, log: new RecordingLogger() });
   vi.advanceTimersByTime(180_000);
-  answer.resolve();
-  await watch.close();
+  pending.resolve();
+  await reaper.close();
   expect(recordHeartbeat).toHaveBeenCalledTimes(1);
 });
 
-it('leaves alone what has ended meanwhile', async () => {
+it('does not change a response that has finished in the meantime', async () => {
   const responses = await memoryStore();
   const ended: StoredResponse = { ...response('old', nowS - STALE_AFTER_S - 1), status: 'completed' };
   await responses.put('a', ended, []);
@@ -89,7 +89,7 @@ it('leaves alone what has ended meanwhile', async () => {
   expect(await responses.get('a', 'resp_old')).toEqual(ended);
 });
 
-it('survives a store that fails', async () => {
+it('continues after a store failure', async () => {
   const log = new RecordingLogger();
   const responses = { ...(await memoryStore()), listStale: () => Promise.reject(new Error('disk')) };
   await staleResponseReaper({ responses, open: () => [], clock, log }).close();

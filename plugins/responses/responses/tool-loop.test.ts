@@ -13,7 +13,7 @@ const WEATHER = { type: 'function', name: 'weather', parameters: { type: 'object
 
 const OUR_CALL = expect.stringMatching(/^call_[0-9a-f]{32}$/);
 
-/** A tool that gives a result and remembers what it was asked. */
+/** A tool with a fixed result that records its inputs. */
 class FakeTool implements BuiltInTool {
   readonly tool;
   readonly inputs: string[] = [];
@@ -57,13 +57,13 @@ async function toolApp(
 
 const runs = (code: string, index = 0) => called(index, 'code_interpreter', JSON.stringify({ code }));
 const searches = (query: string, index = 0) => called(index, 'web_search', JSON.stringify({ query }));
-/** The first answer calls, the others speak. */
+/** The first output contains the calls, later ones contain text. */
 const once = (...events: TextEvent[]): FakeTextOptions => ({
   answer: (_, at) => (at === 0 ? events : said('Four.')),
 });
 
-describe('a tool of the service', () => {
-  it('runs, and the model goes on with what it gave, in one response and one usage row', async () => {
+describe('a built-in tool', () => {
+  it('runs, and the model continues with the result in one response with one usage row', async () => {
     const { stream, engine, code, rows } = await toolApp(once(...runs('2+2')));
     const events = await stream({ input: 'How much?', tools: [CODE] });
     legalStream(events);
@@ -88,7 +88,7 @@ describe('a tool of the service', () => {
     expect(rows).toMatchObject([{ status: 'completed', inputTokens: 24, outputTokens: 10 }]);
   });
 
-  it('that searches has its pages cited', async () => {
+  it('for web search adds citations of its pages', async () => {
     const { stream } = await toolApp({
       answer: (_, at) => (at === 0 ? searches('birds') : said('See https://', 'birds.test.')),
     });
@@ -107,7 +107,7 @@ describe('a tool of the service', () => {
     ]);
   });
 
-  it('is known to later turns by what it gave, and to clients by what they ask for', async () => {
+  it('has its result in later turns, and in the response if the client includes it', async () => {
     const { create, engine, send } = await toolApp(once(...runs('2+2')));
     const { id } = await create({ input: 'How much?', tools: [CODE] });
     await create({ input: 'Sure?', previous_response_id: id });
@@ -124,7 +124,7 @@ describe('a tool of the service', () => {
     expect((await (await send(`${RESPONSES}/${id}`)).json()).output[0].outputs).toBe(null);
   });
 
-  it('has all calls of an answer run in their order, with what is said between them', async () => {
+  it('runs all calls of an output in order, and preserves the text between them', async () => {
     const { stream, code, search, engine } = await toolApp(
       once(...said('Let me see.'), ...runs('1'), ...said('And:'), ...searches('two', 1), ...runs('3', 2)),
     );
@@ -146,7 +146,7 @@ describe('a tool of the service', () => {
     expect(results).toMatchObject(ids.map((toolCallId) => ({ role: 'tool', toolCallId })));
   });
 
-  it('runs before functions of the client, which end the response', async () => {
+  it('runs before client functions, which end the response', async () => {
     const { stream, engine } = await toolApp(once(...runs('1'), ...called(1, 'weather', '{"a":', '1}')));
     const events = await stream({ input: 'x', tools: [CODE, WEATHER] });
     legalStream(events);
@@ -157,7 +157,7 @@ describe('a tool of the service', () => {
     expect(engine.requests).toHaveLength(1);
   });
 
-  it('is told of arguments that it cannot read, without a run', async () => {
+  it('is not run with invalid arguments, and the model is informed', async () => {
     const { stream, code, engine } = await toolApp(once(...called(0, 'code_interpreter', '{"code": 5}')));
     const events = await stream({ input: 'x', tools: [CODE] });
     legalStream(events);
@@ -168,7 +168,7 @@ describe('a tool of the service', () => {
     });
   });
 
-  it('that fails is told to the model, which goes on', async () => {
+  it('that fails is reported to the model, which continues', async () => {
     const broken = new FakeTool('web_search', () => {
       throw new Error('private words');
     });
@@ -185,7 +185,7 @@ describe('a tool of the service', () => {
     expect(log.lines).toMatchObject([{ level: 'error', fields: { tool: 'web_search' } }]);
   });
 
-  it('gives the model no more than it may read', async () => {
+  it('passes results of limited length to the model', async () => {
     const long = new FakeTool('web_search', () => ({ status: 'completed', text: 'x'.repeat(50_000) }));
     const { create, engine } = await responseApp(once(...searches('birds')), {
       tools: { web_search: () => long },
@@ -196,8 +196,8 @@ describe('a tool of the service', () => {
   });
 });
 
-describe('calls end', () => {
-  it('when as many were made as there may be', async () => {
+describe('tool calls end', () => {
+  it('at the call limit', async () => {
     const { create, engine, code } = await toolApp({
       answer: ({ tools }) => (tools.length > 0 ? [...runs('1'), ...runs('2', 1)] : said('Enough.')),
     });
@@ -215,13 +215,13 @@ describe('calls end', () => {
     });
   });
 
-  it('when a model calls on although it may not', async () => {
+  it('when the model calls a tool again after the limit', async () => {
     const { stream, code, engine } = await toolApp({ answer: () => runs('1') });
     const events = await stream({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     legalStream(events);
     expect(events.at(-1)?.response).toMatchObject({
       status: 'completed',
-      // The client is not asked to call what it does not know.
+      // The client does not receive the call, because it does not know the function.
       output: [{ type: 'code_interpreter_call' }, { type: 'code_interpreter_call' }],
     });
     expect(code.inputs).toEqual(['1', '1']);
@@ -229,7 +229,7 @@ describe('calls end', () => {
     expect(engine.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 0, 0]);
   });
 
-  it('with an answer in words when a model calls once more and is told', async () => {
+  it('with text if the model is informed of the limit', async () => {
     const { create, engine } = await toolApp({
       answer: (_, at) => (at < 2 ? [...said('Well.'), ...runs('1')] : said('Four.')),
     });
@@ -246,7 +246,7 @@ describe('calls end', () => {
     });
   });
 
-  it('when the tokens are used up', async () => {
+  it('when the token limit is reached', async () => {
     const { create, engine } = await toolApp(once(...runs('1')));
     const response = await create({ input: 'x', tools: [CODE], max_output_tokens: FAKE_TOKENS.output });
     expect(response).toMatchObject({
@@ -259,7 +259,7 @@ describe('calls end', () => {
     expect(longer.engine.requests.map(({ maxTokens }) => maxTokens)).toEqual([7, 7 - FAKE_TOKENS.output]);
   });
 
-  it('when the limit cuts the call itself', async () => {
+  it('when the token limit interrupts a call', async () => {
     const { stream, code } = await toolApp({
       answer: () => [
         ...called(0, 'code_interpreter', '{"code": "pri'),
@@ -276,8 +276,8 @@ describe('calls end', () => {
   });
 });
 
-describe('a choice', () => {
-  it('of a tool of the service is of its function, once', async () => {
+describe('a tool choice', () => {
+  it('of a built-in tool selects its function for the first generation', async () => {
     const { create, engine } = await toolApp(once(...runs('1')));
     await create({ input: 'x', tools: [CODE, WEATHER], tool_choice: { type: 'code_interpreter' } });
     expect(engine.requests.map(({ toolChoice }) => toolChoice)).toEqual([
@@ -286,7 +286,7 @@ describe('a choice', () => {
     ]);
   });
 
-  it('that requires a call requires one, not one an answer', async () => {
+  it('of required applies only to the first generation', async () => {
     const { create, engine } = await toolApp(once(...runs('1')));
     await create({ input: 'x', tools: [CODE], tool_choice: 'required' });
     expect(engine.requests.map(({ toolChoice }) => toolChoice)).toEqual(['required', 'auto']);
@@ -294,14 +294,14 @@ describe('a choice', () => {
 });
 
 describe('a request', () => {
-  it('for a tool that is not set up says so at its field', async () => {
+  it('for a tool that is not configured is rejected with the name of the field', async () => {
     const { create, rows } = await responseApp();
     const { error } = await create({ input: 'x', tools: [WEATHER, SEARCH] }, 400);
     expect(error).toMatchObject({ message: 'Set it up.', param: 'tools[1].type', code: 'unsupported_value' });
     expect(rows).toEqual([]);
   });
 
-  it('with a function of the same name is refused', async () => {
+  it('with a function of the same name is rejected', async () => {
     const lookUp = new FakeTool('web_search', () => ({ status: 'completed', text: '' }), 'look_up');
     const { create } = await responseApp({}, { tools: { web_search: () => lookUp } });
     const { error } = await create({ input: 'x', tools: [{ ...WEATHER, name: 'look_up' }, SEARCH] }, 400);
@@ -309,7 +309,7 @@ describe('a request', () => {
     expect(lookUp.closed).toBe(1);
   });
 
-  it('reserves credits for every answer that there may be', async () => {
+  it('reserves credits for the maximum number of generations', async () => {
     const most: unknown[] = [];
     const { create } = await toolApp(
       { contextTokens: 100 },
@@ -323,7 +323,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('reserves for what each answer reads of those before it, where the engine knows no limit', async () => {
+  it('reserves credits for the growing input if the context size is unknown', async () => {
     const most: UsageAmounts[] = [];
     const { create } = await toolApp({}, { opening: (call) => void most.push(call.maxUsage) });
     await create({ input: 'x', tools: [CODE], max_tool_calls: 2, max_output_tokens: 10 });
@@ -335,21 +335,21 @@ describe('a request', () => {
     expect(unlimited?.inputTokens).toBe((limited?.inputTokens ?? 0) + 4 * (4 * 4096 - 10));
   });
 
-  it('has no answer longer than what is reserved for it', async () => {
+  it('limits each generation to its reservation', async () => {
     const limits = async (fields: object, holds: boolean, contextTokens?: number) => {
       const { create, engine } = await toolApp({ ...once(...runs('1')), contextTokens }, { holds });
       await create({ input: 'x', tools: [CODE], ...fields });
       return engine.requests.map(({ maxTokens }) => maxTokens);
     };
     expect(await limits({}, true)).toEqual([4096, 4096]);
-    // What its context ends needs no limit, and servers refuse one that leaves no room for the question.
+    // Without a limit, the context size applies; upstream servers reject a limit that exceeds it.
     expect(await limits({}, true, 100)).toEqual([undefined, undefined]);
     expect(await limits({}, false)).toEqual([undefined, undefined]);
     expect(await limits({ max_output_tokens: 9000 }, true)).toEqual([9000, 9000 - FAKE_TOKENS.output]);
   });
 });
 
-it('a client that leaves stops the tool that runs', async () => {
+it('a client that disconnects stops the running tool', async () => {
   const started = Promise.withResolvers<AbortSignal>();
   const slow = new FakeTool('code_interpreter', (_, signal) => {
     started.resolve(signal);

@@ -140,7 +140,7 @@ function cell(state: ResponseState, action: ResponseAction): string {
   }
 }
 
-it('does in every state what the table says', () => {
+it('the machine matches the table in every cell', () => {
   expect(machineTable(STATES, ACTIONS, cell)).toEqual(documentedTable('response-stream'));
 });
 
@@ -165,7 +165,7 @@ describe('sequences of openai-wire 6.10', () => {
       [...TEXT, 'output_item.done', ...CALL, ...CALL, 'completed'],
     ],
     [
-      'thoughts first',
+      'reasoning first',
       [{ kind: 'reasoning', text: 'Hm' }, text(), text(), ended()],
       [
         ...ITEM,
@@ -229,8 +229,8 @@ describe('sequences of openai-wire 6.10', () => {
   });
 });
 
-describe('the end', () => {
-  it('of an answer that was cut off tells why, and its item says so too', () => {
+describe('the final event', () => {
+  it('of an incomplete response contains the reason, and its item is incomplete', () => {
     const { state } = run([text(), ended('length')]);
     expect(responseOf(state)).toMatchObject({
       status: 'incomplete',
@@ -244,7 +244,7 @@ describe('the end', () => {
     });
   });
 
-  it('of a failure keeps what was said, and says what failed', () => {
+  it('of a failed response contains the output so far and the error', () => {
     expect(responseOf(run([text(), failed]).state)).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: 'The model failed.' },
@@ -253,14 +253,14 @@ describe('the end', () => {
     });
   });
 
-  it('of an answer that nobody reads is incomplete without a reason', () => {
+  it('of a disconnected client is incomplete without a reason', () => {
     expect(responseOf(run([text(), { kind: 'disconnected' }]).state)).toMatchObject({
       status: 'incomplete',
       incomplete_details: null,
     });
   });
 
-  it('of an answer without a word is an empty message', () => {
+  it('of a response without output contains an empty message', () => {
     expect(responseOf(run([ended()]).state)).toMatchObject({
       status: 'completed',
       completed_at: 1_765_000_009,
@@ -269,7 +269,7 @@ describe('the end', () => {
     });
   });
 
-  it('counts every token', () => {
+  it('contains the token counts', () => {
     expect(responseOf(run([text(), ended()]).state).usage).toEqual({
       input_tokens: 12,
       input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
@@ -280,7 +280,7 @@ describe('the end', () => {
   });
 });
 
-describe('tools of the service', () => {
+describe('built-in tools', () => {
   const actions = [
     named('web_search'),
     started,
@@ -291,7 +291,7 @@ describe('tools of the service', () => {
     ended(),
   ];
 
-  it('are shown without what only the model reads, and their results when they are asked for', () => {
+  it('are returned without internal fields, and with their results only if included', () => {
     const { events } = run(actions);
     expect(JSON.stringify(events)).not.toContain('private');
     expect(events.at(-1)?.response).toMatchObject({
@@ -309,7 +309,7 @@ describe('tools of the service', () => {
     });
   });
 
-  it('are stored with all of it', () => {
+  it('are stored with all fields', () => {
     expect(responseOf(run(actions).state).output).toMatchObject([
       { for_model: FOR_MODEL, action: { sources: [{ url: 'https://birds.test' }] } },
       { for_model: FOR_MODEL, outputs: [{ logs: '1\n' }] },
@@ -317,7 +317,7 @@ describe('tools of the service', () => {
   });
 });
 
-describe('any answer', () => {
+describe('for any actions', () => {
   const said = fc.string({ maxLength: 5 });
   const words = fc.oneof(
     fc.record({ kind: fc.constantFrom('text', 'reasoning', 'refusal'), text: said }),
@@ -327,8 +327,8 @@ describe('any answer', () => {
   const ends = fc.constantFrom<ResponseAction>(ended(), ended('length'), ended('content_filter'), failed, {
     kind: 'disconnected',
   });
-  /** Facts as an engine and tools may report them: a call with its arguments, a tool with its run. */
-  const answers = fc.tuple(
+  /** Actions as reported by an engine and tools: a call with its arguments, a tool with its run. */
+  const actionSequences = fc.tuple(
     fc.array(fc.tuple(words, fc.array(said, { maxLength: 3 })), { maxLength: 12 }),
     ends,
   );
@@ -350,17 +350,17 @@ describe('any answer', () => {
     return [...actions, end];
   }
 
-  it('gives events in a legal order', () => {
+  it('the events are in a legal order', () => {
     fc.assert(
-      fc.property(answers, (answer) => legalStream(run(factsOf(answer)).events)),
+      fc.property(actionSequences, (answer) => legalStream(run(factsOf(answer)).events)),
       { numRuns: 300 },
     );
   });
 
-  it('may end at any point', () => {
+  it('the response may end at any point', () => {
     fc.assert(
       fc.property(
-        answers,
+        actionSequences,
         fc.nat(),
         ends.filter((end) => end.kind !== 'finished'),
         (answer, at, end) => {
@@ -373,11 +373,11 @@ describe('any answer', () => {
   });
 });
 
-describe('the rules themselves', () => {
+describe('the order checker', () => {
   const { events } = run([text(), text(), call(0), args(0, '{'), args(0, '}'), ended()]);
   const numbered = (list: typeof events) => list.map((event, at) => ({ ...event, sequence_number: at }));
 
-  it('notice any event that is missing or comes twice', () => {
+  it('detects any event that is missing or repeated', () => {
     for (const at of events.keys()) {
       expect(() => legalStream(numbered(events.toSpliced(at, 1))), `without ${at}`).toThrow(/^event/);
       const again = events.slice(at, at + 1);
@@ -385,7 +385,7 @@ describe('the rules themselves', () => {
     }
   });
 
-  it('notice a gap in the numbers', () => {
+  it('detects a gap in the sequence numbers', () => {
     const [first, ...rest] = events;
     expect(() => legalStream([...(first ? [first] : []), ...rest.slice(1)])).toThrow(/gaps|second/);
   });

@@ -11,7 +11,7 @@ import { serviceTools } from './service-tools.ts';
 
 const never = new AbortController().signal;
 
-/** A runner that answers with what it is told, and remembers its containers. */
+/** A runner with fixed results that records its containers. */
 class FakeRunner implements CodeRunner {
   readonly opened: { readonly owner: string; readonly ran: string[]; closed: boolean }[] = [];
   readonly #answer: (code: string) => ProgramResult;
@@ -63,7 +63,7 @@ function searching(settings: SearchSettings, answer: () => readonly FoundPage[] 
   return { asked, tool: tools.open('web_search', settings, 'org-1') };
 }
 
-test('each has a function with one required string', () => {
+test('each tool has a function with one required string', () => {
   const { tool: code } = coding({});
   const { tool: search } = searching({});
   const required = [code, search].map(({ tool }) => [tool.name, tool.parameters?.required, tool.strict]);
@@ -73,7 +73,7 @@ test('each has a function with one required string', () => {
   ]);
 });
 
-test('a program runs in the container of its organization, which ends with the tool', async () => {
+test('a program runs in a container of the caller, which is closed with the tool', async () => {
   const { runner, tool } = coding({ logs: 'a\n', result: '2' });
   expect(await tool.run('1 + 1', never)).toEqual({
     status: 'completed',
@@ -88,14 +88,18 @@ test('a program runs in the container of its organization, which ends with the t
 });
 
 test.each<[string, Partial<ProgramResult> | ServiceError, object]>([
-  ['says nothing', {}, { status: 'completed', text: 'The program ended and printed nothing.', outputs: [] }],
+  [
+    'prints nothing',
+    {},
+    { status: 'completed', text: 'The program ended and printed nothing.', outputs: [] },
+  ],
   [
     'raises',
     { status: 'raised', error: 'Traceback' },
     { status: 'completed', text: 'Traceback', outputs: [{ type: 'logs', logs: 'Traceback' }] },
   ],
   [
-    'is cut and began anew',
+    'is stopped by a limit after a restart',
     { status: 'cut', logs: 'a', error: 'ended after 10 s', restarted: true },
     {
       status: 'incomplete',
@@ -107,7 +111,7 @@ test.each<[string, Partial<ProgramResult> | ServiceError, object]>([
     },
   ],
   [
-    'finds no place',
+    'finds no free container slot',
     new ServiceError('overloaded', 'Busy.'),
     { status: 'failed', text: 'Busy.', outputs: [] },
   ],
@@ -117,7 +121,7 @@ test.each<[string, Partial<ProgramResult> | ServiceError, object]>([
 
 const page = (url: string, excerpt = 'words') => ({ url, title: `of ${url}`, excerpt });
 
-test('a search gives the model pages to read, and their addresses to cite', async () => {
+test('a search returns pages for the model and their URLs for citations', async () => {
   const { tool, asked } = searching({}, () => [
     page('https://a.org'),
     page('https://b.org', 'x'.repeat(700)),
@@ -135,7 +139,7 @@ test('a search gives the model pages to read, and their addresses to cite', asyn
   await tool.close();
 });
 
-test('settings decide how much is read and from where', async () => {
+test('the settings determine the amount of text and the domains', async () => {
   const { tool, asked } = searching({
     contextSize: 'high',
     allowedDomains: ['https://A.org/path', 'b.org'],
@@ -148,7 +152,7 @@ test('settings decide how much is read and from where', async () => {
   expect(low.asked).toEqual([{ text: 'tea', results: 3, domains: undefined, country: undefined }]);
 });
 
-test('a search that fails is told to the model; an abort ends the call', async () => {
+test('a failed search is reported to the model; an abort ends the call', async () => {
   const { tool } = searching({}, () => {
     throw new ServiceError('upstream', 'The search failed: it answered 500.');
   });
@@ -157,7 +161,7 @@ test('a search that fails is told to the model; an abort ends the call', async (
   await expect(tool.run('tea', AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
 });
 
-test('without a search server the tool is refused with what to set', () => {
+test('without a search server the tool is rejected with configuration instructions', () => {
   const { search } = searchOf(() => [], false);
   const tools = serviceTools({ codeRunner: coding({}).runner, webSearch: search });
   expect(() => tools.open('web_search', {}, 'org')).toThrow(
