@@ -267,7 +267,7 @@ describe('bodies', () => {
     [{ name: null }, 'name', 'invalid_type', 'a string'],
     [{ name: 'abcdef' }, 'name', 'string_above_max_length', '1 to 5 characters'],
     [{ name: '' }, 'name', 'invalid_value', '1 to 5 characters'],
-    [{ name: 'a', extra: 1 }, 'extra', 'unknown_parameter', 'allowed here: name, size, kind'],
+    [{ name: 'a', extra: 1 }, 'extra', 'unknown_parameter', 'allowed: name, size, kind'],
     [{ name: 'a', size: { width: 10 } }, 'size.width', 'invalid_value', 'an integer from 1 to 9'],
     [{ name: 'a', size: { width: 'wide' } }, 'size.width', 'invalid_type', 'an integer from 1 to 9'],
     [{ name: 'a', size: [] }, 'size', 'invalid_type', 'an object'],
@@ -278,7 +278,7 @@ describe('bodies', () => {
     ['', 'name', 'missing_required_parameter', 'is required'],
     ['{"name":"a"', null, 'invalid_json', 'valid JSON'],
     ['{"name":"a"}}', null, 'invalid_json', 'valid JSON'],
-    [`${'['.repeat(30_000)}`, null, 'invalid_value', '100 lists and objects'],
+    [`${'['.repeat(30_000)}`, null, 'invalid_value', '100 nested lists and objects'],
   ])('%j answers 400 with param %s, code %s and says: %s', async (body, param, code, words) => {
     const response = await app().send('/v1/things/x', json(body));
     expect(response.status).toBe(400);

@@ -81,7 +81,7 @@ export function buildApp(deps: AppDeps): AnyElysia {
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
         ...{ requestLimits, requestBytes, phase, routes },
-        refusal: (path) => registry.unavailableError(path),
+        unavailableError: (path) => registry.unavailableError(path),
       }),
     )
     .use(

@@ -39,13 +39,13 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
   const records = await openRecords({ kind: 'sqlite', path: join(folder, 'service.sqlite') });
   const blobs = await openDiskBlobs(join(folder, 'blobs'), systemClock);
   const [batches, files] = [batchStore(records), fileStore(records)];
-  const books = new CallLedger({
+  const ledger = new CallLedger({
     ...{ journal: callJournal(records), clock: systemClock, log: silentLog, instance: 'bench' },
     findPrice: () => undefined,
   });
   const job = batchJob({
     ...{ batches, files, blobs, clock: systemClock, log: silentLog, ...DEFAULTS },
-    lineCalls: new LineAccounts(books, rowMetrics(noMetrics)),
+    lineCalls: new LineAccounts(ledger, rowMetrics(noMetrics)),
     metrics: batchMetrics(noMetrics),
     operations: { get: (url) => ({ url, execute: billed ? billedAnswer : answer }) },
   });

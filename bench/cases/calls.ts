@@ -49,8 +49,8 @@ export async function benchCalls(): Promise<void> {
 async function measured(database: string, records: Records, target?: number): Promise<Row[]> {
   await creditStore(records).grant('a', CREDITS, 0);
   const parts = { journal: callJournal(records), clock: systemClock, log: silentLog, metrics: noMetrics };
-  const books = new CallLedger({ ...parts, findPrice: priceList([SPEECH_PRICE]), instance: 'bench' });
-  const accounts = new Accounts({ ...parts, books, rows: rowMetrics(noMetrics), limits: noCallLimits });
+  const ledger = new CallLedger({ ...parts, findPrice: priceList([SPEECH_PRICE]), instance: 'bench' });
+  const accounts = new Accounts({ ...parts, ledger, rows: rowMetrics(noMetrics), limits: noCallLimits });
   const rows: Row[] = [];
   for (const [kind, model] of [
     ['free', 'free'],

@@ -178,7 +178,7 @@ describe('TLS', () => {
     (environment) => {
       const [name] = Object.keys(environment);
       expect(() => loadConfig(environment)).toThrow(
-        `Environment variable ${name} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
+        `Environment variable ${name} is set, but TLS requires both TLS_CERT_FILE and TLS_KEY_FILE.`,
       );
     },
   );
@@ -271,15 +271,15 @@ describe('environment', () => {
     [{ API_KEYS: 'a:o/g' }, 'API_KEYS, entry 1'],
     [{ API_KEYS: 'a:b,ключ:c' }, 'API_KEYS, entry 2: must be key:organization, where the key is 1 to 512'],
     [{ API_KEYS: 'a\u0001b:c' }, 'API_KEYS, entry 1'],
-    [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
+    [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: duplicate key'],
     [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
     [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
-    [{ RUN_JOBS: 'off' }, 'RUN_JOBS=off needs DATABASE_URL'],
+    [{ RUN_JOBS: 'off' }, 'RUN_JOBS=off requires DATABASE_URL'],
     [{ RUN_JOBS: 'no', DATABASE_URL: 'postgres://u@h/d' }, 'RUN_JOBS must be'],
     [{ REDIS_URL: 'http://:hunter2@r' }, 'REDIS_URL must be redis://host:port'],
     [
       { S3_SECRET_ACCESS_KEY: 'hunter2' },
-      'S3_ENDPOINT and S3_BUCKET and S3_ACCESS_KEY_ID is missing: files in S3 need it',
+      'S3_ENDPOINT and S3_BUCKET and S3_ACCESS_KEY_ID is missing: required for S3 storage',
     ],
     [{ S3_REGION: 'eu' }, 'S3_SECRET_ACCESS_KEY is missing'],
     [{ ...S3, S3_BUCKET: '' }, 'variable S3_BUCKET is missing'],
@@ -594,7 +594,7 @@ describe('file', () => {
       ...['https://vöice.example', 'http://[0:0:0:0:0:0:0:1]', 'https://voice.example?', 'https://a b'],
     ]) {
       expect(() => load(`[http]\nallowed_origins = ["https://a.example", "${wrong}"]`)).toThrow(
-        "'http.allowed_origins.1' must be an origin as browsers send it",
+        "'http.allowed_origins.1' must be an origin as sent by browsers",
       );
     }
     for (const wrong of ['', 'security@voice.example', 'http://voice.example', 'mailto:a@b\\nExpires: x']) {
@@ -729,10 +729,10 @@ describe('file', () => {
       '[code_interpreter]\nmax_concurrent_interpreters = 0',
       "'code_interpreter.max_concurrent_interpreters' must be an integer from 1 to 64",
     ],
-    ['[code_interpreter]\ntime = 1', 'allowed here: max_concurrent_interpreters, time_limit_s, memory_mb'],
+    ['[code_interpreter]\ntime = 1', 'allowed: max_concurrent_interpreters, time_limit_s, memory_mb'],
     ['[web_search]\nmax_results = 3', "'web_search.url' is required"],
     ['[web_search]\nurl = "searxng:8080"', "'web_search.url' must be a string of the form ^https?://"],
-    ['[web_search]\nurl = "http://h/?q=1"', "'web_search.url' must be an address without query"],
+    ['[web_search]\nurl = "http://h/?q=1"', "'web_search.url' must be a URL without a query"],
     ['[web_search]\nurl = "http://"', "'web_search.url' must be"],
     [
       '[web_search]\nurl = "http://h"\napi_key_env = "NO_SUCH"',
@@ -747,27 +747,24 @@ describe('file', () => {
     ['[[prices]]\nmodel = "svc-tts"', "'prices.0.endpoint' is required"],
     ['[[prices]]\nendpoint = "/v1/audio/speech"', "'prices.0.model' is required"],
     [`${price}[[prices]]\nendpoint = "/v1/speech"\nmodel = "m"`, `'prices.1.endpoint' must be one of`],
-    [
-      `${price}token = 1`,
-      "'prices.0.token' is not known; allowed here: endpoint, model, request, input_token",
-    ],
+    [`${price}token = 1`, "'prices.0.token' is unknown; allowed: endpoint, model, request, input_token"],
     [`${price}request = -1`, "'prices.0.request' must be a number from 0 to 1000000"],
     [`${price}request = "1"`, "'prices.0.request' must be a number"],
     [`${price}request = inf`, "'prices.0.request' must be a number"],
     [`${price}character = 1e-13`, "'prices.0.character' must have at most 12 decimal places"],
-    [`${price}${price}`, "'prices.1' is the second price of '/v1/audio/speech' with 'svc-tts'"],
-    [price.replace('svc-tts', 'svc-tss'), "'prices.0.model' names no model; there are svc-tts, svc-stt"],
+    [`${price}${price}`, "'prices.1' is a duplicate price of '/v1/audio/speech' with 'svc-tts'"],
+    [
+      price.replace('svc-tts', 'svc-tss'),
+      "'prices.0.model' is not a configured model; allowed: svc-tts, svc-stt",
+    ],
     ['prices = 3', "'prices' must be a list"],
   ])('%j is refused: %s', (toml, words) => {
     expect(refusal({ CONFIG: file(toml) })).toContain(words);
   });
 
   test.each([
-    ['model = 1', "'model' is not known; allowed here: models, inference"],
-    [
-      '[limits]\nspeech = 1',
-      "'limits.speech' is not known; allowed here: max_request_bytes, speech_max_characters",
-    ],
+    ['model = 1', "'model' is unknown; allowed: models, inference"],
+    ['[limits]\nspeech = 1', "'limits.speech' is unknown; allowed: max_request_bytes, speech_max_characters"],
     [
       '[limits]\nspeech_max_characters = 5001',
       "'limits.speech_max_characters' must be an integer from 1 to 5000",
@@ -789,7 +786,7 @@ describe('file', () => {
     ['[models]\nx = 1', `'models."x"' must be an object`],
     [
       '[models.x]\nkind = "kokoro"\nbase_url = "y"',
-      `'models."x".base_url' is not known; allowed here: kind, voice, required`,
+      `'models."x".base_url' is unknown; allowed: kind, voice, required`,
     ],
     ['[models.x]\nkind = "kokoro"\nvoice = 3', `'models."x".voice' must be a string`],
     ['[models.x]\nkind = "kokoro"\nvoice = ""', `'models."x".voice' must be a string of 1 to 200 characters`],
@@ -800,15 +797,15 @@ describe('file', () => {
     ],
     [
       '[models.x]\nkind = "whisper"\nweights = "../base"',
-      `'models."x".weights' must be the name of weights or the absolute path of a folder`,
+      `'models."x".weights' must be the name of built-in weights or the absolute path of a folder`,
     ],
     [
       '[models.x]\nkind = "whisper"\nvoice = "a"',
-      `'models."x".voice' is not known; allowed here: kind, weights, required`,
+      `'models."x".voice' is unknown; allowed: kind, weights, required`,
     ],
     [
       '[models.x]\nkind = "piper"\ntask = "speech"',
-      `'models."x".task' is not known; allowed here: kind, voice, required`,
+      `'models."x".task' is unknown; allowed: kind, voice, required`,
     ],
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ntask = "song"',
@@ -816,16 +813,16 @@ describe('file', () => {
     ],
     [
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoice = "anna"',
-      `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model, required`,
+      `'models."svc-stt".voice' is unknown; allowed: kind, task, base_url, api_key_env, model, required`,
     ],
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoices = "all"',
       `'models."x".voices' must be one of "register", "inline", "none"`,
     ],
-    ['[models.x]\nkind = "kokoro"\nvoices = "inline"', `'models."x".voices' is not known`],
+    ['[models.x]\nkind = "kokoro"\nvoices = "inline"', `'models."x".voices' is unknown`],
     [
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ncontext_tokens = 4096',
-      `'models."svc-stt".context_tokens' is not known`,
+      `'models."svc-stt".context_tokens' is unknown`,
     ],
     [
       '[limits]\ntranscription_max_seconds = 0',
@@ -848,7 +845,7 @@ describe('file', () => {
       "'code_interpreter.at_once' has been renamed to 'code_interpreter.max_concurrent_interpreters'.",
     ],
     ['[models.x\nkind = "hunter2"', 'line 1'],
-    ['api_key = "hunter2', 'is not readable TOML'],
+    ['api_key = "hunter2', 'invalid TOML'],
   ])('%j is refused: %s', (toml, words) => {
     const message = refusal({ CONFIG: file(toml) });
     expect(message).toContain(words);

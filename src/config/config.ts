@@ -540,9 +540,7 @@ function s3Bucket(name: string): string {
 function runsJobs(env: EnvironmentReader): boolean {
   if (env.choice('RUN_JOBS', ['on', 'off']) !== 'off') return true;
   if (env.text('DATABASE_URL') !== undefined) return false;
-  throw new ConfigError(
-    'RUN_JOBS=off requires DATABASE_URL, so that other machines can run the jobs.',
-  );
+  throw new ConfigError('RUN_JOBS=off requires DATABASE_URL, so that other machines can run the jobs.');
 }
 
 /** @throws ConfigError for an invalid Redis address. */

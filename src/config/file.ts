@@ -391,17 +391,22 @@ function parseModel(
   path: string,
   variable: (name: string) => string | undefined,
 ): ParsedModel & { readonly required: boolean } {
-  const place = `models."${id}"`;
-  const { kind, task = DEFAULT_TASKS[id] } = checked(ModelKind, value, path, place);
+  const location = `models."${id}"`;
+  const { kind, task = DEFAULT_TASKS[id] } = checked(ModelKind, value, path, location);
   switch (kind) {
     case 'kokoro':
     case 'piper': {
-      const { voice = DEFAULT_VOICES[kind], required = false } = checked(SpeakingModel, value, path, place);
+      const { voice = DEFAULT_VOICES[kind], required = false } = checked(
+        SpeakingModel,
+        value,
+        path,
+        location,
+      );
       return { required, task: 'speech', model: { kind, voice } };
     }
     case 'whisper': {
-      const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, place);
-      requireNameOrPath(weights, path, place, 'a folder');
+      const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, location);
+      requireNameOrPath(weights, path, location, 'a folder');
       return { required, task: 'transcription', model: { kind, weights } };
     }
     case 'llama': {
@@ -410,26 +415,26 @@ function parseModel(
         slots = LLAMA_SLOTS,
         context_tokens: contextTokens = LLAMA_CONTEXT_TOKENS,
         required = false,
-      } = checked(LlamaModel, value, path, place);
-      requireNameOrPath(weights, path, place, 'a GGUF file');
+      } = checked(LlamaModel, value, path, location);
+      requireNameOrPath(weights, path, location, 'a GGUF file');
       return { required, task: 'chat', model: { kind, weights, slots, contextTokens } };
     }
     case 'minilm': {
-      const { required = false } = checked(MinilmModel, value, path, place);
+      const { required = false } = checked(MinilmModel, value, path, location);
       return { required, task: 'embeddings', model: { kind } };
     }
     case 'continuation': {
-      const { required = false } = checked(ContinuationModel, value, path, place);
+      const { required = false } = checked(ContinuationModel, value, path, location);
       return { required, task: 'video', model: { kind } };
     }
     case 'upstream': {
       const schema = upstreamSchema(task);
-      const model: UpstreamKeys = checked(schema, value, path, place);
+      const model: UpstreamKeys = checked(schema, value, path, location);
       const { required = false } = model;
       const server = {
         kind,
         baseUrl: model.base_url.replace(/\/+$/, ''),
-        apiKey: keyOf(model.api_key_env, path, place, variable),
+        apiKey: keyOf(model.api_key_env, path, location, variable),
         model: model.model,
       };
       if (task === 'transcription' || task === 'embeddings') return { required, task, model: server };
@@ -459,18 +464,18 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
   const seen = new Set<string>();
   const prices = (file.prices ?? []).map((entry, index): Price => {
     const { endpoint, model } = entry;
-    const place = `${file.path}: 'prices.${index}`;
+    const location = `${file.path}: 'prices.${index}`;
     if (!modelIds.includes(model)) {
-      throw new ConfigError(`${place}.model' is not a configured model; allowed: ${modelIds.join(', ')}.`);
+      throw new ConfigError(`${location}.model' is not a configured model; allowed: ${modelIds.join(', ')}.`);
     }
     if (seen.has(`${endpoint} ${model}`)) {
-      throw new ConfigError(`${place}' is a duplicate price of '${endpoint}' with '${model}'.`);
+      throw new ConfigError(`${location}' is a duplicate price of '${endpoint}' with '${model}'.`);
     }
     seen.add(`${endpoint} ${model}`);
     const rateOf = (key: 'request' | 'input_token' | 'output_token' | 'character' | 'audio_second') => {
       const credits: PicoCredits | undefined = scaledInteger(String(entry[key] ?? 0), RATE_PLACES);
       if (credits !== undefined) return credits;
-      throw new ConfigError(`${place}.${key}' must have at most ${RATE_PLACES} decimal places.`);
+      throw new ConfigError(`${location}.${key}' must have at most ${RATE_PLACES} decimal places.`);
     };
     return Object.freeze({
       endpoint,
@@ -486,10 +491,10 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
 }
 
 /** The names of available weights are checked when the files are loaded. */
-function requireNameOrPath(weights: string, path: string, place: string, what: string): void {
+function requireNameOrPath(weights: string, path: string, location: string, what: string): void {
   if (!/^[^/]+\//.test(weights)) return;
   throw new ConfigError(
-    `${path}: '${place}.weights' must be the name of built-in weights or the absolute path of ${what}.`,
+    `${path}: '${location}.weights' must be the name of built-in weights or the absolute path of ${what}.`,
   );
 }
 
@@ -497,14 +502,14 @@ function requireNameOrPath(weights: string, path: string, place: string, what: s
 function keyOf(
   keyVariable: string | undefined,
   path: string,
-  place: string,
+  location: string,
   variable: (name: string) => string | undefined,
 ): Secret | undefined {
   if (keyVariable === undefined) return undefined;
   const key = variable(keyVariable);
   if (key !== undefined) return new Secret(key);
   throw new ConfigError(
-    `${path}: '${place}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
+    `${path}: '${location}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
   );
 }
 
@@ -554,10 +559,10 @@ export function parseTools(
   return { codeInterpreter, webSearch };
 }
 
-function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {
+function checked<S extends TSchema>(schema: S, value: unknown, path: string, location: string): Static<S> {
   const error = Value.Errors(schema, value).First();
   if (error === undefined) return value as Static<S>;
-  const fault = toValidationIssue(error);
-  const field = [place, fault.field].filter((part) => part !== '').join('.');
-  throw new ConfigError(`${path}: ${field === '' ? 'the root table' : `'${field}'`} ${fault.problem}.`);
+  const issue = toValidationIssue(error);
+  const field = [location, issue.field].filter((part) => part !== '').join('.');
+  throw new ConfigError(`${path}: ${field === '' ? 'the root table' : `'${field}'`} ${issue.problem}.`);
 }

@@ -98,7 +98,7 @@ describe('a Redis', () => {
     await vi.waitFor(() => expect(failures).toBeGreaterThan(1), PATIENCE);
     // Time for some more attempts to connect.
     await Bun.sleep(1000);
-    expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis is away; its jobs wait' }]);
+    expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis unavailable, jobs paused' }]);
   });
 
   it('holds nothing of why a run failed, and of a job that is done nothing at all', async () => {
@@ -115,7 +115,7 @@ describe('a Redis', () => {
     const redis = await openQueueRedis(new Secret(server.url));
     await queue.enqueue('batch', 'a');
     const ofJob = async () => (await redis.keys('*')).filter((key) => key.endsWith(':a'));
-    await vi.waitFor(async () => expect(await dump(redis)).toContain('the run failed'), PATIENCE);
+    await vi.waitFor(async () => expect(await dump(redis)).toContain('job run failed'), PATIENCE);
     expect(await dump(redis)).not.toContain('private');
     await vi.waitFor(async () => expect(await ofJob()).toEqual([]), PATIENCE);
     redis.disconnect();

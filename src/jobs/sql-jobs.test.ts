@@ -130,7 +130,7 @@ it('a store that is away is told to the log once, and again when it was back', a
       return { kind: 'done' };
     },
   });
-  const told = () => log.lines.filter(({ message }) => message === 'jobs could not be looked for').length;
+  const told = () => log.lines.filter(({ message }) => message === 'jobs could not be claimed').length;
   await vi.waitFor(() => expect(asked).toBeGreaterThan(3));
   expect(told()).toBe(1);
   isAway = false;
@@ -162,8 +162,8 @@ it('jobs that something is away for are told to the log once, and that they work
   });
   await queue.enqueue('batch', 'a');
   await vi.waitFor(() => expect(log.lines).toHaveLength(6));
-  const waiting = 'jobs wait for what is away or full';
-  const fault = { level: 'error', message: 'a job failed and will be run again', fields: { job: 'a' } };
+  const waiting = 'jobs wait for an unavailable dependency';
+  const fault = { level: 'error', message: 'job failed, will be retried', fields: { job: 'a' } };
   expect(log.lines).toMatchObject([
     { level: 'error', message: waiting, fields: { kind: 'batch', job: 'a' }, error: away },
     { level: 'info', fields: { kind: 'batch', failed: waiting, times: 3 } },

@@ -60,7 +60,7 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
     await one.countRequest(user('k1', 'a'));
     await one.countRequest(user('k2', 'a'));
     await expect(one.countRequest(user('k3', 'a'))).rejects.toThrow(
-      /^Your organization may send 2 requests a minute\. Try again in \d+ s\.$/,
+      /^Your organization is limited to 2 requests per minute\. Retry in \d+ s\.$/,
     );
     await one.countRequest(user('k4', 'b'));
   });
@@ -113,12 +113,18 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
   it('take no place of the key when the organization has none', async (context) => {
     const { one } = await setUp(context, 2, 1);
     const leave = await one.acquire(user('k1', 'a'), call());
-    await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
-    await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
+    await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow(
+      'Concurrency limit per organization reached: 1 calls',
+    );
+    await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow(
+      'Concurrency limit per organization reached: 1 calls',
+    );
     leave();
     await one.acquire(user('k2', 'b'), call());
     await one.acquire(user('k2', 'c'), call());
-    await expect(one.acquire(user('k2', 'd'), call())).rejects.toThrow('Your API key may have 2 calls');
+    await expect(one.acquire(user('k2', 'd'), call())).rejects.toThrow(
+      'Concurrency limit per API key reached: 2 calls',
+    );
   });
 
   it('never exceed the limit, however many come together', async (context) => {
@@ -170,7 +176,7 @@ describe('a Redis that goes away', () => {
     await calls.acquire(user('k', 'a'), newId('usage'));
     await expect(calls.acquire(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
     expect(log.lines).toMatchObject([
-      { level: 'warn', message: 'Redis does not answer; this process counts by itself' },
+      { level: 'warn', message: 'Redis unavailable, enforcing limits locally' },
     ]);
   });
 
@@ -194,7 +200,7 @@ describe('a Redis that goes away', () => {
     }
     expect(log.lines).toHaveLength(1);
     own.resume();
-    await expect.poll(() => log.lines.at(-1)?.message).toBe('Redis answers again');
+    await expect.poll(() => log.lines.at(-1)?.message).toBe('Redis recovered');
     expect(await pings()).toBe(before + 1);
     const another = requestLimits(ONE, watched(redis));
     await another.countRequest(user('new', 'a'));
@@ -203,9 +209,7 @@ describe('a Redis that goes away', () => {
 
   it('at the start is told without its address', async () => {
     const opening = openRedis(new Secret('redis://:private@127.0.0.1:1'));
-    await expect(opening).rejects.toThrow(
-      /^Environment variable REDIS_URL: the Redis server cannot be reached/,
-    );
+    await expect(opening).rejects.toThrow(/^Environment variable REDIS_URL: cannot connect to Redis/);
     await expect(opening).rejects.not.toThrow('private');
   });
 });

@@ -75,9 +75,11 @@ describe('metrics', () => {
     const metrics = open();
     metrics.counter('x_total', 'x', []);
     expect(() => metrics.counter('x_total', 'x', ['model'])).toThrow(
-      'x_total is counter(), not counter(model)',
+      'x_total is registered as counter(), not counter(model)',
     );
-    expect(() => metrics.gauge('x_total', 'x', () => 1)).toThrow('x_total is counter(), not gauge()');
+    expect(() => metrics.gauge('x_total', 'x', () => 1)).toThrow(
+      'x_total is registered as counter(), not gauge()',
+    );
     open().counter('x_total', 'x', ['model']);
   });
 

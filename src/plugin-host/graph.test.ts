@@ -108,10 +108,10 @@ describe('wishes', () => {
 
   test('what another one needs is not switched off, what lacks another one not on, and the refusal names both', () => {
     expect(ask({}, 'responses', false)).toThrow(
-      "Plugin 'batch' needs 'responses': switch 'batch' off first.",
+      "Plugin 'batch' depends on 'responses'. Disable 'batch' first.",
     );
     expect(ask({ responses: false, batch: false }, 'batch', true)).toThrow(
-      "Plugin 'batch' needs 'responses', which is switched off: switch 'responses' on first.",
+      "Plugin 'batch' depends on 'responses', which is disabled. Enable 'responses' first.",
     );
     expect(ask({}, 'responses', false)).toThrow(
       expect.objectContaining({ kind: 'conflict', code: 'plugin_needed' }),

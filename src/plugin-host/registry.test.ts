@@ -156,7 +156,7 @@ describe('readiness', () => {
     const registry = await start([plugin('fine'), broken]);
     expect([...registry.readiness()]).toEqual([
       ['fine', { state: 'on', ready: true }],
-      ['broken', { state: 'on', ready: false, detail: 'its state could not be read' }],
+      ['broken', { state: 'on', ready: false, detail: 'state unavailable' }],
     ]);
   });
 });
@@ -176,7 +176,7 @@ describe('readiness of models', () => {
     const registry = await start([plugin('speech', { needs: ['tts'] })], undefined, withTts);
     expect([...registry.modelReadiness()]).toEqual([
       ['works', { task: 'speech', ready: true, detail: 'cpu' }],
-      ['broken', { task: 'speech', ready: false, detail: 'its state could not be read' }],
+      ['broken', { task: 'speech', ready: false, detail: 'state unavailable' }],
     ]);
   });
 
@@ -237,8 +237,8 @@ describe('close', () => {
 
 describe('paths', () => {
   test.each([
-    [['/v1/a', '/v1/b'], "Plugin 'it' names a path that it has no route at: /v1/b"],
-    [[], "Plugin 'it' has a route that its paths leave out: /v1/a"],
+    [['/v1/a', '/v1/b'], "Plugin 'it' declares a path without a route: /v1/b"],
+    [[], "Plugin 'it' has a route that is missing in its paths: /v1/a"],
   ])('%j are not those of the routes', async (paths, message) => {
     const events: string[] = [];
     const it = { ...plugin('it', { paths: ['/v1/a'] }, events), paths };
@@ -420,7 +420,10 @@ describe('a plugin that is switched', () => {
     ]);
     gate.resolve();
     await until(registry, 'below', 'off');
-    expect(registry.report('above')).toEqual({ state: 'off', detail: "it needs 'below', which is not on" });
+    expect(registry.report('above')).toEqual({
+      state: 'off',
+      detail: "depends on 'below', which is not running",
+    });
     registry.applyDesiredStates(wish({ below: true }));
     await until(registry, 'above', 'on');
     await registry.close();
@@ -456,7 +459,7 @@ describe('a plugin that is switched', () => {
     });
     registry.applyDesiredStates(wish({ it: true }));
     await until(registry, 'it', 'failed');
-    expect(registry.report('it').detail).toBe('it could not be started; the log says why');
+    expect(registry.report('it').detail).toBe('start failed; see the log');
     expect(registry.unavailableError('/v1/it')).toMatchObject({ status: 503, code: 'plugin_failed' });
     expect(registry.readiness().get('it')).toMatchObject({ state: 'failed', ready: false });
     expect(events).toEqual(['open tts', 'setup it', 'close tts']);

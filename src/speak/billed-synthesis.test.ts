@@ -165,7 +165,7 @@ describe('BilledSynthesis', () => {
   it('rejects a request above the concurrency limit', async () => {
     const { start } = setup({ runs: () => [[0.1], [0.1]] });
     await start();
-    await expect(start()).rejects.toThrow('1 speech requests open');
+    await expect(start()).rejects.toThrow('1 of 1 speech requests in flight');
   });
 });
 

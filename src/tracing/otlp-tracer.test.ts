@@ -154,8 +154,8 @@ describe('a collector', () => {
     await close();
     expect(receiver.spans).toHaveLength(1);
     expect(log.lines).toMatchObject([
-      { level: 'warn', message: 'the collector of traces does not take them; they are dropped' },
-      { level: 'info', message: 'the collector of traces takes them again' },
+      { level: 'warn', message: 'trace export failed, dropping spans' },
+      { level: 'info', message: 'trace exporter recovered' },
     ]);
   });
 

@@ -81,7 +81,7 @@ describe('a call with a price', () => {
       type: 'insufficient_quota',
       code: 'insufficient_quota',
       message:
-        'This may cost 2.000002 credits and your organization has 1.5 available. Ask for less, or have credits added.',
+        'Insufficient credits: this request may cost up to 2.000002, and 1.5 are available. Request less or add credits.',
     });
     expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1_500_000, reserved: 0 });
@@ -94,7 +94,7 @@ describe('a call with a price', () => {
     await call.close({ ...DONE, characters: 30 });
     expect(await shared.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 20 });
     expect(shared.log.lines).toMatchObject([
-      { level: 'warn', message: 'call cost more than its credits', fields: { missing: '0.000012' } },
+      { level: 'warn', message: 'cost of a call exceeded its credits', fields: { missing: '0.000012' } },
     ]);
   });
 
@@ -195,7 +195,7 @@ describe('a store that fails', () => {
     if (open !== undefined) await accounts.recover(open);
     await ledger.retryPending();
     expect(await shared.rows()).toHaveLength(1);
-    expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
+    expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call already had a usage row' });
     metrics.close();
   });
 });

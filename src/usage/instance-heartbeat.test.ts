@@ -153,7 +153,7 @@ describe('the calls of a process that died', () => {
     await call.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 10 });
     expect(await shared.rows()).toMatchObject([{ status: 'failed' }]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, revenue: 0 });
-    expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
+    expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call already had a usage row' });
     await paused.watch.beat();
     expect(await names()).toContain(paused.self.id);
   });

@@ -79,7 +79,7 @@ export class SpeechUsageMeter extends UsageMeter {
     this.#text = text;
   }
 
-  /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
+  /** @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost. */
   open(calls: Calls): Promise<void> {
     const { model, characters, speed, endpoint = '/v1/audio/speech' } = this.#text;
     const audioSeconds = EXTRA_SECONDS + (characters * MAX_SECONDS_PER_CHARACTER) / Math.min(1, speed);

@@ -339,7 +339,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { queue } = await (await open()).machine();
     const { handler } = recorded(() => DONE);
     queue.startRunner(handler(1));
-    expect(() => queue.startRunner(handler(1))).toThrow('have a runner already');
+    expect(() => queue.startRunner(handler(1))).toThrow('already have a runner');
   });
 
   test('a kind whose runner was stopped gets another one, which does what was left', async () => {
@@ -357,7 +357,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await seen(second.runs, 1);
     // Stopped once more, the first leaves the second alone.
     await runner.stop();
-    expect(() => queue.startRunner(second.handler(1))).toThrow('have a runner already');
+    expect(() => queue.startRunner(second.handler(1))).toThrow('already have a runner');
     await next.stop();
   });
 }

@@ -178,7 +178,7 @@ describe('turns over realtime', () => {
     const { error } = await client.next('conversation.item.input_audio_transcription.failed');
     expect(error).toMatchObject({
       code: 'upstream_error',
-      message: expect.stringContaining('may cost 0.5 credits and your organization has 0.25 available'),
+      message: expect.stringContaining('may cost up to 0.5, and 0.25 are available'),
     });
     client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
     const content = [{ type: 'input_text', text: 'Ten chars.' }];
@@ -187,7 +187,7 @@ describe('turns over realtime', () => {
     const { response } = await client.next('response.done');
     expect(response).toMatchObject({
       status: 'failed',
-      status_details: { error: { message: expect.stringContaining('may cost 1 credits') } },
+      status_details: { error: { message: expect.stringContaining('may cost up to 1,') } },
     });
     expect(recogniser.seen).toHaveLength(1);
     expect(await rows(service)).toMatchObject([{ status: 'completed', audio_seconds: 0.5 }]);
@@ -236,7 +236,7 @@ describe('credits', () => {
     expect(await poor.json()).toEqual({
       error: {
         message:
-          'This may cost 1 credits and your organization has 0 available. Ask for less, or have credits added.',
+          'Insufficient credits: this request may cost up to 1, and 0 are available. Request less or add credits.',
         type: 'insufficient_quota',
         param: null,
         code: 'insufficient_quota',

@@ -54,7 +54,7 @@ describe('start', () => {
   test.each([
     [{ PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535'],
     [{ DATABASE_URL: 'postgres://db/x' }, 'DATABASE_URL'],
-    [{ PLUGINS: 'telepathy' }, "PLUGINS names 'telepathy', which is no plugin of this build; allowed: "],
+    [{ PLUGINS: 'telepathy' }, "PLUGINS names 'telepathy', which is not a plugin of this build; allowed: "],
     [{ CONFIG: '/no/such.toml' }, '/no/such.toml'],
   ])('%j ends with one clear line and code 1', async (env, words) => {
     const { exitCode, output } = await refusal({ env });
@@ -75,7 +75,7 @@ describe('start', () => {
 
   test('an unknown key in CONFIG is named with the allowed ones', async () => {
     const { output } = await refusal({ config: `${NO_MODELS}\n[limit]\nspeech_max_characters = 1` });
-    expect(output).toContain("'limit' is not known; allowed here: models, inference, ");
+    expect(output).toContain("'limit' is unknown; allowed: models, inference, ");
   });
 });
 

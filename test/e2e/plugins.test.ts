@@ -229,7 +229,7 @@ describe('what a switch shows', () => {
     const answer = await service.ask('responses', false);
     expect(answer.status).toBe(409);
     expect(await answer.json()).toMatchObject({
-      error: { code: 'plugin_needed', message: expect.stringMatching(/'batch' needs 'responses'/) },
+      error: { code: 'plugin_needed', message: expect.stringMatching(/'batch' depends on 'responses'/) },
     });
     expect(await service.plugin('responses')).toMatchObject({
       enabled: true,
@@ -286,7 +286,7 @@ describe('a wish', () => {
     await service.until('speech', 'on');
     expect(await command('disable', 'responses')).toMatchObject({
       exitCode: 1,
-      output: "Plugin 'batch' needs 'responses': switch 'batch' off first.\n",
+      output: "Plugin 'batch' depends on 'responses'. Disable 'batch' first.\n",
     });
     expect(await command('disable', 'telepathy')).toMatchObject({
       exitCode: 1,

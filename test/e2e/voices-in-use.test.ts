@@ -145,7 +145,7 @@ describe('POST /v1/audio/speech', () => {
     const response = await speak({ model: 'own-voice', voice: anna.id });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { param: 'voice', message: expect.stringContaining('speaks with its own voice only') },
+      error: { param: 'voice', message: expect.stringContaining('does not support stored voices') },
     });
   });
 });

@@ -157,7 +157,7 @@ test('batches wait for disk space; requests that need it return 503 with retry-a
   const before = await retrieveBatch(service, id);
   await expectRefusal(await upload(service));
   await expect
-    .poll(() => service.output().includes('jobs wait for what is away or full'), PATIENCE)
+    .poll(() => service.output().includes('jobs wait for an unavailable dependency'), PATIENCE)
     .toBe(true);
   expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
   expect((await retrieveBatch(service, id)).request_counts.total).toBe(before.request_counts.total);

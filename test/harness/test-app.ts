@@ -40,7 +40,7 @@ export const KEY_B = 'key-of-b';
 export interface TestAppOptions {
   readonly routes?: readonly AnyElysia[];
   readonly readiness?: () => ReadonlyMap<string, PluginReadiness>;
-  readonly refusal?: (path: string) => ServiceError | undefined;
+  readonly unavailableError?: (path: string) => ServiceError | undefined;
   readonly plugins?: PluginSwitches;
   readonly requestBytes?: number;
   readonly models?: () => ReadonlyMap<string, ModelReadiness>;
@@ -112,7 +112,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       routes: options.routes ?? [],
       readiness: options.readiness ?? (() => new Map()),
       modelReadiness: options.models ?? (() => new Map()),
-      unavailableError: options.refusal ?? (() => undefined),
+      unavailableError: options.unavailableError ?? (() => undefined),
     },
     plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },
     requiredModels: new Set(options.requiredModels),
@@ -125,7 +125,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   };
   const journal = callJournal(records);
   const findPrice = priceList(options.prices ?? []);
-  const books = new CallLedger({ journal, findPrice, instance: 'test', clock, log });
+  const ledger = new CallLedger({ journal, findPrice, instance: 'test', clock, log });
   return {
     app,
     server,
@@ -133,7 +133,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     log,
     metrics,
     calls: new Accounts({
-      books,
+      ledger,
       rows: rowMetrics(metrics),
       journal,
       limits: noCallLimits,

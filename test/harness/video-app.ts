@@ -79,8 +79,8 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const ids = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
   const video = { ids, get: (id: string) => (ids.includes(id) ? engine : undefined) };
   const findPrice = priceList(options.prices ?? []);
-  const books = new CallLedger({ journal: callJournal(records), findPrice, instance: 'test', clock, log });
-  const jobCalls = new JobAccounts(books, rowMetrics(metrics));
+  const ledger = new CallLedger({ journal: callJournal(records), findPrice, instance: 'test', clock, log });
+  const jobCalls = new JobAccounts(ledger, rowMetrics(metrics));
   const queued: string[] = [];
   const jobs = {
     async enqueue(_: string, id: string) {

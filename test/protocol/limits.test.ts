@@ -43,7 +43,7 @@ describe('connections of an organization', () => {
     expect(JSON.parse(body).error).toMatchObject({
       type: 'rate_limit_error',
       code: 'rate_limit_exceeded',
-      message: expect.stringContaining('2 realtime connections open, and may have 2 at once'),
+      message: expect.stringContaining('2 of 2 realtime connections in flight'),
     });
     const other = await app.connect('', { headers: { authorization: `Bearer ${KEY_B}` } });
     await other.close('quiet');

@@ -68,7 +68,7 @@ describe('what a schema does not let through', () => {
   it.each([
     ['no event_id', 'input_audio_buffer.cleared', 'event_id', undefined],
     ['an event_id of another kind', 'input_audio_buffer.cleared', 'event_id', 'item_1'],
-    ['a field that is not known', 'input_audio_buffer.cleared', 'extra', 1],
+    ['a field that is unknown', 'input_audio_buffer.cleared', 'extra', 1],
     ['a previous item that is left out', 'input_audio_buffer.committed', 'previous_item_id', undefined],
     ['half a millisecond', 'input_audio_buffer.speech_started', 'audio_start_ms', 0.5],
     ['an error without a param', 'error', 'error.param', undefined],

@@ -61,7 +61,7 @@ describe('voice of a synthesis', () => {
       await expect(rejected).rejects.toMatchObject({
         kind: 'invalid_request',
         param: 'voice',
-        message: expect.stringContaining('speaks with its own voice only'),
+        message: expect.stringContaining('does not support stored voices'),
       });
     }
     expect(requests).toEqual([]);

@@ -61,7 +61,7 @@ describe('JSON', () => {
   });
 
   test.each([
-    ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, '100 lists and objects within one another'],
+    ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, '100 nested lists and objects'],
     ['parts', `{"a":[${'{},'.repeat(60_000)}1]}`, '50000 lists, objects and fields'],
     ['values', `{"a":[${'1,'.repeat(1_100_000)}1]}`, '1000000 values'],
   ])('with too many %s is rejected before parsing', async (_, text, allowed) => {

@@ -263,7 +263,7 @@ describe('rejects, without leaving files behind,', () => {
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: 30,
-      message: 'The server has no room to store this now. Try again later.',
+      message: 'Server storage is full. Retry later.',
       cause: { code },
     });
     expect(await readdir(folder)).toEqual([]);

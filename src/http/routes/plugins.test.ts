@@ -76,15 +76,15 @@ describe('POST /v1/plugins/{name}', () => {
 });
 
 describe('a path whose plugin is not on', () => {
-  const refusal = (path: string) =>
+  const unavailableError = (path: string) =>
     path.startsWith('/v1/audio/')
-      ? new ServiceError('not_found', "The plugin 'speech' is switched off here.", {
+      ? new ServiceError('not_found', "The plugin 'speech' is disabled.", {
           code: 'plugin_disabled',
         })
       : undefined;
 
   test('returns the error for every method, before the body is read', async () => {
-    const { app } = appWithPlugins({ refusal, requestBytes: 10 });
+    const { app } = appWithPlugins({ unavailableError, requestBytes: 10 });
     for (const init of [{}, post({ input: 'x'.repeat(100) }), { method: 'DELETE' }]) {
       const response = await app.send('/v1/audio/speech', { headers: { 'x-api-key': KEY_A }, ...init });
       expect(response.status).toBe(404);
@@ -99,14 +99,14 @@ describe('a path whose plugin is not on', () => {
   });
 
   test('requires an API key', async () => {
-    const { app } = appWithPlugins({ refusal });
+    const { app } = appWithPlugins({ unavailableError });
     const response = await app.send('/v1/audio/speech', { headers: {} });
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ error: { code: 'missing_api_key' } });
   });
 
   test('is not part of the OpenAPI document', async () => {
-    const { app } = appWithPlugins({ refusal });
+    const { app } = appWithPlugins({ unavailableError });
     const document = (await (await app.send('/swagger/json')).json()) as { paths: object };
     expect(Object.keys(document.paths)).toContain('/v1/plugins');
     expect(Object.keys(document.paths)).not.toContain('/v1/audio/speech');

@@ -36,7 +36,9 @@ describe('open connections', () => {
     const connections = new OpenConnections<Noting>('phone calls', 2);
     const first = noting(connections);
     noting(connections);
-    expect(() => noting(connections)).toThrow('Your organization has 2 phone calls open');
+    expect(() => noting(connections)).toThrow(
+      'Concurrency limit per organization reached: 2 of 2 phone calls',
+    );
     expect(noting(connections, { organization: 'b', keyId: 'other key' }).told).toEqual([]);
     expect(connections.count).toBe(3);
     first.release();

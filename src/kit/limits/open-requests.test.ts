@@ -9,7 +9,7 @@ it('gives each organization so many places, and one back at each end', () => {
   const requests = new OpenRequests('speech', 2);
   const first = requests.startRequest(user('a'), never);
   requests.startRequest(user('a'), never);
-  expect(() => requests.startRequest(user('a'), never)).toThrow('2 speech requests open, and may have 2');
+  expect(() => requests.startRequest(user('a'), never)).toThrow('2 of 2 speech requests in flight');
   requests.startRequest(user('b'), never);
   first.end();
   first.end();
@@ -23,10 +23,12 @@ it('leaves room for other keys of an organization', () => {
   const requests = new OpenRequests('speech', 16);
   for (let open = 0; open < 14; open += 1) requests.startRequest(user('a', 'k1'), never);
   expect(() => requests.startRequest(user('a', 'k1'), never)).toThrow(
-    'Your API key has 14 speech requests open',
+    'Concurrency limit per API key reached: 14 of 14 speech requests',
   );
   for (let open = 0; open < 2; open += 1) requests.startRequest(user('a', 'k2'), never);
-  expect(() => requests.startRequest(user('a', 'k2'), never)).toThrow('Your organization has 16');
+  expect(() => requests.startRequest(user('a', 'k2'), never)).toThrow(
+    'Concurrency limit per organization reached: 16',
+  );
 });
 
 it("a request's signal fires with the reason of its caller, before or after the begin", () => {

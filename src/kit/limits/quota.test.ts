@@ -8,7 +8,7 @@ test('an organization has so many places, whatever others take', () => {
   const first = places.acquire(user('a'));
   places.acquire(user('a'));
   expect(() => places.acquire(user('a'))).toThrow(
-    'Your organization has 2 speech requests open, and may have 2 at once.',
+    'Concurrency limit per organization reached: 2 of 2 speech requests in flight.',
   );
   places.acquire(user('b'));
   first();
@@ -30,10 +30,10 @@ test('a key has a part of them, and leaves the rest to other keys', () => {
   const first = places.acquire(user('a', 'k1'));
   places.acquire(user('a', 'k1'));
   expect(() => places.acquire(user('a', 'k1'))).toThrow(
-    'Your API key has 2 speech requests open, and may have 2 at once.',
+    'Concurrency limit per API key reached: 2 of 2 speech requests in flight.',
   );
   const other = places.acquire(user('a', 'k2'));
-  expect(() => places.acquire(user('a', 'k2'))).toThrow('Your organization has 3');
+  expect(() => places.acquire(user('a', 'k2'))).toThrow('Concurrency limit per organization reached: 3');
   other();
   first();
   places.acquire(user('a', 'k1'));

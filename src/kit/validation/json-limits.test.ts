@@ -35,7 +35,7 @@ it('counts nothing that strings hold, and all that is beside them', () => {
 describe('refuses more', () => {
   it('levels than there may be', () => {
     expect(excess(nested(MAX_JSON_LEVELS))).toBeUndefined();
-    expect(excess(nested(MAX_JSON_LEVELS + 2))).toContain('100 lists and objects within one another');
+    expect(excess(nested(MAX_JSON_LEVELS + 2))).toContain('100 nested lists and objects');
     expect(excess(list('[[]]', 1000))).toBeUndefined();
   });
 

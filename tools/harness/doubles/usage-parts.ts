@@ -78,14 +78,14 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
       const self = { id: `i${started}`, place, pid: started };
       running.add(self.pid);
       const parts = { journal: callJournal(over), clock, log, metrics };
-      const books = new CallLedger({ ...parts, instance: self.id, findPrice: priceList(prices) });
+      const ledger = new CallLedger({ ...parts, instance: self.id, findPrice: priceList(prices) });
       const rows = rowMetrics(metrics);
-      const accounts = new Accounts({ ...parts, books, rows, limits: noCallLimits });
-      const lines = new LineAccounts(books, rows);
-      const jobs = new JobAccounts(books, rows);
+      const accounts = new Accounts({ ...parts, ledger, rows, limits: noCallLimits });
+      const lines = new LineAccounts(ledger, rows);
+      const jobs = new JobAccounts(ledger, rows);
       const isRunning = (pid: number) => running.has(pid);
-      const watch = new InstanceHeartbeat({ ...parts, accounts, books, self, isRunning });
-      return { accounts, lines, jobs, books, watch, self };
+      const watch = new InstanceHeartbeat({ ...parts, accounts, ledger, self, isRunning });
+      return { accounts, lines, jobs, ledger, watch, self };
     },
     rows: async (organization = 'a') => (await usage.list({ organization, limit: 1000 })).records,
     close: () => records.close(),
