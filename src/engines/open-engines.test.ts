@@ -246,7 +246,7 @@ describe('engine slots', () => {
     const opening = open({ needs: new Set(['text']), textModels: missing });
     await expect(opening).rejects.toMatchObject({
       name: 'StartError',
-      message: 'CONFIG: there is no GGUF file /no/such.gguf.',
+      message: 'CONFIG: GGUF file not found: /no/such.gguf.',
     });
   });
 

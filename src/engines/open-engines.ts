@@ -32,7 +32,7 @@ import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
 import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
-import { laneMeter } from './llama/host/worker-metrics.ts';
+import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
 import { BackgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
@@ -230,7 +230,7 @@ async function openTextTable(
             inference,
             modelsDir,
             log: modelLog,
-            meter: laneMeter(id, metrics, tracer),
+            meter: llamaWorkerMeter(id, metrics, tracer),
           });
     return [id, instrument.text(id, engine)];
   });

@@ -51,7 +51,7 @@ export interface InferencePool {
 export interface InferencePoolOptions<Spec> {
   /** Path of the processes' entry file, which calls `serveInference`. */
   readonly entry: string;
-  /** Models to load first, by name. Without models there are no processes. */
+  /** Models to load first, by name. Without models, no process runs. */
   readonly models: Readonly<Record<string, Spec>>;
   readonly settings: InferenceSettings;
   readonly clock: Clock;
@@ -73,7 +73,7 @@ export interface StartablePool<Spec> extends InferencePool {
   /**
    * Changes the loaded models. Each process is replaced in turn by one that has loaded the new set, and exits when its
    * open jobs have finished, so running and waiting jobs are not interrupted. Retained models are loaded again, because
-   * a process does not return freed memory to the operating system. Without models there are no processes. Jobs of
+   * a process does not return freed memory to the operating system. Without models, no process runs. Jobs of
    * removed models fail. One call at a time.
    * @throws the error of a failed load. The existing processes keep running.
    */

@@ -1,4 +1,4 @@
-/** Whisper in the inference process: files to graphs, and one window of audio for each request. */
+/** Whisper in the inference process: loads the graphs and transcribes one window of audio per request. */
 
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
 import type { RuntimeOptions, StepModel } from '../pool/model.ts';
@@ -17,18 +17,17 @@ import { FULL_FRAMES } from './shared/log-mel.ts';
 import type { WhisperRequest, WhisperResult } from './shared/protocol.ts';
 import { WhisperTokenizer } from './shared/tokenizer.ts';
 
-/** What the serving side knows of a loaded model. */
+/** Description of a loaded model for its engine. */
 export interface WhisperDescription {
-  /** ISO codes; of one language when the model is English only. */
+  /** ISO codes of the supported languages; `en` only for an English-only model. */
   readonly languages: readonly string[];
 }
 
 export type WhisperModel = StepModel<WhisperRequest, WhisperResult, WhisperDescription>;
 
 /**
- * Loads a model, importing a checkpoint on the first start, and runs its graphs once so that the first
- * request finds everything warm.
- * @throws Error when a file is missing, or is not what it should be.
+ * Loads a model, imports a checkpoint on the first start, and runs the graphs once to warm up.
+ * @throws Error when a file is missing or invalid.
  */
 export async function loadWhisper(
   { modelsDir, weights, runtime }: Omit<WhisperSpec, 'kind'> & { readonly runtime: RuntimeOptions },

@@ -16,7 +16,7 @@ import type {
 } from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
 
-/** The shipped model in its process, and real recordings. */
+/** Transcribes real recordings with the default model in its process. */
 
 const JFK =
   'And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.';
@@ -25,7 +25,7 @@ const LEFT =
 const RIGHT = 'The horizon seems extremely distant.';
 const never = new AbortController().signal;
 const { modelsDir } = loadConfig(process.env);
-/** Tells this file's process from those of tests that run beside it. */
+/** Environment variable that identifies the process of this file among those of concurrent tests. */
 const MARK = `WHISPER_TEST_MARK=${crypto.randomUUID()}`;
 
 interface Opened {
@@ -56,14 +56,14 @@ beforeAll(async () => {
 });
 afterAll(() => opened?.close());
 
-async function* pieces(samples: Float32Samples, length = samples.length, pauses = false) {
-  for (let at = 0; at < samples.length; at += length) {
-    yield samples.slice(at, at + length) as AudioChunk;
+async function* chunks(samples: Float32Samples, length = samples.length, pauses = false) {
+  for (let start = 0; start < samples.length; start += length) {
+    yield samples.slice(start, start + length) as AudioChunk;
     if (pauses) yield 'pause' as const;
   }
 }
 
-async function heard(
+async function transcribe(
   audio: Float32Samples | AsyncIterable<AudioChunk>,
   fields: Partial<TranscriptionRequest> = {},
   { engine } = opened,
@@ -75,41 +75,41 @@ async function heard(
     fairnessKey: 'a',
     ...fields,
   };
-  const source = audio instanceof Float32Array ? pieces(audio) : audio;
+  const source = audio instanceof Float32Array ? chunks(audio) : audio;
   for await (const event of engine.transcribe(source, request, never)) {
     if (event.kind === 'final') return event.transcript;
   }
   throw new Error('no final');
 }
 
-/** Words that were misheard, left out or made up, over those that were said. */
-function wordErrorRate(text: string, said: string): number {
-  const wanted = transcriptWords(said);
-  let costs = Array.from({ length: wanted.length + 1 }, (_, i) => i);
+/** Word error rate: substitutions, deletions and insertions divided by the number of reference words. */
+function wordErrorRate(text: string, reference: string): number {
+  const expected = transcriptWords(reference);
+  let costs = Array.from({ length: expected.length + 1 }, (_, i) => i);
   for (const [row, word] of transcriptWords(text).entries()) {
     const above = costs;
     costs = [row + 1];
-    for (const [i, other] of wanted.entries()) {
+    for (const [i, other] of expected.entries()) {
       const changed = (above[i] ?? 0) + (word === other ? 0 : 1);
       costs.push(Math.min(changed, (above[i + 1] ?? 0) + 1, (costs[i] ?? 0) + 1));
     }
   }
-  return (costs.at(-1) ?? 0) / wanted.length;
+  return (costs.at(-1) ?? 0) / expected.length;
 }
 
-describe('a speech', () => {
-  const heardJfk = async (timestamps: TranscriptionRequest['timestamps']) =>
-    heard(await recorded('jfk.flac'), { timestamps });
+describe('English speech', () => {
+  const transcribeJfk = async (timestamps: TranscriptionRequest['timestamps']) =>
+    transcribe(await recorded('jfk.flac'), { timestamps });
 
-  test('is written word for word, in its language', async () => {
-    const { text, language, durationS } = await heardJfk('none');
+  test('is transcribed word for word, with its language', async () => {
+    const { text, language, durationS } = await transcribeJfk('none');
     expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
     expect(language).toBe('en');
     expect(durationS).toBeCloseTo(11, 1);
   });
 
-  test('has its words at their times', async () => {
-    const { words, segments, durationS } = await heardJfk('word');
+  test('has accurate word times', async () => {
+    const { words, segments, durationS } = await transcribeJfk('word');
     expect(transcriptWords(words.map(({ word }) => word).join(' '))).toEqual(transcriptWords(JFK));
     let lastS = 0;
     for (const { startS, endS } of words) {
@@ -119,7 +119,7 @@ describe('a speech', () => {
     }
     expect(lastS).toBeLessThanOrEqual(durationS);
     expect(segments.at(-1)?.endS).toBeLessThanOrEqual(durationS);
-    // As faster-whisper 1.2 places them with the same weights; words beside pauses are anybody's guess.
+    // Times of faster-whisper 1.2 with the same weights. Words next to pauses are excluded because they are ambiguous.
     const startsOf = (wanted: string) =>
       words.filter(({ word }) => transcriptWords(word)[0] === wanted).map(({ startS }) => startS);
     for (const [word, ...startsS] of [
@@ -135,17 +135,17 @@ describe('a speech', () => {
     }
   });
 
-  test('is the same to the bit in pieces, with pauses, and once more', async () => {
+  test('gives bit-identical transcripts in chunks, with pauses, and when repeated', async () => {
     const speech = await recorded('jfk.flac');
-    const whole = await heard(speech, { timestamps: 'word' });
-    for (const audio of [pieces(speech, 4_097), pieces(speech, 48_000, true), pieces(speech)]) {
-      expect(await heard(audio, { timestamps: 'word' })).toEqual(whole);
+    const whole = await transcribe(speech, { timestamps: 'word' });
+    for (const audio of [chunks(speech, 4_097), chunks(speech, 48_000, true), chunks(speech)]) {
+      expect(await transcribe(audio, { timestamps: 'word' })).toEqual(whole);
     }
   });
 
-  test('of two people is heard a channel at a time', async () => {
-    const left = await heard(await channelOf('stereo_diarization.wav', 0), { language: 'en' });
-    const right = await heard(await channelOf('stereo_diarization.wav', 1), { language: 'en' });
+  test('of two speakers is transcribed per channel', async () => {
+    const left = await transcribe(await channelOf('stereo_diarization.wav', 0), { language: 'en' });
+    const right = await transcribe(await channelOf('stereo_diarization.wav', 1), { language: 'en' });
     expect(wordErrorRate(left.text, LEFT)).toBeLessThan(0.15);
     expect(wordErrorRate(right.text, RIGHT)).toBeLessThan(0.25);
   });
@@ -154,15 +154,15 @@ describe('a speech', () => {
 describe('German', () => {
   const german = () => recorded('multilingual.mp3', 31, 58);
 
-  test('is written in German', async () => {
-    const { text, language } = await heard(await german());
+  test('is transcribed in German', async () => {
+    const { text, language } = await transcribe(await german());
     expect(language).toBe('de');
     expect(text).toMatch(/\bSoftware\b/);
     for (const word of ['und', 'der', 'die']) expect(transcriptWords(text)).toContain(word);
   });
 
   test('is translated to English', async () => {
-    const { text, language } = await heard(await german(), { task: 'translate' });
+    const { text, language } = await transcribe(await german(), { task: 'translate' });
     expect(language).toBe('de');
     const words = transcriptWords(text);
     for (const word of ['software', 'the', 'and', 'to']) expect(words).toContain(word);
@@ -170,18 +170,20 @@ describe('German', () => {
   });
 });
 
-test('where nobody speaks nothing is written', async () => {
+test('audio without speech has no text', async () => {
   for (const samples of Object.values(soundsWithoutSpeech())) {
-    const { text, words, segments, durationS, outputTokens } = await heard(samples, { timestamps: 'word' });
+    const { text, words, segments, durationS, outputTokens } = await transcribe(samples, {
+      timestamps: 'word',
+    });
     expect([text, words, segments, durationS, outputTokens]).toEqual(['', [], [], 2, 0]);
   }
 });
 
-test('a process that is killed in the middle costs its requests, and the next one is served', async () => {
+test('a killed process fails its request, and the next request succeeds', async () => {
   const speech = await recorded('multilingual.mp3', 0, 25);
   const events = opened.engine
     .transcribe(
-      pieces(speech),
+      chunks(speech),
       { task: 'transcribe', timestamps: 'none', priority: 'interactive', fairnessKey: 'a' },
       never,
     )
@@ -196,11 +198,11 @@ test('a process that is killed in the middle costs its requests, and the next on
     while (!(await events.next()).done);
   };
   await expect(rest()).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
-  const { text } = await heard(await recorded('jfk.flac'));
+  const { text } = await transcribe(await recorded('jfk.flac'));
   expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
 });
 
-test('the English model hears English and does not translate', async (context) => {
+test('the English-only model transcribes English and rejects translation', async (context) => {
   try {
     resolveModelFiles(modelsDir, 'whisper-tiny-en-ct2');
   } catch {
@@ -210,10 +212,12 @@ test('the English model hears English and does not translate', async (context) =
   try {
     expect(english.engine.languages).toEqual(['en']);
     const speech = await recorded('jfk.flac');
-    const { text, language } = await heard(speech, { timestamps: 'word' }, english);
+    const { text, language } = await transcribe(speech, { timestamps: 'word' }, english);
     expect(wordErrorRate(text, JFK)).toBeLessThan(0.1);
     expect(language).toBe('en');
-    await expect(heard(speech, { task: 'translate' }, english)).rejects.toMatchObject({ param: 'model' });
+    await expect(transcribe(speech, { task: 'translate' }, english)).rejects.toMatchObject({
+      param: 'model',
+    });
   } finally {
     await english.close();
   }

@@ -81,7 +81,7 @@ export class TorchCheckpoint {
 
   /**
    * Returns a copy of the elements of a tensor, row-major.
-   * @throws Error when there is no tensor with this name and these dimensions.
+   * @throws Error when the checkpoint lacks a tensor with this name and these dimensions.
    */
   tensor(name: string, dims: readonly number[]): Float32Array {
     const tensor = this.#tensors.get(name);

@@ -1,18 +1,18 @@
 /**
- * In which ways a window is tried, and which attempt is taken: openai/whisper's `transcribe.py`
- * (decode_with_fallback), with a careful way before the hotter ones.
+ * The decoding attempts of a window and the selection among them, as in openai/whisper `transcribe.py`
+ * (decode_with_fallback), with an additional careful attempt before those with a higher temperature.
  */
 
-/** Thresholds of openai/whisper: below it a text is unlikely, above it the audio is silence. */
+/** Thresholds of openai/whisper: a text below MIN_LOG_PROBABILITY is unlikely; audio above NO_SPEECH is silence. */
 export const MIN_LOG_PROBABILITY = -1;
 export const NO_SPEECH = 0.6;
 
-/** How one attempt at a window differs from the one before. */
+/** Parameters of one decoding attempt. */
 export interface Plan {
   readonly temperature: number;
-  /** All 30 s are encoded, and what earlier windows said is forgotten. */
+  /** Whether the window is padded to 30 s and decoded without context. */
   readonly careful: boolean;
-  /** Hotter than the caller wants it. */
+  /** Whether the temperature is above that of the request. */
   readonly hotter: boolean;
 }
 
@@ -23,23 +23,23 @@ const FALLBACKS: readonly Plan[] = [
   { temperature: 0.8, careful: true, hotter: true },
 ];
 
-/** What an attempt came to. */
+/** Result of an attempt. */
 export interface Attempt {
   readonly plan: Plan;
-  /** Text and timestamps, without the end. */
+  /** Text and timestamp tokens, without the end of text. */
   readonly tokens: readonly number[];
   readonly averageLogProbability: number;
-  /** Why another attempt is worth its time; undefined when none is. */
-  readonly fault: Fault | undefined;
+  /** Reason for another attempt; undefined when the attempt is good. */
+  readonly issue: AttemptIssue | undefined;
 }
 
 /**
- * `repeats`: the text repeats itself, in as much time as that takes, so it may be what was said. `unlikely`: the
- * model does not trust it. `loops`: more than could have been said; it was cut.
+ * `repeats`: the text is repetitive, but its length is plausible for the audio. `unlikely`: the probability of the text is
+ * low. `loops`: the text is longer than the audio allows and was truncated.
  */
-export type Fault = 'repeats' | 'unlikely' | 'loops';
+export type AttemptIssue = 'repeats' | 'unlikely' | 'loops';
 
-/** @param temperature the caller's; 0 for the likeliest words, with what to do when they are not likely. */
+/** Returns the attempts in order. @param temperature of the request; 0 selects the most likely tokens, with fallbacks. */
 export function plansFor(temperature: number): readonly Plan[] {
   if (temperature === 0) return FALLBACKS;
   return [
@@ -49,36 +49,36 @@ export function plansFor(temperature: number): readonly Plan[] {
 }
 
 /**
- * openai/whisper: silence is what the model takes for it, unless it is sure of a text all the same. A hotter
- * attempt tells nothing: its text is unlikely because it was sampled, and the ones before it had a likely one.
+ * Whether a window is silent, as in openai/whisper: the model reports no speech, and its text is unlikely. Attempts with a
+ * higher temperature are ignored, because sampled text is unlikely in any case.
  */
 export function isNoSpeech({ plan, averageLogProbability }: Attempt, noSpeech: number): boolean {
   return !plan.hotter && noSpeech > NO_SPEECH && averageLogProbability < MIN_LOG_PROBABILITY;
 }
 
-/** Whether a plan can mend what was wrong with the attempt before it: heat makes no repetition truer. */
+/** Whether a plan can fix the issue of the previous attempt. A higher temperature does not fix a repetitive text. */
 export function isWorthwhile(plan: Plan, before: Attempt | undefined): boolean {
-  return before === undefined || (before.fault !== undefined && !(plan.hotter && before.fault === 'repeats'));
+  return before === undefined || (before.issue !== undefined && !(plan.hotter && before.issue === 'repeats'));
 }
 
 /**
- * The attempt with the mildest fault, of several the likeliest, where heat counts against it: a loop is likely by
- * nature. One that begins with what has left, as the last always does.
+ * Returns the attempt with the least severe issue; of equals, the most probable one, with a penalty for its temperature.
+ * Only attempts that start with the emitted tokens qualify, as the last one always does.
  */
-export function best(attempts: readonly Attempt[], left: readonly number[]): Attempt {
-  const possible = attempts.filter(({ tokens }) => left.every((token, i) => token === tokens[i]));
+export function selectAttempt(attempts: readonly Attempt[], emitted: readonly number[]): Attempt {
+  const possible = attempts.filter(({ tokens }) => emitted.every((token, i) => token === tokens[i]));
   return possible.reduce((a, b) => {
-    const milder = severity(a) - severity(b);
-    if (milder !== 0) return milder < 0 ? a : b;
-    return trust(b) > trust(a) ? b : a;
+    const difference = severity(a) - severity(b);
+    if (difference !== 0) return difference < 0 ? a : b;
+    return confidence(b) > confidence(a) ? b : a;
   });
 }
 
-function severity({ fault }: Attempt): number {
-  if (fault === undefined) return 0;
-  return fault === 'repeats' ? 1 : 2;
+function severity({ issue }: Attempt): number {
+  if (issue === undefined) return 0;
+  return issue === 'repeats' ? 1 : 2;
 }
 
-function trust({ averageLogProbability, plan }: Attempt): number {
+function confidence({ averageLogProbability, plan }: Attempt): number {
   return averageLogProbability - plan.temperature;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether anybody speaks in a window at all. Whisper writes "you", "Thank you." or worse into noise and music,
- * and its own probability of silence seldom tells; a detector of voice activity does.
+ * Detects whether a window contains speech. Whisper hallucinates text such as "Thank you." for noise and music, and its own
+ * no-speech probability is not reliable; a voice activity detector is.
  */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
@@ -8,19 +8,19 @@ import { FRAME_SAMPLES } from '../../silero/shared/graph.ts';
 import type { SileroModel } from '../../silero/worker/model.ts';
 
 /**
- * A frame (32 ms) is speech from this probability on, and so many frames are a word. Of 320 utterances, half of
- * them at 10 dB of noise, each has three frames above 0.98; of 200 clips of noise, tones and chords 11 have three
- * above this.
+ * Minimum probability of a frame (32 ms) of speech, and minimum number of such frames. Each of 320 utterances, half of them
+ * with noise at 10 dB, has three frames above 0.98; of 200 clips of noise, tones and chords, 11 have three frames above
+ * this threshold.
  */
 const SPEECH = 0.5;
 const MIN_FRAMES = 3;
 
-/** Peaks below it are raised to it: Whisper hears speech at any level, the detector does not. */
+/** Audio with a lower peak is amplified to this peak, because the detector misses quiet speech that Whisper transcribes. */
 const AUDIBLE_PEAK = 0.05;
-/** A peak below this, -80 dB of full scale, is silence, whatever a model makes of it. */
+/** Audio with a peak below -80 dBFS is silence, regardless of the model. */
 const SILENT_PEAK = 0.0001;
 
-/** One window at a time. */
+/** Speech detection for one window at a time. */
 export class SpeechGate {
   readonly #model: SileroModel;
 
@@ -29,18 +29,18 @@ export class SpeechGate {
   }
 
   /**
-   * When somebody begins to speak, in seconds; undefined when nobody does.
+   * Returns the start of speech in seconds; undefined when there is none.
    * @param samples mono, 16 kHz.
    */
-  async speechFromS(samples: Float32Samples): Promise<number | undefined> {
-    let found = 0;
+  async speechStartS(samples: Float32Samples): Promise<number | undefined> {
+    let speechFrames = 0;
     let frame = 0;
     let firstFrame = 0;
     for await (const probability of this.#model.classifyClip(audible(samples))) {
       if (probability >= SPEECH) {
-        if (found === 0) firstFrame = frame;
-        found += 1;
-        if (found >= MIN_FRAMES) return (firstFrame * FRAME_SAMPLES) / LISTEN_RATE_HZ;
+        if (speechFrames === 0) firstFrame = frame;
+        speechFrames += 1;
+        if (speechFrames >= MIN_FRAMES) return (firstFrame * FRAME_SAMPLES) / LISTEN_RATE_HZ;
       }
       frame += 1;
     }
@@ -52,6 +52,7 @@ export class SpeechGate {
   }
 }
 
+/** Amplifies quiet audio to {@link AUDIBLE_PEAK}. Returns no samples for silence. */
 function audible(samples: Float32Samples): Float32Samples {
   let peak = 0;
   for (const sample of samples) peak = Math.max(peak, Math.abs(sample));

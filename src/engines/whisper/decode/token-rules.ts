@@ -1,84 +1,85 @@
 /**
- * The next token from a step's logits: which tokens may follow, which is taken, how likely it was. The rules are
- * openai/whisper's `whisper/decoding.py` (SuppressBlank, SuppressTokens, ApplyTimestampRules, GreedyDecoder).
+ * Selects the next token from the logits of a decoder step, as in openai/whisper `whisper/decoding.py` (SuppressBlank,
+ * SuppressTokens, ApplyTimestampRules, GreedyDecoder).
  */
 
 import type { SpecialTokens } from '../shared/tokenizer.ts';
 
-/** Latest time, in timestamp steps, at which the first segment may begin: OpenAI's `max_initial_timestamp` of 1 s. */
-const LATEST_BEGIN_STEPS = 50;
-/** The last timestamp token is 30 s. */
+/** Maximum start of the first segment, in timestamp steps: `max_initial_timestamp` of openai/whisper, 1 s. */
+const MAX_INITIAL_STEPS = 50;
+/** The last timestamp token: 30 s. */
 const LAST_STEP = 1_500;
 
-/** What was said at one step. */
+/** The token chosen at one step. */
 export interface TokenChoice {
   readonly token: number;
-  /** Natural logarithm of the token's probability among those that might have followed, at temperature 1; within 0.002. */
+  /** Natural logarithm of the probability of the token among the allowed ones, at temperature 1. Accurate to 0.002. */
   readonly logProbability: number;
 }
 
 export interface ChoiceOptions {
-  /** Whether segments are told apart by timestamp tokens; without, there are none. */
+  /** Whether timestamp tokens are allowed. */
   readonly timestamps: boolean;
-  /** Timestamp token after which there is no audio; absent: 30 s. */
+  /** Timestamp token of the end of the audio. Absent: 30 s. */
   readonly latestTimestamp?: number | undefined;
-  /** 0: the likeliest token. Above: sampled. */
+  /** 0: the most likely token. Above 0: sampled. */
   readonly temperature: number;
-  /** Uniform in [0, 1); asked once for each sampled token. */
+  /** Returns uniform random numbers in [0, 1). Called once for each sampled token. */
   readonly random: () => number;
 }
 
-/** Chooses tokens for one model. Holds nothing of a transcript, so one object serves many. */
+/** Chooses tokens for one model. Has no state of a transcript, so an instance can be shared. */
 export class TokenRules {
   readonly #endOfText: number;
   readonly #timestampBegin: number;
   readonly #suppressed: Int32Array;
-  readonly #suppressedAtBegin: Int32Array;
+  readonly #suppressedAtStart: Int32Array;
 
   /**
-   * @param suppressed tokens that never follow; @param suppressedAtBegin and that never come first. Special
-   *   tokens other than the end and the timestamps never follow, whether they are named or not.
+   * @param suppressed tokens that are never chosen. Special tokens other than the end of text and the timestamps are never
+   *   chosen in any case.
+   * @param suppressedAtStart tokens that are not chosen as the first token.
    */
   constructor(
     special: Pick<SpecialTokens, 'endOfText' | 'timestampBegin'>,
     suppressed: readonly number[],
-    suppressedAtBegin: readonly number[],
+    suppressedAtStart: readonly number[],
   ) {
     this.#endOfText = special.endOfText;
     this.#timestampBegin = special.timestampBegin;
     this.#suppressed = Int32Array.from(suppressed);
-    this.#suppressedAtBegin = Int32Array.from(suppressedAtBegin);
+    this.#suppressedAtStart = Int32Array.from(suppressedAtStart);
   }
 
   /**
-   * Chooses what follows.
-   * @param logits of every token of the vocabulary; those of suppressed tokens are overwritten.
+   * Chooses the next token.
+   * @param logits of every token of the vocabulary. Those of suppressed tokens are overwritten.
    * @param tokens chosen so far in this window, without the prompt.
-   * @throws Error when the logits hold no number.
+   * @throws Error when no allowed token has a logit above minus infinity.
    */
   choose(logits: Float32Array, tokens: readonly number[], options: ChoiceOptions): TokenChoice {
     for (const token of this.#suppressed) logits[token] = Number.NEGATIVE_INFINITY;
     if (tokens.length === 0) {
-      for (const token of this.#suppressedAtBegin) logits[token] = Number.NEGATIVE_INFINITY;
+      for (const token of this.#suppressedAtStart) logits[token] = Number.NEGATIVE_INFINITY;
     }
     const allowed = this.#allowed(logits.length, tokens, options);
     const text = scan(logits, allowed.textFrom, allowed.textTo);
     const times = scan(logits, allowed.timeFrom, allowed.timeTo);
-    // OpenAI's rule: when a timestamp is likelier than any single text token, it is a timestamp.
+    // Rule of openai/whisper: choose a timestamp if timestamps together are more likely than any single text token.
     const timesMass = logSum(times);
-    const textAlso = text.token >= 0 && !(timesMass > text.most);
-    if (!textAlso && times.token < 0) throw new Error('The decoder gave no logit that can be chosen.');
+    const textAlso = text.token >= 0 && !(timesMass > text.max);
+    if (!textAlso && times.token < 0) throw new Error('The decoder returned no valid logit.');
     const total = textAlso ? logAddExp(logSum(text), timesMass) : timesMass;
     let token = textAlso ? text.token : times.token;
     if (options.temperature > 0) {
       const { textFrom, textTo, timeFrom, timeTo } = allowed;
       const ranges = textAlso ? [textFrom, textTo, timeFrom, timeTo] : [timeFrom, timeTo];
-      token = sample(logits, ranges, textAlso ? text.most : times.most, options);
+      token = sample(logits, ranges, textAlso ? text.max : times.max, options);
     }
     return { token, logProbability: (logits[token] as number) - total };
   }
 
-  /** Which tokens may follow: two runs, the end of text counting as text. */
+  /** Returns the allowed tokens as two ranges. The end of text counts as text. */
   #allowed(vocabulary: number, tokens: readonly number[], options: ChoiceOptions): AllowedTokens {
     const begin = this.#timestampBegin;
     const textTo = this.#endOfText + 1;
@@ -90,24 +91,24 @@ export class TokenRules {
         textFrom: 0,
         textTo: 0,
         timeFrom: begin,
-        timeTo: Math.min(timeTo, begin + LATEST_BEGIN_STEPS + 1),
+        timeTo: Math.min(timeTo, begin + MAX_INITIAL_STEPS + 1),
       };
     }
     const lastIsTime = (tokens.at(-1) as number) >= begin;
     const beforeIsTime = tokens.length < 2 || (tokens.at(-2) as number) >= begin;
-    // After the end of a segment: the next one's begin, or the end of text.
+    // After the end timestamp of a segment: the start timestamp of the next one, or the end of text.
     if (lastIsTime && !beforeIsTime) {
       return { textFrom: this.#endOfText, textTo, timeFrom: tokens.at(-1) as number, timeTo };
     }
-    // After the begin of a segment: text.
+    // After the start timestamp of a segment: text.
     if (lastIsTime) return { textFrom: 0, textTo, timeFrom: begin, timeTo: begin };
-    // Times never go back, and no segment is empty.
+    // Timestamps increase, and segments are not empty.
     const lastTime = tokens.findLast((token) => token >= begin);
     return { textFrom: 0, textTo, timeFrom: lastTime === undefined ? begin : lastTime + 1, timeTo };
   }
 }
 
-/** Text tokens and timestamps that may follow: from … to, the latter excluded. */
+/** Ranges of the allowed text and timestamp tokens, `to` exclusive. */
 interface AllowedTokens {
   readonly textFrom: number;
   readonly textTo: number;
@@ -115,12 +116,12 @@ interface AllowedTokens {
   readonly timeTo: number;
 }
 
-/** The probability of one token among all, as OpenAI takes that of `<|nospeech|>` after `<|startoftranscript|>`. */
+/** Returns the probability of a token in the vocabulary, such as `<|nospeech|>` after `<|startoftranscript|>`. */
 export function probabilityOf(logits: Float32Array, token: number): number {
   return Math.exp((logits[token] as number) - logSum(scan(logits, 0, logits.length)));
 }
 
-/** The likeliest of some tokens, and its probability among them: the language after `<|startoftranscript|>`. */
+/** Returns the most likely of `tokens` and its probability among them, such as the language. */
 export function likeliestOf(
   logits: Float32Array,
   tokens: Iterable<number>,
@@ -128,80 +129,82 @@ export function likeliestOf(
   const candidates = [...tokens];
   const chosen = Float32Array.from(candidates, (token) => logits[token] as number);
   const found = scan(chosen, 0, chosen.length);
-  if (found.token < 0) throw new Error('The decoder gave no logit that can be chosen.');
+  if (found.token < 0) throw new Error('The decoder returned no valid logit.');
   return { token: candidates[found.token] as number, probability: 1 / found.sum };
 }
 
-/** What a pass over some logits found; `token` is -1 when none was greater than minus infinity. */
+/** Maximum and sum of a range of logits. `token` is -1 when no logit is above minus infinity. */
 interface Scan {
   readonly token: number;
-  readonly most: number;
-  /** Sum of e^(logit - most). */
+  readonly max: number;
+  /** Sum of e^(logit - max). */
   readonly sum: number;
 }
 
-/** Steps of the table of e^-x for each 1 of x, and where it ends: 2^16 tokens that far off weigh nothing. */
+/** Resolution and end of the table of e^-x. The weight of 2^16 tokens beyond its end is negligible. */
 const STEPS = 256;
-const FARTHEST = 24;
-/** e^-x in the middle of each step. */
-const DECAY = Float32Array.from({ length: FARTHEST * STEPS }, (_, index) => Math.exp(-(index + 0.5) / STEPS));
+const MAX_EXPONENT = 24;
+/** e^-x at the middle of each step. */
+const DECAY = Float32Array.from({ length: MAX_EXPONENT * STEPS }, (_, index) =>
+  Math.exp(-(index + 0.5) / STEPS),
+);
 
 /**
- * Greatest logit, the first where several are equal, and the sum of the exponentials. Those come from a table,
- * five times as fast as Math.exp: each is off by at most 1 / 512 of itself, to either side.
+ * Returns the maximum logit, the first of equals, and the sum of the exponentials. Reads the exponentials from a table,
+ * which is five times as fast as Math.exp and has a relative error of at most 1 / 512.
  */
 function scan(logits: Float32Array, from: number, to: number): Scan {
   let token = -1;
-  let most = Number.NEGATIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
   for (let index = from; index < to; index++) {
     const logit = logits[index] as number;
-    if (logit > most) {
-      most = logit;
+    if (logit > max) {
+      max = logit;
       token = index;
     }
   }
-  if (token < 0) return { token, most, sum: 0 };
-  // The greatest itself is exactly 1.
+  if (token < 0) return { token, max, sum: 0 };
+  // The exponential of the maximum is exactly 1.
   let sum = 1 - (DECAY[0] as number);
   for (let index = from; index < to; index++) {
-    const below = most - (logits[index] as number);
-    if (below < FARTHEST) sum += DECAY[(below * STEPS) >>> 0] as number;
+    const below = max - (logits[index] as number);
+    if (below < MAX_EXPONENT) sum += DECAY[(below * STEPS) >>> 0] as number;
   }
-  return { token, most, sum };
+  return { token, max, sum };
 }
 
-const logSum = ({ most, sum }: Scan): number => (sum > 0 ? most + Math.log(sum) : Number.NEGATIVE_INFINITY);
+const logSum = ({ max, sum }: Scan): number => (sum > 0 ? max + Math.log(sum) : Number.NEGATIVE_INFINITY);
 
 function logAddExp(a: number, b: number): number {
-  const most = Math.max(a, b);
-  return most === Number.NEGATIVE_INFINITY ? most : most + Math.log(Math.exp(a - most) + Math.exp(b - most));
+  const max = Math.max(a, b);
+  return max === Number.NEGATIVE_INFINITY ? max : max + Math.log(Math.exp(a - max) + Math.exp(b - max));
 }
 
-/** Draws a token from `ranges` (from, to, from, to …) with probabilities ∝ e^(logit / temperature). */
+/** Samples a token from `ranges` (from, to, from, to …) with probabilities proportional to e^(logit / temperature). */
 function sample(
   logits: Float32Array,
   ranges: readonly number[],
-  most: number,
+  max: number,
   { temperature, random }: ChoiceOptions,
 ): number {
-  const weight = (index: number): number => Math.exp(((logits[index] as number) - most) / temperature);
+  const weight = (index: number): number => Math.exp(((logits[index] as number) - max) / temperature);
   let total = 0;
   for (let range = 0; range < ranges.length; range += 2) {
     const to = ranges[range + 1] as number;
     for (let index = ranges[range] as number; index < to; index++) total += weight(index);
   }
-  let left = random() * total;
+  let remaining = random() * total;
   let last = -1;
   for (let range = 0; range < ranges.length; range += 2) {
     const to = ranges[range + 1] as number;
     for (let index = ranges[range] as number; index < to; index++) {
-      const part = weight(index);
-      if (part <= 0) continue;
+      const tokenWeight = weight(index);
+      if (tokenWeight <= 0) continue;
       last = index;
-      left -= part;
-      if (left < 0) return index;
+      remaining -= tokenWeight;
+      if (remaining < 0) return index;
     }
   }
-  // Rounding may leave a rest: the last token that has any weight takes it.
+  // Rounding may leave a remainder, which belongs to the last token with a weight.
   return last;
 }

@@ -1,4 +1,4 @@
-/** The audio of one window, encoded as far as it is needed. */
+/** The audio of one window and its lazily computed encodings. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import { HOP_LENGTH } from '../../mel/mel-power.ts';
@@ -6,10 +6,10 @@ import { type EncodedWindow, FRAME_MULTIPLE, type WhisperGraphs } from '../share
 import { FULL_FRAMES, type LogMel } from '../shared/log-mel.ts';
 import { type Pause, pausesOf } from '../timestamps/silences.ts';
 
-/** Frames of silence that are encoded behind the audio, before the kept silence takes over: half a second. */
+/** Frames of silence that are encoded after the audio, before the cached silence: half a second. */
 const PADDING_FRAMES = 50;
 
-/** The audio of a window and its encodings, each made when it is first needed. */
+/** The audio of a window and its encodings, each computed on first use. */
 export class WindowAudio {
   readonly durationS: number;
   readonly #graphs: WhisperGraphs;
@@ -25,12 +25,12 @@ export class WindowAudio {
     this.durationS = samples.length / LISTEN_RATE_HZ;
   }
 
-  /** Whether its audio fills 30 s, or the graphs take no less. */
+  /** Whether the encoding is always that of 30 s: the audio fills the window, or the graphs require a full window. */
   get isFull(): boolean {
     return this.#shortFrames() === FULL_FRAMES;
   }
 
-  /** @param full with all 30 s, however short the audio is. */
+  /** Returns the encoded audio. @param full whether to pad the audio to 30 s. */
   async encoded(full: boolean): Promise<EncodedWindow> {
     if (full || this.isFull) {
       this.#full ??= await this.#encode(FULL_FRAMES);
@@ -40,7 +40,7 @@ export class WindowAudio {
     return this.#short;
   }
 
-  /** Where nobody is heard, in order. */
+  /** Pauses of the speech, in order. */
   pauses(): Pause[] {
     return pausesOf(this.#samples);
   }
@@ -51,7 +51,7 @@ export class WindowAudio {
 
   #shortFrames(): number {
     if (!this.#graphs.shortWindows) return FULL_FRAMES;
-    const heard = Math.ceil(this.#samples.length / HOP_LENGTH) + PADDING_FRAMES;
-    return Math.min(FULL_FRAMES, Math.ceil(heard / FRAME_MULTIPLE) * FRAME_MULTIPLE);
+    const frames = Math.ceil(this.#samples.length / HOP_LENGTH) + PADDING_FRAMES;
+    return Math.min(FULL_FRAMES, Math.ceil(frames / FRAME_MULTIPLE) * FRAME_MULTIPLE);
   }
 }

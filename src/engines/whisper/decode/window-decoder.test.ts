@@ -15,7 +15,7 @@ import {
   wordTokenizer,
 } from '../../../../test/doubles/scripted-whisper.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { mostTokens } from '../shared/loop-guard.ts';
+import { maxTokens } from '../shared/loop-guard.ts';
 import type { WhisperRequest, WindowTranscript } from '../shared/protocol.ts';
 import { WindowDecoder } from './window-decoder.ts';
 
@@ -23,7 +23,7 @@ const RATE_HZ = 16_000;
 const { special, languages } = wordTokenizer;
 const language = (code: string) => languages.get(code) ?? -1;
 
-/** Sound that is not silent; what it says is in the script. */
+/** Audio that is not silent. Its text is defined by the script. */
 function noise(lengthS: number): Float32Array<ArrayBuffer> {
   const random = seededRandom(1);
   return Float32Array.from({ length: lengthS * RATE_HZ }, () => 0.2 * (random() - 0.5));
@@ -46,7 +46,7 @@ interface Decoded {
   readonly deltas: readonly string[];
   readonly window: WindowTranscript;
   readonly graphs: ScriptedGraphs;
-  /** Decoder steps of each pass. */
+  /** Decoder steps of each inference step. */
   readonly stepsOfPasses: readonly number[];
 }
 
@@ -60,7 +60,7 @@ async function decoded(
   { speech = true, ...options }: Options = {},
 ): Promise<Decoded> {
   const graphs = new ScriptedGraphs(script, options);
-  const gate = { speechFromS: async () => (speech ? 0 : undefined) };
+  const gate = { speechStartS: async () => (speech ? 0 : undefined) };
   const decoder = new WindowDecoder({ graphs, tokenizer: wordTokenizer, gate });
   const deltas: string[] = [];
   const stepsOfPasses: number[] = [];
@@ -77,12 +77,12 @@ async function decoded(
   return { text: deltas.join(''), deltas, window, graphs, stepsOfPasses };
 }
 
-/** So many different words. */
+/** Returns this number of different words. */
 const manyWords = (count: number) =>
   Array.from({ length: count }, (_, i) => WORDS[(i * 7 + Math.floor(i / 26) * 3) % 26]).join(' ');
 
 describe('a window', () => {
-  test('is said in deltas of whole words, at most eight steps after each other', async () => {
+  test('is emitted in deltas of whole words, at most eight tokens apart', async () => {
     const words = manyWords(40);
     const { text, deltas, window, graphs, stepsOfPasses } = await decoded(says(words), {}, {});
     expect(text).toBe(words);
@@ -97,18 +97,18 @@ describe('a window', () => {
     });
     expect(window.carryOver).toEqual(words.split(' ').map(tokenOf));
     expect(graphs.attempts).toHaveLength(1);
-    // The first pass after the encoder also finds the language and reads the prompt.
+    // The first inference step after the encoder also detects the language and processes the prompt.
     expect(Math.max(...stepsOfPasses)).toBeLessThanOrEqual(10);
     expect(stepsOfPasses[0]).toBe(0);
   });
 
-  test('is encoded with half a second of silence and no more', async () => {
+  test('is encoded with half a second of silence', async () => {
     expect((await decoded(says('a'))).graphs.encoded).toEqual([260]);
     expect((await decoded(says('a'), { samples: FULL })).graphs.encoded).toEqual([3_000]);
     expect((await decoded(says('a'), {}, { shortWindows: false })).graphs.encoded).toEqual([3_000]);
   });
 
-  test('without a voice is nothing, and costs nothing', async () => {
+  test('without speech has an empty transcript and runs no graph', async () => {
     const nothing = { language: 'en', carryOver: [], outputTokens: 0, segments: [], words: [] };
     const unheard = await decoded(says('a b c'), {}, { speech: false });
     const undetected = await decoded(says('a b c'), { language: undefined }, { speech: false });
@@ -119,7 +119,7 @@ describe('a window', () => {
     }
   });
 
-  test('of what the model takes for silence is nothing, unless it is sure of the words', async () => {
+  test('that the model reports as silence is empty, unless the text is likely', async () => {
     const start = { [special.noSpeech]: SURE };
     const doubted = await decoded(texts({ words: 'a b c', logit: UNSURE }), {}, { start });
     expect(doubted).toMatchObject({ text: '', deltas: [], window: { outputTokens: 0, carryOver: [] } });
@@ -128,14 +128,14 @@ describe('a window', () => {
     expect(sure.deltas).toEqual([manyWords(20)]);
   });
 
-  test('of silence in which the model first loops is nothing too', async () => {
+  test('of silence is empty when the first attempt loops', async () => {
     const script: Script = (said, attempt) =>
       attempt === 0 ? loops('a b')(said, 0) : texts({ words: 'c d', logit: UNSURE })(said, 0);
     const { text, window } = await decoded(script, {}, { start: { [special.noSpeech]: SURE } });
     expect([text, window.outputTokens]).toEqual(['', 0]);
   });
 
-  test('in which people repeat themselves is not silence because a hot attempt is unlikely', async () => {
+  test('with repetitive speech is not silence when an attempt with a higher temperature is unlikely', async () => {
     const script: Script = (said, attempt) =>
       attempt < 3 ? loops('a b')(said, 0) : texts({ words: 'c d', logit: UNSURE })(said, 0);
     const { text, graphs } = await decoded(script, {}, { start: { [special.noSpeech]: SURE } });
@@ -144,12 +144,12 @@ describe('a window', () => {
   });
 });
 
-describe('what the decoder is told', () => {
+describe('prompt of the decoder', () => {
   const prompts = async (...args: Parameters<typeof decoded>) =>
     (await decoded(...args)).graphs.attempts.map(({ prompt }) => prompt);
   const head = [special.startOfTranscript, language('en'), special.transcribe, special.noTimestamps];
 
-  test('language, task, and whether times are wanted', async () => {
+  test('contains the language, the task, and whether timestamps are requested', async () => {
     expect(await prompts(says('a'))).toEqual([head]);
     expect(await prompts(says('a'), { language: 'zh', task: 'translate' })).toEqual([
       [special.startOfTranscript, language('zh'), special.translate, special.noTimestamps],
@@ -157,7 +157,7 @@ describe('what the decoder is told', () => {
     expect(await prompts(says('<0.00> a <1.00>'), { timestamps: 'segment' })).toEqual([head.slice(0, 3)]);
   });
 
-  test("the caller's prompt, of which the end counts", async () => {
+  test("contains the end of the caller's prompt", async () => {
     const words = manyWords(300);
     const { graphs, window } = await decoded(says('a'), { prompt: `  ${words} ` });
     const tokens = words.split(' ').map(tokenOf);
@@ -165,48 +165,48 @@ describe('what the decoder is told', () => {
     expect(window.promptTokens).toBe(223);
   });
 
-  test('the text of the window before, in the place of the prompt', async () => {
+  test("contains the text of the previous window instead of the caller's prompt", async () => {
     const previous = manyWords(200).split(' ').map(tokenOf);
     const { graphs } = await decoded(says('a'), { prompt: 'x y', previous });
     expect(graphs.attempts[0]?.prompt).toEqual([special.startOfPrevious, ...previous.slice(-32), ...head]);
   });
 });
 
-describe('the language', () => {
+describe('language', () => {
   const chinese = (logit: number) => ({ start: { [language('zh')]: logit } });
   const undetected = { language: undefined } as const;
 
-  test('is the likeliest when none is given', async () => {
+  test('is the most likely one when the request has none', async () => {
     const { window, graphs } = await decoded(says('a b'), undetected, chinese(1));
     expect(window.language).toBe('zh');
     expect(graphs.attempts[0]?.prompt[1]).toBe(language('zh'));
   });
 
-  test('has a code that the world knows', async () => {
+  test('has an ISO 639 code', async () => {
     const start = { [language('jv')]: 1 };
     expect((await decoded(says('a'), undetected, { start })).window.language).toBe('jv');
   });
 
-  test('is the given one whatever is likely', async () => {
+  test('of the request takes precedence over the detected one', async () => {
     expect((await decoded(says('a'), {}, chinese(SURE))).window.language).toBe('en');
   });
 
-  test('stays that of the window before unless the model is sure', async () => {
+  test('stays that of the previous window unless the detection is confident', async () => {
     const later = { ...undetected, likelyLanguage: 'en', previous: [tokenOf('x')] };
     const doubt = await decoded(says('a'), later, chinese(1));
     expect(doubt.window.language).toBe('en');
     expect(doubt.graphs.attempts[0]?.prompt[0]).toBe(special.startOfPrevious);
     const change = await decoded(says('a'), later, chinese(SURE));
     expect(change.window.language).toBe('zh');
-    // Text of another language is no context.
+    // Text in another language is not used as context.
     expect(change.graphs.attempts[0]?.prompt[0]).toBe(special.startOfTranscript);
   });
 });
 
-describe('an attempt that fails', () => {
+describe('a failed attempt', () => {
   const TIMES = { timestamps: 'segment' } as const;
 
-  test('is followed by a careful one, then by hotter ones', async () => {
+  test('is followed by a careful one, then by attempts with a higher temperature', async () => {
     const doubt = { words: '<0.00> a b c <1.00>', logit: UNSURE };
     const words = '<0.00> d e f <1.00>';
     const previous = [tokenOf('x')];
@@ -214,7 +214,7 @@ describe('an attempt that fails', () => {
       const script = texts(...new Array(failures).fill(doubt), { words });
       const { text, window, graphs, stepsOfPasses } = await decoded(script, { ...TIMES, previous });
       expect(text).toBe('d e f');
-      // Each begins a pass, so that others may go first.
+      // Each attempt starts with a new inference step, so that other jobs can run before it.
       expect(Math.max(...stepsOfPasses)).toBeLessThanOrEqual(10);
       expect(window.segments.map((segment) => segment.temperature)).toEqual([temperature]);
       expect(graphs.attempts.map(({ frames }) => frames)).toEqual(
@@ -222,14 +222,14 @@ describe('an attempt that fails', () => {
       );
       for (const [i, { prompt }] of graphs.attempts.entries())
         expect(prompt.includes(tokenOf('x'))).toBe(i === 0);
-      // A window is encoded once in each length.
+      // A window is encoded once per length.
       expect(graphs.encoded).toHaveLength(Math.min(2, failures + 1));
-      // What was sampled hot is nothing to build on.
+      // Text sampled at a high temperature is not used as context.
       expect(window.carryOver.length > 0).toBe(temperature < 0.5);
     }
   });
 
-  test('is not repeated where the careful way would be the same', async () => {
+  test('is not repeated when the careful attempt would be identical', async () => {
     const doubt = texts({ words: '<0.00> a b c <1.00>', logit: UNSURE });
     const alone = await decoded(doubt, { ...TIMES, samples: FULL });
     expect(alone.graphs.attempts).toHaveLength(3);
@@ -238,7 +238,7 @@ describe('an attempt that fails', () => {
     for (const { graphs } of [alone, continued]) expect(graphs.encoded).toEqual([3_000]);
   });
 
-  test('gives way to the likeliest when all fail, and nothing builds on it', async () => {
+  test('is replaced by the most likely one when all fail, which is not used as context', async () => {
     const script = texts(
       { words: 'a a b', logit: 2 },
       { words: 'c d e', logit: 4 },
@@ -249,7 +249,7 @@ describe('an attempt that fails', () => {
     expect(window.carryOver).toEqual([]);
   });
 
-  test('at a temperature of the caller is tried again at the same', async () => {
+  test('with a temperature of the request is repeated with the same temperature', async () => {
     const { graphs, window } = await decoded(texts({ words: 'a', logit: UNSURE }), {
       temperature: 0.3,
       ...TIMES,
@@ -258,7 +258,7 @@ describe('an attempt that fails', () => {
     expect(window.segments[0]?.temperature ?? 0.3).toBe(0.3);
   });
 
-  test('leaves no loop in the text', async () => {
+  test('does not leave a loop in the text', async () => {
     for (const words of ['a', 'a b', 'a b c d e f g h i']) {
       const { text, window } = await decoded(loops(words, 'x y z'), { samples: FULL });
       const repeated = new RegExp(`(${words} ?){4}`);
@@ -268,13 +268,13 @@ describe('an attempt that fails', () => {
     }
   });
 
-  test('ends with the first of what loops, wherever in it that is found', async () => {
+  test('is truncated after the first repetition of a loop, wherever the loop is detected', async () => {
     for (const words of ['a', 'a b', 'a b c d e f g h i', manyWords(17)]) {
       expect((await decoded(loops(words, 'x y z'))).text).toBe(`x y z ${words}`);
     }
   });
 
-  test('holds what repeats until it is known whether it goes on', async () => {
+  test('buffers repeated text until it is known whether it is a loop', async () => {
     const sentence = 'a b c d e f g h';
     const script: Script = (said, attempt) =>
       attempt === 0 ? loops(sentence)(said, 0) : says(`${sentence} i j k`)(said, 0);
@@ -283,8 +283,8 @@ describe('an attempt that fails', () => {
     expect(graphs.attempts[1]?.begun).toEqual(sentence.split(' ').map(tokenOf));
   });
 
-  test('cuts a loop with its times', async () => {
-    // Said more often than fits into a window.
+  test('is truncated with the timestamps of the loop', async () => {
+    // More repetitions than fit into a window.
     const at = (i: number) => `<${(0.8 * i).toFixed(2)}>`;
     const sentences = Array.from({ length: 36 }, (_, i) => `${at(i)} a b c d e ${at(i + 1)}`).join(' ');
     const { text, window } = await decoded(says(sentences), { samples: FULL, ...TIMES });
@@ -292,28 +292,28 @@ describe('an attempt that fails', () => {
     expect(window.segments).toMatchObject([{ text, startS: 0, endS: 0.8 }]);
   });
 
-  test('keeps what was said again and again, in as much time as that takes', async () => {
+  test('keeps repeated text whose length is plausible for the audio', async () => {
     const sentences = Array.from({ length: 5 }, (_, i) => `<${i}.00> a b c d e <${i + 1}.00>`).join(' ');
     const { text } = await decoded(says(sentences), { samples: FULL, ...TIMES });
     expect(text).toBe(Array(5).fill('a b c d e').join(' '));
   });
 
-  test('never takes back what of a loop has left', async () => {
+  test('never retracts emitted text of a loop', async () => {
     const before = 'l m n o p q r s t u v w';
     const { text, window } = await decoded(loops('a', `<0.00> ${before}`), { samples: noise(0.5), ...TIMES });
     expect(text).toBe(`${before} a a a`);
     expect(window.segments).toMatchObject([{ text }]);
   });
 
-  test('ends at as many tokens as anybody says in that time', async () => {
+  test('ends at the maximum number of tokens for the duration', async () => {
     const random = seededRandom(5);
     const script: Script = () => ({ [tokenOf(WORDS[Math.floor(random() * 26)] ?? 'a')]: SURE });
     const { window, graphs } = await decoded(script);
-    expect(window.outputTokens).toBe(mostTokens(2));
+    expect(window.outputTokens).toBe(maxTokens(2));
     expect(graphs.attempts.length).toBeGreaterThan(1);
   });
 
-  test('ends before the positions of the model do', async () => {
+  test('ends at the maximum number of positions of the model', async () => {
     const random = seededRandom(6);
     const script: Script = () => ({ [tokenOf(WORDS[Math.floor(random() * 26)] ?? 'a')]: SURE });
     const fields = { samples: FULL, prompt: manyWords(300) };
@@ -322,45 +322,45 @@ describe('an attempt that fails', () => {
   });
 });
 
-test('a text that ends while somebody speaks on tells where', async () => {
-  const heardS = async (words: string, fields: Partial<WhisperRequest> = {}, silentFromS = 9) => {
+test('reports the end of a text that ends before the speech', async () => {
+  const transcribedS = async (words: string, fields: Partial<WhisperRequest> = {}, silentFromS = 9) => {
     const graphs = new ScriptedGraphs(says(words));
     const gate = {
-      speechFromS: async (samples: Float32Array) =>
+      speechStartS: async (samples: Float32Array) =>
         samples.length > (4 - silentFromS) * RATE_HZ ? 0 : undefined,
     };
     const decoder = new WindowDecoder({ graphs, tokenizer: wordTokenizer, gate });
     const request: WhisperRequest = { ...REQUEST, samples: noise(4), timestamps: 'segment', ...fields };
     const last = (await Array.fromAsync(decoder.decode(request))).at(-1);
-    return last?.kind === 'window' ? last.heardS : Number.NaN;
+    return last?.kind === 'window' ? last.transcribedS : Number.NaN;
   };
-  expect(await heardS('<0.00> a b <1.00>')).toBe(1);
-  expect(await heardS('<0.00> a b <1.00> <1.20> c <2.50>')).toBe(2.5);
-  // It would be a small step; nobody does; it is the end of the last word; the decoder told no time.
-  expect(await heardS('<0.00> a b <0.98>')).toBeUndefined();
-  expect(await heardS('<0.00> a b <2.00>', {}, 1)).toBeUndefined();
-  expect(await heardS('<0.00> a b <3.20>')).toBeUndefined();
-  expect(await heardS('<0.00> a b')).toBeUndefined();
-  expect(await heardS('a b', { timestamps: 'none' })).toBeUndefined();
+  expect(await transcribedS('<0.00> a b <1.00>')).toBe(1);
+  expect(await transcribedS('<0.00> a b <1.00> <1.20> c <2.50>')).toBe(2.5);
+  // Too early; no speech follows; the rest is the end of the last word; the text has no timestamp.
+  expect(await transcribedS('<0.00> a b <0.98>')).toBeUndefined();
+  expect(await transcribedS('<0.00> a b <2.00>', {}, 1)).toBeUndefined();
+  expect(await transcribedS('<0.00> a b <3.20>')).toBeUndefined();
+  expect(await transcribedS('<0.00> a b')).toBeUndefined();
+  expect(await transcribedS('a b', { timestamps: 'none' })).toBeUndefined();
 });
 
-describe('times', () => {
+describe('timestamps', () => {
   const segmentsOf = async (words: string, fields: Partial<WhisperRequest> = {}) =>
     (await decoded(says(words), { timestamps: 'segment', ...fields })).window.segments;
 
-  test('of segments', async () => {
+  test('of segments are those of the decoder', async () => {
     expect(await segmentsOf('<0.10> a b <0.90> <1.00> c <1.80>')).toMatchObject([
       { startS: 0.1, endS: 0.9, text: 'a b', tokens: [tokenOf('a'), tokenOf('b')], temperature: 0 },
       { startS: 1, endS: 1.8, text: 'c', noSpeechProbability: expect.any(Number) },
     ]);
   });
 
-  test('end with the audio', async () => {
+  test('do not exceed the audio', async () => {
     const segments = await segmentsOf('<0.00> a b c', { samples: noise(1.234) });
     expect(segments).toMatchObject([{ startS: 0, endS: 1.234, text: 'a b c' }]);
   });
 
-  test.each([0.3, 1, 1.99])('are inside %d s of audio whatever the decoder wants', async (lengthS) => {
+  test.each([0.3, 1, 1.99])('are within %d s of audio regardless of the decoder', async (lengthS) => {
     const script: Script = (said) => ({
       [tokenOf('<0.80>')]: said.length === 0 ? SURE : 0,
       [tokenOf('<29.00>')]: 2 * SURE,
@@ -375,7 +375,7 @@ describe('times', () => {
     }
   });
 
-  /** Each token of text looks at a quarter of a second of its own, the first from 0 s on. */
+  /** Each text token attends to a separate quarter of a second, starting at 0 s. */
   const attention = (rows: number, frames: number) => {
     const data = new Float32Array(rows * frames).fill(1e-4);
     for (let row = 3; row < rows; row++)
@@ -383,14 +383,14 @@ describe('times', () => {
     return { data, heads: 1, rows, frames };
   };
 
-  test('of words come from where the decoder looked', async () => {
+  test('of words follow the attention of the decoder', async () => {
     const { window, graphs } = await decoded(
       says('<0.00> a b c d e f <1.60>'),
       { timestamps: 'word', previous: [tokenOf('x')] },
       { attention },
     );
     const text = 'a b c d e f'.split(' ');
-    // Asked as if without times or earlier text.
+    // The aligner runs on a prompt without timestamps and context.
     expect(graphs.aligned).toEqual([
       [
         special.startOfTranscript,
@@ -408,26 +408,26 @@ describe('times', () => {
     expect(window.segments[0]?.endS).toBe(window.words.at(-1)?.endS);
   });
 
-  test('of words leave to the next window what is its', async () => {
+  test('of words end at the start of the next window', async () => {
     const { window } = await decoded(
       says('<0.00> a b c d e f <1.00>'),
       { timestamps: 'word', samples: noise(4) },
       { attention },
     );
-    expect(window.heardS).toBe(1);
+    expect(window.transcribedS).toBe(1);
     expect(window.words).toHaveLength(6);
     for (const { endS } of [...window.words, ...window.segments]) expect(endS).toBeLessThanOrEqual(1);
   });
 
-  test('of words are shared out by length where the graphs do not show them', async () => {
+  test('of words are estimated by length when the graphs provide no attention', async () => {
     const { window } = await decoded(says('<0.00> a <1.00>'), { timestamps: 'word' });
     expect(window.words).toEqual([{ word: 'a', startS: 0, endS: 1 }]);
     expect(window.segments).toMatchObject([{ startS: 0, endS: 1, text: 'a' }]);
   });
 });
 
-describe('whatever the decoder says', () => {
-  /** A few steps each, said again and again by an attempt; few words, so that loops come about. */
+describe('random decoder output', () => {
+  /** A few tokens that an attempt repeats; few different words, so that loops occur. */
   const step = fc.record({
     word: fc.integer({ min: 0, max: 3 }),
     logit: fc.constantFrom(SURE, SURE, SURE, 6, UNSURE, 1),
@@ -448,7 +448,7 @@ describe('whatever the decoder says', () => {
         logit: SURE,
         other: 'none',
       };
-      // After some rounds all attempts end, but for those that never say so.
+      // All attempts end after some rounds, except those without an end of text.
       const end = other === 'end' && tokens.length > steps.length * 2;
       const time = special.timestampBegin + Math.min(1_500, tokens.length * 3);
       return {
@@ -458,14 +458,14 @@ describe('whatever the decoder says', () => {
       };
     };
 
-  test('what has left is the beginning of the final text, and the same request gives the same', async () => {
+  test('emitted text is a prefix of the final text, and equal requests give equal results', async () => {
     await fc.assert(
       fc.asyncProperty(attempts, requests, async (said, { lengthS, ...options }) => {
         const fields = { ...options, samples: lengthS === 2 ? TWO_SECONDS : FULL };
         const { text, window, deltas } = await decoded(scripted(said), fields, { wordsAlone: true });
         expect(deltas).not.toContain('');
         expect(text).toBe(text.trim());
-        // Each delta begins a word.
+        // Each delta starts with a new word.
         for (const delta of deltas.slice(1)) expect(delta).toMatch(/^ /);
         expect(window.outputTokens).toBeLessThanOrEqual(223);
         if (fields.timestamps === 'segment') {

@@ -1,9 +1,10 @@
 /**
- * Transcribes one window of at most 30 s: spectrogram, encoder, then token by token, with the guards of
- * openai/whisper (`transcribe.py`, decode_with_fallback): what loops or is unlikely is tried again, hotter.
+ * Transcribes one window of at most 30 s: computes the spectrogram, runs the encoder, and decodes token by token. As in
+ * openai/whisper (`transcribe.py`, decode_with_fallback), repetitive or unlikely text is decoded again with a higher
+ * temperature.
  *
- * Text leaves while it is decoded and is never taken back. Whatever looks like a loop or like silence is held
- * until it is decided, and an attempt that follows a failed one goes on behind the text that has left.
+ * Text is emitted during decoding and is final. Text that may be a loop or silence is buffered until the attempt is
+ * complete, and a later attempt continues after the emitted text.
  */
 
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
@@ -13,8 +14,8 @@ import { LogMel } from '../shared/log-mel.ts';
 import {
   compressionRatio,
   endsInLoop,
-  mostTokens,
-  quickTokens,
+  fastSpeechTokens,
+  maxTokens,
   repeatedAtEnd,
 } from '../shared/loop-guard.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';
@@ -24,68 +25,71 @@ import { spreadWords } from '../timestamps/spread-words.ts';
 import { wordTimes } from '../timestamps/word-times.ts';
 import {
   type Attempt,
-  best,
-  type Fault,
+  type AttemptIssue,
   isNoSpeech,
   isWorthwhile,
   MIN_LOG_PROBABILITY,
   NO_SPEECH,
   type Plan,
   plansFor,
+  selectAttempt,
 } from './decoding-attempt.ts';
 import type { SpeechGate } from './speech-gate.ts';
-import { LeavingText, lengthBefore } from './text-stream.ts';
+import { EmittedText, lengthBefore } from './text-stream.ts';
 import { likeliestOf, probabilityOf, TokenRules } from './token-rules.ts';
 import { WindowAudio } from './window-audio.ts';
 
-/** Decoder steps of one pass: long enough to be worth a message, short enough to share the process. */
-const STEPS_PER_PASS = 8;
-/** A text that compresses better repeats itself (openai/whisper, transcribe.py). */
+/** Tokens per inference step: enough to amortize the message, few enough to share the process. */
+const TOKENS_PER_STEP = 8;
+/** Compression ratio above which a text is repetitive (openai/whisper, transcribe.py). */
 const MAX_COMPRESSION = 2.4;
-/** Characters of a prompt that are looked at: more than the model's half of tokens can hold. */
+/** Number of characters of a prompt that are encoded: more than half of the model's tokens can contain. */
 const PROMPT_CHARACTERS = 2_000;
-/** Text of an attempt that is less likely than this so far is held until the attempt is judged. */
+/** Average log probability of an attempt below which its text is buffered until the attempt is complete. */
 const DOUBTFUL_LOG_PROBABILITY = -0.7;
-/** Less than this behind a text's end is the end of its last word. */
+/** Minimum duration of audio after the end of the text that is checked for speech. Less is the end of the last word. */
 const MIN_REST_S = 1;
-/** A window whose text ends sooner is not gone on from there: audio that confuses the model would be many windows. */
-const MIN_HEARD_S = 1;
-/** How much later than a soft onset the detector of speech may be. */
+/**
+ * Minimum duration of text after which the next window may start. A lower value would split audio that confuses the model
+ * into many windows.
+ */
+const MIN_TRANSCRIBED_S = 1;
+/** Maximum lag of the speech detector after a soft onset. */
 const ONSET_S = 0.5;
-/** How sure the model must be that the speaker has changed the language. */
+/** Minimum probability of a change of the language. */
 const LANGUAGE_CHANGE = 0.8;
 /**
- * Tokens of the window before that are given as context: its last sentence. OpenAI gives 223; in five minutes of
- * speech 96 misheard as many words as 32 and took a tenth longer.
+ * Maximum number of tokens of the previous window that are used as context: its last sentence. openai/whisper uses 223. In
+ * five minutes of speech, 96 tokens caused as many word errors as 32 and took 10 % longer.
  */
-const MAX_CARRIED = 32;
-/** Above this temperature a text is too far from the audio to be continued (openai/whisper, transcribe.py). */
-const MAX_TEMPERATURE_CARRIED = 0.5;
-/** The same request gives the same text, sampled or not. */
+const MAX_CONTEXT_TOKENS = 32;
+/** Maximum temperature of a text that is used as context (openai/whisper, transcribe.py). */
+const MAX_CONTEXT_TEMPERATURE = 0.5;
+/** Fixed seed, so that equal requests give equal texts. */
 const SEED = 20;
 
-/** A window that is being decoded. */
+/** State of the decoding of a window. */
 interface Decoding {
   readonly request: WhisperRequest;
   readonly audio: WindowAudio;
-  /** When somebody begins to speak. */
-  readonly speechFromS: number;
-  /** Spoken; ISO code. */
+  /** Start of speech, in seconds of the window. */
+  readonly speechStartS: number;
+  /** ISO code of the spoken language. */
   readonly language: string;
-  /** Written. */
+  /** ISO code of the language of the text. */
   readonly textLanguage: string;
-  /** Tokens of the caller's prompt. */
+  /** Number of tokens of the caller's prompt. */
   readonly promptTokens: number;
-  /** Tokens of the text before: the window before this one, or the caller's prompt. */
-  readonly earlier: readonly number[];
+  /** Tokens of the preceding text: of the previous window, or of the caller's prompt. */
+  readonly context: readonly number[];
   readonly noSpeechProbability: number;
-  readonly text: LeavingText;
+  readonly text: EmittedText;
 }
 
-export interface WindowDecoderParts {
+export interface WindowDecoderDeps {
   readonly graphs: WhisperGraphs;
   readonly tokenizer: WhisperTokenizer;
-  readonly gate: Pick<SpeechGate, 'speechFromS'>;
+  readonly gate: Pick<SpeechGate, 'speechStartS'>;
 }
 
 export class WindowDecoder {
@@ -93,81 +97,81 @@ export class WindowDecoder {
   readonly #tokenizer: WhisperTokenizer;
   readonly #rules: TokenRules;
   readonly #mel: LogMel;
-  readonly #gate: Pick<SpeechGate, 'speechFromS'>;
+  readonly #gate: Pick<SpeechGate, 'speechStartS'>;
 
-  constructor({ graphs, tokenizer, gate }: WindowDecoderParts) {
+  constructor({ graphs, tokenizer, gate }: WindowDecoderDeps) {
     this.#gate = gate;
     this.#graphs = graphs;
     this.#tokenizer = tokenizer;
-    this.#rules = new TokenRules(tokenizer.special, tokenizer.suppressed(), tokenizer.suppressedAtBegin());
+    this.#rules = new TokenRules(tokenizer.special, tokenizer.suppressed(), tokenizer.suppressedAtStart());
     this.#mel = new LogMel(graphs.shape.melBands);
   }
 
-  /** One pass for each `next()`: the encoder, then a few tokens at a time. */
+  /** Decodes a window. Each `next()` is one inference step: first the encoder, then a few tokens. */
   async *decode(request: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
-    const speechFromS = await this.#gate.speechFromS(request.samples);
-    if (speechFromS === undefined) {
-      yield { kind: 'window', ...nothingSaid(request.language) };
+    const speechStartS = await this.#gate.speechStartS(request.samples);
+    if (speechStartS === undefined) {
+      yield { kind: 'window', ...emptyTranscript(request.language) };
       return;
     }
     const audio = new WindowAudio(this.#graphs, this.#mel, request.samples);
     await audio.encoded(false);
     yield null;
 
-    const decoding = await this.#begin(request, audio, speechFromS);
+    const decoding = await this.#startDecoding(request, audio, speechStartS);
     const attempts: Attempt[] = [];
     for (const plan of plansFor(request.temperature ?? 0)) {
-      // Of a full window without context, the careful way is the way that has failed.
-      const isSame = audio.isFull && decoding.earlier.length === 0;
+      // For a full window without context, a careful attempt equals the failed one.
+      const isSame = audio.isFull && decoding.context.length === 0;
       if (isSame && attempts.at(-1)?.plan.temperature === plan.temperature) continue;
       if (!isWorthwhile(plan, attempts.at(-1))) break;
-      // A pass of its own: it may have to encode the window again.
+      // A separate inference step, because the attempt may encode the window again.
       if (attempts.length > 0) yield null;
       const attempt = yield* this.#attempt(decoding, plan);
       if (isNoSpeech(attempt, decoding.noSpeechProbability)) {
-        yield { kind: 'window', ...nothingSaid(request.language) };
+        yield { kind: 'window', ...emptyTranscript(request.language) };
         return;
       }
       attempts.push(attempt);
     }
-    const attempt = best(attempts, decoding.text.left);
+    const attempt = selectAttempt(attempts, decoding.text.emitted);
     const rest = decoding.text.finish(attempt.tokens);
     if (rest !== '') yield { kind: 'text', text: rest, language: decoding.textLanguage };
     yield { kind: 'window', ...(await this.#transcript(decoding, attempt)) };
   }
 
-  /** What the first look at the audio tells: whether somebody speaks, and which language. */
-  async #begin(request: WhisperRequest, audio: WindowAudio, speechFromS: number): Promise<Decoding> {
+  /** Runs the first decoder step, which gives the language and the no-speech probability. */
+  async #startDecoding(request: WhisperRequest, audio: WindowAudio, speechStartS: number): Promise<Decoding> {
     const { special } = this.#tokenizer;
     const { logits } = await this.#graphs.step(await audio.encoded(false), [special.startOfTranscript]);
-    const language = request.language ?? this.#detect(logits, request.likelyLanguage);
+    const language = request.language ?? this.#detectLanguage(logits, request.likelyLanguage);
     const textLanguage = request.task === 'translate' ? 'en' : language;
     const promptTokens = this.#promptTokens(request.prompt);
-    // Text of another language is no context.
+    // Text in another language is not used as context.
     const isContinued = request.likelyLanguage === undefined || request.likelyLanguage === language;
-    const previous = isContinued ? request.previous.slice(-MAX_CARRIED) : [];
+    const previous = isContinued ? request.previous.slice(-MAX_CONTEXT_TOKENS) : [];
     return {
       request,
       audio,
-      speechFromS,
+      speechStartS,
       language,
       textLanguage,
       promptTokens: promptTokens.length,
-      earlier: previous.length > 0 ? previous : promptTokens,
+      context: previous.length > 0 ? previous : promptTokens,
       noSpeechProbability: probabilityOf(logits, special.noSpeech),
-      text: new LeavingText(this.#tokenizer, textLanguage),
+      text: new EmittedText(this.#tokenizer, textLanguage),
     };
   }
 
-  /** Decodes the window once; gives text that may leave, a few tokens at a time. */
+  /** Decodes the window once. Yields the emitted text after every few tokens. */
   async *#attempt(decoding: Decoding, plan: Plan): AsyncGenerator<WhisperResult | null, Attempt, undefined> {
     const { special } = this.#tokenizer;
     const { request, audio, text, textLanguage, noSpeechProbability } = decoding;
     const encoded = await audio.encoded(plan.careful);
-    const tokens = [...text.left];
+    const tokens = [...text.emitted];
     const prompt = this.#prompt(
       decoding,
-      plan.careful ? [] : decoding.earlier,
+      plan.careful ? [] : decoding.context,
       request.timestamps !== 'none',
     );
     const options = {
@@ -176,8 +180,8 @@ export class WindowDecoder {
       temperature: plan.temperature,
       random: seededRandom(SEED),
     };
-    const longest = Math.min(
-      mostTokens(audio.durationS),
+    const maxLength = Math.min(
+      maxTokens(audio.durationS),
       this.#graphs.shape.textPositions / 2 - 1,
       this.#graphs.shape.textPositions - prompt.length,
     );
@@ -190,36 +194,36 @@ export class WindowDecoder {
       chosen += 1;
       const average = sum / chosen;
       if (token === special.endOfText) {
-        return { plan, tokens, averageLogProbability: average, fault: this.#faultOf(tokens, average) };
+        return { plan, tokens, averageLogProbability: average, issue: this.#issueOf(tokens, average) };
       }
       tokens.push(token);
-      const said = tokens.filter((each) => each < special.endOfText);
-      const isLong = said.length > quickTokens(audio.durationS) || tokens.length >= longest;
-      const isLoop = isLong && endsInLoop(said);
-      if (isLoop || tokens.length >= longest) {
-        const repeated = isLoop ? repeatedAtEnd(said) : 0;
-        const length = Math.max(text.left.length, lengthBefore(tokens, repeated, special.endOfText));
-        return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, fault: 'loops' };
+      const textTokens = tokens.filter((each) => each < special.endOfText);
+      const isLong = textTokens.length > fastSpeechTokens(audio.durationS) || tokens.length >= maxLength;
+      const isLoop = isLong && endsInLoop(textTokens);
+      if (isLoop || tokens.length >= maxLength) {
+        const repeated = isLoop ? repeatedAtEnd(textTokens) : 0;
+        const length = Math.max(text.emitted.length, lengthBefore(tokens, repeated, special.endOfText));
+        return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, issue: 'loops' };
       }
-      if (chosen % STEPS_PER_PASS === 0) {
-        const held = noSpeechProbability > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
-        const more = held ? '' : text.leave(tokens);
-        yield more === '' ? null : { kind: 'text', text: more, language: textLanguage };
+      if (chosen % TOKENS_PER_STEP === 0) {
+        const isDoubtful = noSpeechProbability > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
+        const delta = isDoubtful ? '' : text.emit(tokens);
+        yield delta === '' ? null : { kind: 'text', text: delta, language: textLanguage };
       }
       step = await this.#graphs.step(encoded, [token], step.cache);
     }
   }
 
-  /** @param tokens that ended by themselves, before they were more than could be said. */
-  #faultOf(tokens: readonly number[], averageLogProbability: number): Fault | undefined {
+  /** Returns the issue of a complete text. @param tokens of an attempt that reached the end of text. */
+  #issueOf(tokens: readonly number[], averageLogProbability: number): AttemptIssue | undefined {
     if (averageLogProbability < MIN_LOG_PROBABILITY) return 'unlikely';
     return compressionRatio(this.#tokenizer.decode(tokens)) > MAX_COMPRESSION ? 'repeats' : undefined;
   }
 
-  /** What the decoder is told before the text: earlier text, language, task, whether times are wanted. */
-  #prompt({ request, language }: Decoding, earlier: readonly number[], timestamps: boolean): number[] {
+  /** Returns the prompt of the decoder: context, language, task, and whether timestamps are requested. */
+  #prompt({ request, language }: Decoding, context: readonly number[], timestamps: boolean): number[] {
     const { special, languages } = this.#tokenizer;
-    const prompt = earlier.length > 0 ? [special.startOfPrevious, ...earlier] : [];
+    const prompt = context.length > 0 ? [special.startOfPrevious, ...context] : [];
     prompt.push(special.startOfTranscript);
     const languageToken = languages.get(language);
     if (languageToken !== undefined) prompt.push(languageToken, special[request.task]);
@@ -227,14 +231,14 @@ export class WindowDecoder {
     return prompt;
   }
 
-  /** At most the half of the model's tokens, the end of the text (openai/whisper, decoding.py). */
+  /** Encodes the end of the caller's prompt: at most half of the model's tokens (openai/whisper, decoding.py). */
   #promptTokens(prompt = ''): readonly number[] {
     const text = prompt.trim().slice(-PROMPT_CHARACTERS);
-    const most = this.#graphs.shape.textPositions / 2 - 1;
-    return text === '' ? [] : this.#tokenizer.encode(` ${text}`).slice(-most);
+    const maxTokens = this.#graphs.shape.textPositions / 2 - 1;
+    return text === '' ? [] : this.#tokenizer.encode(` ${text}`).slice(-maxTokens);
   }
 
-  #detect(logits: Float32Array, before: string | undefined): string {
+  #detectLanguage(logits: Float32Array, before: string | undefined): string {
     const tokenizer = this.#tokenizer;
     if (!tokenizer.multilingual) return 'en';
     const { token, probability } = likeliestOf(logits, tokenizer.languages.values());
@@ -242,27 +246,27 @@ export class WindowDecoder {
     return tokenizer.languageOf(token) ?? 'en';
   }
 
-  /** Where the text ends, when it ends with a time behind which somebody speaks on; else undefined. */
-  async #heardS(tokens: readonly number[], { samples }: WhisperRequest): Promise<number | undefined> {
+  /** Returns the end of the text if it ends with a timestamp and speech follows; otherwise undefined. */
+  async #transcribedS(tokens: readonly number[], { samples }: WhisperRequest): Promise<number | undefined> {
     const endS = this.#tokenizer.timeS(tokens.at(-1) ?? 0) ?? 0;
     const rest = samples.subarray(Math.round(endS * LISTEN_RATE_HZ));
-    if (endS < MIN_HEARD_S || rest.length < MIN_REST_S * LISTEN_RATE_HZ) return undefined;
-    return (await this.#gate.speechFromS(rest)) === undefined ? undefined : endS;
+    if (endS < MIN_TRANSCRIBED_S || rest.length < MIN_REST_S * LISTEN_RATE_HZ) return undefined;
+    return (await this.#gate.speechStartS(rest)) === undefined ? undefined : endS;
   }
 
   async #transcript(decoding: Decoding, attempt: Attempt): Promise<WindowTranscript> {
     const { request, audio, language, promptTokens, noSpeechProbability } = decoding;
-    const { plan, tokens, averageLogProbability, fault } = attempt;
+    const { plan, tokens, averageLogProbability, issue } = attempt;
     const text = tokens.filter((token) => token < this.#tokenizer.special.endOfText);
     const transcript = {
-      heardS: await this.#heardS(tokens, request),
+      transcribedS: await this.#transcribedS(tokens, request),
       language,
-      carryOver: fault || plan.temperature > MAX_TEMPERATURE_CARRIED ? [] : text,
+      carryOver: issue || plan.temperature > MAX_CONTEXT_TEMPERATURE ? [] : text,
       promptTokens,
       outputTokens: text.length,
     };
     if (request.timestamps === 'none') return { ...transcript, segments: [], words: [] };
-    const fromS = Math.max(0, decoding.speechFromS - ONSET_S);
+    const fromS = Math.max(0, decoding.speechStartS - ONSET_S);
     const segments = windowSegments(
       this.#tokenizer,
       tokens,
@@ -274,12 +278,17 @@ export class WindowDecoder {
       },
     );
     if (request.timestamps === 'segment') return { ...transcript, segments, words: [] };
-    const timed = await this.#timed(decoding, plan, segments, transcript.heardS ?? audio.durationS);
+    const timed = await this.#alignWords(
+      decoding,
+      plan,
+      segments,
+      transcript.transcribedS ?? audio.durationS,
+    );
     return { ...transcript, ...timed };
   }
 
-  /** Words with their times; the segments' own ends follow them where they can be told. */
-  async #timed(
+  /** Returns the words with their times, and the segments with times adjusted to the words if an alignment exists. */
+  async #alignWords(
     decoding: Decoding,
     plan: Plan,
     segments: readonly WindowSegment[],
@@ -314,6 +323,6 @@ export class WindowDecoder {
   }
 }
 
-function nothingSaid(language: string | undefined): WindowTranscript {
+function emptyTranscript(language: string | undefined): WindowTranscript {
   return { language, carryOver: [], promptTokens: 0, outputTokens: 0, segments: [], words: [] };
 }

@@ -7,7 +7,7 @@ const tokenizer = smallTokenizer();
 const END = tokenizer.special.endOfText;
 const TIME = tokenizer.special.timestampBegin + 12;
 
-/** Pushes pieces of text, each cut into bytes, and gives what came after each piece, then the rest. */
+/** Pushes pieces of text as byte tokens and returns the output after each piece, then the rest. */
 function deltas(language: string | undefined, ...pieces: (string | number)[]): string[] {
   const stream = new WordStream(tokenizer, language);
   const given = pieces.map((piece) =>
@@ -19,7 +19,7 @@ function deltas(language: string | undefined, ...pieces: (string | number)[]): s
 }
 
 describe('with spaces', () => {
-  test('a word comes when the next begins, with its marks and the space before it', () => {
+  test('a word is returned when the next one starts, with its punctuation and the space before it', () => {
     expect(deltas('en', ' And', ' so', ',', ' my', ' fel', 'low', ' Americans', '.')).toEqual([
       '',
       'And',
@@ -33,7 +33,7 @@ describe('with spaces', () => {
     ]);
   });
 
-  test('spaces at either end are left out, those within are kept', () => {
+  test('spaces at either end are trimmed, inner spaces are kept', () => {
     expect(deltas('en', '  a', ' \n b', '  ')).toEqual(['', 'a', ' \n b', '']);
     expect(deltas('en', '   ')).toEqual(['', '']);
     expect(deltas('en')).toEqual(['']);
@@ -52,7 +52,7 @@ describe('with spaces', () => {
     ]);
   });
 
-  test('a character comes whole, or marked where it was broken off', () => {
+  test('a character is returned complete, or as U+FFFD when it is incomplete', () => {
     const [first = 0, second = 0, third = 0] = new TextEncoder().encode('€');
     expect(deltas('en', 'x', first, second, third, ' ')).toEqual(['', '', '', '', 'x€', '']);
     expect(deltas('en', 'x', first, second, TIME, third, 'y')).toEqual([
@@ -68,11 +68,11 @@ describe('with spaces', () => {
 });
 
 describe('without spaces', () => {
-  test('a character comes when the next begins', () => {
+  test('a character is returned when the next one starts', () => {
     expect(deltas('zh', '你', '好', '，', '世', '界')).toEqual(['', '你', '好', '，', '世', '界']);
   });
 
-  test('marks stay with their character, Latin words and figures whole', () => {
+  test('combining marks stay with their character, Latin words and numbers are not split', () => {
     expect(deltas('th', 'ก', '\u0e49', 'น', '\u0e49')).toEqual(['', '', 'ก\u0e49', '', 'น\u0e49']);
     expect(deltas('ja', 'の', 'iPho', 'ne', '17', 'は')).toEqual(['', 'の', '', '', 'iPhone17', 'は']);
     expect(deltas('ja', '\u0301', ' の ', 'は')).toEqual(['', '\u0301 の', '', ' は']);
@@ -93,7 +93,7 @@ describe('every text', () => {
     { weight: 1, arbitrary: fc.constantFrom(TIME, END, tokenizer.special.noSpeech).map((id) => [id]) },
   );
 
-  test.each(['en', 'th'])('comes out whole, trimmed, and only complete words on the way (%s)', (language) => {
+  test.each(['en', 'th'])('is returned completely, trimmed and in whole words (%s)', (language) => {
     fc.assert(
       fc.property(
         fc.array(token).map((parts) => parts.flat()),
@@ -105,7 +105,7 @@ describe('every text', () => {
             expect(delta).toBe(delta.trimEnd());
             sofar += delta;
           }
-          // Bytes on either side of a special token make no character together.
+          // Bytes on different sides of a special token do not form a character.
           const runs: number[][] = [[]];
           for (const one of tokens) one >= END ? runs.push([]) : runs.at(-1)?.push(one);
           expect(sofar + stream.flush()).toBe(
@@ -119,9 +119,9 @@ describe('every text', () => {
     );
   });
 
-  test('a flushed stream is as new', () => {
+  test('a flushed stream is reset', () => {
     const stream = new WordStream(tokenizer, 'en');
-    const say = () => [...tokenizer.encode(' a b')].map((one) => stream.push(one)).join('') + stream.flush();
-    expect([say(), say()]).toEqual(['a b', 'a b']);
+    const run = () => [...tokenizer.encode(' a b')].map((one) => stream.push(one)).join('') + stream.flush();
+    expect([run(), run()]).toEqual(['a b', 'a b']);
   });
 });

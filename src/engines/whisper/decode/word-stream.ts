@@ -1,75 +1,75 @@
-/** Text tokens as they come, made whole words: what a listener may see before the rest is known. */
+/** Converts a stream of text tokens to whole words. */
 
 import { hasSpaces } from '../shared/languages.ts';
 import type { WhisperTokenizer } from '../shared/tokenizer.ts';
 
 /**
- * Gives out a word once the next one begins, with the space before it. In languages without spaces a character
- * is a word, with its marks; Latin words and figures stay whole there too. Characters whose bytes are spread
- * over several tokens wait for the last of them.
+ * Returns a word, with the space before it, when the next word starts. In languages without spaces, a word is a character
+ * with its combining marks; Latin words and numbers are not split. Characters whose bytes span several tokens are buffered
+ * until the last of them.
  *
- * What {@link push} and {@link flush} return is together the text of all tokens, without spaces at either end.
+ * The results of {@link push} and {@link flush} concatenate to the text of all tokens, without spaces at either end.
  */
 export class WordStream {
   readonly #tokenizer: Pick<WhisperTokenizer, 'bytesOf' | 'special'>;
   readonly #openEnd: (text: string) => number;
   #decoder = newDecoder();
-  #waiting = '';
-  #begun = false;
+  #pending = '';
+  #started = false;
 
-  /** @param language ISO code of the text that comes out; undefined: one with spaces. */
+  /** @param language ISO code of the text. Undefined: a language with spaces. */
   constructor(tokenizer: Pick<WhisperTokenizer, 'bytesOf' | 'special'>, language: string | undefined) {
     this.#tokenizer = tokenizer;
     this.#openEnd = hasSpaces(language) ? lastWord : lastCharacter;
   }
 
   /**
-   * Takes one token and returns what it completes, often nothing. A special token or a timestamp completes
-   * the word before it; a character that is unfinished there is U+FFFD.
+   * Appends one token and returns the text that it completes, which is often empty. A special token or a timestamp
+   * completes the word before it. An incomplete character at that point is returned as U+FFFD.
    */
   push(token: number): string {
     if (token >= this.#tokenizer.special.endOfText) {
-      this.#waiting += this.#decoder.decode();
+      this.#pending += this.#decoder.decode();
       this.#decoder = newDecoder();
-      return this.#give(this.#waiting.trimEnd().length);
+      return this.#takeText(this.#pending.trimEnd().length);
     }
     const text = this.#decoder.decode(this.#tokenizer.bytesOf(token), { stream: true });
     if (text === '') return '';
-    this.#waiting += text;
-    return this.#give(this.#openEnd(this.#waiting));
+    this.#pending += text;
+    return this.#takeText(this.#openEnd(this.#pending));
   }
 
-  /** Returns the rest. The stream is then as new. */
+  /** Returns the remaining text and resets the stream. */
   flush(): string {
     const rest = this.push(this.#tokenizer.special.endOfText);
-    this.#waiting = '';
-    this.#begun = false;
+    this.#pending = '';
+    this.#started = false;
     return rest;
   }
 
-  #give(length: number): string {
-    const complete = this.#waiting.slice(0, length);
-    const delta = this.#begun ? complete : complete.trimStart();
+  #takeText(length: number): string {
+    const complete = this.#pending.slice(0, length);
+    const delta = this.#started ? complete : complete.trimStart();
     if (delta === '') return '';
-    this.#waiting = this.#waiting.slice(length);
-    this.#begun = true;
+    this.#pending = this.#pending.slice(length);
+    this.#started = true;
     return delta;
   }
 }
 
 const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 const SPACE = /\s/;
-/** A character with its marks, or a Latin word or figure, at the end. */
+/** A character with its combining marks, or a Latin word or number, at the end. */
 const LAST_CHARACTER = /(?:[\p{Script=Latin}\p{N}\p{M}]+|\P{M}\p{M}*)$/u;
 
-/** Where the last word begins, with the space before it. */
+/** Start of the last word, including the space before it. */
 function lastWord(text: string): number {
   let index = text.length;
   while (index > 0 && !SPACE.test(text.charAt(index - 1))) index--;
   return beforeSpace(text, index);
 }
 
-/** Where the last character begins, with the space before it. */
+/** Start of the last character, including the space before it. */
 function lastCharacter(text: string): number {
   return beforeSpace(text, text.search(LAST_CHARACTER));
 }

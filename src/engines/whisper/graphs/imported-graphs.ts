@@ -1,4 +1,4 @@
-/** The graphs that the import step writes (whisper-import.ts), on the ONNX runtime. */
+/** The graphs of the import step (import/import.ts) on the ONNX runtime. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { RuntimeOptions } from '../../pool/model.ts';
@@ -8,13 +8,13 @@ import {
   type DecoderCache,
   type DecoderStep,
   type EncodedWindow,
-  noPast,
+  emptyPast,
   type WhisperGraphs,
   type WhisperShape,
 } from '../shared/graphs.ts';
 import type { Attention } from '../shared/token-alignment.ts';
 
-/** Loads the encoder and the decoder; the aligner follows when word times are first asked for. */
+/** Loads the encoder and the decoder. The aligner is loaded when word timestamps are first requested. */
 export async function openImportedGraphs(
   imported: ImportedWhisper,
   runtime: RuntimeOptions,
@@ -38,7 +38,7 @@ class ImportedGraphs implements WhisperGraphs {
   #aligner: GraphSession | undefined;
   readonly #crossNames: readonly string[];
   readonly #stepNames: readonly string[];
-  readonly #noPast: Readonly<Record<string, GraphInput>>;
+  readonly #emptyPast: Readonly<Record<string, GraphInput>>;
 
   constructor(
     shape: WhisperShape,
@@ -57,7 +57,7 @@ class ImportedGraphs implements WhisperGraphs {
       ]).flat();
     this.#crossNames = ['cross_bias', ...sides('cross_')];
     this.#stepNames = ['logits', ...sides('')];
-    this.#noPast = noPast(shape, sides('past_'));
+    this.#emptyPast = emptyPast(shape, sides('past_'));
   }
 
   async encode(mel: Float32Samples, frames: number): Promise<EncodedWindow> {
@@ -67,10 +67,12 @@ class ImportedGraphs implements WhisperGraphs {
   }
 
   async step(window: EncodedWindow, tokens: readonly number[], cache?: DecoderCache): Promise<DecoderStep> {
-    const past = cache ? floatInputs(cache.tensors) : this.#noPast;
+    const past = cache ? floatInputs(cache.tensors) : this.#emptyPast;
     const inputs = { tokens: tokenInput(tokens), ...past, ...floatInputs(window.tensors) };
-    const { logits, ...kept } = await this.#decoder.run(inputs, this.#stepNames);
-    const tensors = Object.fromEntries(Object.entries(kept).map(([name, value]) => [`past_${name}`, value]));
+    const { logits, ...present } = await this.#decoder.run(inputs, this.#stepNames);
+    const tensors = Object.fromEntries(
+      Object.entries(present).map(([name, value]) => [`past_${name}`, value]),
+    );
     return { logits: (logits as GraphOutput).data, cache: { tensors } };
   }
 

@@ -57,7 +57,7 @@ async function transcribed(weights: string, samples: Float32Samples): Promise<Wi
   }
 }
 
-/** Not of any sound. */
+/** A spectrogram that is not of real audio. */
 const MEL = Float32Array.from({ length: 80 * 3000 }, (_, i) => Math.sin(i / 700) / 2);
 
 async function graphFiles(folder: string): Promise<OptimumFiles> {
@@ -81,7 +81,7 @@ function largestDifference(a: Float32Samples, b: Float32Samples): number {
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - (b[i] ?? Number.NaN))), 0);
 }
 
-test('an export is heard like the checkpoint that it was made of', async () => {
+test('an export transcribes like its checkpoint', async () => {
   const samples = await samplesOf(recording('jfk.flac'));
   const folder = await tempDir();
   await writeOptimumExport(folder, 'merged');
@@ -94,7 +94,7 @@ test('an export is heard like the checkpoint that it was made of', async () => {
     [0, 8],
     [8, 11],
   ]);
-  // Words share out their segment, which these graphs time and no more.
+  // Word times are estimated, because these graphs provide times of segments only.
   expect(words.map(({ word }) => word).join(' ')).toBe(text);
   expect(words[0]?.startS).toBe(0);
   expect(words.find(({ startS }) => startS === 8)?.word).toBe('ask');
@@ -103,7 +103,7 @@ test('an export is heard like the checkpoint that it was made of', async () => {
 
 const TOKENS = [257, 362, 43, 123, 16];
 
-test.each<OptimumForm>(['merged', 'split'])('a decoder that is %s goes on from its cache', async (form) => {
+test.each<OptimumForm>(['merged', 'split'])('a %s decoder continues from its cache', async (form) => {
   const graphs = await openSmall(form);
   try {
     expect(graphs).toMatchObject({ shape: { melBands: 80, textPositions: 448 }, shortWindows: false });
@@ -117,7 +117,7 @@ test.each<OptimumForm>(['merged', 'split'])('a decoder that is %s goes on from i
     expect(largestDifference(rest.logits, whole.logits)).toBeLessThan(1e-3);
     expect(largestDifference(one.logits, whole.logits)).toBeGreaterThan(0.1);
 
-    // A cache is as good the second time, and none of several tokens sees a later one.
+    // A cache can be reused, and tokens do not attend to later ones.
     const again = await graphs.step(window, TOKENS.slice(2), start.cache);
     expect(largestDifference(again.logits, whole.logits)).toBeLessThan(1e-3);
     await expect(graphs.step(window, [], start.cache)).rejects.toThrow(RangeError);
@@ -128,7 +128,7 @@ test.each<OptimumForm>(['merged', 'split'])('a decoder that is %s goes on from i
   }
 });
 
-test('both forms of one model agree', async () => {
+test('both forms of a model give equal results', async () => {
   const logitsOf = async (form: OptimumForm) => {
     const graphs = await openSmall(form);
     const window = await graphs.encode(MEL, 3000);
@@ -140,7 +140,7 @@ test('both forms of one model agree', async () => {
   expect(largestDifference(await logitsOf('merged'), await logitsOf('split'))).toBeLessThan(1e-3);
 });
 
-test('weights may lie in a file of their own', async () => {
+test('weights can be stored in a separate file', async () => {
   const folder = await tempDir();
   await writeOptimumExport(folder, 'merged', 'small');
   const graphs = await graphFiles(folder);
@@ -157,7 +157,7 @@ test('weights may lie in a file of their own', async () => {
   expect(largestDifference(await encoded(), before)).toBe(0);
 });
 
-test('graphs of which one is damaged are not opened', async () => {
+test('rejects graphs if one of them is damaged', async () => {
   const folder = await tempDir();
   await writeOptimumExport(folder, 'merged', 'small');
   await Bun.write(join(folder, 'decoder_model_merged.onnx'), 'noise');

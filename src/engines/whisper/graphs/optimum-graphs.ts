@@ -1,7 +1,7 @@
 /**
- * Graphs as Hugging Face Optimum exports them (`optimum-cli export onnx --task
- * automatic-speech-recognition-with-past`), run as they are: an encoder of whole windows, and a decoder either as
- * two graphs, without and with a past, or as one with a switch between them. Names and shapes are those of
+ * Graphs exported by Hugging Face Optimum (`optimum-cli export onnx --task automatic-speech-recognition-with-past`), used
+ * without conversion: an encoder of full windows, and a decoder either as two graphs, without and with a past, or as one
+ * merged graph with a switch. Names and shapes are those of
  * optimum-onnx, `exporters/onnx/model_configs.py`, `onnx/graph_transformations.py` (merge_decoders) and
  * `onnxruntime/modeling_seq2seq.py`.
  */
@@ -14,14 +14,14 @@ import {
   type DecoderCache,
   type DecoderStep,
   type EncodedWindow,
-  noPast,
+  emptyPast,
   type WhisperGraphs,
   type WhisperShape,
 } from '../shared/graphs.ts';
 
 /**
  * Loads the graphs of a folder.
- * @throws Error of the runtime, when a file is no graph.
+ * @throws Error of the runtime when a file is not a graph.
  */
 export async function openOptimumGraphs(
   { encoder, decoder, shape }: OptimumFiles,
@@ -45,11 +45,11 @@ class OptimumGraphs implements WhisperGraphs {
   readonly shape: WhisperShape;
   readonly #encoder: GraphSession;
   readonly #first: GraphSession;
-  /** The same graph as {@link #first} when both are merged. */
+  /** The same session as {@link #first} for a merged decoder. */
   readonly #withPast: GraphSession;
   readonly #ownNames: readonly string[];
   readonly #crossNames: readonly string[];
-  readonly #noPast: Readonly<Record<string, GraphInput>>;
+  readonly #emptyPast: Readonly<Record<string, GraphInput>>;
 
   constructor(shape: WhisperShape, encoder: GraphSession, first: GraphSession, withPast: GraphSession) {
     this.shape = shape;
@@ -63,7 +63,7 @@ class OptimumGraphs implements WhisperGraphs {
       ]).flat();
     this.#ownNames = sides('decoder');
     this.#crossNames = sides('encoder');
-    this.#noPast = noPast(shape, [...this.#ownNames, ...this.#crossNames].map(pastName));
+    this.#emptyPast = emptyPast(shape, [...this.#ownNames, ...this.#crossNames].map(pastName));
   }
 
   async encode(mel: Float32Samples, frames: number): Promise<EncodedWindow> {
@@ -78,13 +78,13 @@ class OptimumGraphs implements WhisperGraphs {
   async step(window: EncodedWindow, tokens: readonly number[], cache?: DecoderCache): Promise<DecoderStep> {
     if (cache === undefined) return this.#start(window, tokens);
     let step: DecoderStep | undefined;
-    // One at a time: graphs that were traced with one token let earlier ones of several see later ones.
+    // One token at a time: graphs traced with one token have no causal mask, so tokens would attend to later ones.
     for (const token of tokens) step = await this.#next(window, token, step?.cache ?? cache);
-    if (step === undefined) throw new RangeError('A step takes at least one token.');
+    if (step === undefined) throw new RangeError('A step requires at least one token.');
     return step;
   }
 
-  /** These graphs do not show where they look. */
+  /** These graphs do not output their attention. */
   async align(): Promise<undefined> {
     return undefined;
   }
@@ -99,12 +99,12 @@ class OptimumGraphs implements WhisperGraphs {
     const inputs = {
       input_ids: int64([1, tokens.length], tokens),
       ...window.tensors,
-      ...this.#noPast,
+      ...this.#emptyPast,
       use_cache_branch: flag(false),
       cache_position: int64([tokens.length], [...tokens.keys()]),
     };
     const names = ['logits', ...this.#ownNames, ...this.#crossNames];
-    return asStep(await this.#first.run(taken(this.#first, inputs), names), {});
+    return asStep(await this.#first.run(supportedInputs(this.#first, inputs), names), {});
   }
 
   async #next(window: EncodedWindow, token: number, { tensors }: DecoderCache): Promise<DecoderStep> {
@@ -116,21 +116,21 @@ class OptimumGraphs implements WhisperGraphs {
       use_cache_branch: flag(true),
       cache_position: int64([1], [past]),
     };
-    // Keys and values of the audio stay: the merged graph gives empty ones here, the other none.
+    // Keys and values of the audio are reused: the merged graph outputs empty ones here, the other graph none.
     const names = ['logits', ...this.#ownNames];
-    return asStep(await this.#withPast.run(taken(this.#withPast, inputs), names), tensors);
+    return asStep(await this.#withPast.run(supportedInputs(this.#withPast, inputs), names), tensors);
   }
 }
 
-/** What of the inputs the graph takes: exports of different ages differ in that. */
-function taken(
+/** Selects the inputs that the graph has, which depend on the version of the exporter. */
+function supportedInputs(
   graph: GraphSession,
   inputs: Readonly<Record<string, GraphInput>>,
 ): Record<string, GraphInput> {
   return Object.fromEntries(Object.entries(inputs).filter(([name]) => graph.inputs.has(name)));
 }
 
-/** @param before what the cache keeps of the step before. */
+/** @param before tensors of the previous cache. */
 function asStep(
   { logits, ...present }: Readonly<Record<string, GraphOutput>>,
   before: DecoderCache['tensors'],
@@ -142,12 +142,12 @@ function asStep(
   };
 }
 
-/** The name under which the next step takes what this one gave. */
+/** Name of the input of the next step for an output of this one. */
 function pastName(present: string): string {
   return present.replace('present', 'past_key_values');
 }
 
-/** Of [1, n, vocabulary]. */
+/** The last row of [1, n, vocabulary]. */
 function lastRow({ dims, data }: GraphOutput): Float32Samples {
   return data.subarray(data.length - (dims[2] ?? 0));
 }

@@ -24,18 +24,18 @@ const LONG_TEXTS = [
   'Some say it is the wood, others say it is the song that he sings while he works.',
 ];
 
-/** At 16 kHz, with a second of silence after each text. */
-async function spoken(texts: readonly string[]): Promise<Float32Samples> {
-  const runs = (await speak(texts)).flatMap((samples) => [samples, silence(1000)]);
+/** Synthesizes texts at 16 kHz, with one second of silence after each. */
+async function synthesize(texts: readonly string[]): Promise<Float32Samples> {
+  const chunks = (await speak(texts)).flatMap((samples) => [samples, silence(1000)]);
   const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: LISTEN_RATE_HZ, format: 'float32' });
   try {
-    return joined([resampler.push(joined(runs)), resampler.flush()]);
+    return joined([resampler.push(joined(chunks)), resampler.flush()]);
   } finally {
     resampler.close();
   }
 }
 
-/** The default recogniser in one process. */
+/** Opens the default transcription model in one process. */
 async function openWhisper(): Promise<SttEngineUnderTest> {
   const { slots, close } = await openEngines({
     needs: new Set(['stt']),
@@ -49,7 +49,7 @@ async function openWhisper(): Promise<SttEngineUnderTest> {
   });
   const engine = slots.stt?.get('it');
   if (engine === undefined) throw new Error('the table lacks its only model');
-  return { engine, speech: await spoken(TEXTS), close };
+  return { engine, speech: await synthesize(TEXTS), close };
 }
 
 sttEngineCases('whisper', openWhisper);
@@ -60,13 +60,13 @@ describe('audio of several windows', () => {
   let speech: Float32Samples;
   beforeAll(async () => {
     subject = await openWhisper();
-    speech = await spoken(LONG_TEXTS);
+    speech = await synthesize(LONG_TEXTS);
   }, 120_000);
   afterAll(() => subject?.close());
 
-  async function* pieces(length: number): AsyncGenerator<AudioChunk> {
-    for (let at = 0; at < speech.length; at += length) {
-      yield speech.slice(at, at + length);
+  async function* chunks(length: number): AsyncGenerator<AudioChunk> {
+    for (let start = 0; start < speech.length; start += length) {
+      yield speech.slice(start, start + length);
       yield 'pause';
     }
   }
@@ -84,10 +84,10 @@ describe('audio of several windows', () => {
     throw new Error('no final');
   }
 
-  it('is heard to the same bit however it is cut, with no word lost at the seams', async () => {
+  it('gives bit-identical transcripts for any chunk size and loses no word between windows', async () => {
     expect(speech.length / LISTEN_RATE_HZ).toBeGreaterThan(32);
-    const whole = await transcript(pieces(speech.length));
-    expect(await transcript(pieces(7777))).toEqual(whole);
+    const whole = await transcript(chunks(speech.length));
+    expect(await transcript(chunks(7777))).toEqual(whole);
     const { errors, words } = wordErrors(LONG_TEXTS.join(' '), whole.text);
     expect(words).toBeGreaterThan(90);
     expect(errors).toBeLessThanOrEqual(4);

@@ -1,6 +1,6 @@
 /**
- * Whisper as an engine: cuts audio that may still be arriving into windows of at most 30 s, has the pool
- * transcribe one after the other, and puts their texts together.
+ * The Whisper engine: splits audio, which may still be arriving, into windows of at most 30 s, transcribes them in order
+ * with the pool, and joins their texts.
  */
 
 import { invalidRequest } from '../../../contract/core/error.ts';
@@ -22,7 +22,7 @@ import { hasSpaces } from '../shared/languages.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';
 import { WINDOW_SAMPLES, windowCut } from './window-cutter.ts';
 
-/** @param model name in the pool, which outlives the engine. */
+/** @param pool is not closed by the engine. @param model name of the model in the pool. */
 export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   const { languages } = pool.description<WhisperDescription>(model);
   return {
@@ -31,7 +31,7 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
       requireLanguage(languages, request.language);
       if (request.task === 'translate' && languages.length === 1) {
         throw invalidRequest(
-          "This model understands English only and cannot translate; ask for a transcription, or name another 'model'.",
+          "This model supports English only and cannot translate. Request a transcription or use another 'model'.",
           'model',
         );
       }
@@ -42,17 +42,17 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   };
 }
 
-/** @throws ServiceError for a language that the model does not know. */
+/** @throws ServiceError `invalid_request` for a language that the model does not support. */
 function requireLanguage(languages: readonly string[], language: string | undefined): void {
   if (language === undefined || languages.includes(language)) return;
   const allowed = `must be one of ${languages.join(', ')}`;
   throw invalidRequest(`'language' ${allowed}.`, 'language', 'invalid_value');
 }
 
-/** A window that was worked on before it was known to be the last. */
-interface Preparation {
+/** Transcription of a window that started before the window was known to be the last. */
+interface SpeculativeWindow {
   readonly stop: AbortController;
-  /** Undefined when it failed: nothing was promised yet, so the window is worked on again. */
+  /** Undefined after a failure: nothing was sent to the client, so the window is transcribed again. */
   readonly results: Promise<readonly WhisperResult[] | undefined>;
 }
 
@@ -62,12 +62,12 @@ class Transcription {
   readonly #request: TranscriptionRequest;
   readonly #signal: AbortSignal;
 
-  /** Audio that no window has taken yet. */
-  readonly #waiting = new SampleQueue();
-  /** Samples that windows have taken. */
-  #taken = 0;
+  /** Audio after the last window. */
+  readonly #buffered = new SampleBuffer();
+  /** Number of samples in the windows so far. */
+  #consumed = 0;
   #text = '';
-  /** Given, or that of the first words. */
+  /** Language of the request, or the language detected first. */
   #language: string | undefined;
   #latestLanguage: string | undefined;
   #previous: readonly number[] = [];
@@ -85,46 +85,48 @@ class Transcription {
   }
 
   async *events(audio: AsyncIterable<AudioChunk>): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    let prepared: Preparation | undefined;
+    let speculative: SpeculativeWindow | undefined;
     try {
-      for await (const piece of untilAborted(audio, this.#signal)) {
-        if (piece === 'pause') {
-          if (this.#waiting.length > 0) prepared ??= this.#prepare();
-        } else if (piece.length > 0) {
-          prepared?.stop.abort();
-          prepared = undefined;
-          this.#waiting.push(piece);
-          while (this.#waiting.length > WINDOW_SAMPLES) {
-            const cut = windowCut(this.#waiting.peek(WINDOW_SAMPLES));
-            yield* this.#window(cut, this.#run(cut, this.#signal));
+      for await (const chunk of untilAborted(audio, this.#signal)) {
+        if (chunk === 'pause') {
+          if (this.#buffered.length > 0) speculative ??= this.#speculate();
+        } else if (chunk.length > 0) {
+          speculative?.stop.abort();
+          speculative = undefined;
+          this.#buffered.push(chunk);
+          while (this.#buffered.length > WINDOW_SAMPLES) {
+            const cut = windowCut(this.#buffered.peek(WINDOW_SAMPLES));
+            yield* this.#emitWindow(cut, this.#transcribeWindow(cut, this.#signal));
           }
         }
       }
       this.#signal.throwIfAborted();
-      const results = await prepared?.results;
-      if (results) yield* this.#window(this.#waiting.length, results);
-      for (let rest = this.#waiting.length; rest > 0; rest = this.#waiting.length) {
-        yield* this.#window(rest, this.#run(rest, this.#signal));
+      const results = await speculative?.results;
+      if (results) yield* this.#emitWindow(this.#buffered.length, results);
+      for (let rest = this.#buffered.length; rest > 0; rest = this.#buffered.length) {
+        yield* this.#emitWindow(rest, this.#transcribeWindow(rest, this.#signal));
       }
     } finally {
-      prepared?.stop.abort();
+      speculative?.stop.abort();
     }
     yield { kind: 'final', transcript: this.#transcript() };
   }
 
-  /** Transcribes the audio so far as if it were all; whoever hears more of it stops and forgets this. */
-  #prepare(): Preparation {
+  /** Transcribes the buffered audio as the last window. Aborted when more audio arrives. */
+  #speculate(): SpeculativeWindow {
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#signal, stop.signal]);
-    const results = Array.fromAsync(this.#run(this.#waiting.length, signal)).catch(() => undefined);
+    const results = Array.fromAsync(this.#transcribeWindow(this.#buffered.length, signal)).catch(
+      () => undefined,
+    );
     return { stop, results };
   }
 
-  /** Has the first samples that wait transcribed as a window. */
-  #run(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
+  /** Transcribes the first `length` buffered samples as one window. */
+  #transcribeWindow(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
     const { task, prompt, temperature, timestamps, priority, fairnessKey } = this.#request;
     const request: WhisperRequest = {
-      samples: this.#waiting.peek(length),
+      samples: this.#buffered.peek(length),
       task,
       language: this.#request.language,
       likelyLanguage: this.#latestLanguage,
@@ -132,58 +134,58 @@ class Transcription {
       temperature,
       timestamps,
       previous: this.#previous,
-      lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#takenS()) - this.#takenS(),
+      lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#consumedS()) - this.#consumedS(),
     };
     return this.#pool.runJob(this.#model, { request, priority, fairnessKey, delivery: 'text' }, signal);
   }
 
-  /** Gives a window's words as they come, then adds what was heard of it to the transcript. */
-  async *#window(
+  /** Yields the text of a window as it arrives, then appends the window to the transcript. */
+  async *#emitWindow(
     length: number,
     results: AsyncIterable<WhisperResult> | Iterable<WhisperResult>,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    let begun = false;
-    let heard = length;
+    let started = false;
+    let transcribed = length;
     for await (const result of results) {
       if (result.kind === 'window') {
-        if (result.heardS !== undefined) heard = heardSamples(result.heardS, length);
-        this.#add(result, heard);
+        if (result.transcribedS !== undefined) transcribed = transcribedSamples(result.transcribedS, length);
+        this.#append(result, transcribed);
         continue;
       }
-      // A window's text begins a word.
-      const isSeam = !begun && this.#text !== '' && hasSpaces(result.language);
+      // The text of a window starts with a new word.
+      const isSeam = !started && this.#text !== '' && hasSpaces(result.language);
       const text = isSeam ? ` ${result.text}` : result.text;
-      begun = true;
+      started = true;
       this.#text += text;
       yield { kind: 'delta', text };
     }
-    this.#waiting.drop(heard);
-    this.#taken += heard;
+    this.#buffered.drop(transcribed);
+    this.#consumed += transcribed;
   }
 
-  #add(window: WindowTranscript, length: number): void {
+  #append(window: WindowTranscript, length: number): void {
     const { language, carryOver, promptTokens, outputTokens, segments, words } = window;
-    const fromS = this.#takenS();
-    const toS = (this.#taken + length) / LISTEN_RATE_HZ;
+    const fromS = this.#consumedS();
+    const toS = (this.#consumed + length) / LISTEN_RATE_HZ;
     this.#language ??= language;
     this.#latestLanguage = language ?? this.#latestLanguage;
     this.#previous = carryOver;
     this.#promptTokens = Math.max(this.#promptTokens, promptTokens);
     this.#outputTokens += outputTokens;
-    for (const segment of segments) this.#segments.push(later(segment, fromS, toS));
-    for (const word of words) this.#words.push(later(word, fromS, toS));
+    for (const segment of segments) this.#segments.push(shift(segment, fromS, toS));
+    for (const word of words) this.#words.push(shift(word, fromS, toS));
   }
 
-  #takenS(): number {
-    return this.#taken / LISTEN_RATE_HZ;
+  #consumedS(): number {
+    return this.#consumed / LISTEN_RATE_HZ;
   }
 
   #transcript(): Transcript {
     return {
       text: this.#text,
       language: this.#language,
-      durationS: this.#takenS(),
-      inputTokens: { audio: audioTokens(this.#takenS()), text: this.#promptTokens },
+      durationS: this.#consumedS(),
+      inputTokens: { audio: audioTokens(this.#consumedS()), text: this.#promptTokens },
       outputTokens: this.#outputTokens,
       segments: this.#segments,
       words: this.#words,
@@ -191,13 +193,13 @@ class Transcription {
   }
 }
 
-/** How many of a window's samples were heard: at least one, so that no window is worked on for ever. */
-function heardSamples(heardS: number, length: number): number {
-  return Math.min(length, Math.max(1, Math.round(heardS * LISTEN_RATE_HZ)));
+/** Number of transcribed samples of a window: at least one, so that every window makes progress. */
+function transcribedSamples(transcribedS: number, length: number): number {
+  return Math.min(length, Math.max(1, Math.round(transcribedS * LISTEN_RATE_HZ)));
 }
 
-/** A sum of seconds may be a rounding error beyond the end of its window. */
-function later<Timed extends { readonly startS: number; readonly endS: number }>(
+/** Shifts times by `byS`, limited to `toS` because the sum may exceed the end of the window by a rounding error. */
+function shift<Timed extends { readonly startS: number; readonly endS: number }>(
   timed: Timed,
   byS: number,
   toS: number,
@@ -205,24 +207,24 @@ function later<Timed extends { readonly startS: number; readonly endS: number }>
   return { ...timed, startS: Math.min(toS, timed.startS + byS), endS: Math.min(toS, timed.endS + byS) };
 }
 
-/** Runs of samples in order, looked at as one. */
-class SampleQueue {
-  readonly #runs: Float32Samples[] = [];
+/** A queue of samples. */
+class SampleBuffer {
+  readonly #chunks: Float32Samples[] = [];
   length = 0;
 
   push(samples: Float32Samples): void {
-    this.#runs.push(samples);
+    this.#chunks.push(samples);
     this.length += samples.length;
   }
 
-  /** A copy of the first `length` samples. */
+  /** Returns a copy of the first `length` samples. */
   peek(length: number): Float32Samples {
     const samples = new Float32Array(length);
-    let at = 0;
-    for (const run of this.#runs) {
-      if (at >= length) break;
-      samples.set(run.subarray(0, length - at), at);
-      at += run.length;
+    let offset = 0;
+    for (const chunk of this.#chunks) {
+      if (offset >= length) break;
+      samples.set(chunk.subarray(0, length - offset), offset);
+      offset += chunk.length;
     }
     return samples;
   }
@@ -230,13 +232,13 @@ class SampleQueue {
   drop(length: number): void {
     this.length -= length;
     let rest = length;
-    for (let run = this.#runs[0]; run !== undefined && rest > 0; run = this.#runs[0]) {
-      if (run.length > rest) {
-        this.#runs[0] = run.subarray(rest);
+    for (let chunk = this.#chunks[0]; chunk !== undefined && rest > 0; chunk = this.#chunks[0]) {
+      if (chunk.length > rest) {
+        this.#chunks[0] = chunk.subarray(rest);
         return;
       }
-      this.#runs.shift();
-      rest -= run.length;
+      this.#chunks.shift();
+      rest -= chunk.length;
     }
   }
 }

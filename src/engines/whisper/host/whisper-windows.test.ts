@@ -14,7 +14,7 @@ import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/
 import { whisperEngine } from './engine.ts';
 import { WINDOW_SAMPLES } from './window-cutter.ts';
 
-/** The engine over a pool that answers at once, or when a test says so. */
+/** Tests the engine with a fake pool that responds immediately or when a test allows it. */
 
 const RATE_HZ = 16_000;
 const REQUEST: TranscriptionRequest = {
@@ -28,14 +28,14 @@ const never = new AbortController().signal;
 interface Run {
   readonly request: WhisperRequest;
   readonly signal: AbortSignal;
-  state: 'running' | 'done' | 'left';
+  state: 'running' | 'done' | 'cancelled';
 }
 
-type Hear = (request: WhisperRequest, number: number) => readonly WhisperResult[];
+type Transcribe = (request: WhisperRequest, number: number) => readonly WhisperResult[];
 
 interface PoolOptions {
-  readonly hear?: Hear;
-  /** What each result waits for. */
+  readonly transcribe?: Transcribe;
+  /** Resolves when the next result may be sent. */
   readonly wait?: (run: Run) => Promise<void>;
   readonly languages?: readonly string[];
 }
@@ -58,18 +58,18 @@ class FakePool implements InferencePool {
     signal: AbortSignal,
   ): AsyncGenerator<Result, void, undefined> {
     signal.throwIfAborted();
-    const { hear = wordOfSamples, wait } = this.#options;
+    const { transcribe = wordOfSamples, wait } = this.#options;
     const run: Run = { request: work.request as WhisperRequest, signal, state: 'running' };
     this.runs.push(run);
     try {
-      for (const result of hear(run.request, this.runs.length - 1)) {
+      for (const result of transcribe(run.request, this.runs.length - 1)) {
         await wait?.(run);
         signal.throwIfAborted();
         yield result as Result;
       }
       run.state = 'done';
     } finally {
-      if (run.state === 'running') run.state = 'left';
+      if (run.state === 'running') run.state = 'cancelled';
     }
   }
 
@@ -79,14 +79,14 @@ class FakePool implements InferencePool {
 
   async close(): Promise<void> {}
 
-  /** Windows whose results were all taken. */
-  get heard(): WhisperRequest[] {
+  /** Windows whose results were all read. */
+  get transcribed(): WhisperRequest[] {
     return this.runs.filter(({ state }) => state === 'done').map(({ request }) => request);
   }
 }
 
-/** A window's result, and its text before it. */
-function saying(
+/** The results of a window: its text, then its transcript. */
+function resultsOf(
   text: string,
   fields: Partial<WindowTranscript> = {},
   language = fields.language ?? 'en',
@@ -107,16 +107,21 @@ function saying(
   ];
 }
 
-const figures = { temperature: 0, averageLogProbability: -0.1, compressionRatio: 1, noSpeechProbability: 0 };
+const statistics = {
+  temperature: 0,
+  averageLogProbability: -0.1,
+  compressionRatio: 1,
+  noSpeechProbability: 0,
+};
 
-/** Words that tell the very samples of a window and what came with it, from its first moment to its last. */
+/** Returns a text that encodes the exact samples and context of a window, over its whole duration. */
 function wordOfSamples({ samples, previous, lastSpeechS, likelyLanguage }: WhisperRequest): WhisperResult[] {
-  const digest = (part: Float32Array) => Bun.hash(part.slice()).toString(36);
+  const digest = (values: Float32Array) => Bun.hash(values.slice()).toString(36);
   const durationS = samples.length / RATE_HZ;
   const text = `${digest(samples)} ${previous.join('+')}_${lastSpeechS.toFixed(3)}_${likelyLanguage}`;
-  return saying(text, {
+  return resultsOf(text, {
     carryOver: [samples.length],
-    segments: [{ startS: 0, endS: durationS, text, tokens: [], ...figures }],
+    segments: [{ startS: 0, endS: durationS, text, tokens: [], ...statistics }],
     words: [
       { word: 'first', startS: 0, endS: durationS / 3 },
       { word: 'last', startS: durationS / 3, endS: durationS },
@@ -124,19 +129,19 @@ function wordOfSamples({ samples, previous, lastSpeechS, likelyLanguage }: Whisp
   });
 }
 
-/** Bursts of noise of 3 to 6 s with 1.2 s of silence after each. */
+/** Bursts of noise of 3 to 6 s, each followed by 1.2 s of silence. */
 function speech(lengthS: number): Float32Array<ArrayBuffer> {
   const random = seededRandom(4);
   const samples = new Float32Array(lengthS * RATE_HZ);
-  for (let at = 0; at < samples.length; ) {
-    const end = Math.min(samples.length, at + Math.round((3 + 3 * random()) * RATE_HZ));
-    for (; at < end; at++) samples[at] = random() - 0.5;
-    at += 1.2 * RATE_HZ;
+  for (let index = 0; index < samples.length; ) {
+    const end = Math.min(samples.length, index + Math.round((3 + 3 * random()) * RATE_HZ));
+    for (; index < end; index++) samples[index] = random() - 0.5;
+    index += 1.2 * RATE_HZ;
   }
   return samples;
 }
 
-async function* pieces(...all: AudioChunk[]): AsyncGenerator<AudioChunk> {
+async function* chunks(...all: AudioChunk[]): AsyncGenerator<AudioChunk> {
   yield* all;
 }
 
@@ -152,17 +157,17 @@ async function eventsOf(
 async function transcriptOf(...args: Parameters<typeof eventsOf>): Promise<Transcript> {
   const events = await eventsOf(...args);
   const last = events.pop();
-  if (last?.kind !== 'final') throw new Error('the final does not come last');
+  if (last?.kind !== 'final') throw new Error('the last event is not final');
   expect(events.map((event) => (event.kind === 'delta' ? event.text : undefined)).join('')).toBe(
     last.transcript.text,
   );
   return last.transcript;
 }
 
-/** A promise that a test settles. */
+/** A promise that a test resolves. */
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { passed: promise, open: () => resolve() };
+  return { opened: promise, open: () => resolve() };
 }
 
 describe('audio longer than a window', () => {
@@ -172,28 +177,31 @@ describe('audio longer than a window', () => {
   beforeAll(async () => {
     audio = speech(95);
     const pool = new FakePool();
-    whole = await transcriptOf(pool, pieces(audio));
-    windows = pool.heard;
+    whole = await transcriptOf(pool, chunks(audio));
+    windows = pool.transcribed;
   });
 
-  test('is cut in pauses, into windows of at most 30 s that are all of it', () => {
+  test('is split at pauses into windows of at most 30 s that cover it', () => {
     expect(windows.length).toBeGreaterThan(3);
-    let at = 0;
+    let offset = 0;
     for (const [i, { samples }] of windows.entries()) {
       expect(samples.length).toBeLessThanOrEqual(WINDOW_SAMPLES);
       expect(
-        Buffer.compare(Buffer.from(samples.buffer), Buffer.from(audio.slice(at, at + samples.length).buffer)),
+        Buffer.compare(
+          Buffer.from(samples.buffer),
+          Buffer.from(audio.slice(offset, offset + samples.length).buffer),
+        ),
       ).toBe(0);
-      at += samples.length;
+      offset += samples.length;
       if (i + 1 < windows.length) {
         expect(samples.length).toBeGreaterThanOrEqual(20 * RATE_HZ);
-        expect([...audio.subarray(at - 800, at + 800)].every((sample) => sample === 0)).toBe(true);
+        expect([...audio.subarray(offset - 800, offset + 800)].every((sample) => sample === 0)).toBe(true);
       }
     }
-    expect(at).toBe(audio.length);
+    expect(offset).toBe(audio.length);
   });
 
-  test('has times of the whole, in order and inside it', () => {
+  test('has times relative to its start, in order and within it', () => {
     expect(whole.durationS).toBe(95);
     expect(whole.segments).toHaveLength(windows.length);
     for (const timed of [whole.segments, whole.words]) {
@@ -208,7 +216,7 @@ describe('audio longer than a window', () => {
     }
   });
 
-  test('is told to each window by the one before: its text, its language, when it fell silent', () => {
+  test('passes the text, the language and the end of speech of each window to the next one', () => {
     expect(windows.map(({ previous }) => previous)).toEqual([
       [],
       ...windows.slice(0, -1).map(({ samples }) => [samples.length]),
@@ -219,7 +227,7 @@ describe('audio longer than a window', () => {
     for (const { lastSpeechS } of windows) expect(Math.abs(lastSpeechS)).toBeLessThan(1e-9);
   });
 
-  test('gives the same to the bit however it is cut and wherever it pauses', async () => {
+  test('gives bit-identical transcripts for any chunks and pauses', async () => {
     const cut = fc.record({ atSample: fc.integer({ min: 0, max: 95 * RATE_HZ }), pauses: fc.nat(2) });
     await fc.assert(
       fc.asyncProperty(fc.array(cut, { maxLength: 12 }), async (cuts) => {
@@ -230,29 +238,29 @@ describe('audio longer than a window', () => {
           from = atSample;
         }
         all.push(audio.slice(from));
-        expect(await transcriptOf(new FakePool(), pieces(...all))).toEqual(whole);
-        expect(await transcriptOf(new FakePool(), pieces(...all, 'pause'))).toEqual(whole);
+        expect(await transcriptOf(new FakePool(), chunks(...all))).toEqual(whole);
+        expect(await transcriptOf(new FakePool(), chunks(...all, 'pause'))).toEqual(whole);
       }),
       { numRuns: 15 },
     );
   });
 
-  test('is pulled no faster than it is worked on: never more waits than a window', async () => {
+  test('is read with backpressure: at most one window is buffered', async () => {
     const pool = new FakePool();
     let given = 0;
-    let most = 0;
-    async function* watched(): AsyncGenerator<AudioChunk> {
+    let maxBuffered = 0;
+    async function* observed(): AsyncGenerator<AudioChunk> {
       for (; given < audio.length; given += 1_600) {
-        const worked = pool.heard.reduce((sum, { samples }) => sum + samples.length, 0);
-        most = Math.max(most, given - worked);
+        const processed = pool.transcribed.reduce((sum, { samples }) => sum + samples.length, 0);
+        maxBuffered = Math.max(maxBuffered, given - processed);
         yield audio.slice(given, given + 1_600);
       }
     }
-    await transcriptOf(pool, watched());
-    expect(most).toBe(WINDOW_SAMPLES);
+    await transcriptOf(pool, observed());
+    expect(maxBuffered).toBe(WINDOW_SAMPLES);
   });
 
-  test('comes out while it still goes in', async () => {
+  test('yields text while audio is still arriving', async () => {
     let given = 0;
     async function* slow(): AsyncGenerator<AudioChunk> {
       for (; given < audio.length; given += RATE_HZ) yield audio.slice(given, given + RATE_HZ);
@@ -265,36 +273,38 @@ describe('audio longer than a window', () => {
   });
 });
 
-describe('a window that was heard in part', () => {
+describe('a partially transcribed window', () => {
   const audio = speech(50);
-  /** Long windows are heard to six tenths. */
-  const hear: Hear = (request) => {
+  /** Transcribes 60 % of long windows. */
+  const transcribe: Transcribe = (request) => {
     const { length } = request.samples;
-    const heardS = length > 8 * RATE_HZ ? Math.round(length * 0.6) / RATE_HZ : undefined;
+    const transcribedS = length > 8 * RATE_HZ ? Math.round(length * 0.6) / RATE_HZ : undefined;
     return wordOfSamples(request).map((result) =>
-      result.kind === 'window' ? { ...result, heardS } : result,
+      result.kind === 'window' ? { ...result, transcribedS } : result,
     );
   };
 
-  test('is followed by one of the rest', async () => {
-    const pool = new FakePool({ hear });
-    const { durationS } = await transcriptOf(pool, pieces(audio));
-    let at = 0;
-    for (const { samples } of pool.heard) {
-      const expected = audio.slice(at, at + samples.length);
+  test('is followed by a window of the rest', async () => {
+    const pool = new FakePool({ transcribe });
+    const { durationS } = await transcriptOf(pool, chunks(audio));
+    let offset = 0;
+    for (const { samples } of pool.transcribed) {
+      const expected = audio.slice(offset, offset + samples.length);
       expect(Buffer.compare(Buffer.from(samples.buffer), Buffer.from(expected.buffer))).toBe(0);
       const all = samples.length <= 8 * RATE_HZ;
-      at += all ? samples.length : Math.round(samples.length * 0.6);
+      offset += all ? samples.length : Math.round(samples.length * 0.6);
     }
-    expect([at, durationS]).toEqual([audio.length, 50]);
+    expect([offset, durationS]).toEqual([audio.length, 50]);
   });
 
-  test('is the same in pieces and with pauses', async () => {
-    const whole = await transcriptOf(new FakePool({ hear }), pieces(audio));
+  test('gives the same transcript in chunks and with pauses', async () => {
+    const whole = await transcriptOf(new FakePool({ transcribe }), chunks(audio));
     for (const length of [7_000, 100_000, 480_000]) {
       const all: AudioChunk[] = [];
-      for (let at = 0; at < audio.length; at += length) all.push(audio.slice(at, at + length), 'pause');
-      expect(await transcriptOf(new FakePool({ hear }), pieces(...all))).toEqual(whole);
+      for (let start = 0; start < audio.length; start += length) {
+        all.push(audio.slice(start, start + length), 'pause');
+      }
+      expect(await transcriptOf(new FakePool({ transcribe }), chunks(...all))).toEqual(whole);
     }
   });
 });
@@ -303,28 +313,28 @@ describe('a pause', () => {
   const first = speech(3);
   const more = speech(2);
 
-  test('begins the last window before the end is known, which is then worked on once', async () => {
+  test('starts the last window before the end is known, and the window is transcribed once', async () => {
     const pool = new FakePool();
-    const begun = gate();
+    const ended = gate();
     async function* audio(): AsyncGenerator<AudioChunk> {
       yield first;
       yield 'pause';
-      await begun.passed;
+      await ended.opened;
     }
     const transcript = transcriptOf(pool, audio());
     await expect.poll(() => pool.runs.length).toBe(1);
-    begun.open();
+    ended.open();
     const { durationS } = await transcript;
     expect([pool.runs.length, durationS]).toEqual([1, 3]);
   });
 
-  test('after a pause changes nothing', async () => {
+  test('after a pause has no effect', async () => {
     const pool = new FakePool();
-    await transcriptOf(pool, pieces(first, 'pause', 'pause', new Float32Array(0), 'pause'));
+    await transcriptOf(pool, chunks(first, 'pause', 'pause', new Float32Array(0), 'pause'));
     expect(pool.runs).toHaveLength(1);
   });
 
-  test('that was none: its work is stopped and forgotten', async () => {
+  test('followed by more audio cancels its transcription', async () => {
     const pool = new FakePool({
       wait: ({ signal }) => (signal.aborted ? Promise.resolve() : stopped(signal)),
     });
@@ -332,106 +342,111 @@ describe('a pause', () => {
     async function* audio(): AsyncGenerator<AudioChunk> {
       yield first;
       yield 'pause';
-      await working.passed;
+      await working.opened;
       yield more;
     }
     const controller = new AbortController();
     const transcript = eventsOf(pool, audio(), {}, controller.signal);
     await expect.poll(() => pool.runs.length).toBe(1);
     working.open();
-    await expect.poll(() => pool.runs.map(({ state }) => state)).toEqual(['left', 'running']);
+    await expect.poll(() => pool.runs.map(({ state }) => state)).toEqual(['cancelled', 'running']);
     expect(pool.runs.map(({ request }) => request.samples.length / RATE_HZ)).toEqual([3, 5]);
     controller.abort(new Error('enough'));
     await expect(transcript).rejects.toThrow('enough');
-    expect(pool.runs[1]?.state).toBe('left');
+    expect(pool.runs[1]?.state).toBe('cancelled');
   });
 
-  test('before any audio is nothing', async () => {
+  test('before any audio has no effect', async () => {
     const pool = new FakePool();
-    expect(await transcriptOf(pool, pieces('pause'))).toMatchObject({ text: '', durationS: 0 });
+    expect(await transcriptOf(pool, chunks('pause'))).toMatchObject({ text: '', durationS: 0 });
     expect(pool.runs).toEqual([]);
   });
 
-  test('whose work fails is worked on again at the end', async () => {
+  test('whose transcription fails is transcribed again at the end', async () => {
     const busy = new ServiceError('overloaded', 'The server is busy.', { code: 'server_overloaded' });
-    const hear: Hear = (request, number) => {
+    const transcribe: Transcribe = (request, number) => {
       if (number === 0) throw busy;
       return wordOfSamples(request);
     };
-    const pool = new FakePool({ hear });
-    expect(await transcriptOf(pool, pieces(first, 'pause'))).toEqual(
-      await transcriptOf(new FakePool(), pieces(first)),
+    const pool = new FakePool({ transcribe });
+    expect(await transcriptOf(pool, chunks(first, 'pause'))).toEqual(
+      await transcriptOf(new FakePool(), chunks(first)),
     );
     expect(pool.runs).toHaveLength(2);
-    const { durationS } = await transcriptOf(new FakePool({ hear }), pieces(first, 'pause', more));
+    const { durationS } = await transcriptOf(new FakePool({ transcribe }), chunks(first, 'pause', more));
     expect(durationS).toBe(5);
   });
 });
 
-/** Rejects with the signal's reason once it fires. */
+/** Rejects with the reason of the signal when it is aborted. */
 function stopped(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   return promise;
 }
 
-describe('windows put together', () => {
+describe('joined windows', () => {
   const two = speech(40);
-  const hearing = (...windows: WhisperResult[][]) =>
-    new FakePool({ hear: (_, number) => windows[number] ?? [] });
+  const poolOf = (...windows: WhisperResult[][]) =>
+    new FakePool({ transcribe: (_, number) => windows[number] ?? [] });
 
-  test('with a space, but not in languages without', async () => {
-    const english = hearing(saying('one two'), saying('three'));
-    expect((await transcriptOf(english, pieces(two))).text).toBe('one two three');
-    const chinese = hearing(saying('一', { language: 'zh' }), saying('二', { language: 'zh' }));
-    expect((await transcriptOf(chinese, pieces(two))).text).toBe('一二');
-    const translated = hearing(
-      saying('one', { language: 'zh' }, 'en'),
-      saying('two', { language: 'zh' }, 'en'),
+  test('are separated by a space, except in languages without spaces', async () => {
+    const english = poolOf(resultsOf('one two'), resultsOf('three'));
+    expect((await transcriptOf(english, chunks(two))).text).toBe('one two three');
+    const chinese = poolOf(resultsOf('一', { language: 'zh' }), resultsOf('二', { language: 'zh' }));
+    expect((await transcriptOf(chinese, chunks(two))).text).toBe('一二');
+    const translated = poolOf(
+      resultsOf('one', { language: 'zh' }, 'en'),
+      resultsOf('two', { language: 'zh' }, 'en'),
     );
-    expect((await transcriptOf(translated, pieces(two), { task: 'translate' })).text).toBe('one two');
+    expect((await transcriptOf(translated, chunks(two), { task: 'translate' })).text).toBe('one two');
   });
 
-  test('where nothing was said before or after, without a space at either end', async () => {
-    expect((await transcriptOf(hearing(saying(''), saying('two')), pieces(two))).text).toBe('two');
-    expect((await transcriptOf(hearing(saying('one'), saying('')), pieces(two))).text).toBe('one');
+  test('have no space before or after an empty window', async () => {
+    expect((await transcriptOf(poolOf(resultsOf(''), resultsOf('two')), chunks(two))).text).toBe('two');
+    expect((await transcriptOf(poolOf(resultsOf('one'), resultsOf('')), chunks(two))).text).toBe('one');
   });
 
-  test('are in the language of the first words', async () => {
+  test('have the language that was detected first', async () => {
     const language = async (...codes: (string | undefined)[]) =>
-      (await transcriptOf(hearing(...codes.map((code) => saying('a', { language: code }))), pieces(two)))
+      (await transcriptOf(poolOf(...codes.map((code) => resultsOf('a', { language: code }))), chunks(two)))
         .language;
     expect(await language('de', 'en')).toBe('de');
     expect(await language(undefined, 'en')).toBe('en');
     expect(await language(undefined, undefined)).toBeUndefined();
-    const pool = hearing(saying('a', { language: 'de' }), saying('b', { language: 'de' }));
-    expect((await transcriptOf(pool, pieces(two), { language: 'de' })).language).toBe('de');
+    const pool = poolOf(resultsOf('a', { language: 'de' }), resultsOf('b', { language: 'de' }));
+    expect((await transcriptOf(pool, chunks(two), { language: 'de' })).language).toBe('de');
     expect(pool.runs.map(({ request }) => request.language)).toEqual(['de', 'de']);
   });
 
-  test('count their tokens together, the prompt once', async () => {
-    const pool = hearing(saying('a b', { promptTokens: 7 }), saying('c', { promptTokens: 7 }));
-    const { inputTokens, outputTokens } = await transcriptOf(pool, pieces(speech(40.01)), {
+  test('sum their tokens and count the prompt once', async () => {
+    const pool = poolOf(resultsOf('a b', { promptTokens: 7 }), resultsOf('c', { promptTokens: 7 }));
+    const { inputTokens, outputTokens } = await transcriptOf(pool, chunks(speech(40.01)), {
       prompt: 'names',
     });
     expect(inputTokens).toEqual({ audio: 401, text: 7 });
     expect(outputTokens).toBe(3);
   });
 
-  test('take the wishes of the caller along', async () => {
+  test('pass the parameters of the request to each window', async () => {
     const pool = new FakePool();
-    const wishes = { task: 'translate', prompt: 'names', temperature: 0.3, timestamps: 'segment' } as const;
-    await transcriptOf(pool, pieces(two), wishes);
-    for (const { request } of pool.runs) expect(request).toMatchObject(wishes);
+    const parameters = {
+      task: 'translate',
+      prompt: 'names',
+      temperature: 0.3,
+      timestamps: 'segment',
+    } as const;
+    await transcriptOf(pool, chunks(two), parameters);
+    for (const { request } of pool.runs) expect(request).toMatchObject(parameters);
   });
 });
 
-describe('what is not heard', () => {
-  test('no audio is no work', async () => {
+describe('edge cases', () => {
+  test('without audio, nothing runs', async () => {
     for (const audio of [
-      pieces(),
-      pieces(new Float32Array(0)),
-      pieces('pause', new Float32Array(0), 'pause'),
+      chunks(),
+      chunks(new Float32Array(0)),
+      chunks('pause', new Float32Array(0), 'pause'),
     ]) {
       const pool = new FakePool();
       expect(await eventsOf(pool, audio)).toEqual([
@@ -454,48 +469,48 @@ describe('what is not heard', () => {
 
   test('a single sample is a window', async () => {
     const pool = new FakePool();
-    expect((await transcriptOf(pool, pieces(Float32Array.of(0.1)))).durationS).toBe(1 / RATE_HZ);
-    expect(pool.heard).toHaveLength(1);
+    expect((await transcriptOf(pool, chunks(Float32Array.of(0.1)))).durationS).toBe(1 / RATE_HZ);
+    expect(pool.transcribed).toHaveLength(1);
   });
 
-  test('a language or a task that the model lacks is refused', async () => {
-    await expect(refused({ language: 'fr' })).rejects.toMatchObject({
+  test('an unsupported language or task is rejected', async () => {
+    await expect(transcribeWith({ language: 'fr' })).rejects.toMatchObject({
       kind: 'invalid_request',
       param: 'language',
     });
-    await expect(refused({ task: 'translate' }, ['en'])).rejects.toMatchObject({
+    await expect(transcribeWith({ task: 'translate' }, ['en'])).rejects.toMatchObject({
       kind: 'invalid_request',
       param: 'model',
     });
   });
 
-  async function refused(fields: Partial<TranscriptionRequest>, languages?: readonly string[]) {
+  async function transcribeWith(fields: Partial<TranscriptionRequest>, languages?: readonly string[]) {
     const pool = new FakePool(languages ? { languages } : {});
-    return eventsOf(pool, pieces(speech(1)), fields);
+    return eventsOf(pool, chunks(speech(1)), fields);
   }
 });
 
-describe('the end before the end', () => {
+describe('cancellation', () => {
   const long = speech(70);
   const reason = new Error('hung up');
 
-  /** Audio that tells whether it was ended. */
+  /** Audio that records its reads and whether it was closed. */
   function source(...all: AudioChunk[]) {
-    const state = { ended: false, pulled: 0 };
+    const state = { closed: false, pulled: 0 };
     async function* audio(): AsyncGenerator<AudioChunk> {
       try {
-        for (const piece of all) {
+        for (const chunk of all) {
           state.pulled += 1;
-          yield piece;
+          yield chunk;
         }
       } finally {
-        state.ended = true;
+        state.closed = true;
       }
     }
     return { state, audio: audio() };
   }
 
-  test('a signal that has fired pulls nothing', async () => {
+  test('an aborted signal prevents reading', async () => {
     const pool = new FakePool();
     const { audio, state } = source(long);
     await expect(eventsOf(pool, audio, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -503,7 +518,7 @@ describe('the end before the end', () => {
   });
 
   test.each([1, 2, 3, 4, 5, 6])(
-    'an abort after delta %i throws its reason, ends the audio and the work',
+    'an abort after delta %i throws its reason, closes the audio and stops the transcription',
     async (count) => {
       const controller = new AbortController();
       const pool = new FakePool();
@@ -518,26 +533,26 @@ describe('the end before the end', () => {
       };
       await expect(consume()).rejects.toBe(reason);
       expect(deltas).toBe(count);
-      expect(state.ended).toBe(true);
+      expect(state.closed).toBe(true);
       for (const run of pool.runs) expect(run.state).not.toBe('running');
     },
   );
 
   test.each([
-    ['while a window is worked on', [long]],
-    ['while the rest is worked on', [speech(3)]],
-    ['while a pause is worked on', [speech(3), 'pause']],
+    ['during a window', [long]],
+    ['during the last window', [speech(3)]],
+    ['during a speculative window', [speech(3), 'pause']],
   ] as const)('an abort %s throws its reason', async (_, audio) => {
     const controller = new AbortController();
     const pool = new FakePool({ wait: ({ signal }) => stopped(signal) });
-    const events = eventsOf(pool, pieces(...audio), {}, controller.signal);
+    const events = eventsOf(pool, chunks(...audio), {}, controller.signal);
     await expect.poll(() => pool.runs.length).toBe(1);
     controller.abort(reason);
     await expect(events).rejects.toBe(reason);
-    await expect.poll(() => pool.runs[0]?.state).toBe('left');
+    await expect.poll(() => pool.runs[0]?.state).toBe('cancelled');
   });
 
-  test('an abort while audio is waited for throws its reason and stops what a pause began', async () => {
+  test('an abort while waiting for audio throws its reason and cancels the speculative window', async () => {
     const controller = new AbortController();
     const pool = new FakePool({ wait: ({ signal }) => stopped(signal) });
     async function* audio(): AsyncGenerator<AudioChunk> {
@@ -549,10 +564,10 @@ describe('the end before the end', () => {
     await expect.poll(() => pool.runs.length).toBe(1);
     controller.abort(reason);
     await expect(events).rejects.toBe(reason);
-    await expect.poll(() => pool.runs[0]?.state).toBe('left');
+    await expect.poll(() => pool.runs[0]?.state).toBe('cancelled');
   });
 
-  test('audio that fails throws its error and stops what a pause began', async () => {
+  test('an error of the audio is thrown and cancels the speculative window', async () => {
     const pool = new FakePool({ wait: ({ signal }) => stopped(signal) });
     async function* audio(): AsyncGenerator<AudioChunk> {
       yield speech(3);
@@ -561,26 +576,26 @@ describe('the end before the end', () => {
       throw reason;
     }
     await expect(eventsOf(pool, audio())).rejects.toBe(reason);
-    await expect.poll(() => pool.runs[0]?.state).toBe('left');
+    await expect.poll(() => pool.runs[0]?.state).toBe('cancelled');
   });
 
-  test('a pool that fails throws its error and ends the audio', async () => {
-    const crashed = new ServiceError('internal', 'The worker died.', { code: 'worker_crashed' });
-    const hear: Hear = (request, number) => {
+  test('an error of the pool is thrown and closes the audio', async () => {
+    const crashed = new ServiceError('internal', 'The worker crashed.', { code: 'worker_crashed' });
+    const transcribe: Transcribe = (request, number) => {
       if (number === 1) throw crashed;
       return wordOfSamples(request);
     };
     const { audio, state } = source(long.slice(0, WINDOW_SAMPLES + 1), long.slice(WINDOW_SAMPLES + 1), long);
-    await expect(eventsOf(new FakePool({ hear }), audio)).rejects.toBe(crashed);
-    expect(state.ended).toBe(true);
+    await expect(eventsOf(new FakePool({ transcribe }), audio)).rejects.toBe(crashed);
+    expect(state.closed).toBe(true);
     expect(state.pulled).toBeLessThan(3);
   });
 
-  test('who leaves ends the audio and the work', async () => {
+  test('a consumer that stops reading closes the audio and stops the transcription', async () => {
     const pool = new FakePool();
     const { audio, state } = source(long);
     for await (const _ of whisperEngine(pool, 'it').transcribe(audio, REQUEST, never)) break;
-    expect(state.ended).toBe(true);
-    expect(pool.runs.map((run) => run.state)).toEqual(['left']);
+    expect(state.closed).toBe(true);
+    expect(pool.runs.map((run) => run.state)).toEqual(['cancelled']);
   });
 });

@@ -1,15 +1,16 @@
-/** Where the decoder looks while it writes: a graph of its own, run once over a finished text for word times. */
+/** The cross-attention of the decoder as a separate graph, which runs once over a complete text to compute word times. */
 
 import { GraphBuilder } from '../../onnx/graph-builder.ts';
 import { type LinearArithmetic, rowwiseLinearLayer } from '../../onnx/linear-layer.ts';
 import { DataType, type Graph } from '../../onnx/onnx-proto.ts';
 import { tokenEmbeddings } from './decoder-graph.ts';
-import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-parts.ts';
-import { joined, type WhisperWeights } from './weights.ts';
+import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-layers.ts';
+import { joinLayers, type WhisperWeights } from './weights.ts';
 
 /**
- * Inputs: `tokens` int64 [1, n], the whole text with its prompt, and the encoder's outputs as in the decoder.
- * Output: `attention` float32 [heads, n, positions], the probabilities of the given heads in their order.
+ * Inputs: `tokens` int64 [1, n], the whole text with its prompt, and the outputs of the encoder as in the decoder.
+ * Output: `attention` float32 [heads, n, positions], the probabilities of `alignmentHeads` in order.
+ * @throws Error when the model lacks one of the heads.
  */
 export function alignerGraph(
   weights: WhisperWeights,
@@ -19,7 +20,7 @@ export function alignerGraph(
   const unknown = alignmentHeads.find(([layer, head]) => !(weights.decoder[layer] && head < weights.heads));
   if (unknown) {
     throw new Error(
-      `The model's config.json names head ${unknown.join('/')} in alignment_heads; it has no such head.`,
+      `config.json of the model lists head ${unknown.join('/')} in alignment_heads, which does not exist.`,
     );
   }
   const g = new GraphBuilder('whisper-aligner');
@@ -29,30 +30,36 @@ export function alignerGraph(
   const bias = g.input('cross_bias', [1, 1, 1, 'positions']);
   const n = g.op('Shape', [tokens], { start: 1 });
   const scores = g.op('Expand', [bias, g.op('Concat', [g.ints(1, 1), n, g.ints(1)], { axis: 0 })]);
-  const nothing = g.floats([1, heads, 0, width / heads], []);
-  const seenBy: string[] = [];
+  const emptyPast = g.floats([1, heads, 0, width / heads], []);
+  const attentions: string[] = [];
   let x = tokenEmbeddings(g, tokens, g.ints(0), weights);
   const last = Math.max(...alignmentHeads.map(([layer]) => layer));
   for (const [i, layer] of weights.decoder.entries()) {
-    // The decoder's other inputs are declared, so that it can be fed what the encoder gives.
+    // Inputs of later layers are declared as well, so that all outputs of the encoder are valid inputs.
     const key = g.input(`cross_key_${i}`, [1, heads, 'positions', width / heads]);
     const value = g.input(`cross_value_${i}`, [1, heads, 'positions', width / heads]);
     if (i > last) continue;
     const { norm, query, key: ownKey, value: ownValue, output } = layer.attention;
-    const projected = linear(layerNorm(g, x, norm), joined([query, ownKey, ownValue]));
+    const projected = linear(layerNorm(g, x, norm), joinLayers([query, ownKey, ownValue]));
     const [q = '', k = '', v = ''] = splitChannels(g, projected, 3);
-    const own = attention(g, heads, { query: q, key: k, value: v, past: { key: nothing, value: nothing } });
+    const own = attention(g, heads, {
+      query: q,
+      key: k,
+      value: v,
+      past: { key: emptyPast, value: emptyPast },
+    });
     x = g.op('Add', [x, linear(own.output, output)]);
 
-    const asked = linear(layerNorm(g, x, layer.cross.norm), layer.cross.query);
-    for (const [at, [of, head]] of alignmentHeads.entries()) {
-      if (of === i) seenBy[at] = probabilities(g, asked, key, bias, head, width / heads);
+    const crossQuery = linear(layerNorm(g, x, layer.cross.norm), layer.cross.query);
+    for (const [index, [layerIndex, head]] of alignmentHeads.entries()) {
+      if (layerIndex !== i) continue;
+      attentions[index] = probabilities(g, crossQuery, key, bias, head, width / heads);
     }
-    const seen = attention(g, heads, { query: asked, key, value, bias: scores });
-    x = g.op('Add', [x, linear(seen.output, layer.cross.output)]);
+    const cross = attention(g, heads, { query: crossQuery, key, value, bias: scores });
+    x = g.op('Add', [x, linear(cross.output, layer.cross.output)]);
     x = feedForward(g, x, layer.feedForward, linear);
   }
-  g.output('attention', g.op('Concat', seenBy, { axis: 0 }));
+  g.output('attention', g.op('Concat', attentions, { axis: 0 }));
   return g.build();
 }
 

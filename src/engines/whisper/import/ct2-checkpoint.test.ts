@@ -7,7 +7,7 @@ import {
 } from '../../../../test/generators/ct2-writer.ts';
 import { Ct2Checkpoint } from './ct2-checkpoint.ts';
 
-/** A checkpoint of one variable `w` of two rows. */
+/** A checkpoint with one variable `w` of two rows. */
 const only = (type: ElementType, data: ArrayBufferView<ArrayBuffer>, dims = [2, 3]): StoredVariable[] => [
   { name: 'w', dims, type, data },
 ];
@@ -18,7 +18,7 @@ const tensor = (...args: Parameters<typeof read>) => read(...args).tensor('w');
 describe('a variable', () => {
   const numbers = [1, -2, 0.5, 0, 96, -1.5];
 
-  test('of floats in any width', () => {
+  test('of floats of any width is converted to float32', () => {
     expect(tensor(only('float32', Float32Array.from(numbers)))).toEqual({
       dims: [2, 3],
       values: Float32Array.from(numbers),
@@ -39,7 +39,7 @@ describe('a variable', () => {
     expect([...tensor(only(type, data)).values]).toEqual([...data]);
   });
 
-  test('of int8 with a scale for each row', () => {
+  test('of int8 with one scale per row', () => {
     const scale = { name: 'w_scale', dims: [2], type: 'float32', data: Float32Array.of(2, 0.5) } as const;
     const variables = [...only('int8', Int8Array.of(2, -4, 127, 1, 0, -1)), scale];
     expect([...tensor(variables).values]).toEqual([1, -2, 63.5, 2, 0, -2]);
@@ -52,8 +52,8 @@ describe('a variable', () => {
     ]);
   });
 
-  test('whose bytes lie at any address', () => {
-    // Names of growing length move the data through every alignment.
+  test('is read at any alignment', () => {
+    // Names of increasing length shift the data through all alignments.
     for (const length of [1, 2, 3, 4, 5]) {
       const name = 'n'.repeat(length);
       const data = Float32Array.of(0.1, 7);
@@ -62,12 +62,12 @@ describe('a variable', () => {
     }
   });
 
-  test('that is a setting', () => {
+  test('is read as an integer setting', () => {
     const heads = { name: 'encoder/num_heads', dims: [], type: 'int16', data: Int16Array.of(8) } as const;
     expect(read([heads]).setting('encoder/num_heads')).toBe(8);
   });
 
-  test('by its other name, with its scale', () => {
+  test('is read by its alias, with its scale', () => {
     const scale = { name: 'w_scale', dims: [2], type: 'float32', data: Float32Array.of(2, 4) } as const;
     const checkpoint = read([...only('int8', Int8Array.of(2, 4, 6, 4, 8, 12)), scale], {
       aliases: [
@@ -80,7 +80,7 @@ describe('a variable', () => {
     expect([...checkpoint.tensor('projection').values]).toEqual([1, 2, 3, 1, 2, 3]);
   });
 
-  test('that is not there is named', () => {
+  test('that is missing is named in the error', () => {
     const checkpoint = read(only('float32', new Float32Array(6)));
     expect(checkpoint.has('v')).toBe(false);
     expect(() => checkpoint.tensor('v')).toThrow("no variable 'v'");
@@ -88,59 +88,61 @@ describe('a variable', () => {
 });
 
 describe('a file', () => {
-  test('tells what it is', () => {
+  test('exposes the name of its spec', () => {
     expect(read([]).spec).toBe('WhisperSpec');
     expect(read([], { spec: 'TransformerSpec' }).spec).toBe('TransformerSpec');
   });
 
-  test('without aliases at its end, as the oldest version may be', () => {
+  test('may lack the list of aliases, as in the oldest version', () => {
     const whole = storedCheckpoint(only('int8', new Int8Array(6)));
     expect(new Ct2Checkpoint(whole.subarray(0, -4)).tensor('w').dims).toEqual([2, 3]);
   });
 
-  test.each([0, 3, 7, 0x46_54_4c_47])('of version %i is refused', (version) => {
-    expect(() => read([], { version })).toThrow(`its first number is ${version}`);
+  test.each([0, 3, 7, 0x46_54_4c_47])('of version %i is rejected', (version) => {
+    expect(() => read([], { version })).toThrow(`its version field is ${version}`);
   });
 
   test.each([4, 5, 6])('of version %i is read', (version) => {
     expect(read(only('float32', new Float32Array(6)), { version }).has('w')).toBe(true);
   });
 
-  test('that breaks off anywhere is refused', () => {
+  test('that is truncated at any position is rejected', () => {
     const whole = storedCheckpoint(only('float32', new Float32Array(6)), { aliases: [['v', 'w']] });
-    // Where only the aliases are missing, it is a file without any.
+    // A file that lacks only the list of aliases is valid.
     const withoutAliases = storedCheckpoint(only('float32', new Float32Array(6))).length - 4;
     for (let length = 0; length < whole.length; length++) {
       if (length === withoutAliases) continue;
-      expect(() => new Ct2Checkpoint(whole.subarray(0, length))).toThrow('breaks off');
+      expect(() => new Ct2Checkpoint(whole.subarray(0, length))).toThrow('truncated');
     }
   });
 
-  test('of more variables than any model has is refused before they are read', () => {
+  test('with too many variables is rejected before they are read', () => {
     expect(() => read([], { count: 2 ** 32 - 1 })).toThrow('4294967295 variables');
   });
 
-  test('that announces more bytes than it has is refused', () => {
+  test('with a length field beyond its end is rejected', () => {
     const variables = only('float32', new Float32Array(6));
-    expect(() => read(variables, { lengthBytes: 2 ** 32 - 1 })).toThrow('breaks off');
+    expect(() => read(variables, { lengthBytes: 2 ** 32 - 1 })).toThrow('truncated');
   });
 
-  test('whose bytes do not fill a shape is refused', () => {
+  test('whose data does not match its shape is rejected', () => {
     expect(() => read(only('float32', new Float32Array(6), [2, 4]))).toThrow('w: 24 bytes');
     expect(() => read(only('int8', new Int8Array(7)))).toThrow('w: 7 bytes');
   });
 
-  test('with an unknown element type is refused', () => {
+  test('with an unknown element type is rejected', () => {
     expect(() => read(only('float32', new Float32Array(6)), { typeCode: 6 })).toThrow(
       'w: unknown element type',
     );
   });
 
-  test('whose alias stands for nothing is refused', () => {
-    expect(() => read([], { aliases: [['projection', 'w']] })).toThrow("projection stands for 'w'");
+  test('with an alias of a missing variable is rejected', () => {
+    expect(() => read([], { aliases: [['projection', 'w']] })).toThrow(
+      "Alias projection refers to the missing variable 'w'",
+    );
   });
 
-  test('of arbitrary bytes ends in a sentence, not in the engine', () => {
+  test('of random bytes is rejected with an Error of the reader', () => {
     const start = [6, 0, 0, 0, 2, 0, 65, 0, 1, 0, 0, 0];
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), fc.boolean(), (bytes, plausible) => {

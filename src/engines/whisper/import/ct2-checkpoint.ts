@@ -1,11 +1,11 @@
 /**
- * Reading the binary of a CTranslate2 model (`model.bin`), versions 4 to 6. Layout, little-endian
- * (CTranslate2, python/ctranslate2/specs/model_spec.py, `_serialize`): u32 version, spec name, u32 revision,
- * u32 count; for each variable its name, u8 rank, u32 sizes, u8 element type, u32 bytes, data; u32 count of
- * aliases, each an alias and the name it stands for. Names are u16 length, text, NUL.
+ * Reader of CTranslate2 models (`model.bin`), versions 4 to 6. Layout, little-endian (CTranslate2,
+ * python/ctranslate2/specs/model_spec.py, `_serialize`): u32 version, spec name, u32 revision, u32 count; for each variable
+ * its name, u8 rank, u32 sizes, u8 element type, u32 number of bytes, data; u32 count of aliases, each an alias and the name
+ * of its variable. Names are u16 length, text, NUL.
  */
 
-/** Element types in the order of CTranslate2's numbering. */
+/** Element types in the numbering of CTranslate2. */
 const ELEMENT_TYPES = ['float32', 'int8', 'int16', 'int32', 'float16', 'bfloat16'] as const;
 type ElementType = (typeof ELEMENT_TYPES)[number];
 const ELEMENT_BYTES: Readonly<Record<ElementType, number>> = {
@@ -24,7 +24,7 @@ interface Variable {
   readonly data: Uint8Array;
 }
 
-/** A matrix or vector of a checkpoint, as float32 whatever it was stored as; row-major. */
+/** A matrix or vector of a checkpoint, converted to float32; row-major. */
 export interface CheckpointTensor {
   readonly dims: readonly number[];
   readonly values: Float32Array;
@@ -36,20 +36,24 @@ export class Ct2Checkpoint {
   readonly #variables = new Map<string, Variable>();
 
   /**
-   * @param bytes the whole file; tensors are read from it when they are asked for.
-   * @throws Error that says what is wrong, for anything that is no CTranslate2 model.
+   * @param bytes the whole file. Tensors are read lazily, so it must not be modified.
+   * @throws Error that describes the problem when the file is not a CTranslate2 model.
    */
   constructor(bytes: Uint8Array) {
     const reader = new Reader(bytes);
     const version = reader.uint(4);
     if (version < 4 || version > 6) {
-      throw new Error(`This is no CTranslate2 model of version 4 to 6: its first number is ${version}.`);
+      throw new Error(
+        `The file is not a CTranslate2 model of version 4 to 6: its version field is ${version}.`,
+      );
     }
     this.spec = reader.name();
     reader.uint(4);
     const count = reader.uint(4);
     if (count > MAX_VARIABLES)
-      throw new Error(`A CTranslate2 model with ${count} variables is not possible.`);
+      throw new Error(
+        `The CTranslate2 model has ${count} variables, more than the maximum of ${MAX_VARIABLES}.`,
+      );
     for (let i = 0; i < count; i++) {
       const name = reader.name();
       const dims = Array.from({ length: reader.uint(1) }, () => reader.uint(4));
@@ -66,7 +70,7 @@ export class Ct2Checkpoint {
       const alias = reader.name();
       const name = reader.name();
       const variable = this.#variables.get(name);
-      if (variable === undefined) throw new Error(`${alias} stands for '${name}', which is not there.`);
+      if (variable === undefined) throw new Error(`Alias ${alias} refers to the missing variable '${name}'.`);
       this.#variables.set(alias, variable);
     }
   }
@@ -75,15 +79,15 @@ export class Ct2Checkpoint {
     return this.#variables.has(name);
   }
 
-  /** An integer setting that was stored among the weights, such as `encoder/num_heads`. */
+  /** Returns an integer setting that is stored among the weights, such as `encoder/num_heads`. */
   setting(name: string): number {
     const [value = Number.NaN] = this.tensor(name).values;
     return value;
   }
 
   /**
-   * Quantised weights (int8 or int16 with a `_scale` for each row) are restored.
-   * @throws Error when there is no such variable.
+   * Returns a variable as float32. Dequantises weights in int8 or int16 with a `_scale` per row.
+   * @throws Error when the checkpoint lacks the variable.
    */
   tensor(name: string): CheckpointTensor {
     const variable = this.#variables.get(name);
@@ -118,7 +122,7 @@ function toFloats({ type, data }: Variable): Float32Array {
   }
 }
 
-/** CTranslate2 stores `q = round(w * scale)` with a scale for each row, or one for all. */
+/** CTranslate2 stores `q = round(w * scale)` with one scale per row, or one for all rows. */
 function divideRows(values: Float32Array, scales: Float32Array): void {
   const columns = values.length / scales.length;
   for (const [row, scale] of scales.entries()) {
@@ -129,7 +133,7 @@ function divideRows(values: Float32Array, scales: Float32Array): void {
 class Reader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  #at = 0;
+  #offset = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -137,22 +141,23 @@ class Reader {
   }
 
   get atEnd(): boolean {
-    return this.#at === this.#bytes.length;
+    return this.#offset === this.#bytes.length;
   }
 
   bytes(length: number): Uint8Array {
-    const end = this.#at + length;
-    if (end > this.#bytes.length) throw new Error('The CTranslate2 model breaks off: the file is too short.');
-    const bytes = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
+    const end = this.#offset + length;
+    if (end > this.#bytes.length)
+      throw new Error('The CTranslate2 model is truncated: the file is too short.');
+    const bytes = this.#bytes.subarray(this.#offset, end);
+    this.#offset = end;
     return bytes;
   }
 
   uint(lengthBytes: 1 | 2 | 4): number {
-    const at = this.#at;
+    const offset = this.#offset;
     this.bytes(lengthBytes);
-    if (lengthBytes === 1) return this.#view.getUint8(at);
-    return lengthBytes === 2 ? this.#view.getUint16(at, true) : this.#view.getUint32(at, true);
+    if (lengthBytes === 1) return this.#view.getUint8(offset);
+    return lengthBytes === 2 ? this.#view.getUint16(offset, true) : this.#view.getUint32(offset, true);
   }
 
   name(): string {

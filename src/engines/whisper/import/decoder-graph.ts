@@ -1,16 +1,16 @@
-/** Whisper's decoder as an ONNX graph that keeps the keys and values of the tokens so far. */
+/** The Whisper decoder as an ONNX graph with cached keys and values of the tokens so far. */
 
 import { GraphBuilder } from '../../onnx/graph-builder.ts';
 import { type LinearArithmetic, linearLayer } from '../../onnx/linear-layer.ts';
 import { DataType, type Graph } from '../../onnx/onnx-proto.ts';
-import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-parts.ts';
-import { joined, type WhisperWeights } from './weights.ts';
+import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-layers.ts';
+import { joinLayers, type WhisperWeights } from './weights.ts';
 
 /**
  * Inputs: `tokens` int64 [1, n]; for each layer i `past_key_i` and `past_value_i` float32
- * [1, heads, past, width / heads], and the encoder's `cross_key_i`, `cross_value_i` and `cross_bias`. With a
- * past, n is 1. Outputs: `logits` float32 [1, vocabulary] of the last token, and `key_i` and `value_i` of all
- * tokens so far.
+ * [1, heads, past, width / heads], and `cross_key_i`, `cross_value_i` and `cross_bias` of the encoder. With a non-empty
+ * past, n is 1. Outputs: `logits` float32 [1, vocabulary] of the last token, and `key_i` and `value_i` of all tokens so
+ * far.
  */
 export function decoderGraph(weights: WhisperWeights, arithmetic: LinearArithmetic): Graph {
   const g = new GraphBuilder('whisper-decoder');
@@ -23,12 +23,12 @@ export function decoderGraph(weights: WhisperWeights, arithmetic: LinearArithmet
     bias,
     g.op('Concat', [g.ints(1, 1), g.op('Shape', [tokens], { start: 1 }), g.ints(1)], { axis: 0 }),
   ]);
-  // Positions go on after those of the past.
+  // Positions continue after those of the past.
   const from = g.op('Shape', ['past_key_0'], { start: 2, end: 3 });
   let x = tokenEmbeddings(g, tokens, from, weights);
   for (const [i, layer] of weights.decoder.entries()) {
     const { norm, query, key, value, output } = layer.attention;
-    const projected = linear(layerNorm(g, x, norm), joined([query, key, value]));
+    const projected = linear(layerNorm(g, x, norm), joinLayers([query, key, value]));
     const [q = '', k = '', v = ''] = splitChannels(g, projected, 3);
     const past = { key: cache(`past_key_${i}`, 'past'), value: cache(`past_value_${i}`, 'past') };
     const own = attention(g, heads, { query: q, key: k, value: v, past });
@@ -37,13 +37,13 @@ export function decoderGraph(weights: WhisperWeights, arithmetic: LinearArithmet
     x = g.op('Add', [x, linear(own.output, output)]);
 
     const { cross } = layer;
-    const seen = attention(g, heads, {
+    const attended = attention(g, heads, {
       query: linear(layerNorm(g, x, cross.norm), cross.query),
       key: cache(`cross_key_${i}`, 'positions'),
       value: cache(`cross_value_${i}`, 'positions'),
       bias: scores,
     });
-    x = g.op('Add', [x, linear(seen.output, cross.output)]);
+    x = g.op('Add', [x, linear(attended.output, cross.output)]);
     x = feedForward(g, x, layer.feedForward, linear);
   }
   const last = g.op('Squeeze', [g.op('Slice', [x, g.ints(-1), g.ints(2 ** 31 - 1), g.ints(1)]), g.ints(1)]);
@@ -53,7 +53,7 @@ export function decoderGraph(weights: WhisperWeights, arithmetic: LinearArithmet
 }
 
 /**
- * Embeddings of the tokens and of their positions.
+ * Appends the sum of the embeddings of the tokens and of their positions.
  * @param from position of the first token, int64 [1].
  * @returns float32 [1, n, width]
  */
@@ -64,7 +64,7 @@ export function tokenEmbeddings(
   weights: WhisperWeights,
 ): string {
   const { vocabulary, width, textPositions } = weights;
-  // Looked up a few rows at a time: half the memory costs nothing.
+  // float16 halves the memory, and only a few rows are converted at a time.
   const words = g.op('Gather', [g.float16s([vocabulary, width], weights.tokenEmbedding), tokens]);
   const to = g.op('Add', [from, g.op('Shape', [tokens], { start: 1 })]);
   const table = g.floats([1, textPositions, width], weights.textPositionEmbedding);

@@ -1,38 +1,37 @@
 /**
- * Whisper's encoder as an ONNX graph for any length of audio up to 30 s, with the keys and values of the
- * decoder's cross-attention as its outputs, so that they are computed once for each window.
+ * The Whisper encoder as an ONNX graph for audio of any length up to 30 s. Its outputs are the keys and values of the
+ * cross-attention of the decoder, so that they are computed once per window.
  *
- * Whisper was trained on windows of 30 s, padded with silence. Encoding that silence again for every short
- * utterance is most of the work, and leaving it out makes the decoder repeat itself. So the silent rest of the
- * window is encoded once, at import, and every layer attends to what was kept of it
- * (docs/decisions/whisper-short-windows.md).
+ * Whisper was trained on windows of 30 s, padded with silence. Encoding the padding of every short utterance is most of the
+ * work, and omitting it makes the decoder repeat itself. Therefore the silent rest of the window is encoded once, at
+ * import, and every layer attends to its cached keys and values (docs/decisions/whisper-short-windows.md).
  */
 
 import { GraphBuilder } from '../../onnx/graph-builder.ts';
 import { type LinearArithmetic, linearLayer, rowwiseLinearLayer } from '../../onnx/linear-layer.ts';
 import type { Graph } from '../../onnx/onnx-proto.ts';
-import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-parts.ts';
-import { type Convolution, type EncoderLayer, joined, type WhisperWeights } from './weights.ts';
+import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-layers.ts';
+import { type Convolution, type EncoderLayer, joinLayers, type WhisperWeights } from './weights.ts';
 
-/** What every layer keeps of the silence that fills a window: every `stride`-th position stands for all. */
+/** Cached keys and values of a window of silence. Every `stride`-th position represents its neighbours. */
 export interface SilentRest {
-  /** Positions (20 ms) that one kept position stands for; divides the window's positions. */
+  /** Number of positions (20 ms) per cached position. Divides the number of positions of a window. */
   readonly stride: number;
   /** Keys and values of each encoder layer: [positions / stride, width]. */
-  readonly encoder: readonly KeptSilence[];
-  /** The same of the decoder's cross-attention. */
-  readonly cross: readonly KeptSilence[];
+  readonly encoder: readonly CachedSilence[];
+  /** Keys and values of the cross-attention of each decoder layer, in the same shape. */
+  readonly cross: readonly CachedSilence[];
 }
 
-export interface KeptSilence {
+export interface CachedSilence {
   readonly keys: Float32Array;
   readonly values: Float32Array;
 }
 
 /**
- * Input `mel` float32 [1, melBands, 2n], n positions, a multiple of the stride. Outputs for each decoder layer
- * i `cross_key_i` and `cross_value_i` float32 [1, heads, m, width / heads], and `cross_bias` float32
- * [1, 1, 1, m], where m is n and what was kept of the rest.
+ * Input: `mel` float32 [1, melBands, 2n] with n positions, a multiple of the stride. Outputs: for each decoder layer i
+ * `cross_key_i` and `cross_value_i` float32 [1, heads, m, width / heads], and `cross_bias` float32 [1, 1, 1, m], where m is
+ * n plus the number of cached positions of the rest.
  */
 export function encoderGraph(weights: WhisperWeights, rest: SilentRest, arithmetic: LinearArithmetic): Graph {
   const g = new GraphBuilder('whisper-encoder');
@@ -47,10 +46,10 @@ export function encoderGraph(weights: WhisperWeights, rest: SilentRest, arithmet
 
   let x = stem;
   for (const [i, layer] of weights.encoder.entries()) {
-    const kept = rest.encoder[i] as KeptSilence;
+    const cached = rest.encoder[i] as CachedSilence;
     x = encoderLayer(g, x, layer, weights, linear, (key, value) => ({
-      key: withRest(g, key, kept.keys, restFrom, weights),
-      value: withRest(g, value, kept.values, restFrom, weights),
+      key: withRest(g, key, cached.keys, restFrom, weights),
+      value: withRest(g, value, cached.values, restFrom, weights),
       bias: scores,
     }));
   }
@@ -67,9 +66,8 @@ export function encoderGraph(weights: WhisperWeights, rest: SilentRest, arithmet
 }
 
 /**
- * The float32 encoder that {@link SilentRest} is taken from: input `mel` as above, of the whole window; outputs
- * `key_i` and `value_i` of each encoder layer and `cross_key_i` and `cross_value_i` of each decoder layer,
- * float32 [1, n, width].
+ * The float32 encoder that computes {@link SilentRest}. Input: `mel` as above, of the whole window. Outputs: `key_i` and
+ * `value_i` of each encoder layer and `cross_key_i` and `cross_value_i` of each decoder layer, float32 [1, n, width].
  */
 export function restGraph(weights: WhisperWeights): Graph {
   const g = new GraphBuilder('whisper-silent-rest');
@@ -90,7 +88,7 @@ export function restGraph(weights: WhisperWeights): Graph {
   return g.build();
 }
 
-/** Two convolutions, the second with stride 2, and the embedding of positions: [1, n, width]. */
+/** Two convolutions, the second with stride 2, and the position embeddings: [1, n, width]. */
 function encoderStem(g: GraphBuilder, weights: WhisperWeights): string {
   const mel = g.input('mel', [1, weights.melBands, 'frames']);
   const [first, second] = weights.convolutions;
@@ -125,14 +123,14 @@ function encoderLayer(
   scored: (key: string, value: string) => Scored,
 ): string {
   const { norm, query, key, value, output } = layer.attention;
-  const projected = linear(layerNorm(g, x, norm), joined([query, key, value]));
+  const projected = linear(layerNorm(g, x, norm), joinLayers([query, key, value]));
   const [q = '', k = '', v = ''] = splitChannels(g, projected, 3);
   const attended = attention(g, weights.heads, { query: q, ...scored(k, v) });
   const y = g.op('Add', [x, linear(attended.output, output)]);
   return feedForward(g, y, layer.feedForward, linear);
 }
 
-/** Keys and values of the decoder's layers, key before value: [1, n, width] each. */
+/** Keys and values of the decoder layers, alternating: [1, n, width] each. */
 function crossSides(
   g: GraphBuilder,
   encoded: string,
@@ -140,23 +138,23 @@ function crossSides(
   linear: AppendLinear,
 ): string[] {
   const layers = weights.decoder.flatMap(({ cross }) => [cross.key, cross.value]);
-  return splitChannels(g, linear(encoded, joined(layers)), layers.length);
+  return splitChannels(g, linear(encoded, joinLayers(layers)), layers.length);
 }
 
-/** [1, n, width] and the kept positions from there to the end of the window. */
+/** Appends the cached positions from `restFrom` to the end of the window to [1, n, width]. */
 function withRest(
   g: GraphBuilder,
   x: string,
-  kept: Float32Array,
+  cached: Float32Array,
   restFrom: string,
   weights: WhisperWeights,
 ): string {
-  const table = g.floats([1, kept.length / weights.width, weights.width], kept);
+  const table = g.floats([1, cached.length / weights.width, weights.width], cached);
   const rest = g.op('Slice', [table, restFrom, g.ints(weights.audioPositions), g.ints(1)]);
   return g.op('Concat', [x, rest], { axis: 1 });
 }
 
-/** Zero for positions of the audio; a kept position counts as many times as it stands for: [1, 1, 1, m]. */
+/** Attention bias [1, 1, 1, m]: zero for positions of the audio, log(stride) for cached positions, which represent several. */
 function restBias(
   g: GraphBuilder,
   stem: string,
@@ -165,17 +163,17 @@ function restBias(
   { stride }: SilentRest,
 ): string {
   const n = positionsOf(g, stem);
-  const kept = g.op('Sub', [g.ints(weights.audioPositions / stride), restFrom]);
+  const cachedCount = g.op('Sub', [g.ints(weights.audioPositions / stride), restFrom]);
   const shape = (length: string) => g.op('Concat', [g.ints(1, 1, 1), length], { axis: 0 });
   const zeros = g.op('Expand', [g.floats([1], [0]), shape(n)]);
-  const times = g.op('Expand', [g.floats([1], [Math.log(stride)]), shape(kept)]);
+  const times = g.op('Expand', [g.floats([1], [Math.log(stride)]), shape(cachedCount)]);
   return g.op('Concat', [zeros, times], { axis: 3 });
 }
 
 /** [1, n, width] to [1, heads, n, width / heads]. */
 function byHeads(g: GraphBuilder, x: string, { heads, width }: WhisperWeights): string {
-  const apart = g.op('Reshape', [x, g.ints(0, 0, heads, width / heads)]);
-  return g.op('Transpose', [apart], { perm: [0, 2, 1, 3] });
+  const split = g.op('Reshape', [x, g.ints(0, 0, heads, width / heads)]);
+  return g.op('Transpose', [split], { perm: [0, 2, 1, 3] });
 }
 
 /** The number of positions n of [1, n, width], as an int64 [1]. */

@@ -17,7 +17,7 @@ const CONFIG = {
   vocab_size: 51_866,
 };
 
-/** A folder with these empty files, a config.json and a tokenizer.json. */
+/** Creates a folder with these empty files, a config.json and a tokenizer.json. */
 async function folderOf(names: readonly string[], config: object = CONFIG): Promise<string> {
   const folder = await tempDir();
   for (const name of [...names, 'tokenizer.json']) {
@@ -28,27 +28,27 @@ async function folderOf(names: readonly string[], config: object = CONFIG): Prom
   return folder;
 }
 
-/** Names of the graphs that are chosen out of a folder, the encoder first. */
-async function chosen(...names: string[]): Promise<string[]> {
+/** Returns the names of the selected graphs of a folder, the encoder first. */
+async function selectedGraphs(...names: string[]): Promise<string[]> {
   const folder = await folderOf(names);
   const files = await whisperFiles(modelsDir, folder);
-  if (files.kind !== 'optimum') throw new Error(`taken for ${files.kind}`);
+  if (files.kind !== 'optimum') throw new Error(`resolved as ${files.kind}`);
   const { encoder, decoder } = files.graphs;
   return [encoder, ...Object.values(decoder)].map((path) => path.slice(folder.length + 1));
 }
 
-describe('the graphs of an export', () => {
+describe('graphs of an export', () => {
   const whole = ['encoder_model.onnx', 'decoder_model.onnx', 'decoder_with_past_model.onnx'];
 
   test.each([
     ['two decoders', whole, whole],
     [
-      'the merged decoder before the two',
+      'a merged decoder before two decoders',
       [...whole, 'decoder_model_merged.onnx'],
       [whole[0], 'decoder_model_merged.onnx'],
     ],
     [
-      'whole weights before others',
+      'unquantised weights before others',
       [
         'encoder_model_quantized.onnx',
         'encoder_model.onnx',
@@ -58,12 +58,12 @@ describe('the graphs of an export', () => {
       ['encoder_model.onnx', 'decoder_model_merged.onnx'],
     ],
     [
-      'weights of the encoder kept otherwise than those of the decoder',
+      'different data types of encoder and decoder',
       ['encoder_model_fp16.onnx', 'decoder_model_merged_q4.onnx'],
       ['encoder_model_fp16.onnx', 'decoder_model_merged_q4.onnx'],
     ],
     [
-      'two decoders of one kind',
+      'two decoders of the same data type',
       [
         'encoder_model.onnx',
         'decoder_model.onnx',
@@ -73,12 +73,12 @@ describe('the graphs of an export', () => {
       ['encoder_model.onnx', 'decoder_model_int8.onnx', 'decoder_with_past_model_int8.onnx'],
     ],
     [
-      'those in the folder onnx',
+      'graphs in the subfolder onnx',
       ['onnx/encoder_model_quantized.onnx', 'onnx/decoder_model_merged_quantized.onnx'],
       ['onnx/encoder_model_quantized.onnx', 'onnx/decoder_model_merged_quantized.onnx'],
     ],
   ])('%s', async (_, names, expected) => {
-    expect(await chosen(...names)).toEqual(expected as string[]);
+    expect(await selectedGraphs(...names)).toEqual(expected as string[]);
   });
 
   test('have the sizes of config.json', async () => {
@@ -94,14 +94,14 @@ describe('the graphs of an export', () => {
     [{ num_mel_bins: 96 }, /num_mel_bins must be one of 80, 128\./],
     [{ decoder_layers: undefined }, /decoder_layers is required/],
     [{ d_model: 1.5 }, /d_model must be/],
-  ])('are refused with %j', async (wrong, message) => {
-    const folder = await folderOf(whole, { ...CONFIG, ...wrong });
+  ])('are rejected with %j', async (invalid, message) => {
+    const folder = await folderOf(whole, { ...CONFIG, ...invalid });
     await expect(whisperFiles(modelsDir, folder)).rejects.toThrow(message);
   });
 });
 
 describe('a folder', () => {
-  test('with a checkpoint is that, whatever else it holds', async () => {
+  test('with a checkpoint is a checkpoint, regardless of other files', async () => {
     const names = ['model.bin', 'encoder_model.onnx', 'decoder_model_merged.onnx'];
     const folder = await folderOf(names, { ...CONFIG, alignment_heads: [[3, 1]] });
     expect(await whisperFiles(modelsDir, folder)).toMatchObject({
@@ -111,24 +111,24 @@ describe('a folder', () => {
     });
   });
 
-  test('with neither is refused, and told what each lacks', async () => {
+  test('with neither is rejected with the missing files of both', async () => {
     const folder = await folderOf(['decoder_model.onnx']);
     await expect(whisperFiles(modelsDir, folder)).rejects.toThrow(
-      `CONFIG: the folder ${folder} holds no Whisper model. A CTranslate2 checkpoint lacks model.bin; an ONNX ` +
-        'export of Optimum lacks encoder_model.onnx, decoder_model_merged.onnx (or decoder_model.onnx and ' +
-        'decoder_with_past_model.onnx).',
+      `CONFIG: the folder ${folder} does not contain a Whisper model. Missing for a CTranslate2 checkpoint: ` +
+        'model.bin; for an ONNX export of Optimum: encoder_model.onnx, decoder_model_merged.onnx ' +
+        '(or decoder_model.onnx and decoder_with_past_model.onnx).',
     );
   });
 
-  test('that does not exist lacks everything', async () => {
+  test('that does not exist is rejected with all files', async () => {
     const folder = join(await tempDir(), 'none');
     await expect(whisperFiles(modelsDir, folder)).rejects.toThrow(
-      /lacks model\.bin, config\.json, tokenizer\.json; .* config\.json, tokenizer\.json\.$/,
+      /checkpoint: model\.bin, config\.json, tokenizer\.json; .* config\.json, tokenizer\.json\.$/,
     );
   });
 });
 
-test('a name of the catalog is its checkpoint', async () => {
+test('a name of the catalog resolves to its checkpoint', async () => {
   expect(await whisperFiles(modelsDir, 'tiny.en')).toMatchObject({
     kind: 'ctranslate2',
     source: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/), alignmentHeads: expect.any(Array) },

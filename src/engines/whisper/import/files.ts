@@ -1,4 +1,4 @@
-/** From `weights` to files: the catalog's checkpoints, or whatever a folder holds. */
+/** Resolves the setting `weights` to the files of a model: a checkpoint of the catalog, or a folder. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,17 +7,17 @@ import { sha256File } from '../../../kit/storage/content-hash.ts';
 import type { WhisperSource } from './import.ts';
 import { type OptimumFiles, optimumGraphFiles, optimumShape } from './optimum-files.ts';
 
-/** What graphs are to be had from, and the tokenizer's path. */
+/** The source of the graphs, and the path of the tokenizer. */
 export type WhisperFiles = { readonly tokenizer: string } & (
   | { readonly kind: 'ctranslate2'; readonly source: WhisperSource }
   | { readonly kind: 'optimum'; readonly graphs: OptimumFiles }
 );
 
 /**
- * Files of a model by the name that CONFIG gives it.
- * @param weights a name of the catalog, or the absolute path of a folder. A folder with a CTranslate2 checkpoint
- *   is that, whatever else it holds: it makes the faster graphs.
- * @throws Error that names what is missing.
+ * Resolves the files of a model.
+ * @param weights a name of the catalog, or the absolute path of a folder. In a folder, a CTranslate2 checkpoint takes
+ *   precedence over an ONNX export, because its graphs are faster.
+ * @throws Error that names the missing files.
  */
 export async function whisperFiles(modelsDir: string, weights: string): Promise<WhisperFiles> {
   const entry = whisperEntry(weights);
@@ -26,30 +26,30 @@ export async function whisperFiles(modelsDir: string, weights: string): Promise<
     const paths = resolveModelFiles(modelsDir, entry.id);
     return checkpoint((name) => paths[name] ?? '', sha256);
   }
-  const at = (name: string) => join(weights, name);
-  const missing = (...names: string[]) => names.filter((name) => !existsSync(at(name)));
+  const pathOf = (name: string) => join(weights, name);
+  const missing = (...names: string[]) => names.filter((name) => !existsSync(pathOf(name)));
   const lacks = missing('config.json', 'tokenizer.json');
   const graphs = optimumGraphFiles(weights);
   if (lacks.length === 0 && missing('model.bin').length === 0) {
-    return checkpoint(at, await sha256File(at('model.bin')));
+    return checkpoint(pathOf, await sha256File(pathOf('model.bin')));
   }
   if (lacks.length === 0 && 'encoder' in graphs) {
-    const shape = await optimumShape(at('config.json'));
-    return { kind: 'optimum', tokenizer: at('tokenizer.json'), graphs: { ...graphs, shape } };
+    const shape = await optimumShape(pathOf('config.json'));
+    return { kind: 'optimum', tokenizer: pathOf('tokenizer.json'), graphs: { ...graphs, shape } };
   }
   const checkpointLacks = [...missing('model.bin'), ...lacks];
   const exportLacks = ['missing' in graphs ? graphs.missing : [], lacks].flat();
   throw new Error(
-    `CONFIG: the folder ${weights} holds no Whisper model. A CTranslate2 checkpoint lacks ` +
-      `${checkpointLacks.join(', ')}; an ONNX export of Optimum lacks ${exportLacks.join(', ')}.`,
+    `CONFIG: the folder ${weights} does not contain a Whisper model. Missing for a CTranslate2 checkpoint: ` +
+      `${checkpointLacks.join(', ')}; for an ONNX export of Optimum: ${exportLacks.join(', ')}.`,
   );
 }
 
-/** @param at path of a file by its name. */
-async function checkpoint(at: (name: string) => string, sha256: string): Promise<WhisperFiles> {
-  const { alignment_heads: alignmentHeads } = (await Bun.file(at('config.json')).json()) as {
+/** @param pathOf returns the path of a file by its name. */
+async function checkpoint(pathOf: (name: string) => string, sha256: string): Promise<WhisperFiles> {
+  const { alignment_heads: alignmentHeads } = (await Bun.file(pathOf('config.json')).json()) as {
     alignment_heads?: WhisperSource['alignmentHeads'];
   };
-  const source = { checkpoint: at('model.bin'), sha256, alignmentHeads };
-  return { kind: 'ctranslate2', tokenizer: at('tokenizer.json'), source };
+  const source = { checkpoint: pathOf('model.bin'), sha256, alignmentHeads };
+  return { kind: 'ctranslate2', tokenizer: pathOf('tokenizer.json'), source };
 }

@@ -13,15 +13,15 @@ import { Ct2Checkpoint } from './ct2-checkpoint.ts';
 import { importWhisper } from './import.ts';
 import { whisperWeights } from './weights.ts';
 
-/** From a checkpoint's file to graphs that run, with the weights of a tiny model. */
+/** Imports a checkpoint with the weights of a tiny model and runs its graphs. */
 
 const POSITIONS = 1_500;
 const weights = tinyWhisper({ audioPositions: POSITIONS, textPositions: 16, vocabulary: 50 });
 const CPU = { provider: 'cpu', threads: 1 } as const;
 const TOKENS = [3, 17, 0, 49];
 
-/** A folder with the checkpoint in it. */
-async function stored() {
+/** Creates a folder with the checkpoint. */
+async function storeCheckpoint() {
   const dir = await tempDir();
   const checkpoint = join(dir, 'model.bin');
   await Bun.write(checkpoint, tinyCheckpoint(weights));
@@ -34,7 +34,7 @@ function noise(frames: number): Float32Array<ArrayBuffer> {
   return Float32Array.from({ length: weights.melBands * frames }, () => 2 * random() - 1);
 }
 
-/** [1, heads, n, size] as rows of all heads' channels. */
+/** Converts [1, heads, n, size] to rows of the channels of all heads. */
 function rowsOf({ tensors }: EncodedWindow, name: string): Matrix {
   const { dims, data } = tensors[name] as GraphOutput;
   const [, heads = 0, n = 0, size = 0] = dims;
@@ -51,19 +51,19 @@ function apart(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   return Math.max(...Array.from(actual, (value, i) => Math.abs(value - (expected[i] ?? Number.NaN))));
 }
 
-test('weights are found by their names, query, key and value apart', () => {
+test('reads the weights by name and splits query, key and value', () => {
   expect(whisperWeights(new Ct2Checkpoint(tinyCheckpoint(weights)))).toEqual(weights);
 });
 
-test('another model is named', async () => {
+test('names another model in the error', async () => {
   const bytes = tinyCheckpoint(weights);
   bytes.set(new TextEncoder().encode('Marian'), 6);
   expect(() => whisperWeights(new Ct2Checkpoint(bytes))).toThrow('is a MarianrSpec, not a WhisperSpec');
 });
 
-describe('what is imported', () => {
-  test('encodes, decodes and aligns as the model does', async () => {
-    const { dir, source } = await stored();
+describe('importWhisper', () => {
+  test('gives graphs that encode, decode and align like the reference', async () => {
+    const { dir, source } = await storeCheckpoint();
     const imported = await importWhisper(dir, { ...source, alignmentHeads: [[1, 1]] }, 'float32');
     expect(imported.shape).toEqual({
       width: 32,
@@ -87,7 +87,7 @@ describe('what is imported', () => {
       expect(apart(first.logits, logits[1] ?? [])).toBeLessThan(1e-3);
       const second = await graphs.step(window, TOKENS.slice(2, 3), first.cache);
       expect(apart(second.logits, logits[2] ?? [])).toBeLessThan(1e-3);
-      // A cache can be gone on from again: steps leave it as it was.
+      // A cache can be reused, because steps do not modify it.
       expect((await graphs.step(window, TOKENS.slice(2, 3), first.cache)).logits).toEqual(second.logits);
       const aligned = await graphs.align(window, TOKENS);
       expect(aligned).toMatchObject({ heads: 1, rows: TOKENS.length, frames: 20 + 148 });
@@ -99,31 +99,31 @@ describe('what is imported', () => {
     }
   });
 
-  test('keeps the middle of every ten positions of the silence', async () => {
-    const { dir, source } = await stored();
+  test('caches the middle of every ten positions of the silence', async () => {
+    const { dir, source } = await storeCheckpoint();
     const graphs = await openImportedGraphs(await importWhisper(dir, source, 'float32'), CPU);
     const silence = (frames: number) => graphs.encode(new Float32Array(80 * frames).fill(-0.6), frames);
     const whole = rowsOf(await silence(2 * POSITIONS), 'cross_key_1');
     const short = await silence(40);
-    const kept = rowsOf(short, 'cross_key_1').slice(20);
-    expect(kept).toHaveLength(148);
-    for (const [i, row] of kept.entries())
+    const cached = rowsOf(short, 'cross_key_1').slice(20);
+    expect(cached).toHaveLength(148);
+    for (const [i, row] of cached.entries())
       expect(apart(row, whole[20 + 10 * i + 5] ?? [])).toBeLessThan(1e-5);
     const bias = [...(short.tensors.cross_bias?.data ?? [])];
     expect(bias).toEqual([...new Array(20).fill(0), ...new Array(148).fill(Math.fround(Math.log(10)))]);
     await graphs.close();
   });
 
-  test('takes the heads of the upper half where none are named', async () => {
-    const { dir, source } = await stored();
+  test('aligns with the heads of the upper half by default', async () => {
+    const { dir, source } = await storeCheckpoint();
     const graphs = await openImportedGraphs(await importWhisper(dir, source, 'int8'), CPU);
     const window = await graphs.encode(noise(40), 40);
     expect(await graphs.align(window, TOKENS)).toMatchObject({ heads: 2, rows: 4, frames: 20 + 148 });
     await graphs.close();
   });
 
-  test('is found again, and made anew for other arithmetic or other heads', async () => {
-    const { dir, source } = await stored();
+  test('reuses an import, and imports again for another arithmetic or other heads', async () => {
+    const { dir, source } = await storeCheckpoint();
     const first = await importWhisper(dir, source, 'int8');
     const folders = () =>
       readdir(join(dir, 'imports/whisper')).then((all) => all.filter((name) => name !== 'lock').length);
@@ -136,22 +136,22 @@ describe('what is imported', () => {
     expect(new Set([first, ...others].map(({ encoder }) => encoder)).size).toBe(3);
   });
 
-  test('is nothing when the file is missing or no model', async () => {
+  test('rejects a missing file and a file that is not a model', async () => {
     const dir = await tempDir();
     await mkdir(dir, { recursive: true });
     const checkpoint = join(dir, 'model.bin');
     const source = { checkpoint, sha256: '0'.repeat(64), alignmentHeads: undefined };
     await expect(importWhisper(dir, source, 'int8')).rejects.toThrow(/no such file|ENOENT/i);
     await Bun.write(checkpoint, 'GIF89a and more');
-    await expect(importWhisper(dir, source, 'int8')).rejects.toThrow('no CTranslate2 model');
+    await expect(importWhisper(dir, source, 'int8')).rejects.toThrow('not a CTranslate2 model');
   });
 
-  test('gives the same window whatever ran before', async () => {
-    const { dir, source } = await stored();
+  test('gives graphs whose results do not depend on earlier runs', async () => {
+    const { dir, source } = await storeCheckpoint();
     const graphs = await openImportedGraphs(await importWhisper(dir, source, 'int8'), CPU);
-    const once = await logitsOf(graphs, 40);
+    const first = await logitsOf(graphs, 40);
     await logitsOf(graphs, 200);
-    expect(await logitsOf(graphs, 40)).toEqual(once);
+    expect(await logitsOf(graphs, 40)).toEqual(first);
     await graphs.close();
   });
 });

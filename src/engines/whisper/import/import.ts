@@ -1,4 +1,4 @@
-/** The import step: a CTranslate2 Whisper checkpoint to ONNX graphs of our own, once for each provider. */
+/** The import step: converts a CTranslate2 Whisper checkpoint to ONNX graphs, once per execution provider. */
 
 import { join } from 'node:path';
 import { type ImportKey, importOnce } from '../../cache/import-cache.ts';
@@ -11,17 +11,17 @@ import { FULL_FRAMES } from '../shared/log-mel.ts';
 import { alignerGraph } from './aligner-graph.ts';
 import { Ct2Checkpoint } from './ct2-checkpoint.ts';
 import { decoderGraph } from './decoder-graph.ts';
-import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from './encoder-graph.ts';
+import { type CachedSilence, encoderGraph, restGraph, type SilentRest } from './encoder-graph.ts';
 import { type WhisperWeights, whisperWeights } from './weights.ts';
 
-/** Raise with every change of the graphs. */
+/** Increase with every change of the graphs. */
 const VERSION = 1;
 const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
 const IR_VERSION = 9;
 
-/** Mel value of the silence behind an utterance: tuned on misheard words. */
+/** Mel value of the silence after an utterance, tuned for the lowest word error rate. */
 const SILENCE = -0.6;
-/** Positions that one kept position of the silence stands for. */
+/** Number of positions per cached position of the silence. */
 const STRIDE = 10;
 
 /** Paths of the graphs, and their shape. */
@@ -35,15 +35,15 @@ export interface ImportedWhisper {
 export interface WhisperSource {
   /** Path of `model.bin`. */
   readonly checkpoint: string;
-  /** Of that file. */
+  /** SHA-256 of that file. */
   readonly sha256: string;
-  /** Decoder layer and head of each head that follows the words; from the model's `config.json`. */
+  /** Decoder layer and index of each alignment head, from `config.json` of the model. */
   readonly alignmentHeads: readonly (readonly [layer: number, head: number])[] | undefined;
 }
 
 /**
- * Paths of the graphs; they are built on the first call (a few seconds) and found in the cache later.
- * @throws Error when the file is missing or no Whisper checkpoint.
+ * Returns the paths of the graphs. Builds them on the first call (a few seconds) and caches them on disk.
+ * @throws Error when the file is missing or is not a Whisper checkpoint.
  */
 export async function importWhisper(
   modelsDir: string,
@@ -82,7 +82,7 @@ function shapeOf({ width, heads, decoder, melBands, textPositions }: WhisperWeig
   return { width, heads, decoderLayers: decoder.length, melBands, textPositions };
 }
 
-/** Where a model does not say which heads follow the words, those of its upper half do (openai/whisper, model.py). */
+/** Default alignment heads: all heads of the upper half of the layers (openai/whisper, model.py). */
 function upperHalf({ decoder, heads }: WhisperWeights): [number, number][] {
   const layers = [...decoder.keys()].slice(Math.floor(decoder.length / 2));
   return layers.flatMap((layer) =>
@@ -102,10 +102,10 @@ async function silentRest(weights: WhisperWeights): Promise<SilentRest> {
     const dims = [1, weights.melBands, FULL_FRAMES];
     const data = new Float32Array(weights.melBands * FULL_FRAMES).fill(SILENCE);
     const outputs = await graph.run({ mel: { type: 'float32', dims, data } }, names);
-    const kept = (name: string) => everyNth(outputs[name]?.data ?? new Float32Array(0), weights.width);
-    const sides = (prefix: string, i: number): KeptSilence => ({
-      keys: kept(`${prefix}key_${i}`),
-      values: kept(`${prefix}value_${i}`),
+    const sampled = (name: string) => everyNth(outputs[name]?.data ?? new Float32Array(0), weights.width);
+    const sides = (prefix: string, i: number): CachedSilence => ({
+      keys: sampled(`${prefix}key_${i}`),
+      values: sampled(`${prefix}value_${i}`),
     });
     return {
       stride: STRIDE,
@@ -120,10 +120,10 @@ async function silentRest(weights: WhisperWeights): Promise<SilentRest> {
 /** The middle of every {@link STRIDE} rows of a matrix that has `width` columns. */
 function everyNth(matrix: Float32Array, width: number): Float32Array {
   const count = matrix.length / width / STRIDE;
-  const kept = new Float32Array(count * width);
+  const result = new Float32Array(count * width);
   for (let i = 0; i < count; i++) {
     const row = i * STRIDE + STRIDE / 2;
-    kept.set(matrix.subarray(row * width, (row + 1) * width), i * width);
+    result.set(matrix.subarray(row * width, (row + 1) * width), i * width);
   }
-  return kept;
+  return result;
 }

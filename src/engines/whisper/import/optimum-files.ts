@@ -1,4 +1,4 @@
-/** Which files of a folder are an export of Hugging Face Optimum, and the model's sizes. */
+/** Finds the files of a Hugging Face Optimum export in a folder, and reads the sizes of the model. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,24 +18,24 @@ export interface OptimumFiles extends OptimumGraphFiles {
   readonly shape: WhisperShape;
 }
 
-/** What stands in file names for how the weights are kept (transformers.js, `utils/dtypes.js`), in order of choice. */
+/** Suffixes of file names for the data types of weights (transformers.js, `utils/dtypes.js`), in order of preference. */
 const VARIANTS = ['', '_fp16', '_quantized', '_int8', '_uint8', '_q4', '_q4f16', '_bnb4'] as const;
-/** Where the graphs are: beside config.json, or in the folder that transformers.js wants them in. */
+/** Folders of the graphs: the folder of config.json, or the subfolder that transformers.js requires. */
 const SUBFOLDERS = ['', 'onnx'] as const;
 
 /**
- * Graphs of a folder; the encoder's weights may be kept otherwise than the decoder's. Of several decoders the
- * merged one is taken, as Optimum does: its weights are in memory once.
- * @returns the missing files' names, when it holds no complete export.
+ * Finds the graphs of a folder. Encoder and decoder may have different data types. Prefers a merged decoder, as Optimum
+ * does, because its weights are in memory only once.
+ * @returns the names of the missing files if the folder does not contain a complete export.
  */
 export function optimumGraphFiles(
   folder: string,
 ): OptimumGraphFiles | { readonly missing: readonly string[] } {
-  const places = VARIANTS.flatMap((variant) =>
+  const locations = VARIANTS.flatMap((variant) =>
     SUBFOLDERS.map((sub) => ({ variant, dir: join(folder, sub) })),
   );
   const first = <File>(find: (path: (stem: string) => string | undefined) => File | undefined) => {
-    for (const { variant, dir } of places) {
+    for (const { variant, dir } of locations) {
       const found = find((stem) => existing(join(dir, `${stem}${variant}.onnx`)));
       if (found !== undefined) return found;
     }
@@ -65,7 +65,7 @@ function existing(path: string): string | undefined {
 
 const Size = Type.Integer({ minimum: 1, maximum: 2 ** 20 });
 
-/** What this reads of a model's config.json. */
+/** The fields of config.json that are used. */
 const WhisperConfig = Type.Object({
   model_type: Type.Literal('whisper'),
   num_mel_bins: Type.Union([Type.Literal(80), Type.Literal(128)]),
@@ -76,9 +76,9 @@ const WhisperConfig = Type.Object({
 });
 
 /**
- * Sizes of a model.
+ * Reads the sizes of a model.
  * @param path of its config.json.
- * @throws Error that names the first field that is not Whisper's.
+ * @throws Error that names the first field that does not match a Whisper model.
  */
 export async function optimumShape(path: string): Promise<WhisperShape> {
   const json: unknown = await Bun.file(path).json();

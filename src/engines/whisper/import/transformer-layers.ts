@@ -1,4 +1,4 @@
-/** What the encoder's and the decoder's graphs have in common: Whisper's pre-norm transformer layers. */
+/** Building blocks of the encoder and decoder graphs: the pre-norm transformer layers of Whisper. */
 
 import type { GraphBuilder } from '../../onnx/graph-builder.ts';
 import type { LinearLayer } from '../../onnx/linear-layer.ts';
@@ -13,7 +13,7 @@ export function layerNorm(g: GraphBuilder, x: string, { gamma, beta }: Norm): st
   return g.op('LayerNormalization', input, { axis: -1, epsilon: { f: NORM_EPSILON } });
 }
 
-/** Appends a linear layer, in the arithmetic of the graph. */
+/** Appends a linear layer in the arithmetic of the graph. */
 export type AppendLinear = (x: string, layer: LinearLayer) => string;
 
 /** Appends `x + feedForward(norm(x))`. */
@@ -27,7 +27,7 @@ export function feedForward(
   return g.op('Add', [x, linear(inner, down)]);
 }
 
-/** Cuts [1, n, count x width] into `count` of [1, n, width]. */
+/** Splits [1, n, count x width] into `count` tensors [1, n, width]. */
 export function splitChannels(g: GraphBuilder, x: string, count: number): string[] {
   return g.ops('Split', [x], count, { axis: 2, num_outputs: count });
 }
@@ -40,12 +40,12 @@ export interface AttentionInputs {
   readonly value: string;
   /** Added to the scores before the softmax; broadcast to [1, heads, n, m]. */
   readonly bias?: string | undefined;
-  /** Keys and values of earlier positions, [1, heads, past, width / heads]; then no position sees a later one. */
+  /** Keys and values of earlier positions, [1, heads, past, width / heads]. Enables a causal mask. */
   readonly past?: { readonly key: string; readonly value: string } | undefined;
 }
 
 /**
- * Appends softmax(Q Kᵀ / √d) V of every head, in float32.
+ * Appends softmax(Q Kᵀ / √d) V for every head, in float32.
  * @returns [1, n, width], and with a past the keys and values of all positions so far.
  */
 export function attention(

@@ -1,15 +1,15 @@
-/** The parts of a Whisper checkpoint by what they are, whatever file they come from. */
+/** The weights of a Whisper model by their role, independent of the file format. */
 
 import type { LinearLayer } from '../../onnx/linear-layer.ts';
 import type { Ct2Checkpoint } from './ct2-checkpoint.ts';
 
-/** Scale and shift of a layer norm, one value for each channel. */
+/** Scale and shift of a layer norm, one value per channel. */
 export interface Norm {
   readonly gamma: Float32Array;
   readonly beta: Float32Array;
 }
 
-/** `attention` over earlier positions, or over the other side. */
+/** Weights of self-attention or cross-attention. */
 export interface AttentionWeights {
   readonly norm: Norm;
   readonly query: LinearLayer;
@@ -46,9 +46,9 @@ export interface WhisperWeights {
   readonly heads: number;
   readonly melBands: 80 | 128;
   readonly vocabulary: number;
-  /** Positions that the encoder has an embedding for: 1500, 20 ms each. */
+  /** Number of position embeddings of the encoder: 1500, 20 ms each. */
   readonly audioPositions: number;
-  /** Positions that the decoder has an embedding for: 448 tokens. */
+  /** Number of position embeddings of the decoder: 448 tokens. */
   readonly textPositions: number;
   readonly convolutions: readonly [Convolution, Convolution];
   /** [audioPositions, width] */
@@ -64,8 +64,8 @@ export interface WhisperWeights {
 }
 
 /**
- * Weights of a CTranslate2 Whisper checkpoint. Its attention layers hold query, key and value in one matrix.
- * @throws Error that names what is missing, for any other checkpoint.
+ * Reads the weights of a CTranslate2 Whisper checkpoint, whose attention layers store query, key and value in one matrix.
+ * @throws Error that names the mismatch for any other checkpoint.
  */
 export function whisperWeights(checkpoint: Ct2Checkpoint): WhisperWeights {
   if (checkpoint.spec !== 'WhisperSpec') {
@@ -78,7 +78,7 @@ export function whisperWeights(checkpoint: Ct2Checkpoint): WhisperWeights {
   const convolutions = [read.convolution('encoder/conv1'), read.convolution('encoder/conv2')] as const;
   const [, melBands] = convolutions[0].dims;
   if (melBands !== 80 && melBands !== 128) {
-    throw new Error(`The checkpoint takes ${melBands} mel bands; Whisper has 80 or 128.`);
+    throw new Error(`The checkpoint has ${melBands} mel bands; Whisper has 80 or 128.`);
   }
   return {
     width: embedding.dims[1] ?? 0,
@@ -147,7 +147,7 @@ class Ct2Names {
   }
 
   selfAttention(name: string): AttentionWeights {
-    const [query, key, value] = parts(this.linear(`${name}/linear_0`), 3) as [
+    const [query, key, value] = splitLayer(this.linear(`${name}/linear_0`), 3) as [
       LinearLayer,
       LinearLayer,
       LinearLayer,
@@ -162,7 +162,7 @@ class Ct2Names {
   }
 
   crossAttention(name: string): AttentionWeights {
-    const [key, value] = parts(this.linear(`${name}/linear_1`), 2) as [LinearLayer, LinearLayer];
+    const [key, value] = splitLayer(this.linear(`${name}/linear_1`), 2) as [LinearLayer, LinearLayer];
     return {
       norm: this.norm(`${name}/layer_norm`),
       query: this.linear(`${name}/linear_0`),
@@ -181,8 +181,8 @@ class Ct2Names {
   }
 }
 
-/** Cuts a layer into `count` layers of as many outputs each. */
-function parts({ outputs, inputs, weight, bias }: LinearLayer, count: number): LinearLayer[] {
+/** Splits a layer into `count` layers with an equal number of outputs. */
+function splitLayer({ outputs, inputs, weight, bias }: LinearLayer, count: number): LinearLayer[] {
   const size = outputs / count;
   return Array.from({ length: count }, (_, part) => ({
     outputs: size,
@@ -192,8 +192,8 @@ function parts({ outputs, inputs, weight, bias }: LinearLayer, count: number): L
   }));
 }
 
-/** Several layers over the same input as one, outputs in order. */
-export function joined(layers: readonly LinearLayer[]): LinearLayer {
+/** Concatenates the outputs of several layers over the same input into one layer. */
+export function joinLayers(layers: readonly LinearLayer[]): LinearLayer {
   const outputs = layers.reduce((sum, layer) => sum + layer.outputs, 0);
   const inputs = layers[0]?.inputs ?? 0;
   const weight = new Float32Array(outputs * inputs);

@@ -15,7 +15,7 @@ import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
 import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import { alignerGraph } from '../import/aligner-graph.ts';
 import { decoderGraph } from '../import/decoder-graph.ts';
-import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from '../import/encoder-graph.ts';
+import { type CachedSilence, encoderGraph, restGraph, type SilentRest } from '../import/encoder-graph.ts';
 
 /** Products of int8 weights saturate on processors without dot-product instructions, which therefore get uint8 weights. */
 function needsArithmetic(context: TestContext, arithmetic: LinearArithmetic): void {
@@ -23,7 +23,7 @@ function needsArithmetic(context: TestContext, arithmetic: LinearArithmetic): vo
     context.skip('int8 saturates on this processor');
 }
 
-/** The graphs against the architecture written down plainly, with small random weights. */
+/** Compares the graphs with a reference implementation of the architecture, with small random weights. */
 
 const POSITIONS = 60;
 const weights = tinyWhisper({ audioPositions: POSITIONS, textPositions: 16, vocabulary: 50 });
@@ -49,7 +49,7 @@ async function open(graph: Graph): Promise<GraphSession> {
 
 type Tensors = Readonly<Record<string, GraphOutput>>;
 
-/** Spectrogram of `frames` frames, the last `silent` of them silence: [bands, frames]. */
+/** Spectrogram [bands, frames], of which the last `silent` frames are silence. */
 function spectrogram(frames: number, silent = 0): Float32Array {
   const random = seededRandom(11);
   const columns = Array.from({ length: frames }, (_, t) =>
@@ -61,7 +61,7 @@ function spectrogram(frames: number, silent = 0): Float32Array {
   );
 }
 
-/** The same columns, cut off after `frames`. */
+/** Truncates a spectrogram after `frames` columns. */
 function firstFrames(mel: Float32Array, frames: number): Float32Array {
   const all = mel.length / melBands;
   return Float32Array.from(
@@ -78,7 +78,7 @@ const sides = (prefix: string) => [0, 1].flatMap((i) => [`${prefix}key_${i}`, `$
 const CROSS = ['cross_bias', ...sides('cross_')];
 
 const flat = (rows: Matrix): number[] => rows.flatMap((row) => [...row]);
-/** [1, heads, n, size] as rows of all heads' channels. */
+/** Converts [1, heads, n, size] to rows of the channels of all heads. */
 function rowsOf({ dims, data }: GraphOutput): number[][] {
   const [, , n = 0, size = 0] = dims;
   return Array.from({ length: n }, (_, row) =>
@@ -89,13 +89,13 @@ function rowsOf({ dims, data }: GraphOutput): number[][] {
   );
 }
 
-/** Greatest difference. */
+/** Maximum absolute difference. */
 function apart(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   expect(actual.length).toBe(expected.length);
   return Math.max(...Array.from(actual, (value, i) => Math.abs(value - (expected[i] ?? Number.NaN))));
 }
 
-/** Root of the error's power over that of the values. */
+/** Root mean square of the error divided by that of the values. */
 function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   expect(actual.length).toBe(expected.length);
   const power = (values: number[]) => values.reduce((sum, value) => sum + value * value, 0);
@@ -103,7 +103,7 @@ function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): 
   return Math.sqrt(power(difference) / power(Array.from(expected)));
 }
 
-/** What is kept of the silence that fills a whole window, by the graph that the import step uses. */
+/** The cached silence of a whole window, computed with the graph of the import step. */
 async function restOf(stride: number, silence = SILENCE): Promise<SilentRest> {
   const graph = await open(restGraph(weights));
   const mel = new Float32Array(melBands * 2 * POSITIONS).fill(silence);
@@ -113,18 +113,18 @@ async function restOf(stride: number, silence = SILENCE): Promise<SilentRest> {
     const rows = Array.from({ length: POSITIONS / stride }, (_, i) => i * stride + Math.floor(stride / 2));
     return Float32Array.from(rows.flatMap((row) => [...all.subarray(row * width, (row + 1) * width)]));
   };
-  const both = (prefix: string): KeptSilence[] =>
+  const both = (prefix: string): CachedSilence[] =>
     [0, 1].map((i) => ({ keys: kept(`${prefix}key_${i}`), values: kept(`${prefix}value_${i}`) }));
   return { stride, encoder: both(''), cross: both('cross_') };
 }
 
-/** The rest after `positions`, as the reference takes it. */
+/** The cached silence after `positions`, in the format of the reference. */
 function moreSeen({ stride, encoder, cross }: SilentRest, positions: number): MoreSeen {
   const rows = (table: Float32Array): Matrix =>
     Array.from({ length: table.length / width }, (_, row) =>
       Float64Array.from(table.subarray(row * width, (row + 1) * width)),
     ).slice(positions / stride);
-  const seen = ({ keys, values }: KeptSilence): Seen => ({
+  const seen = ({ keys, values }: CachedSilence): Seen => ({
     keys: rows(keys),
     values: rows(values),
     bias: rows(keys).map(() => Math.log(stride)),
@@ -150,7 +150,7 @@ function expectEqual(tensors: Tensors, { cross }: Encoded): void {
 }
 
 describe('the encoder', () => {
-  test('equals the architecture over a whole window, in which the rest has no part', async () => {
+  test('equals the reference for a full window, which does not use the cached silence', async () => {
     const mel = spectrogram(2 * POSITIONS);
     const tensors = await encodeWith(await restOf(STRIDE), mel);
     expect(tensors.cross_key_0?.dims).toEqual([1, heads, POSITIONS, width / heads]);
@@ -160,7 +160,7 @@ describe('the encoder', () => {
     for (const name of CROSS) expect(other[name]?.data).toEqual(tensors[name]?.data);
   });
 
-  test.each([10, 30, 50])('over %i positions attends to what was kept of the rest', async (positions) => {
+  test.each([10, 30, 50])('over %i positions attends to the cached silence', async (positions) => {
     const rest = await restOf(STRIDE);
     const mel = spectrogram(2 * positions);
     const tensors = await encodeWith(rest, mel);
@@ -168,7 +168,7 @@ describe('the encoder', () => {
     expectEqual(tensors, encode(weights, mel, moreSeen(rest, positions)));
   });
 
-  test('tells what is kept as the architecture has it', async () => {
+  test('computes the cached silence like the reference', async () => {
     const mel = new Float32Array(melBands * 2 * POSITIONS).fill(SILENCE);
     const rest = await restOf(1);
     const { encoder, cross } = encode(weights, mel);
@@ -181,7 +181,7 @@ describe('the encoder', () => {
     }
   });
 
-  test('of a short window is near that of the window with its silence, and is not without the rest', async () => {
+  test('of a short window approximates the padded window only with the cached silence', async () => {
     const positions = 20;
     const whole = spectrogram(2 * POSITIONS, 2 * (POSITIONS - 15));
     const short = firstFrames(whole, 2 * positions);
@@ -201,7 +201,7 @@ describe('the encoder', () => {
     const without = relativeError(keysOf(encode(weights, short), 15), wanted);
     const every = relativeError(await got(1), wanted);
     const tenth = relativeError(await got(STRIDE), wanted);
-    // Silence beside speech is not quite silence alone, and random weights make the most of it.
+    // Silence next to speech differs slightly from silence alone, and random weights amplify the difference.
     expect(every).toBeLessThan(without / 3);
     expect(tenth).toBeLessThan(without / 2);
   });
@@ -210,7 +210,7 @@ describe('the encoder', () => {
     ['float16', 0.005],
     ['int8', 0.06],
     ['uint8', 0.06],
-  ] as const)('in %s is near', async ([arithmetic, bound], context) => {
+  ] as const)('in %s approximates the reference', async ([arithmetic, bound], context) => {
     needsArithmetic(context, arithmetic);
     const rest = await restOf(STRIDE);
     for (const positions of [20, POSITIONS]) {
@@ -258,7 +258,7 @@ async function step(decoder: GraphSession, audio: Tensors, tokens: readonly numb
 }
 
 describe('the decoder', () => {
-  test('equals the architecture at every token, at once and one by one', async () => {
+  test('equals the reference at every token, for several tokens per step and for one', async () => {
     const { tensors, cross } = await window();
     const decoder = await open(decoderGraph(weights, 'float32'));
     const { logits } = decode(weights, cross, TOKENS);
@@ -274,7 +274,7 @@ describe('the decoder', () => {
     }
   });
 
-  test('goes on after a prompt read at once', async () => {
+  test('continues after a prompt processed in one step', async () => {
     const { tensors } = await window();
     const decoder = await open(decoderGraph(weights, 'float32'));
     const prompt = await step(decoder, tensors, TOKENS.slice(0, 4));
@@ -286,7 +286,7 @@ describe('the decoder', () => {
     ['float16', 0.005],
     ['int8', 0.08],
     ['uint8', 0.08],
-  ] as const)('in %s is near', async ([arithmetic, bound], context) => {
+  ] as const)('in %s approximates the reference', async ([arithmetic, bound], context) => {
     needsArithmetic(context, arithmetic);
     const { tensors } = await window();
     const exact = await open(decoderGraph(weights, 'float32'));
@@ -307,7 +307,7 @@ describe('the aligner', () => {
   test.each([
     ['all layers', HEADS],
     ['the first layer alone', [[0, 0]] as const],
-  ])('shows where the heads look, of %s', async (_, wanted) => {
+  ])('outputs the attention of the heads, of %s', async (_, wanted) => {
     const { tensors, cross } = await window();
     const aligner = await open(alignerGraph(weights, wanted, 'float32'));
     const { attention } = await aligner.run({ tokens: tokenInput(TOKENS), ...tensors }, ['attention']);
@@ -322,7 +322,7 @@ describe('the aligner', () => {
     expect(apart(attention.data, expected)).toBeLessThan(1e-5);
   });
 
-  test('has the heads in the order they were asked for', async () => {
+  test('outputs the heads in the requested order', async () => {
     const { tensors } = await window();
     const order = [
       [1, 1],
@@ -338,7 +338,7 @@ describe('the aligner', () => {
     expect(apart(await looked(order), alone.flat())).toBe(0);
   });
 
-  test('in int8 looks at nearly the same', async () => {
+  test('in int8 approximates float32', async () => {
     const { tensors } = await window();
     const [exact, rounded] = await Promise.all(
       (['float32', 'int8'] as const).map(async (arithmetic) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HOP_LENGTH } from '../../mel/mel-power.ts';
 import { LogMel } from './log-mel.ts';
 
-/** Deterministic noise in -1…1 with tones in it, growing louder. */
+/** Deterministic noise in -1…1 with tones, of increasing level. */
 function sound(length: number): Float32Array<ArrayBuffer> {
   let state = 1;
   return Float32Array.from({ length }, (_, index) => {
@@ -12,7 +12,7 @@ function sound(length: number): Float32Array<ArrayBuffer> {
   });
 }
 
-/** Whisper's definition written down plainly: dense filters, a direct transform, double precision. */
+/** Reference implementation of the definition: dense filters, direct transform, double precision. */
 function reference(padded: ArrayLike<number>, frames: number, bands: number): number[][] {
   const toHz = (mel: number) =>
     mel < 15 ? (mel * 200) / 3 : 1_000 * Math.exp((Math.log(6.4) / 27) * (mel - 15));
@@ -63,7 +63,7 @@ describe.each([80, 128] as const)('%i bands', (bands) => {
     expectEqual(new LogMel(bands).frames(samples), reference(padded, 20, bands), bands);
   });
 
-  test('with a count, silence follows, or the rest is left out', () => {
+  test('with a count, the audio is padded with silence or truncated', () => {
     const padded = [...samples.slice(1, 201).reverse(), ...samples];
     for (const count of [31, 7]) {
       expectEqual(new LogMel(bands).frames(samples, count), reference(padded, count, bands), bands);
@@ -74,7 +74,7 @@ describe.each([80, 128] as const)('%i bands', (bands) => {
 describe('edges', () => {
   const mel = new LogMel(80);
 
-  test('nothing at all is silence', () => {
+  test('empty audio is silence', () => {
     expect(mel.frames(new Float32Array(0))).toEqual(new Float32Array(0));
     expect(mel.frames(new Float32Array(0), 3)).toEqual(new Float32Array(240).fill(-1.5));
     expect(mel.frames(new Float32Array(HOP_LENGTH))).toEqual(new Float32Array(80).fill(-1.5));
@@ -86,7 +86,7 @@ describe('edges', () => {
     expect(one.every(Number.isFinite)).toBe(true);
   });
 
-  test('one object gives the same for the same audio, whatever it saw before', () => {
+  test('results do not depend on earlier audio', () => {
     const samples = sound(2_000);
     const first = mel.frames(samples);
     mel.frames(sound(5_000), 40);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compressionRatio, endsInLoop, mostTokens, repeatedAtEnd } from './loop-guard.ts';
+import { compressionRatio, endsInLoop, maxTokens, repeatedAtEnd } from './loop-guard.ts';
 
 const times = (count: number, ...block: number[]) => Array.from({ length: count }, () => block).flat();
 const range = (length: number, from = 100) => Array.from({ length }, (_, index) => from + index);
 
-describe('a block at the end', () => {
+describe('a repeated block at the end', () => {
   test.each([
     ['one token six times', [1, 2, ...times(6, 7)]],
     ['two tokens five times', [1, ...times(5, 7, 8)]],
@@ -13,8 +13,8 @@ describe('a block at the end', () => {
     ['a phrase three times', [1, ...times(3, ...range(7))]],
     ['a sentence twice', [1, 2, ...times(2, ...range(8))]],
     ['the longest sentence twice', times(2, ...range(64))],
-    ['a cut one before it', [8, ...times(5, 7, 8)]],
-    ['a token inside a block that repeats itself too', times(3, 1, 1, 2, 2)],
+    ['an incomplete block before it', [8, ...times(5, 7, 8)]],
+    ['a block that contains a repeated token', times(3, 1, 1, 2, 2)],
   ])('%s', (_, tokens) => {
     expect(endsInLoop(tokens)).toBe(true);
   });
@@ -24,13 +24,13 @@ describe('a block at the end', () => {
     ['"no, no, no, no, no"', [1, ...times(5, 7)]],
     ['a phrase twice', times(2, ...range(7))],
     ['a sentence and most of it again', [...range(20), ...range(19)]],
-    ['a loop that ended', [...times(9, 7), 1]],
+    ['a loop before the end', [...times(9, 7), 1]],
     ['a longer block than any sentence', times(2, ...range(65))],
-  ])('no loop: %s', (_, tokens) => {
+  ])('not a loop: %s', (_, tokens) => {
     expect(endsInLoop(tokens)).toBe(false);
   });
 
-  test('what repeats at the end stands there twice, and is most of a loop', () => {
+  test('repeatedAtEnd counts the repeated tokens of a loop', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 60 }), (tokens) => {
         const repeated = repeatedAtEnd(tokens);
@@ -46,12 +46,12 @@ describe('a block at the end', () => {
   });
 });
 
-test('tokens grow with the audio', () => {
-  expect([0, -1, 1, 2.51].map(mostTokens)).toEqual([10, 10, 30, 61]);
+test('token limits are proportional to the duration', () => {
+  expect([0, -1, 1, 2.51].map(maxTokens)).toEqual([10, 10, 30, 61]);
 });
 
 describe('compression', () => {
-  test('an ordinary sentence stays under 2.4, a repeated one does not', () => {
+  test('is below 2.4 for an ordinary sentence and above for a repeated one', () => {
     const sentence = 'And so, my fellow Americans, ask not what your country can do for you. ';
     expect(compressionRatio(sentence)).toBeLessThan(1.2);
     expect(compressionRatio(sentence.repeat(8))).toBeGreaterThan(5);

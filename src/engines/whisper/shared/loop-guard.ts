@@ -1,76 +1,76 @@
-/** Signs that a decoder has lost the audio and goes on by itself, which Whisper does most when it hears little. */
+/** Detects repetition loops: a decoder that has lost the audio and repeats itself, most often in audio with little speech. */
 
 import { deflateSync } from 'node:zlib';
 
-/** Longest block of tokens that is looked for; a sentence is seldom longer. */
+/** Maximum length of a repeated block of tokens. Sentences are rarely longer. */
 const MAX_BLOCK = 64;
 /**
- * How often a block of 1, 2, … tokens must stand at the end, one after the other, to be a loop. People do say
- * "no, no, no, no" and repeat a phrase, but hardly a whole sentence word for word.
+ * Minimum number of consecutive repetitions of a block of 1, 2, … tokens at the end that are a loop. Speakers repeat words
+ * and phrases ("no, no, no, no"), but rarely a whole sentence verbatim.
  */
-const MIN_TIMES = [6, 5, 4, 3, 3, 3, 3] as const;
-const MIN_TIMES_OF_LONG = 2;
+const MIN_REPETITIONS = [6, 5, 4, 3, 3, 3, 3] as const;
+const MIN_REPETITIONS_OF_LONG_BLOCK = 2;
 
 /**
- * Whether the tokens end with a block of tokens that stands there often enough to be a loop. Takes some hundred
- * comparisons, so it can be asked after each token. {@link repeatedAtEnd} tells what of it can be dropped.
- * @param tokens text tokens alone: timestamps differ from one repetition to the next.
+ * Whether the tokens end with a loop. Takes a few hundred comparisons, so it can be called after each token.
+ * {@link repeatedAtEnd} returns the number of tokens to drop.
+ * @param tokens text tokens only, because timestamps differ between repetitions.
  */
 export function endsInLoop(tokens: readonly number[]): boolean {
-  const longest = Math.min(MAX_BLOCK, Math.floor(tokens.length / 2));
-  for (let length = 1; length <= longest; length++) {
+  const maxBlock = Math.min(MAX_BLOCK, Math.floor(tokens.length / 2));
+  for (let length = 1; length <= maxBlock; length++) {
     let same = 0;
     for (let index = tokens.length - 1 - length; index >= 0; index--) {
       if (tokens[index] !== tokens[index + length]) break;
       same++;
     }
     const times = 1 + Math.floor(same / length);
-    if (times >= (MIN_TIMES[length - 1] ?? MIN_TIMES_OF_LONG)) return true;
+    if (times >= (MIN_REPETITIONS[length - 1] ?? MIN_REPETITIONS_OF_LONG_BLOCK)) return true;
   }
   return false;
 }
 
-/** A quick speaker's tokens a second, in the scripts that Whisper writes best. */
-const QUICK_TOKENS_PER_S = 8;
-/** Added for short utterances, which begin and end in the middle of a second. */
+/** Tokens per second of a fast speaker, in the scripts that Whisper encodes most efficiently. */
+const FAST_TOKENS_PER_S = 8;
+/** Allowance for short utterances. */
 const SPARE_TOKENS = 10;
 
 /**
- * Text tokens that take a quick speaker all of the audio. Up to there a text that repeats itself may be what was
- * said: people do say "no, no, no", and a whole sentence again to who does not answer.
+ * Returns the number of text tokens of a fast speaker for the whole duration. Below this number a repetitive text may be
+ * correct, because speakers repeat words and sentences.
  */
-export function quickTokens(durationS: number): number {
-  return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * QUICK_TOKENS_PER_S);
+export function fastSpeechTokens(durationS: number): number {
+  return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * FAST_TOKENS_PER_S);
 }
 
-/** Tokens a second that no speaker exceeds, in scripts of which Whisper needs several tokens a letter. */
+/** Maximum number of tokens per second of speech, in scripts for which Whisper needs several tokens per letter. */
 const MAX_TOKENS_PER_S = 20;
 
-/** Fewer tokens than this stand twice by chance. */
+/** Fewer repeated tokens occur by chance. */
 const MIN_REPEATED = 3;
 
 /**
- * How many tokens at the end repeat, one by one, those that stand a block before them: what may become a loop,
- * long before it is one. 0 when fewer than three do.
+ * Returns the number of tokens at the end that repeat the tokens one block before them, which may become a loop. 0 for
+ * fewer than {@link MIN_REPEATED} tokens.
  */
 export function repeatedAtEnd(tokens: readonly number[]): number {
-  let most = 0;
+  let max = 0;
   for (let length = 1; length <= Math.min(MAX_BLOCK, tokens.length - 1); length++) {
     let same = 0;
     while (same < tokens.length - length && tokens.at(-1 - same) === tokens.at(-1 - same - length)) same++;
-    most = Math.max(most, same);
+    max = Math.max(max, same);
   }
-  return most < MIN_REPEATED ? 0 : most;
+  return max < MIN_REPEATED ? 0 : max;
 }
 
-/** Text tokens that audio of this length can hold at most. */
-export function mostTokens(durationS: number): number {
+/** Returns the maximum number of text tokens for audio of this duration. */
+export function maxTokens(durationS: number): number {
   return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * MAX_TOKENS_PER_S);
 }
 
 /**
- * Bytes of a text over bytes of it compressed, as openai/whisper measures how much a text repeats itself; above
- * 2.4 it is taken for a loop. 0 for no text.
+ * Returns the size of a text divided by its compressed size. openai/whisper treats a text with a ratio above 2.4 as
+ * repetitive. 0 for an empty text.
  */
 export function compressionRatio(text: string): number {
   const bytes = new TextEncoder().encode(text);

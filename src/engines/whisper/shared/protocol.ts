@@ -1,30 +1,30 @@
-/** What crosses to the inference process and back: one window of audio, its words, what the next window needs. */
+/** Requests and results of Whisper: one window of audio, its text, and the context for the next window. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { TranscriptionRequest, TranscriptWord } from '../../../contract/engines/engine.ts';
 import type { WindowSegment } from './window-segments.ts';
 
-/** One window, with what the ones before it told. */
+/** One window, with context from the previous windows. */
 export interface WhisperRequest
   extends Pick<TranscriptionRequest, 'task' | 'prompt' | 'temperature' | 'timestamps'> {
   /** Mono, 16 kHz, at most 30 s. */
   readonly samples: Float32Samples;
-  /** ISO code; absent: detected. */
+  /** ISO code. Undefined: the language is detected. */
   readonly language: string | undefined;
-  /** What was detected in the window before; it takes more than a doubt to change it. */
+  /** Language detected in the previous window. It changes only if the detection is confident. */
   readonly likelyLanguage: string | undefined;
-  /** Text tokens of the window before, which this one continues. */
+  /** Text tokens of the previous window, used as context. */
   readonly previous: readonly number[];
-  /** When speech ended before this window, in seconds of this one: 0 or less. */
+  /** End of the speech before this window, in seconds relative to its start: 0 or less. */
   readonly lastSpeechS: number;
 }
 
 export type WhisperResult =
-  /** The next words of the window. */
+  /** The next text of the window. */
   | {
       readonly kind: 'text';
       readonly text: string;
-      /** ISO code of the language that it is written in. */
+      /** ISO code of the language of the text. */
       readonly language: string;
     }
   /** The last result. */
@@ -32,18 +32,18 @@ export type WhisperResult =
 
 export interface WindowTranscript {
   /**
-   * Seconds of the window that were transcribed; undefined for all. A text with times may end while somebody still
-   * speaks: what follows wants a window of its own.
+   * Seconds of the window that were transcribed; undefined for all. A text with timestamps may end before the speech does:
+   * the rest then requires another window.
    */
-  readonly heardS?: number | undefined;
-  /** ISO code; undefined when none was given and nothing was said. */
+  readonly transcribedS?: number | undefined;
+  /** ISO code; undefined when the request has no language and the window has no speech. */
   readonly language: string | undefined;
-  /** Text tokens, for the next window; empty when that should not build on this one. */
+  /** Text tokens as context for the next window; empty if it must not build on this one. */
   readonly carryOver: readonly number[];
-  /** Of the caller's prompt. */
+  /** Number of tokens of the caller's prompt. */
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** In seconds of the window; empty when no times were asked for. */
+  /** Times in seconds from the start of the window. Empty when no timestamps were requested. */
   readonly segments: readonly WindowSegment[];
   readonly words: readonly TranscriptWord[];
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { type Attention, alignTokens } from './token-alignment.ts';
 
-/** Attention of two heads where row `r` looks at frames from `begins[r]` to the next row's, and a little elsewhere. */
+/** Attention of two heads in which row `r` attends to the frames from `begins[r]` to the start of the next row. */
 function looking(begins: readonly number[], frames: number, noise = 0.02): Attention {
   const heads = 2;
   const rows = begins.length;
@@ -18,7 +18,7 @@ function looking(begins: readonly number[], frames: number, noise = 0.02): Atten
 }
 
 describe('alignment', () => {
-  test('finds where each row looks', () => {
+  test('finds the start frame of each row', () => {
     const begins = [0, 12, 30, 31, 55];
     const found = alignTokens(looking(begins, 80), 0, 80);
     expect(found.length).toBe(5);
@@ -26,7 +26,7 @@ describe('alignment', () => {
       expect(Math.abs((found[row] ?? -9) - begin)).toBeLessThanOrEqual(4);
   });
 
-  test('rows before the first count for the mean but are not aligned', () => {
+  test('uses rows before the first for the mean and does not align them', () => {
     const all = looking([0, 0, 0, 20, 40], 60);
     const found = alignTokens(all, 2, 60);
     expect(found.length).toBe(3);
@@ -34,7 +34,7 @@ describe('alignment', () => {
     expect(Math.abs((found[2] ?? 0) - 40)).toBeLessThanOrEqual(3);
   });
 
-  test('padding is left out, however much it draws', () => {
+  test('ignores padding, regardless of its attention', () => {
     const attention = looking([0, 15, 30], 100);
     const drawn = {
       ...attention,
@@ -43,7 +43,7 @@ describe('alignment', () => {
     expect(alignTokens(drawn, 0, 45)).toEqual(alignTokens(attention, 0, 45));
   });
 
-  test('never falls and stays inside, whatever the attention is', () => {
+  test('is monotonic and within the audio for any attention', () => {
     const random = seededRandom(1);
     const cases: Float32Array[] = [
       Float32Array.from({ length: 3 * 9 * 40 }, random),

@@ -1,38 +1,38 @@
 /**
- * When each token was said, from where the decoder looked: openai/whisper's `whisper/timing.py`. Attention of
- * the alignment heads, standardised and smoothed, then dynamic time warping.
+ * Aligns tokens with audio frames by the cross-attention of the decoder, as in openai/whisper `whisper/timing.py`: the
+ * attention of the alignment heads is standardised and smoothed, followed by dynamic time warping.
  */
 
-/** Seconds from one encoder frame to the next. */
+/** Duration of an encoder frame, in seconds. */
 export const ATTENTION_FRAME_S = 0.02;
 
 /** Cross-attention of the alignment heads. */
 export interface Attention {
-  /** Probabilities [heads x rows x frames]; a row is the step that chose a token. */
+  /** Probabilities [heads x rows x frames]. A row is the decoder step that chose a token. */
   readonly data: Float32Array;
   readonly heads: number;
-  /** All steps of the window, those of `<|startoftranscript|>` and after it too. */
+  /** Number of decoder steps, including those of `<|startoftranscript|>` and the prompt after it. */
   readonly rows: number;
-  /** Encoder frames, padding included. */
+  /** Number of encoder frames, including padding. */
   readonly frames: number;
 }
 
-/** Frames that the median is taken over. */
+/** Window of the median filter, in frames. */
 const MEDIAN_LENGTH = 7;
 const MEDIAN_REACH = 3;
 
 /**
- * Frames at which tokens begin: {@link Attention.rows} − `firstRow` values that never fall, in frames of
- * {@link ATTENTION_FRAME_S}. Row `firstRow` chose the first token of text, the last row the end of text, so the
- * last value is where the last token ends.
- * @param realFrames how many frames hold audio; 1 to {@link Attention.frames}.
+ * Returns the start frame of each token: {@link Attention.rows} − `firstRow` monotonically increasing values, in frames of
+ * {@link ATTENTION_FRAME_S}. Row `firstRow` chose the first text token and the last row chose the end of text, so the last
+ * value is the end of the last token.
+ * @param realFrames number of frames with audio; 1 to {@link Attention.frames}.
  */
 export function alignTokens(attention: Attention, firstRow: number, realFrames: number): Int32Array {
   const matrix = alignmentMatrix(attention, firstRow, realFrames);
   return firstFrames(matrix, attention.rows - firstRow, realFrames);
 }
 
-/** How strongly each step from `firstRow` on points at each frame, averaged over the heads. */
+/** Standardised attention of each step from `firstRow` on to each frame, averaged over the heads. */
 function alignmentMatrix(attention: Attention, firstRow: number, realFrames: number): Float32Array {
   const { data, heads, rows, frames } = attention;
   const matrix = new Float32Array((rows - firstRow) * realFrames);
@@ -45,7 +45,7 @@ function alignmentMatrix(attention: Attention, firstRow: number, realFrames: num
     for (let row = 0; row < rows; row++) {
       const from = (head * rows + row) * frames;
       const to = row * realFrames;
-      // A softmax over the real frames alone is the whole one's share of them.
+      // Normalizing over the real frames equals a softmax over the real frames only.
       let sum = 0;
       for (let frame = 0; frame < realFrames; frame++) sum += data[from + frame] as number;
       const share = sum > 0 ? 1 / sum : 0;
@@ -78,7 +78,7 @@ function alignmentMatrix(attention: Attention, firstRow: number, realFrames: num
   return matrix;
 }
 
-/** Adds `share` times the running median of `line`, mirrored at its ends, to `output`. */
+/** Adds `share` times the moving median of `line`, mirrored at its ends, to `output`. */
 function addMedians(line: Float32Array, output: Float32Array, share: number): void {
   const length = line.length;
   if (length <= MEDIAN_REACH) {
@@ -87,26 +87,26 @@ function addMedians(line: Float32Array, output: Float32Array, share: number): vo
     }
     return;
   }
-  const at = (index: number): number => line[mirror(index, length)] as number;
-  // The window in order of size; each step takes one value out and another in.
+  const valueAt = (index: number): number => line[mirror(index, length)] as number;
+  // The sorted values of the window. Each step removes one value and inserts another.
   const sorted = new Float32Array(MEDIAN_LENGTH);
-  for (let index = 0; index < MEDIAN_LENGTH; index++) sorted[index] = at(index - MEDIAN_REACH);
+  for (let index = 0; index < MEDIAN_LENGTH; index++) sorted[index] = valueAt(index - MEDIAN_REACH);
   sorted.sort();
   output[0] = (output[0] as number) + share * (sorted[MEDIAN_REACH] as number);
   for (let index = 1; index < length; index++) {
-    const leaving = at(index - MEDIAN_REACH - 1);
-    const entering = at(index + MEDIAN_REACH);
-    let place = 0;
-    while (place + 1 < MEDIAN_LENGTH && sorted[place] !== leaving) place++;
-    while (place + 1 < MEDIAN_LENGTH && (sorted[place + 1] as number) < entering) {
-      sorted[place] = sorted[place + 1] as number;
-      place++;
+    const leaving = valueAt(index - MEDIAN_REACH - 1);
+    const entering = valueAt(index + MEDIAN_REACH);
+    let position = 0;
+    while (position + 1 < MEDIAN_LENGTH && sorted[position] !== leaving) position++;
+    while (position + 1 < MEDIAN_LENGTH && (sorted[position + 1] as number) < entering) {
+      sorted[position] = sorted[position + 1] as number;
+      position++;
     }
-    while (place > 0 && (sorted[place - 1] as number) > entering) {
-      sorted[place] = sorted[place - 1] as number;
-      place--;
+    while (position > 0 && (sorted[position - 1] as number) > entering) {
+      sorted[position] = sorted[position - 1] as number;
+      position--;
     }
-    sorted[place] = entering;
+    sorted[position] = entering;
     output[index] = (output[index] as number) + share * (sorted[MEDIAN_REACH] as number);
   }
 }
@@ -120,10 +120,10 @@ const DIAGONAL = 0;
 const NEXT_ROW = 1;
 const NEXT_FRAME = 2;
 
-/** The frame at which the path of greatest sum through `matrix` [rows x frames] enters each row. */
+/** The frame at which the path with the maximum sum through `matrix` [rows x frames] enters each row. */
 function firstFrames(matrix: Float32Array, rows: number, frames: number): Int32Array {
   const steps = new Uint8Array(rows * frames);
-  // Costs of the paths to the row above and to this one; before the first frame there is none.
+  // Costs of the paths to the previous row and to this one. Index 0 is the position before the first frame.
   let above = new Float32Array(frames + 1).fill(Number.POSITIVE_INFINITY);
   let costs = new Float32Array(frames + 1);
   above[0] = 0;

@@ -27,7 +27,7 @@ describe('encode', () => {
     ['abab', ids('ab', 'ab')],
     // " a" comes after "a b" in the list, so "ab" is merged first.
     [' ab a', ids(' ', 'ab', ' a')],
-    // A piece never crosses from letters to a figure or a mark.
+    // A piece does not combine letters with digits or punctuation.
     ['a1b', ids('a', '1', 'b')],
     ["x 'b", ids('x', " '", 'b')],
     // The last of several spaces belongs to the word.
@@ -38,7 +38,7 @@ describe('encode', () => {
     expect(tokenizer.encode(text)).toEqual(expected);
   });
 
-  test('merges written as one string are the same', () => {
+  test('merges as strings and as pairs are equivalent', () => {
     const file = smallTokenizerFile(MERGES);
     const joined = {
       ...file,
@@ -47,13 +47,13 @@ describe('encode', () => {
     expect(new WhisperTokenizer(joined).encode(' abc bca')).toEqual(tokenizer.encode(' abc bca'));
   });
 
-  test('a text cannot name a special token', () => {
+  test('names of special tokens are encoded as text', () => {
     const tokens = tokenizer.encode('<|endoftext|>');
     expect(Math.max(...tokens)).toBeLessThan(tokenizer.special.endOfText);
     expect(tokenizer.decode(tokens)).toBe('<|endoftext|>');
   });
 
-  test('decode undoes encode for every text', () => {
+  test('decode reverts encode for every text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(tokenizer.decode(tokenizer.encode(text))).toBe(text.toWellFormed());
@@ -65,7 +65,7 @@ describe('encode', () => {
 describe('decode', () => {
   const tokenizer = smallTokenizer(MERGES);
 
-  test('special tokens and times have no text; a broken character is marked', () => {
+  test('special tokens and timestamps have no text; an invalid character is U+FFFD', () => {
     const { special } = tokenizer;
     expect(tokenizer.decode([special.startOfTranscript, 97, special.timestampBegin + 7, 98])).toBe('ab');
     expect(tokenizer.decode([97, 0xe4, 0xbd])).toBe('a\ufffd');
@@ -78,13 +78,13 @@ describe('decode', () => {
 describe('special tokens', () => {
   const tokenizer = smallTokenizer();
 
-  test('languages go by ISO codes, both ways', () => {
+  test('languages map to ISO codes and back', () => {
     expect([...tokenizer.languages.keys()]).toEqual(['en', 'zh', 'jv']);
     for (const [code, token] of tokenizer.languages) expect(tokenizer.languageOf(token)).toBe(code);
     expect(tokenizer.languageOf(tokenizer.special.translate)).toBeUndefined();
   });
 
-  test('times go in steps of 20 ms', () => {
+  test('timestamps have steps of 20 ms', () => {
     const { timestampBegin, noTimestamps } = tokenizer.special;
     expect(timestampBegin).toBe(noTimestamps + 1);
     expect(tokenizer.timeS(timestampBegin)).toBe(0);
@@ -106,12 +106,13 @@ describe('special tokens', () => {
     expect(tokenizer.multilingual).toBe(true);
   });
 
-  test('suppressed: marks that are one token, the first of a note, what only a prompt holds', () => {
+  test('suppresses symbols of one token, the first token of music symbols, and tokens of prompts', () => {
     const suppressed = new Set(smallTokenizer([[' ', '(']]).suppressed());
     for (const mark of '"#()*+/:;<=>@[\\]^_`{|}~') expect(suppressed, mark).toContain(mark.charCodeAt(0));
     expect(suppressed).toContain(bytes('♪')[0]);
     expect(suppressed).toContain(256);
-    // Kept: what ordinary sentences hold. The space and the quotes' bytes are first tokens here of " -" and "♪".
+    // Tokens of ordinary sentences are allowed. In this vocabulary, the space and the bytes of quotes are the first tokens
+    // of " -" and "♪".
     for (const mark of '.,?!aZ09') expect(suppressed, mark).not.toContain(mark.charCodeAt(0));
     const { special, languages } = tokenizer;
     expect(tokenizer.suppressed()).toEqual(
@@ -119,21 +120,24 @@ describe('special tokens', () => {
     );
     expect(tokenizer.suppressed()).not.toContain(special.endOfText);
     expect(tokenizer.suppressed()).not.toContain(languages.get('en'));
-    expect(tokenizer.suppressedAtBegin()).toEqual([32, special.endOfText]);
+    expect(tokenizer.suppressedAtStart()).toEqual([32, special.endOfText]);
   });
 });
 
-describe('a file that is not one', () => {
+describe('invalid files', () => {
   test.each([
     [{}, 'lacks model.vocab'],
     [{ ...smallTokenizerFile([]), added_tokens: [] }, 'no token <|notimestamps|>'],
-    [{ ...smallTokenizerFile([]), model: { vocab: { '\u5b57': 0 }, merges: [] } }, 'stands for no byte'],
+    [
+      { ...smallTokenizerFile([]), model: { vocab: { '\u5b57': 0 }, merges: [] } },
+      'does not represent a byte',
+    ],
   ])('%#', (file, message) => {
     expect(() => new WhisperTokenizer(file)).toThrow(message);
   });
 });
 
-test('codes of languages, and which have spaces', () => {
+test('converts language codes and distinguishes languages with spaces', () => {
   expect(isoLanguage('JW')).toBe('jv');
   expect(isoLanguage('en')).toBe('en');
   expect([undefined, 'en', 'ko', 'zh', 'th'].map(hasSpaces)).toEqual([true, true, true, false, false]);

@@ -1,16 +1,16 @@
 /**
- * Whisper's text tokens: byte-level BPE (GPT-2's) out of the `tokenizer.json` that Hugging Face writes, and
- * the special tokens of openai/whisper `whisper/tokenizer.py`.
+ * The tokenizer of Whisper: byte-level BPE as in GPT-2, read from a Hugging Face `tokenizer.json`, and the special tokens
+ * of openai/whisper `whisper/tokenizer.py`.
  */
 
 import { isoLanguage } from './languages.ts';
 
-/** Seconds from one timestamp token to the next. */
+/** Difference of two consecutive timestamp tokens, in seconds. */
 export const TIMESTAMP_STEP_S = 0.02;
 /** `<|endoftext|>` of the English-only models; the multilingual vocabulary has one more text token. */
 const ENGLISH_END_OF_TEXT = 50_256;
 
-/** What this reads of a `tokenizer.json`. */
+/** The fields of `tokenizer.json` that are used. */
 interface TokenizerFile {
   readonly added_tokens: readonly { readonly id: number; readonly content: string }[];
   readonly model: {
@@ -20,7 +20,7 @@ interface TokenizerFile {
   };
 }
 
-/** Ids of the tokens that steer the model. */
+/** Ids of the control tokens of the model. */
 export interface SpecialTokens {
   readonly startOfTranscript: number;
   readonly endOfText: number;
@@ -34,15 +34,15 @@ export interface SpecialTokens {
   readonly timestampBegin: number;
 }
 
-/** One model's tokens. Immutable. */
+/** The tokenizer of one model. Immutable. */
 export class WhisperTokenizer {
   readonly special: SpecialTokens;
-  /** False for the English-only models, which take neither a language nor a task. */
+  /** False for English-only models, whose prompt contains neither a language nor a task. */
   readonly multilingual: boolean;
-  /** Token of each language, by ISO code, in the vocabulary's order; empty for an English-only model. */
+  /** Token of each language by ISO code, in the order of the vocabulary. Empty for an English-only model. */
   readonly languages: ReadonlyMap<string, number>;
   readonly #languageOf: ReadonlyMap<number, string>;
-  /** Bytes of text token `t`: `#bytes` from `#offsets[t]` to `#offsets[t + 1]`. */
+  /** The bytes of text token `t` are `#bytes` from `#offsets[t]` to `#offsets[t + 1]`. */
   readonly #bytes: Uint8Array;
   readonly #offsets: Uint32Array;
   readonly #file: TokenizerFile;
@@ -50,7 +50,7 @@ export class WhisperTokenizer {
 
   /**
    * @param json a parsed `tokenizer.json`.
-   * @throws Error that says what is missing, when it is not Whisper's.
+   * @throws Error that names the missing part when it is not a tokenizer of Whisper.
    */
   constructor(json: unknown) {
     const file = json as TokenizerFile;
@@ -72,14 +72,14 @@ export class WhisperTokenizer {
     [this.#bytes, this.#offsets] = tokenBytes(file.model.vocab, endOfText);
   }
 
-  /** ISO code of a language token; undefined for any other. */
+  /** Returns the ISO code of a language token; undefined for other tokens. */
   languageOf(token: number): string | undefined {
     return this.#languageOf.get(token);
   }
 
   /**
-   * Tokens of a text. What looks like a special token is spelled out, so no text can steer the model.
-   * Time grows with the square of the longest word.
+   * Encodes a text. Names of special tokens in it are encoded as plain text, so that a text cannot control the model. The
+   * run time is quadratic in the length of the longest word.
    */
   encode(text: string): number[] {
     this.#merges ??= mergeTable(this.#file.model);
@@ -93,35 +93,35 @@ export class WhisperTokenizer {
     return tokens;
   }
 
-  /** Bytes of a text token's UTF-8, which may begin or end inside a character; none for other tokens. */
+  /** Returns the UTF-8 bytes of a text token, which may start or end within a character. Empty for other tokens. */
   bytesOf(token: number): Uint8Array {
     if (token >= this.special.endOfText) return NO_BYTES;
     return this.#bytes.subarray(this.#offsets[token], this.#offsets[token + 1]);
   }
 
-  /** Text of the text tokens among `tokens`; what is not UTF-8 becomes U+FFFD. */
+  /** Decodes the text tokens among `tokens`. Invalid UTF-8 is decoded as U+FFFD. */
   decode(tokens: readonly number[]): string {
     let length = 0;
     for (const token of tokens) length += this.bytesOf(token).length;
     const bytes = new Uint8Array(length);
     let offset = 0;
     for (const token of tokens) {
-      const part = this.bytesOf(token);
-      bytes.set(part, offset);
-      offset += part.length;
+      const tokenBytes = this.bytesOf(token);
+      bytes.set(tokenBytes, offset);
+      offset += tokenBytes.length;
     }
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   }
 
-  /** Seconds that a timestamp token stands for; undefined for any other. */
+  /** Returns the time of a timestamp token, in seconds; undefined for other tokens. */
   timeS(token: number): number | undefined {
     const steps = token - this.special.timestampBegin;
     return steps < 0 ? undefined : steps * TIMESTAMP_STEP_S;
   }
 
   /**
-   * Tokens that no transcript has, in order: speaker tags and notes of what is not speech, as in OpenAI's
-   * `non_speech_tokens`, and the special tokens that only a prompt holds.
+   * Returns the tokens that transcripts must not contain, in order: speaker tags and annotations of sounds, as in
+   * `non_speech_tokens` of openai/whisper, and the special tokens of prompts.
    */
   suppressed(): number[] {
     const found = new Set([this.#only(' -'), this.#only(" '")]);
@@ -139,8 +139,8 @@ export class WhisperTokenizer {
     return [...found].sort((a, b) => a - b);
   }
 
-  /** Tokens that no transcript begins with: a lone space, and the end. */
-  suppressedAtBegin(): number[] {
+  /** Returns the tokens that transcripts must not start with: a single space, and the end of text. */
+  suppressedAtStart(): number[] {
     return [this.#only(' '), this.special.endOfText];
   }
 
@@ -153,18 +153,18 @@ const UTF8 = new TextEncoder();
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * GPT-2's cut into pieces that no token crosses. White space is Unicode's property, which JavaScript's `\s`
- * is not: that has U+FEFF and lacks U+0085.
+ * The pre-tokenization of GPT-2. Matches white space by its Unicode property, in contrast to `\s` of JavaScript, which
+ * includes U+FEFF and lacks U+0085.
  */
 const PIECES =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-/** OpenAI's list of symbols that are notes about the sound, not speech. */
+/** Symbols of sound annotations, from openai/whisper. */
 const NOT_SPEECH =
   '" # ( ) * + / : ; < = > @ [ \\ ] ^ _ ` { | } ~ 「 」 『 』 << >> <<< >>> -- --- -( -[ (\' (" (( )) ((( ))) [[ ]] {{ }} ♪♪ ♪♪♪'.split(
     ' ',
   );
-/** Of these the first token is suppressed when they are several: they share their first two bytes. */
+/** Symbols of several tokens. Their first token is suppressed, because they share their first two bytes. */
 const MUSIC = [...'♩♪♫♬♭♮♯'];
 
 function specialTokens(added: ReadonlyMap<string, number>): SpecialTokens {
@@ -189,7 +189,7 @@ function specialTokens(added: ReadonlyMap<string, number>): SpecialTokens {
   };
 }
 
-/** Character that stands for each byte in the vocabulary: GPT-2's `bytes_to_unicode`. */
+/** The character of each byte in the vocabulary: `bytes_to_unicode` of GPT-2. */
 function byteLetters(): string[] {
   let next = 256;
   return Array.from({ length: 256 }, (_, byte) => {
@@ -198,7 +198,7 @@ function byteLetters(): string[] {
   });
 }
 
-/** Bytes of the tokens below `count`, one after the other, and where each begins. */
+/** Returns the concatenated bytes of the tokens below `count`, and the start of each token. */
 function tokenBytes(
   vocab: Readonly<Record<string, number>>,
   count: number,
@@ -206,7 +206,7 @@ function tokenBytes(
   const byteOf = new Map(byteLetters().map((letter, byte) => [letter, byte]));
   const spelling: string[] = new Array(count).fill('');
   for (const [text, id] of Object.entries(vocab)) if (id < count) spelling[id] = text;
-  // Every letter of the vocabulary's alphabet is one UTF-16 unit and stands for one byte.
+  // Every letter of the alphabet of the vocabulary is one UTF-16 unit and represents one byte.
   const offsets = new Uint32Array(count + 1);
   for (let id = 0; id < count; id++)
     offsets[id + 1] = (offsets[id] as number) + (spelling[id] as string).length;
@@ -216,26 +216,27 @@ function tokenBytes(
     for (const letter of text) {
       const byte = byteOf.get(letter);
       if (byte === undefined)
-        throw new Error(`The tokenizer file spells a token with ${letter}, which stands for no byte.`);
+        throw new Error(`The tokenizer file has a token with ${letter}, which does not represent a byte.`);
       bytes[offset++] = byte;
     }
   }
   return [bytes, offsets];
 }
 
-/** Ids of the single bytes, and for each pair that may be merged its rank and what it becomes. */
+/** Token ids of the single bytes, and the rank and result of each pair that can be merged. */
 interface MergeTable {
   readonly letters: Int32Array;
   readonly pairs: ReadonlyMap<number, { readonly rank: number; readonly token: number }>;
 }
 
-/** One number for a pair of tokens; both are below 2^16. */
+/** Key of a pair of tokens, both of which are below 2^16. */
 const pairKey = (left: number, right: number): number => left * 65_536 + right;
 
 function mergeTable({ vocab, merges }: TokenizerFile['model']): MergeTable {
   const id = (text: string): number => {
     const found = vocab[text];
-    if (found === undefined) throw new Error(`The tokenizer file merges to ${text}, which is no token.`);
+    if (found === undefined)
+      throw new Error(`The tokenizer file has a merge of ${text}, which is not in the vocabulary.`);
     return found;
   };
   const pairs = new Map<number, { rank: number; token: number }>();
@@ -246,7 +247,7 @@ function mergeTable({ vocab, merges }: TokenizerFile['model']): MergeTable {
   return { letters: Int32Array.from(byteLetters(), id), pairs };
 }
 
-/** Merges in place, the best pair first and everywhere, until no pair is left that may be. */
+/** Merges pairs in place, in the order of their rank, until no pair can be merged. */
 function mergeWord(word: number[], pairs: MergeTable['pairs']): void {
   while (word.length > 1) {
     let best = -1;
@@ -262,14 +263,14 @@ function mergeWord(word: number[], pairs: MergeTable['pairs']): void {
       }
     }
     if (best < 0) return;
-    let kept = 0;
+    let length = 0;
     for (let index = 0; index < word.length; index++) {
       const left = word[index] as number;
       const right = word[index + 1];
       const isPair = right !== undefined && pairKey(left, right) === best;
-      word[kept++] = isPair ? merged : left;
+      word[length++] = isPair ? merged : left;
       if (isPair) index++;
     }
-    word.length = kept;
+    word.length = length;
   }
 }

@@ -1,4 +1,4 @@
-/** From the tokens of a window to its segments, which timestamp tokens tell apart. */
+/** Converts the tokens of a window to segments, which are delimited by timestamp tokens. */
 
 import type { TranscriptSegment } from '../../../contract/engines/engine.ts';
 import { compressionRatio } from './loop-guard.ts';
@@ -7,37 +7,39 @@ import type { WhisperTokenizer } from './tokenizer.ts';
 /** A segment with times in seconds of its window. */
 export type WindowSegment = TranscriptSegment;
 
-/** What is the same for all segments of a window. */
-export type WindowFigures = Pick<
+/** Properties that all segments of a window share. */
+export type WindowStatistics = Pick<
   TranscriptSegment,
   'temperature' | 'averageLogProbability' | 'noSpeechProbability'
 >;
 
 /**
- * Segments in order, inside what was heard, without empty ones. One that has no end ends with the window.
- * @param tokens text and timestamps, as decoded.
- * @param heard seconds of the window between which somebody speaks: a first time is often 0 whatever it should be.
+ * Returns the non-empty segments in order, with times limited to the range of speech. A segment without an end timestamp
+ * ends with the window.
+ * @param tokens decoded text and timestamp tokens.
+ * @param speech range of speech, in seconds of the window. The model often outputs 0 as the first timestamp regardless of
+ *   the actual start.
  */
 export function windowSegments(
   tokenizer: Pick<WhisperTokenizer, 'timeS' | 'decode'>,
   tokens: readonly number[],
   { fromS, toS }: { readonly fromS: number; readonly toS: number },
-  figures: WindowFigures,
+  statistics: WindowStatistics,
 ): WindowSegment[] {
   const segments: WindowSegment[] = [];
   const within = (timeS: number) => Math.min(Math.max(timeS, fromS), toS);
   let startS = fromS;
   let text: number[] = [];
   const close = (endS: number) => {
-    const words = tokenizer.decode(text).trim();
-    if (words !== '') {
+    const decoded = tokenizer.decode(text).trim();
+    if (decoded !== '') {
       segments.push({
         startS: within(startS),
         endS: within(Math.max(startS, endS)),
-        text: words,
+        text: decoded,
         tokens: text,
-        compressionRatio: compressionRatio(words),
-        ...figures,
+        compressionRatio: compressionRatio(decoded),
+        ...statistics,
       });
     }
     text = [];

@@ -9,8 +9,8 @@ const segment = (startS: number, endS: number, text: string) => ({
   tokens: tokenizer.encode(text),
 });
 
-describe('words that share out their segment', () => {
-  test('by length, with their marks', () => {
+describe('estimated word times', () => {
+  test('are proportional to the word lengths including punctuation', () => {
     expect(spreadWords(tokenizer, [segment(1, 3, ' Now, tell (her)...')], 'en')).toEqual([
       { word: 'Now,', startS: 1, endS: 1.5 },
       { word: 'tell', startS: 1.5, endS: 2 },
@@ -18,7 +18,7 @@ describe('words that share out their segment', () => {
     ]);
   });
 
-  test('each segment for itself', () => {
+  test('are computed per segment', () => {
     const words = spreadWords(
       tokenizer,
       [segment(0, 1, ' a b'), segment(2.5, 2.5, ' c d'), segment(4, 5, ' e')],
@@ -33,12 +33,12 @@ describe('words that share out their segment', () => {
     ]);
   });
 
-  test('in a language without spaces, character by character', () => {
+  test('are per character in a language without spaces', () => {
     const words = spreadWords(tokenizer, [segment(0, 2, '你好。')], 'zh');
     expect(words.map(({ word }) => word)).toEqual(['你', '好。']);
   });
 
-  test('to the hundredth, never outside', () => {
+  test('are rounded to 0.01 s and within the segment', () => {
     const words = spreadWords(tokenizer, [segment(0.333, 1.001, ' one three five')], 'en');
     expect(words[0]?.startS).toBe(0.333);
     expect(words.at(-1)?.endS).toBe(1);
@@ -49,7 +49,7 @@ describe('words that share out their segment', () => {
     }
   });
 
-  test('are none where nothing was said', () => {
+  test('are empty for a segment without text', () => {
     expect(spreadWords(tokenizer, [], 'en')).toEqual([]);
     expect(spreadWords(tokenizer, [segment(0, 1, ' ')], 'en')).toEqual([]);
   });

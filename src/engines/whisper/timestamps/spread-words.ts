@@ -1,15 +1,15 @@
 /**
- * Times of words where the model does not tell them: each segment's time, shared among its words by their
- * length. An estimate; the ends of segments are the model's own.
+ * Estimates word times for models without alignment: divides the duration of each segment among its words in proportion to
+ * their lengths.
  */
 
 import type { TranscriptWord } from '../../../contract/engines/engine.ts';
 import type { WhisperTokenizer } from '../shared/tokenizer.ts';
-import { mergeMarks, splitWords, type TimedSegment } from './word-times.ts';
+import { mergePunctuation, splitWords, type TimedSegment } from './word-times.ts';
 
 /**
- * Words of all segments, with marks at the words they belong to. Times are in seconds of the window, to the
- * hundredth, in order and inside each word's segment.
+ * Returns the words of all segments, with punctuation attached. Times are in seconds of the window, rounded to 0.01 s, in
+ * order and within the segment of each word.
  * @param language ISO code of the text's language.
  */
 export function spreadWords(
@@ -18,19 +18,19 @@ export function spreadWords(
   language: string | undefined,
 ): TranscriptWord[] {
   return segments.flatMap(({ startS, endS, tokens }) => {
-    const parts = splitWords(tokenizer, tokens, language);
-    mergeMarks(parts);
-    const words = parts.map(({ text }) => text.trim()).filter((word) => word !== '');
+    const pieces = splitWords(tokenizer, tokens, language);
+    mergePunctuation(pieces);
+    const words = pieces.map(({ text }) => text.trim()).filter((word) => word !== '');
     const characters = words.reduce((sum, word) => sum + word.length, 0);
     let before = 0;
-    const place = () => {
+    const currentTimeS = () => {
       const timeS = startS + ((endS - startS) * before) / characters;
       return Math.min(endS, Math.max(startS, Math.round(timeS * 100) / 100));
     };
     return words.map((word) => {
-      const from = place();
+      const wordStartS = currentTimeS();
       before += word.length;
-      return { word, startS: from, endS: place() };
+      return { word, startS: wordStartS, endS: currentTimeS() };
     });
   });
 }

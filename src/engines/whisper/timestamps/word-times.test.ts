@@ -7,10 +7,10 @@ const tokenizer = smallTokenizer();
 const texts = (text: string, language = 'en') =>
   splitWords(tokenizer, tokenizer.encode(text), language).map((word) => word.text);
 
-describe('words out of tokens', () => {
+describe('splitWords', () => {
   test.each([
     [' So it is', ['\u0020So', ' it', ' is']],
-    // Closing marks stand alone for now; they are put to their words when times are known.
+    // Closing punctuation is separate here; it is attached to its word when the times are known.
     [' "Well," he said...', [' ', '"Well', ',', '"', ' he', ' said', '.', '.', '.']],
     ['naïve €5', ['naïve', ' €5']],
     ['', []],
@@ -18,11 +18,11 @@ describe('words out of tokens', () => {
     expect(texts(text)).toEqual(words);
   });
 
-  test('without spaces every character is one', () => {
+  test('splits every character in a language without spaces', () => {
     expect(texts('你好，a', 'zh')).toEqual(['你', '好', '，', 'a']);
   });
 
-  test('all tokens are counted, broken characters among them', () => {
+  test('counts all tokens, including those of invalid characters', () => {
     const tokens = [0xe4, 97, 0xe4, 0xbd, 0xa0, 98, 0xe4];
     for (const language of ['en', 'zh']) {
       const words = splitWords(tokenizer, tokens, language);
@@ -32,7 +32,7 @@ describe('words out of tokens', () => {
   });
 });
 
-/** Attention in which the tokens of each text begin at its time, one frame of 20 ms after the other. */
+/** Attention in which the tokens of each text start at its time and take one frame of 20 ms each. */
 function spoken(
   pieces: readonly (readonly [text: string, startS: number, endS: number])[],
   durationS: number,
@@ -61,8 +61,8 @@ const segment = (text: string, startS: number, endS: number): TimedSegment => ({
 const near = (actual: number | undefined, expected: number) =>
   expect(Math.abs((actual ?? Number.NaN) - expected), `${actual} is near ${expected}`).toBeLessThan(0.1);
 
-describe('times', () => {
-  test('words are where they were spoken, marks with them', () => {
+describe('wordTimes', () => {
+  test('returns the spoken times of words with attached punctuation', () => {
     const attention = spoken(
       [
         [' "alpha"', 0.2, 1],
@@ -86,7 +86,7 @@ describe('times', () => {
     expect([only?.startS, only?.endS]).toEqual([only?.words[0]?.startS, only?.words[2]?.endS]);
   });
 
-  test('the word after a sentence is not stretched over the pause before it', () => {
+  test('does not stretch the word after a sentence over the pause before it', () => {
     const attention = spoken(
       [
         [' alpha', 0, 0.6],
@@ -111,7 +111,7 @@ describe('times', () => {
     expect(bravo?.startS).toBeGreaterThan(2);
   });
 
-  test('a long word is where it is heard, on the longer side of a pause; others stay', () => {
+  test('limits a long word to the side of a pause with its larger part', () => {
     const attention = spoken(
       [
         [' alpha', 0, 0.5],
@@ -143,7 +143,7 @@ describe('times', () => {
     near(delta?.endS, 3.2);
   });
 
-  test('each segment has its own words, its time is preferred to a far one', () => {
+  test('assigns words to segments and prefers the time of the segment to a distant one', () => {
     const attention = spoken(
       [
         [' alpha bravo', 0.5, 1.5],
@@ -166,7 +166,7 @@ describe('times', () => {
     expect(second?.words[0]?.startS).toBeGreaterThan(3);
   });
 
-  test('in order and inside the audio, whatever the segments claim', () => {
+  test('returns times in order and within the audio, regardless of the segments', () => {
     const attention = spoken(
       [
         [' alpha', 0, 1],
@@ -195,7 +195,7 @@ describe('times', () => {
     expect(found.map(({ words }) => words.length)).toEqual([1, 0, 1]);
   });
 
-  test('no text has no words; rows that do not fit the tokens are refused', () => {
+  test('returns no words without text, and rejects a mismatch of rows and tokens', () => {
     const attention = { data: new Float32Array(10).fill(1), heads: 1, rows: 1, frames: 10 };
     const window = { attention, firstRow: 0, language: 'en', durationS: 1, pauses: [], lastSpeechS: 0 };
     expect(wordTimes(tokenizer, { ...window, segments: [] })).toEqual([]);

@@ -1,7 +1,7 @@
 /**
- * When each word of a window was said: openai/whisper's `whisper/timing.py`. Tokens are put together to words,
- * marks to the words beside them, and words that an alignment stretches over a pause are cut back: after the ends of
- * sentences, as there, and wherever nobody is heard.
+ * Computes word times from the alignment of tokens, as in openai/whisper `whisper/timing.py`. Joins tokens to words,
+ * attaches punctuation to words, and shortens words that the alignment stretches over a pause: at the ends of sentences, as
+ * in openai/whisper, and at detected pauses.
  */
 
 import type { TranscriptWord } from '../../../contract/engines/engine.ts';
@@ -10,15 +10,15 @@ import { ATTENTION_FRAME_S, type Attention, alignTokens } from '../shared/token-
 import type { WhisperTokenizer } from '../shared/tokenizer.ts';
 import type { Pause } from './silences.ts';
 
-/** A segment as its timestamp tokens have it, in seconds of the window. */
+/** A segment with the times of its timestamp tokens, in seconds of the window. */
 export interface TimedSegment {
   readonly startS: number;
   readonly endS: number;
-  /** Text tokens alone. */
+  /** Text tokens only. */
   readonly tokens: readonly number[];
 }
 
-/** A segment with its words; its ends are theirs, unless those were less to be trusted. */
+/** A segment with its words. Its times are those of the words, unless the timestamp tokens are more reliable. */
 export interface SegmentWords {
   readonly startS: number;
   readonly endS: number;
@@ -27,22 +27,22 @@ export interface SegmentWords {
 
 export interface WindowToAlign {
   readonly attention: Attention;
-  /** The row that chose the first text token; the rows after it chose the others of all segments, then the end. */
+  /** Row that chose the first text token. The following rows chose the other text tokens and the end of text. */
   readonly firstRow: number;
   readonly segments: readonly TimedSegment[];
   /** ISO code of the text's language. */
   readonly language: string | undefined;
-  /** Length of the window's audio. */
+  /** Duration of the audio of the window. */
   readonly durationS: number;
-  /** Where nobody is heard, in order. */
+  /** Pauses of the speech, in order. */
   readonly pauses: readonly Pause[];
-  /** When speech ended before this window, in seconds of this one: 0 or less. */
+  /** End of the speech before this window, in seconds relative to its start: 0 or less. */
   readonly lastSpeechS: number;
 }
 
 /**
- * Words of each segment with times in seconds of the window: in order, not overlapping, within its audio.
- * @throws Error when there are fewer rows than tokens.
+ * Returns the words of each segment with times in seconds of the window: in order, not overlapping, within its audio.
+ * @throws Error when the number of rows does not match the number of tokens.
  */
 export function wordTimes(tokenizer: WhisperTokenizer, window: WindowToAlign): SegmentWords[] {
   const { attention, firstRow, segments, language, durationS } = window;
@@ -50,29 +50,29 @@ export function wordTimes(tokenizer: WhisperTokenizer, window: WindowToAlign): S
   const rows = firstRow + tokens.length + 1;
   if (attention.rows !== rows) {
     throw new Error(
-      `The attention has ${attention.rows} rows; ${tokens.length} tokens of text need ${rows}.`,
+      `The attention has ${attention.rows} rows; ${tokens.length} text tokens require ${rows}.`,
     );
   }
   const realFrames = Math.min(attention.frames, Math.max(1, Math.floor(durationS / ATTENTION_FRAME_S)));
-  const begins = alignTokens(attention, firstRow, realFrames);
+  const starts = alignTokens(attention, firstRow, realFrames);
   const words: Word[] = [];
   let token = 0;
   for (const { text, count } of splitWords(tokenizer, tokens, language)) {
-    const startS = (begins[token] as number) * ATTENTION_FRAME_S;
+    const startS = (starts[token] as number) * ATTENTION_FRAME_S;
     token += count;
-    words.push({ text, count, startS, endS: (begins[token] as number) * ATTENTION_FRAME_S });
+    words.push({ text, count, startS, endS: (starts[token] as number) * ATTENTION_FRAME_S });
   }
   const usualS = usualDuration(words);
   cutAtSentenceEnds(words, 2 * usualS);
-  mergeMarks(words);
+  mergePunctuation(words);
   cutAtPauses(words, window.pauses, 2 * usualS);
   return tidy(fitToSegments(words, segments, usualS, window.lastSpeechS), durationS);
 }
 
-/** A word, or a mark beside one, as tokens make it. */
+/** A word, or a punctuation mark, before punctuation is attached. */
 export interface WordText {
   text: string;
-  /** Tokens. */
+  /** Number of tokens. */
   count: number;
 }
 
@@ -81,11 +81,11 @@ interface Word extends WordText {
   endS: number;
 }
 
-const ASCII_MARKS = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
+const ASCII_PUNCTUATION = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
 
 /**
- * Tokens put together to words: where the next has a space before it or is a mark; in languages without spaces,
- * wherever characters are complete.
+ * Joins tokens to words. A new word starts at a token with a leading space and at punctuation; in languages without spaces,
+ * at every complete character.
  */
 export function splitWords(
   tokenizer: Pick<WhisperTokenizer, 'decode'>,
@@ -94,37 +94,37 @@ export function splitWords(
 ): WordText[] {
   const spaces = hasSpaces(language);
   const words: WordText[] = [];
-  for (const part of wholeCharacters(tokenizer, tokens)) {
+  for (const piece of wholeCharacters(tokenizer, tokens)) {
     const last = words.at(-1);
-    const begins = !spaces || part.text.startsWith(' ') || ASCII_MARKS.includes(part.text.trim());
-    if (last === undefined || begins) {
-      words.push(part);
+    const isStart = !spaces || piece.text.startsWith(' ') || ASCII_PUNCTUATION.includes(piece.text.trim());
+    if (last === undefined || isStart) {
+      words.push(piece);
     } else {
-      last.text += part.text;
-      last.count += part.count;
+      last.text += piece.text;
+      last.count += piece.count;
     }
   }
   return words;
 }
 
-/** The fewest tokens each that are whole characters, or a broken one that stays broken in the whole text. */
+/** Splits tokens into minimal sequences of complete characters. Bytes that are invalid in the whole text count as complete. */
 function wholeCharacters(tokenizer: Pick<WhisperTokenizer, 'decode'>, tokens: readonly number[]): WordText[] {
   const whole = tokenizer.decode(tokens);
-  const parts: WordText[] = [];
-  let begin = 0;
+  const pieces: WordText[] = [];
+  let start = 0;
   let offset = 0;
   for (let end = 1; end <= tokens.length; end++) {
-    const text = tokenizer.decode(tokens.slice(begin, end));
-    const broken = text.indexOf('\ufffd');
-    if (broken >= 0 && whole[offset + broken] !== '\ufffd' && end < tokens.length) continue;
-    parts.push({ text, count: end - begin });
-    begin = end;
+    const text = tokenizer.decode(tokens.slice(start, end));
+    const invalid = text.indexOf('\ufffd');
+    if (invalid >= 0 && whole[offset + invalid] !== '\ufffd' && end < tokens.length) continue;
+    pieces.push({ text, count: end - start });
+    start = end;
     offset += text.length;
   }
-  return parts;
+  return pieces;
 }
 
-/** Median length of the words that have one, at most this. */
+/** Upper bound of the usual duration of a word, which is the median of the words with a duration. */
 const MAX_USUAL_S = 0.7;
 
 function usualDuration(words: readonly Word[]): number {
@@ -138,7 +138,7 @@ function usualDuration(words: readonly Word[]): number {
 
 const SENTENCE_ENDS = '.。!！?？';
 
-/** No mark that ends a sentence, nor the word after it, is longer than `maxS`: the rest is a pause. */
+/** Limits sentence-ending punctuation and the word after it to `maxS`. The rest of their time is a pause. */
 function cutAtSentenceEnds(words: readonly Word[], maxS: number): void {
   let previous: Word | undefined;
   for (const word of words) {
@@ -150,7 +150,7 @@ function cutAtSentenceEnds(words: readonly Word[], maxS: number): void {
   }
 }
 
-/** A word that is longer than `maxS` and reaches over a pause is on that side of it where more of the word is. */
+/** Limits a word that is longer than `maxS` and spans a pause to the side of the pause with the larger part of the word. */
 function cutAtPauses(words: readonly Word[], pauses: readonly Pause[], maxS: number): void {
   for (const word of words) {
     if (word.endS - word.startS <= maxS) continue;
@@ -165,19 +165,19 @@ function cutAtPauses(words: readonly Word[], pauses: readonly Pause[], maxS: num
   }
 }
 
-/** Marks that belong to the word after them, and to the one before. */
+/** Punctuation that is attached to the next word, and to the previous word. */
 const OPENING = '"\'“¿([{-';
 const CLOSING = '"\'.。,，!！?？:：”)]}、';
 
-/** Puts marks to the words they belong to, which keep their times; what was merged is left empty. */
-export function mergeMarks(words: readonly WordText[]): void {
+/** Attaches punctuation to words, in place. The words keep their times; entries of attached punctuation become empty. */
+export function mergePunctuation(words: readonly WordText[]): void {
   let following = words.at(-1);
   for (let index = words.length - 2; index >= 0; index--) {
     const word = words[index] as WordText;
     if (following && word.text.startsWith(' ') && OPENING.includes(word.text.trim())) {
       following.text = word.text + following.text;
       following.count += word.count;
-      empty(word);
+      clear(word);
     } else {
       following = word;
     }
@@ -187,24 +187,24 @@ export function mergeMarks(words: readonly WordText[]): void {
     if (previous && !previous.text.endsWith(' ') && CLOSING.includes(word.text)) {
       previous.text += word.text;
       previous.count += word.count;
-      empty(word);
+      clear(word);
     } else {
       previous = word;
     }
   }
 }
 
-function empty(word: WordText): void {
+function clear(word: WordText): void {
   word.text = '';
   word.count = 0;
 }
 
-/** A pause before a segment, as a multiple of the usual word, after which its first words are doubted. */
+/** Pause before a segment, in usual word durations, after which the times of its first words are not trusted. */
 const PAUSE_WORDS = 4;
-/** A segment's own time is preferred when a word reaches further out than this. */
+/** The time of a segment is preferred if a word extends beyond it by more than this. */
 const TRUSTED_S = 0.5;
 
-/** Hands the words out to the segments and lets the times of both correct each other. */
+/** Assigns the words to the segments and corrects the times of both by each other. */
 function fitToSegments(
   words: readonly Word[],
   segments: readonly TimedSegment[],
@@ -251,24 +251,24 @@ function fitToSegments(
   });
 }
 
-/** Times in order and inside the audio, to the hundredth of a second; words without the spaces around them. */
+/** Makes times monotonic, limits them to the audio and rounds them to 0.01 s. Trims the words. */
 function tidy(
   segments: readonly { startS: number; endS: number; words: readonly Word[] }[],
   durationS: number,
 ): SegmentWords[] {
   let reachedS = 0;
-  const place = (timeS: number): number => {
+  const monotonic = (timeS: number): number => {
     const rounded = Math.round(timeS * 100) / 100;
     reachedS = Math.min(durationS, Math.max(reachedS, rounded));
     return reachedS;
   };
   return segments.map((segment) => {
-    const startS = place(Math.min(segment.startS, segment.words[0]?.startS ?? segment.startS));
+    const startS = monotonic(Math.min(segment.startS, segment.words[0]?.startS ?? segment.startS));
     const words = segment.words.map(({ text, startS, endS }) => ({
       word: text.trim(),
-      startS: place(startS),
-      endS: place(endS),
+      startS: monotonic(startS),
+      endS: monotonic(endS),
     }));
-    return { startS, endS: place(segment.endS), words: words.filter(({ word }) => word !== '') };
+    return { startS, endS: monotonic(segment.endS), words: words.filter(({ word }) => word !== '') };
   });
 }
