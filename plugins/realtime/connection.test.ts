@@ -16,7 +16,7 @@ import { ConnectionRegistry } from './connection-registry.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
-/** A socket that is closed before `close` returns, as Bun's are. */
+/** A socket that reports `closed` before `close` returns, as those of Bun do. */
 class FakeSocket implements Socket {
   readonly sent: { readonly type: string }[] = [];
   closedWith: number | undefined;
@@ -45,7 +45,7 @@ interface Waits {
   readonly find?: StoredVoices['find'];
 }
 
-/** One connection may be open at once. */
+/** The limit is one concurrent connection. */
 function service({ storing = () => undefined, find = async () => undefined }: Waits = {}) {
   const stt = new FakeSttEngine();
   const tts = new FakeTtsEngine();
@@ -68,7 +68,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
       defaultSttModel: 'svc-stt',
       defaultTtsModel: 'svc-tts',
       languagesOf: (model) => {
-        // Something that nobody foresaw.
+        // An unexpected error.
         if (model === 'broken') throw new Error('private words');
         return ['en'];
       },
@@ -91,8 +91,8 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
   return { connections, connect, vad, tts, log };
 }
 
-describe('a fault that nobody foresaw', () => {
-  it('closes the socket with 1011 and frees everything, its place too', async () => {
+describe('an unexpected error', () => {
+  it('closes the socket with 1011 and releases everything, including the slot', async () => {
     const { connections, connect, vad, log } = service();
     const { socket, send } = connect();
     send({
@@ -106,7 +106,7 @@ describe('a fault that nobody foresaw', () => {
     expect(socket.closedWith).toBe(CLOSE.serverFault);
     expect(vad.streams[0]?.isClosed).toBe(true);
     await settled();
-    // It would be refused while the place is taken, and would not end while anything is open.
+    // It would be rejected while the slot is in use, and would not end while anything is open.
     expect(() => connect()).not.toThrow();
     await connections.close();
     expect(log.lines).toMatchObject([{ level: 'error', fields: { request_id: CALLER.requestId } }]);
@@ -120,7 +120,7 @@ describe('a session.update that names a voice', () => {
     return { found: promise, tell: resolve };
   };
 
-  it('is merged when the voice was looked up, before whatever was sent after it', async () => {
+  it('is merged after the voice lookup and before any later frame', async () => {
     const { found, tell } = waiting();
     const asked: unknown[] = [];
     const { connections, connect } = service({
@@ -148,7 +148,7 @@ describe('a session.update that names a voice', () => {
     await connections.close();
   });
 
-  it('is refused in that field when nobody can look it up, and the rest applies', async () => {
+  it('is rejected in that field if the lookup fails, and the rest applies', async () => {
     const { connections, connect, log } = service({ find: () => Promise.reject(new Error('private words')) });
     const { socket, send } = connect();
     send({ type: 'session.update', session: { voice: 'tts-vc-voice_1', speed: 2 } });
@@ -163,7 +163,7 @@ describe('a session.update that names a voice', () => {
     await connections.close();
   });
 
-  it('is nothing any more when its client has left, but the end waits for the look-up', async () => {
+  it('is discarded if the client has disconnected, but close waits for the lookup', async () => {
     const { found, tell } = waiting();
     const { connections, connect } = service({ find: () => found });
     const { socket, send } = connect();
@@ -181,7 +181,7 @@ describe('a session.update that names a voice', () => {
   });
 });
 
-it('a response.create is answered as the session says, whatever it asks otherwise (spec 6.1)', async () => {
+it('a response.create uses the session settings and ignores overrides (spec 6.1)', async () => {
   const { connections, connect, tts } = service();
   const { socket, speak } = connect();
   speak({ modalities: ['text'], output_modalities: ['text'], model: 'none', voice: 'none' });
@@ -192,8 +192,8 @@ it('a response.create is answered as the session says, whatever it asks otherwis
   await connections.close();
 });
 
-describe('the end of the service', () => {
-  it('waits for what was opened after an earlier end, until its row is stored', async () => {
+describe('the shutdown', () => {
+  it('waits for connections that were opened after an earlier drain, until their usage rows are stored', async () => {
     const { promise: stored, resolve: store } = Promise.withResolvers<void>();
     const { connections, connect } = service({ storing: () => stored });
     connect();
@@ -214,7 +214,7 @@ describe('the end of the service', () => {
     await connections.close();
   });
 
-  it('closes at once what is busy when its time was over before it began', async () => {
+  it('closes busy connections immediately if its deadline has already passed', async () => {
     const { connections, connect } = service();
     const { socket, speak } = connect();
     speak();

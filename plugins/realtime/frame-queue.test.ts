@@ -9,7 +9,7 @@ const naming = (voice: unknown, event_id?: string) =>
   JSON.stringify({ type: 'session.update', event_id, session: { audio: { output: { voice } } } });
 const named = (event_id: string, type = 'input_audio_buffer.commit') => JSON.stringify({ type, event_id });
 
-/** An frames whose look-ups the test answers, oldest first. */
+/** A queue whose lookups are completed by the test, oldest first. */
 function opened() {
   const lookUps: { voiceId: string; answer: (found: VoiceLookupResult) => Promise<void> }[] = [];
   const delivered: (readonly [id: string | null, voice: VoiceLookupResult | undefined])[] = [];
@@ -38,13 +38,13 @@ function idOf(frame: ParsedFrame): string | null {
 
 describe('a frame', () => {
   it.each([
-    ['that is no update', named('a')],
+    ['that is another event', named('a')],
     ['that names no voice', JSON.stringify({ type: 'session.update', event_id: 'a', session: { speed: 2 } })],
-    ['that asks for the default voice', naming(null, 'a')],
-    ['whose voice is none', naming({ id: 7 }, 'a')],
-    ['whose voice can be no stored one', naming('alloy', 'a')],
-    ['that is refused', named('a', 'dance')],
-  ])('%s is dealt with at once', (_, frame) => {
+    ['that selects the default voice', naming(null, 'a')],
+    ['with an invalid voice', naming({ id: 7 }, 'a')],
+    ['whose voice is not a stored voice id', naming('alloy', 'a')],
+    ['that is rejected', named('a', 'dance')],
+  ])('%s is processed immediately', (_, frame) => {
     const { frames, lookUps, delivered } = opened();
     frames.enqueue(frame);
     expect(delivered).toEqual([['a', undefined]]);
@@ -54,7 +54,7 @@ describe('a frame', () => {
   it.each([
     ['by its id', 'tts-vc-voice_1'],
     ['as an object', { id: 'tts-vc-voice_1' }],
-  ])('that names a voice %s waits for what is known of it, and so does what follows', async (_, voice) => {
+  ])('that names a voice %s waits for the lookup, and so do later frames', async (_, voice) => {
     const { frames, lookUps, delivered } = opened();
     for (const frame of [
       naming(voice, 'a'),
@@ -80,7 +80,7 @@ describe('a frame', () => {
     expect(delivered).toEqual([...first, ['c', 'missing'], ['d', undefined], ['e', undefined]]);
   });
 
-  it('is dealt with in its order, whenever it comes and however long look-ups take', async () => {
+  it('is processed in order, whatever the duration of lookups', async () => {
     const move = fc.constantFrom('plain', 'plain', 'voice', 'answer');
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
@@ -105,8 +105,8 @@ describe('a frame', () => {
   });
 });
 
-describe('what waits', () => {
-  it('is at most so many frames; one more is refused, and the others stay', async () => {
+describe('the queue', () => {
+  it('has a maximum number of frames; further frames are rejected and the queue is kept', async () => {
     const { frames, lookUps, delivered, refused } = opened();
     frames.enqueue(naming('tts-vc-voice_1', 'first'));
     for (let n = 0; n < MAX_QUEUED_FRAMES; n++) frames.enqueue(named(`${n}`));
@@ -124,7 +124,7 @@ describe('what waits', () => {
     expect(delivered.at(-1)).toEqual(['later', undefined]);
   });
 
-  it('has at most so many characters', async () => {
+  it('has a maximum number of characters', async () => {
     const { frames, lookUps, delivered, refused } = opened();
     const audio = 'A'.repeat(MAX_QUEUED_CHARACTERS / 2);
     const append = (event_id: string) =>
@@ -134,14 +134,14 @@ describe('what waits', () => {
     expect(delivered).toEqual([['b', undefined]]);
     expect(refused).toEqual(['buffer_overflow']);
     await lookUps[0]?.answer('found');
-    // What was dealt with makes room.
+    // Processed frames free capacity.
     frames.enqueue(naming('tts-vc-voice_1', 'second'));
     frames.enqueue(append('c'));
     await lookUps[1]?.answer('found');
     expect(delivered.map(([id]) => id)).toEqual(['b', 'first', 'a', 'second', 'c']);
   });
 
-  it('is forgotten at the end, which comes after the look-up', async () => {
+  it('is discarded at close, which waits for the lookup', async () => {
     const { frames, lookUps, delivered } = opened();
     for (const frame of [naming('tts-vc-voice_1', 'a'), named('b')]) frames.enqueue(frame);
     let isOver = false;

@@ -6,7 +6,7 @@ import type { WireEvent } from './protocol/server-events.ts';
 
 const ids = { response_id: 'resp_1', item_id: 'item_2', output_index: 0, content_index: 0 } as const;
 
-it('counts ends by how they ended, and times turns and first audio', async () => {
+it('counts results by status, and measures turns and first audio', async () => {
   const clock = new ManualClock();
   const metrics = createMetrics(clock);
   const timing = new ConnectionMetrics(realtimeMetrics(metrics), clock);

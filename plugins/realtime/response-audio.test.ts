@@ -35,7 +35,7 @@ interface Options extends FakeTtsOptions, RecordedCallsOptions {
   readonly tracer?: Tracer;
 }
 
-/** What happened, in its order: facts and rows. */
+/** Records events and usage rows in order. */
 function driver(options: Options = {}) {
   const fake = new FakeTtsEngine(options);
   const engine = options.engine ?? fake;
@@ -63,12 +63,12 @@ function driver(options: Options = {}) {
   return { speaking, fake, happened, kinds, rows, deltas, calls, log };
 }
 
-/** Resolves when nothing can happen any more without the test: nothing here waits for anything but promises. */
+/** Resolves after all pending promises; the code under test waits for nothing else. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A step that a test lets happen. */
+/** A step that the test releases. */
 function gate() {
   const { promise: open, resolve: pass } = Promise.withResolvers<void>();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -81,11 +81,11 @@ function gate() {
 
 const ANNA = spokenVoice();
 
-/** A run of so many samples. */
+/** A chunk with this number of samples. */
 const samples = (count: number): number[][] => [new Array(count).fill(0.25)];
 
 describe('a response', () => {
-  it('tells each sentence before its audio, and its end after its row', async () => {
+  it('reports each sentence before its audio, and the result after its usage row', async () => {
     const { speaking, fake, happened } = driver();
     speaking.start({ ...SPEECH, voice: ANNA.id, speed: 1.5 });
     expect(happened).toEqual([]);
@@ -119,7 +119,7 @@ describe('a response', () => {
     }
   });
 
-  it('has its voice as it is when the response begins, and asks for none without one', async () => {
+  it('uses the current state of its voice, and the default voice without one', async () => {
     const asked: unknown[] = [];
     let adaptation = 'first';
     const { speaking, fake } = driver({
@@ -140,7 +140,7 @@ describe('a response', () => {
     ]);
   });
 
-  it('counts characters, not UTF-16 units', async () => {
+  it('is billed by characters, not by UTF-16 units', async () => {
     const { speaking, rows } = driver();
     speaking.start({ ...SPEECH, text: 'Good 🌞 day.' });
     await settled();
@@ -148,10 +148,10 @@ describe('a response', () => {
   });
 
   it.each<[string, string]>([
-    ['one without sentences', 'no end at all'],
-    ['one with white space around it', '  \n One.  Two. \n '],
-    ['a long sentence', `${'and so on and on, '.repeat(60)}until it stops.`],
-  ])('begins sentences that together are the text: %s', async (_, text) => {
+    ['without sentences', 'without an end mark'],
+    ['with white space around it', '  \n One.  Two. \n '],
+    ['with a long sentence', `${'and so on and on, '.repeat(60)}until it stops.`],
+  ])('starts sentences that join to the text: %s', async (_, text) => {
     const { speaking, happened } = driver();
     speaking.start({ ...SPEECH, text });
     await settled();
@@ -160,7 +160,7 @@ describe('a response', () => {
     expect(happened.at(-1)).toMatchObject({ kind: 'synthesis_completed' });
   });
 
-  it('sends what is there at once, in pieces of at most 200 ms', async () => {
+  it('sends available audio immediately, in deltas of at most 200 ms', async () => {
     const { speaking, deltas } = driver({
       runs: () => [new Array(10).fill(0.25), new Array(24_000).fill(0.25), [0.25]],
     });
@@ -177,7 +177,7 @@ describe('a response', () => {
     ['mulaw', 8000, 12_347],
     ['alaw', 8000, 12_346],
     ['pcm16', 44_100, 4801],
-  ])('in %s at %d Hz lasts exactly as long as what was made', async (encoding, rateHz, made) => {
+  ])('in %s at %d Hz lasts exactly as long as the generated audio', async (encoding, rateHz, made) => {
     const { speaking, deltas, rows } = driver({ runs: () => samples(made) });
     speaking.start({ ...SPEECH, text: 'One. Two.', format: { encoding, rateHz } });
     await settled();
@@ -194,7 +194,7 @@ describe('a response', () => {
     { encoding: 'pcm16', rateHz: 8000 },
     { encoding: 'mulaw', rateHz: 8000 },
     { encoding: 'alaw', rateHz: 8000 },
-  ])('sounds the same in %o', async (format) => {
+  ])('has the same audio in %o', async (format) => {
     const tone = Array.from({ length: 24_000 }, (_, n) => 0.5 * Math.sin((2 * Math.PI * 400 * n) / 24_000));
     const { speaking, deltas } = driver({ runs: () => [tone.slice(0, 7000), tone.slice(7000)] });
     speaking.start({ ...SPEECH, text: 'One.', format });
@@ -205,28 +205,28 @@ describe('a response', () => {
       .map((value, at) =>
         Math.abs(value - 16_384 * Math.sin((2 * Math.PI * 400 * (at + format.rateHz / 10)) / format.rateHz)),
       );
-    // A quantum of G.711 at this level is 1,024.
+    // A quantization step of G.711 at this level is 1,024.
     expect(Math.max(...wrong)).toBeLessThan(format.encoding === 'pcm16' ? 20 : 560);
   });
 });
 
 describe('a response that fails', () => {
   it.each<[string, Options, Partial<SpeechRequest>, object]>([
-    ['because there is no such model', {}, { model: 'other' }, { code: 'upstream_error' }],
+    ['because the model is unknown', {}, { model: 'other' }, { code: 'upstream_error' }],
     [
-      'because there is too much to do',
+      'because the engine is overloaded',
       { failure: () => new ServiceError('overloaded', 'Too much to do.'), runs: () => [] },
       {},
       { type: 'server_error', code: 'upstream_error', message: 'Too much to do.' },
     ],
     [
-      'because a worker died',
+      'because a worker crashed',
       { failure: () => new ServiceError('internal', 'A worker died.'), runs: () => [] },
       {},
       { type: 'server_error', code: 'internal_error', message: 'A worker died.' },
     ],
     [
-      'because nothing in it can be spoken',
+      'because the text contains no speakable text',
       { runs: () => [] },
       {},
       { type: 'server_error', code: 'upstream_error' },
@@ -242,7 +242,7 @@ describe('a response that fails', () => {
       },
     ],
     [
-      'because its voice cannot be looked up',
+      'because the voice lookup fails',
       { find: () => Promise.reject(new Error('private words')) },
       { voice: ANNA.id },
       { code: 'internal_error', message: expect.not.stringContaining('private') },
@@ -262,7 +262,7 @@ describe('a response that fails', () => {
     [async () => undefined, 'info', 'voice_not_found'],
     [() => Promise.reject(voiceDeleted()), 'info', 'voice_not_found'],
     [() => Promise.reject(new Error('away')), 'error', undefined],
-  ])('is an error in the log unless its client has deleted its voice: %#', async (find, level, code) => {
+  ])('is logged as an error unless the client deleted its voice: %#', async (find, level, code) => {
     const { speaking, log } = driver({ find });
     speaking.start({ ...SPEECH, voice: ANNA.id });
     await settled();
@@ -270,7 +270,7 @@ describe('a response that fails', () => {
     expect(log.lines).toMatchObject([{ level, message: 'speech synthesis failed', fields }]);
   });
 
-  it('after some audio keeps it, and tells nothing that the engine did not mean to tell', async () => {
+  it('after some audio keeps it, and does not report internal details', async () => {
     const failure = ({ text }: { text: string }) => (text.startsWith('And') ? new Error(text) : undefined);
     const { speaking, happened, log } = driver({ failure });
     speaking.start(SPEECH);
@@ -289,7 +289,7 @@ describe('a response that fails', () => {
     ]);
   });
 
-  it('because credits do not cover it makes nothing and has no row', async () => {
+  it('because credits do not cover it generates nothing and has no row', async () => {
     const { speaking, fake, happened, calls, log } = driver({
       opening() {
         throw new ServiceError('insufficient_quota', 'This may cost 2 credits.');
@@ -307,7 +307,7 @@ describe('a response that fails', () => {
     expect(log.lines).toMatchObject([{ level: 'info' }]);
   });
 
-  it('is a call that is open before the engine begins', async () => {
+  it('is a call that is open before the engine starts', async () => {
     const step = gate();
     const { speaking, fake, kinds, calls } = driver({ opening: step.wait });
     speaking.start({ ...SPEECH, text: 'One.', speed: 0.5 });
@@ -323,7 +323,7 @@ describe('a response that fails', () => {
 });
 
 describe('a response that is stopped', () => {
-  it('before it begins makes nothing', async () => {
+  it('before it starts generates nothing', async () => {
     const { speaking, fake, happened } = driver();
     speaking.start(SPEECH);
     speaking.stop('resp_1');
@@ -332,7 +332,7 @@ describe('a response that is stopped', () => {
     expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioBytes: 0, characters: 39 }]);
   });
 
-  it.each([0, 1, 2, 3, 4, 5])('before run %d reports nothing more and has its row', async (at) => {
+  it.each([0, 1, 2, 3, 4, 5])('before chunk %d reports nothing more and has its row', async (at) => {
     const step = gate();
     let made = 0;
     const { speaking, fake, happened, kinds } = driver({
@@ -344,7 +344,7 @@ describe('a response that is stopped', () => {
     const told = happened.length;
     speaking.stop('resp_1');
     await settled();
-    // The engine is still at work: its row comes when it lets go.
+    // The engine is still running. The row is written when it is released.
     expect(happened).toHaveLength(told);
     step.pass();
     await speaking.close();
@@ -356,7 +356,7 @@ describe('a response that is stopped', () => {
     expect(fake.runsMade).toBe(at);
   });
 
-  it('between the pieces of one run sends no more of it', async () => {
+  it('between the deltas of a chunk sends no more of them', async () => {
     const step = gate();
     let asked = 0;
     const flow: FlowControl = {
@@ -373,11 +373,11 @@ describe('a response that is stopped', () => {
     step.pass();
     await speaking.close();
     expect(deltas()).toHaveLength(3);
-    // All of it was made, some of it was sent.
+    // All of the chunk was generated, and a part of it was sent.
     expect(rows()).toMatchObject([{ status: 'cancelled', audioSeconds: 2, audioBytes: 28_800 }]);
   });
 
-  it('reports nothing even of an engine that does not notice', async () => {
+  it('reports nothing even if the engine ignores the abort', async () => {
     const step = gate();
     const engine = {
       rateHz: 24_000,
@@ -398,7 +398,7 @@ describe('a response that is stopped', () => {
     expect(rows()).toMatchObject([{ status: 'cancelled', audioBytes: 0 }]);
   });
 
-  it('while its row is stored has one row, and no end', async () => {
+  it('while its row is being stored has one row and no result', async () => {
     const step = gate();
     const { speaking, kinds, rows } = driver({ storing: step.wait });
     speaking.start({ ...SPEECH, text: 'One.' });
@@ -410,7 +410,7 @@ describe('a response that is stopped', () => {
     expect(rows()).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('makes room for the next one at once', async () => {
+  it('frees its slot for the next one immediately', async () => {
     const step = gate();
     const { speaking, happened } = driver({
       before: ({ text }) => (text === 'Slow.' ? step.wait() : undefined),
@@ -430,7 +430,7 @@ describe('a response that is stopped', () => {
 });
 
 describe('a slow reader', () => {
-  it('stops the synthesis until it has caught up', async () => {
+  it('pauses the synthesis until it has caught up', async () => {
     let room = Promise.withResolvers<void>();
     let asked = 0;
     const flow: FlowControl = {
@@ -451,7 +451,7 @@ describe('a slow reader', () => {
       room = next;
       resolve();
       await settled();
-      // One piece at a time is made, as it is asked for.
+      // One chunk is generated per read.
       expect([fake.runsMade, deltas().length]).toEqual([read, read]);
     }
     expect(asked).toBe(21);
@@ -461,7 +461,7 @@ describe('a slow reader', () => {
     expect(fake.leftEarly).toBe(0);
   });
 
-  it('may be left', async () => {
+  it('may disconnect', async () => {
     const flow: FlowControl = {
       ready: (signal) =>
         new Promise((_, reject) => {
@@ -477,7 +477,7 @@ describe('a slow reader', () => {
   });
 });
 
-describe('the end of a connection', () => {
+describe('close', () => {
   it('waits for the engines and the rows', async () => {
     const step = gate();
     const { speaking, fake, kinds } = driver({ before: step.wait });
@@ -498,7 +498,7 @@ describe('the end of a connection', () => {
   });
 });
 
-it('a response is a trace of its own, linked to the request that made the connection', async () => {
+it('a response has its own trace, linked to the request that opened the connection', async () => {
   const tracer = new RecordingTracer();
   const request = tracer.startSpan('request');
   const { speaking } = request.runInContext(() => driver({ tracer }));

@@ -18,7 +18,7 @@ import {
   type VadStream,
 } from '../contract/engines/engine.ts';
 import { openVad } from '../engines/silero/host/engine.ts';
-import { initial, next, type VadState } from '../engines/silero/host/vad-machine.ts';
+import { advanceVad, INITIAL_VAD_STATE, type VadState } from '../engines/silero/host/vad-machine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { DETECTOR_LOOKBACK_MS } from './detection-timing.ts';
 import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
@@ -212,7 +212,7 @@ it('an edge is never further back than the audio that the segmenter retains', ()
     prefixPaddingMs: 0,
     minSpeechDurationMs: 200,
   };
-  let state: VadState = initial;
+  let state: VadState = INITIAL_VAD_STATE;
   let furthestMs = 0;
   let processedMs = 0;
   let [probability, energy] = [0, 0];
@@ -221,7 +221,7 @@ it('an edge is never further back than the audio that the segmenter retains', ()
     if (random() < 0.1) probability = random();
     if (random() < 0.1) energy = 10 ** (-7 * random());
     const energies = [0, 1, 2, 3].map(() => energy * (random() < 0.1 ? random() : 1));
-    const step = next(state, { probability, energies }, settings);
+    const step = advanceVad(state, { probability, energies }, settings);
     state = step.state;
     processedMs += 32;
     for (const event of step.events) {

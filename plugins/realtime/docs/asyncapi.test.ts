@@ -7,7 +7,7 @@ import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { SessionUpdateSchema } from './session-update.ts';
 
-/** As a reader gets it: JSON. */
+/** The document as read from JSON. */
 const document = JSON.parse(JSON.stringify(asyncApiDocument('1.2.3'))) as Document;
 
 const SESSION_UPDATE = JSON.parse(JSON.stringify(SessionUpdateSchema));
@@ -37,7 +37,7 @@ interface Document {
   };
 }
 
-/** What a reference of the document stands for. */
+/** The target of a reference. */
 function referred($ref: string): unknown {
   const names = $ref.replace(/^#\//, '').split('/');
   return names.reduce<unknown>(
@@ -53,7 +53,7 @@ function references(value: unknown): string[] {
   return [...own, ...Object.values(value).flatMap(references)];
 }
 
-/** The same without references, as a validator sees it. */
+/** Resolves all references, as a validator does. */
 function whole(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(whole);
   if (typeof value !== 'object' || value === null) return value;
@@ -70,18 +70,18 @@ function messagesOf(operation: keyof Document['operations']): Message[] {
 }
 
 describe('the document', () => {
-  it('is AsyncAPI 3 and of the version of the service', () => {
+  it('is AsyncAPI 3 with the version of the service', () => {
     expect(document.asyncapi).toBe('3.0.0');
     expect(document.info.version).toBe('1.2.3');
   });
 
-  it('refers to nothing that is not in it', () => {
+  it('contains the targets of all references', () => {
     const all = references(document);
     expect(all.length).toBeGreaterThan(100);
     expect(all.filter(($ref) => referred($ref) === undefined)).toEqual([]);
   });
 
-  it('uses every schema that it names', () => {
+  it('uses all named schemas', () => {
     const used = new Set(references(document));
     const unused = Object.keys(document.components.schemas).filter(
       (name) => !used.has(`#/components/schemas/${name}`),
@@ -89,12 +89,12 @@ describe('the document', () => {
     expect(unused).toEqual([]);
   });
 
-  it('names every code with its reason', () => {
+  it('describes all error codes', () => {
     for (const code of Object.keys(ERROR_TYPES)) expect(document.info.description).toContain(`| ${code} |`);
   });
 });
 
-it('tells the limit of the buffer as it is', () => {
+it('contains the buffer limit', () => {
   const limit = `${MAX_BUFFERED_BYTES / 1024 / 1024} MiB`;
   expect(document['x-limits']).toContainEqual({ what: 'Audio between commits', limit });
 });
@@ -104,22 +104,22 @@ describe.each([
   ['sendEvents', SERVER_EVENT_SCHEMAS.spec, (frame: unknown) => serverEventFault(frame, 'spec')],
   ['sendGaEvents', SERVER_EVENT_SCHEMAS.ga, (frame: unknown) => serverEventFault(frame, 'ga')],
 ] as const)('%s', (operation, schemas, faultOf) => {
-  it('has every event once, with a line about it', () => {
+  it('contains every event once with a description', () => {
     const messages = messagesOf(operation);
     expect(messages.map(({ name }) => name).sort()).toEqual([...schemas.keys()].sort());
     for (const { summary } of messages) expect(summary).toMatch(/^\S[^\n]*\.$/);
   });
 
-  it('shows the schemas that frames are judged by', () => {
+  it('contains the schemas that validate frames', () => {
     for (const { name, payload } of messagesOf(operation)) {
       const judged = JSON.parse(JSON.stringify(schemas.get(name)));
-      // Which is judged field by field (session-update-docs.test.ts).
+      // Validated field by field (session-update.test.ts).
       if (name === 'session.update') judged.properties.session = SESSION_UPDATE;
       expect(whole(payload)).toEqual(judged);
     }
   });
 
-  it('has examples that hold to them', () => {
+  it('has examples that match the schemas', () => {
     for (const { name, examples } of messagesOf(operation)) {
       expect(examples.length).toBeGreaterThan(0);
       for (const { payload } of examples) {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { initialSession, mergeSession, type SessionRules } from '../session/session.ts';
 import { SessionUpdateSchema } from './session-update.ts';
 
-/** What the document says of a session update, tried on the session itself. */
+/** Compares the documented session update with the behaviour of the session. */
 
 const rules: SessionRules = {
   sttModels: ['svc-stt'],
@@ -14,12 +14,12 @@ const rules: SessionRules = {
 };
 
 interface Field {
-  /** Names from `session` down. */
+  /** Names, starting below `session`. */
   readonly path: readonly string[];
   readonly schema: TSchema;
 }
 
-/** A field and all that are in it; what may be null is as if it might not. */
+/** A field and all nested fields; null is ignored. */
 function within(path: readonly string[], schema: TSchema): Field[] {
   const inner: TSchema = schema.anyOf?.find(({ type }: TSchema) => type === 'object') ?? schema;
   const own = Object.entries<TSchema>(inner.properties ?? {});
@@ -29,10 +29,10 @@ function within(path: readonly string[], schema: TSchema): Field[] {
 const fields = within([], SessionUpdateSchema);
 const isObject = ({ schema }: Field) => schema.type === 'object';
 
-/** What is refused of an update with one value in it. */
+/** The errors of an update with one value. */
 function errorsOf(path: readonly string[], value: unknown) {
   const update = path.reduceRight<unknown>(
-    // The one field that others need.
+    // The field that the others require.
     (inner, name) => ({
       [name]: name === 'turn_detection' ? { type: 'server_vad', ...Object(inner) } : inner,
     }),
@@ -42,14 +42,14 @@ function errorsOf(path: readonly string[], value: unknown) {
   return mergeSession(session, update, rules, 'found').errors;
 }
 
-test.each(fields.filter(isObject))('$path has the fields that are read', ({ path, schema }) => {
+test.each(fields.filter(isObject))('$path lists the supported fields', ({ path, schema }) => {
   const [error, ...more] = errorsOf([...path, 'unknown_to_all'], 1);
   expect(more).toEqual([]);
   const [, read = ''] = /allowed: (.+)\.$/.exec(error?.message ?? '') ?? [];
   expect(Object.keys(schema.properties).sort()).toEqual(read.split(', ').sort());
 });
 
-/** Values that a schema allows, up to its limits, and values beyond them. */
+/** Valid values of a schema, up to its limits, and invalid ones. */
 function valuesOf(schema: TSchema): { good: unknown[]; bad: unknown[] } {
   const { anyOf, const: fixed, type, minimum, maximum, maxLength, examples } = schema;
   if (type === 'null') return { good: [null], bad: [{}] };
@@ -67,14 +67,17 @@ function valuesOf(schema: TSchema): { good: unknown[]; bad: unknown[] } {
   return { good: examples, bad: [1] };
 }
 
-test.each(fields.filter((field) => !isObject(field)))('$path takes what it says', ({ path, schema }) => {
-  const { good, bad } = valuesOf(schema);
-  expect(good.length).toBeGreaterThan(0);
-  for (const value of good) expect(errorsOf(path, value), JSON.stringify(value)).toEqual([]);
-  const param = ['session', ...path].join('.');
-  for (const value of bad) {
-    const told = errorsOf(path, value).map((error) => error.param);
-    expect(told.length, JSON.stringify(value)).toBe(1);
-    expect(told[0]).toMatch(param);
-  }
-});
+test.each(fields.filter((field) => !isObject(field)))(
+  '$path accepts the documented values',
+  ({ path, schema }) => {
+    const { good, bad } = valuesOf(schema);
+    expect(good.length).toBeGreaterThan(0);
+    for (const value of good) expect(errorsOf(path, value), JSON.stringify(value)).toEqual([]);
+    const param = ['session', ...path].join('.');
+    for (const value of bad) {
+      const told = errorsOf(path, value).map((error) => error.param);
+      expect(told.length, JSON.stringify(value)).toBe(1);
+      expect(told[0]).toMatch(param);
+    }
+  },
+);

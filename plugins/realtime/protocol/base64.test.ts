@@ -15,16 +15,16 @@ describe('decodeBase64', () => {
     ['AAEC', [0, 1, 2]],
     ['+/+/', [251, 255, 191]],
     ['/w==', [255]],
-  ])('reads %j', (text, bytes) => {
+  ])('decodes %j', (text, bytes) => {
     expect(bytesOf(text)).toEqual(bytes);
   });
 
   it.each([
     ['no padding', ['AA', 'AAA', 'AAEC/w']],
-    ['half a padding', ['AA=', 'A=', '=']],
-    ['too much padding', ['AAEC=', 'AAEC====', 'A===', '====', 'AA==AA==']],
-    ['a quarter of a byte', ['A', 'AAAAA']],
-    ['bits that are left over', ['AB==', 'AAF=', '/x==']],
+    ['incomplete padding', ['AA=', 'A=', '=']],
+    ['excess padding', ['AAEC=', 'AAEC====', 'A===', '====', 'AA==AA==']],
+    ['an incomplete byte', ['A', 'AAAAA']],
+    ['trailing bits', ['AB==', 'AAF=', '/x==']],
     ['the url alphabet', ['-_-_', 'AA-_', '_w==']],
     [
       'white space',
@@ -34,11 +34,11 @@ describe('decodeBase64', () => {
       'other characters',
       ['AAE*', 'AA\u0000=', 'ÄAEC', '\ud800AEC', 'AAEC\u2028', 'data:audio/pcm;base64,AAEC'],
     ],
-  ])('refuses %s', (_, texts) => {
+  ])('rejects %s', (_, texts) => {
     for (const text of texts) expect(bytesOf(text), JSON.stringify(text)).toBeUndefined();
   });
 
-  it('reads back whatever was written', () => {
+  it('decodes any encoded bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(bytesOf(Buffer.from(bytes).toString('base64'))).toEqual([...bytes]);
@@ -46,7 +46,7 @@ describe('decodeBase64', () => {
     );
   });
 
-  it('reads a text only when writing its bytes gives the same text', () => {
+  it('accepts a text only if its bytes encode to the same text', () => {
     const almostBase64 = fc.string({ unit: fc.constantFrom(...'AQgw/+9z=-_ \n'), maxLength: 12 });
     fc.assert(
       fc.property(almostBase64, (text) => {
@@ -57,7 +57,7 @@ describe('decodeBase64', () => {
     );
   });
 
-  it('reads the longest append', () => {
+  it('decodes an append of the maximum size', () => {
     const bytes = new Uint8Array(25 * 1024 * 1024).fill(0x5a);
     expect(decodeBase64(Buffer.from(bytes).toString('base64'))?.length).toBe(bytes.length);
   });

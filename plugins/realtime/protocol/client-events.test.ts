@@ -17,7 +17,7 @@ const item = (fields: object) => ({ type: 'conversation.item.create', item: fiel
 const user = (...content: unknown[]) => item({ type: 'message', role: 'user', content });
 const append = (audio: string) => ({ type: 'input_audio_buffer.append', audio });
 
-/** Field and message of a error. */
+/** Field and message of an error. */
 function error(frame: string | Uint8Array): readonly [param: string | null, message: string] {
   const parsed = parseClientFrame(frame);
   if (!('error' in parsed)) throw new Error('The frame was not refused.');
@@ -25,7 +25,7 @@ function error(frame: string | Uint8Array): readonly [param: string | null, mess
   return [parsed.error.param, parsed.error.message];
 }
 
-describe('what is accepted', () => {
+describe('accepted events', () => {
   it.each(Object.entries(CLIENT_EVENT_DOCS))('%s, as documented', (_, { example }) => {
     expect(parse(example)).toEqual({ event: example });
   });
@@ -38,39 +38,51 @@ describe('what is accepted', () => {
   });
 
   it.each([
-    ['a field that nobody knows', { type: 'input_audio_buffer.commit', added_in: 2031 }],
+    ['an unknown field', { type: 'input_audio_buffer.commit', added_in: 2031 }],
     [
-      'one in an item',
+      'an unknown field in an item',
       item({ role: 'user', content: [{ type: 'input_text', text: 'Hi', mood: 1 }], phase: 2 }),
     ],
     ['an item without a type', item({ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] })],
-    ['an item with nothing in it', user()],
-    ['an item of the system', item({ role: 'system', content: [{ type: 'input_text', text: 'Be kind' }] })],
-    ['an answer in the old words', item({ role: 'assistant', content: [{ type: 'text', text: 'Hi' }] })],
-    ['an answer in the new', item({ role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] })],
+    ['an item without content', user()],
+    ['a system item', item({ role: 'system', content: [{ type: 'input_text', text: 'Be kind' }] })],
+    [
+      'an assistant item with the names of the specification',
+      item({ role: 'assistant', content: [{ type: 'text', text: 'Hi' }] }),
+    ],
+    [
+      'an assistant item with the GA names',
+      item({ role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }),
+    ],
     ['audio', user({ type: 'input_audio', audio: 'AAAA' })],
     ['audio with null', user({ type: 'input_audio', audio: null, transcript: null })],
-    ['a picture', user({ type: 'input_image', image_url: 'data:image/png;base64,AA==' })],
-    ['a call', item({ type: 'function_call', name: 'f', arguments: '{}', call_id: 'c' })],
-    ['its result', item({ type: 'function_call_output', call_id: 'c', output: '{}' })],
-    ['nulls of nothing', { ...item({ role: 'user', content: [], status: null }), previous_item_id: null }],
-    ['a place', { ...user(), previous_item_id: 'root' }],
-    ['a response of null', { type: 'response.create', response: null }],
+    ['an image', user({ type: 'input_image', image_url: 'data:image/png;base64,AA==' })],
+    ['a function call', item({ type: 'function_call', name: 'f', arguments: '{}', call_id: 'c' })],
+    ['a function call output', item({ type: 'function_call_output', call_id: 'c', output: '{}' })],
+    [
+      'optional fields with null',
+      { ...item({ role: 'user', content: [], status: null }), previous_item_id: null },
+    ],
+    ['a position', { ...user(), previous_item_id: 'root' }],
+    ['a null response', { type: 'response.create', response: null }],
     ['overrides', { type: 'response.create', response: { modalities: ['text'], model: 'x', input: [[]] } }],
-    ['a cancel of one', { type: 'response.cancel', response_id: 'resp_1' }],
+    ['a cancel with an id', { type: 'response.cancel', response_id: 'resp_1' }],
     ['an empty append', append('')],
-    ['what is no base64, which others judge', append('*')],
+    ['invalid base64, which is checked later', append('*')],
     ['an empty session', { type: 'session.update', session: {} }],
     ['any session', { type: 'session.update', session: { audio: 7, x: [null], type: {} } }],
-    ['the longest id', { type: 'input_audio_buffer.clear', event_id: 'é'.repeat(MAX_EVENT_ID_CHARACTERS) }],
+    [
+      'an id of the maximum length',
+      { type: 'input_audio_buffer.clear', event_id: 'é'.repeat(MAX_EVENT_ID_CHARACTERS) },
+    ],
     ['an empty id', { type: 'input_audio_buffer.clear', event_id: '' }],
-    ['no id, said as null', { type: 'input_audio_buffer.clear', event_id: null }],
-    ['half a surrogate pair and NUL', user({ type: 'input_text', text: 'a\ud83d\u0000' })],
+    ['a null id', { type: 'input_audio_buffer.clear', event_id: null }],
+    ['a lone surrogate and NUL', user({ type: 'input_text', text: 'a\ud83d\u0000' })],
   ])('%s', (_, event) => {
     expect(parse(event)).toEqual({ event });
   });
 
-  it('every event that its schema allows', () => {
+  it('every event that matches its schema', () => {
     const events = fc.oneof(...[...CLIENT_EVENT_SCHEMAS.values()].map(schemaArbitrary));
     fc.assert(
       fc.property(events, (event) => {
@@ -83,8 +95,8 @@ describe('what is accepted', () => {
   });
 });
 
-describe('what is refused', () => {
-  it('a binary frame, whatever it holds', () => {
+describe('rejected frames', () => {
+  it('a binary frame with any content', () => {
     const [param, message] = error(new TextEncoder().encode('{"type":"input_audio_buffer.commit"}'));
     expect(param).toBeNull();
     expect(message).toContain('Binary frames are not accepted');
@@ -100,12 +112,12 @@ describe('what is refused', () => {
     '\ufeff{}',
     '{"a":NaN}',
     '\u0000',
-  ])('%j, which is no JSON', (frame) => {
+  ])('%j, which is not JSON', (frame) => {
     expect(error(frame)).toEqual([null, 'The frame is not valid JSON.']);
   });
 
   it.each(['null', '[]', '[{"type":"input_audio_buffer.commit"}]', '"text"', '5', '1e999', 'true'])(
-    '%s, which is no object',
+    '%s, which is not an object',
     (frame) => {
       expect(error(frame)).toEqual(['type', "The frame must be a JSON object with a 'type'."]);
     },
@@ -116,11 +128,11 @@ describe('what is refused', () => {
     ['null', { type: null }, "'type' must be one of"],
     ['a number', { type: 7 }, "'type' must be one of"],
     ['a list', { type: ['session.update'] }, "'type' must be one of"],
-    ['an unknown one', { type: 'response.pause' }, "'type' must be one of"],
-    ['an event of the server', { type: 'session.created', session: {} }, "'type' must be one of"],
+    ['an unknown name', { type: 'response.pause' }, "'type' must be one of"],
+    ['a server event', { type: 'session.created', session: {} }, "'type' must be one of"],
     ['capitals', { type: 'Session.Update', session: {} }, "'type' must be one of"],
-    ['what every object has', { type: 'toString' }, "'type' must be one of"],
-  ])('%s where the type is due, with all types that there are', (_, event, begin) => {
+    ['a property of every object', { type: 'toString' }, "'type' must be one of"],
+  ])('%s as the type, with a list of all types', (_, event, begin) => {
     const [param, message] = error(JSON.stringify(event));
     expect(param).toBe('type');
     expect(message.startsWith(begin)).toBe(true);
@@ -224,13 +236,13 @@ describe('what is refused', () => {
     expect(error(JSON.stringify(event))).toEqual([param, `${event.type} rejected: '${param}' ${problem}.`]);
   });
 
-  it('a number that is too large for any', () => {
+  it('a number that is out of range', () => {
     const frame =
       '{"type":"conversation.item.truncate","item_id":"a","content_index":1e999,"audio_end_ms":0}';
     expect(error(frame)[0]).toBe('content_index');
   });
 
-  it('never repeats what was sent', () => {
+  it('do not repeat client data', () => {
     const secret = 'my private diary';
     for (const event of [
       { type: secret },
@@ -245,7 +257,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('the event_id of a refusal', () => {
+describe('the event_id of an error', () => {
   const idOf = (frame: string) => {
     const parsed = parseClientFrame(frame);
     return 'error' in parsed ? parsed.eventId : 'accepted';
@@ -253,21 +265,21 @@ describe('the event_id of a refusal', () => {
 
   it.each([
     ['is that of the event', '{"type":"nope","event_id":"c1"}', 'c1'],
-    ['whatever else is wrong', '{"event_id":"c1"}', 'c1'],
-    ['even half a surrogate pair', '{"event_id":"\\ud83d"}', '\ud83d'],
+    ['with any other error', '{"event_id":"c1"}', 'c1'],
+    ['with a lone surrogate', '{"event_id":"\\ud83d"}', '\ud83d'],
     ['is null without one', '{"type":"nope"}', null],
     ['is null for a number', '{"type":"nope","event_id":1}', null],
     ['is null for one that is too long', `{"type":"nope","event_id":"${'x'.repeat(513)}"}`, null],
-    ['is null for what is no JSON', '{"event_id":"c1"', null],
+    ['is null for a frame that is not JSON', '{"event_id":"c1"', null],
     ['is null for a list', '[{"event_id":"c1"}]', null],
-    ['does not come from a prototype', '{"__proto__":{"event_id":"c1"}}', null],
+    ['is not read from a prototype', '{"__proto__":{"event_id":"c1"}}', null],
   ])('%s', (_, frame, expected) => {
     expect(idOf(frame)).toBe(expected);
   });
 });
 
-describe('hostile frames', () => {
-  it('gain nothing by __proto__', () => {
+describe('malicious frames', () => {
+  it('cannot use __proto__', () => {
     const frame =
       '{"__proto__":{"type":"input_audio_buffer.commit","polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     expect(error(frame)[0]).toBe('type');
@@ -281,11 +293,11 @@ describe('hostile frames', () => {
     ['33 MB of entries', `[${'1,'.repeat(16_500_000)}1]`],
     ['100,000 objects in a session', nested('{"a":', '}', 100_000)],
     ['one entry too many', `[${'1,'.repeat(MAX_VALUES)}1]`],
-  ])('%s are refused before they are parsed', (_, frame) => {
+  ])('with %s are rejected before they are parsed', (_, frame) => {
     expect(error(frame)[1]).toContain(`at most ${MAX_VALUES} commas and brackets`);
   });
 
-  it('as many values as may be are parsed', () => {
+  it('with the maximum number of values are parsed', () => {
     const session = `{"list":[${'1,'.repeat(MAX_VALUES - 10)}1]}`;
     expect(parseClientFrame(`{"type":"session.update","session":${session}}`)).toHaveProperty('event');
   });
@@ -293,15 +305,15 @@ describe('hostile frames', () => {
   it.each([
     ['[', ']'],
     ['{"a":', '}'],
-  ])('may nest %s so deep and no deeper', (left, right) => {
-    // The event, and the session.
+  ])('may be nested with %s up to the limit', (left, right) => {
+    // The event and the session are two levels.
     expect(parseClientFrame(nested(left, right, MAX_DEPTH - 2))).toHaveProperty('event');
     for (const levels of [MAX_DEPTH - 1, 1000, 20_000]) {
       expect(error(nested(left, right, levels))[1]).toContain(`at most ${MAX_DEPTH} levels deep`);
     }
   });
 
-  it('but for appends they are short', () => {
+  it('are limited in length, except appends', () => {
     const long = (type: string, rest: string) =>
       `{"type":"${type}",${rest},"pad":"${'x'.repeat(MAX_EVENT_CHARACTERS)}"}`;
     expect(parseClientFrame(long('input_audio_buffer.append', '"audio":""'))).toHaveProperty('event');
@@ -314,12 +326,12 @@ describe('hostile frames', () => {
     expect(error(pad(MAX_EVENT_CHARACTERS + 1))[0]).toBeNull();
   });
 
-  it('carry the longest append', () => {
+  it('may be appends of the maximum size', () => {
     const frame = JSON.stringify(append('A'.repeat(35_000_000)));
     expect(parseClientFrame(frame)).toHaveProperty('event.audio.length', 35_000_000);
   });
 
-  it('never make it throw, and what is not refused is right', () => {
+  it('never cause an exception, and accepted frames are valid', () => {
     const types = fc.constantFrom(...CLIENT_EVENT_SCHEMAS.keys(), 'x');
     const odd = fc.jsonValue({ maxDepth: 4, noUnicodeString: false });
     const names = fc.constantFrom(

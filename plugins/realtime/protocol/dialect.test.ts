@@ -17,7 +17,7 @@ const stamped = (event: WireEvent) => ({ ...event, event_id: 'event_1' });
 const faults = (events: readonly WireEvent[], dialect: 'spec' | 'ga') =>
   events.map((event) => serverEventFault(stamped(event), dialect)).filter((fault) => fault !== undefined);
 
-/** Any event that a machine may make, whole in every corner. */
+/** Any event of the machines, with all fields. */
 const anyEvent: fc.Arbitrary<ServerEvent> = fc.oneof(
   ...[...SERVER_EVENT_SCHEMAS.spec.values()].map(withoutEventId),
   withoutEventId(schemaOf('ga', 'conversation.item.truncated')),
@@ -42,7 +42,7 @@ function withoutEventId(schema: TSchema): fc.Arbitrary<ServerEvent> {
   });
 }
 
-/** The same in the words of the specification: every name of the GA dialect undone. */
+/** Reverts every GA name to that of the specification. */
 function inSpecWords(value: unknown): unknown {
   const NAMES: Readonly<Record<string, string>> = { output_audio: 'audio', output_text: 'text' };
   if (Array.isArray(value)) return value.map(inSpecWords);
@@ -55,26 +55,32 @@ function inSpecWords(value: unknown): unknown {
   );
 }
 
-describe('the dialect that an upgrade asks for', () => {
+describe('the dialect of an upgrade', () => {
   it.each([
     ['nothing', '', {}, 'spec', false],
     ['?events=ga', 'events=ga', {}, 'ga', true],
     ['?events=spec', 'events=spec', {}, 'spec', true],
-    ['the header of the beta', '', { 'OpenAI-Beta': 'realtime=v1' }, 'spec', true],
-    ['the beta among others', '', { 'OpenAI-Beta': 'assistants=v2, realtime=v1' }, 'spec', true],
+    ['the beta header', '', { 'OpenAI-Beta': 'realtime=v1' }, 'spec', true],
+    ['the beta among other values', '', { 'OpenAI-Beta': 'assistants=v2, realtime=v1' }, 'spec', true],
     ['another beta', '', { 'OpenAI-Beta': 'assistants=v2' }, 'spec', false],
-    ['the subprotocol of the beta', '', protocols('realtime, openai-beta.realtime-v1'), 'spec', true],
+    ['the beta subprotocol', '', protocols('realtime, openai-beta.realtime-v1'), 'spec', true],
     ['the header of the agents SDK', '', { 'X-OpenAI-Agents-SDK': 'openai-agents-sdk.0.20.0' }, 'ga', true],
-    ['its subprotocol', '', protocols('realtime,bearer.k,openai-agents-sdk.0.20.0'), 'ga', true],
-    ['a key alone', '', protocols('realtime, openai-insecure-api-key.k'), 'spec', false],
     [
-      'events before the beta',
+      'the subprotocol of the agents SDK',
+      '',
+      protocols('realtime,bearer.k,openai-agents-sdk.0.20.0'),
+      'ga',
+      true,
+    ],
+    ['only a key', '', protocols('realtime, openai-insecure-api-key.k'), 'spec', false],
+    [
+      '`events` before the beta',
       'events=ga',
       { 'OpenAI-Beta': 'realtime=v1', 'X-OpenAI-Agents-SDK': '1' },
       'ga',
       true,
     ],
-    ['events before the agents SDK', 'events=spec', { 'X-OpenAI-Agents-SDK': '1' }, 'spec', true],
+    ['`events` before the agents SDK', 'events=spec', { 'X-OpenAI-Agents-SDK': '1' }, 'spec', true],
     [
       'the beta before the agents SDK',
       'model=other',
@@ -104,8 +110,8 @@ describe('the dialect that an upgrade asks for', () => {
   }
 });
 
-describe('an event in a dialect', () => {
-  it('holds to the schemas of that dialect, whatever is in it', () => {
+describe('toDialect', () => {
+  it('returns events that match the schemas of the dialect', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         expect(faults(toDialect(event, 'spec'), 'spec')).toEqual([]);
@@ -115,7 +121,7 @@ describe('an event in a dialect', () => {
     );
   });
 
-  it('is the event itself by default, but for those that the specification has not', () => {
+  it('returns the event itself by default, or nothing for events of the GA dialect only', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const isGaOnly = !SERVER_EVENT_SCHEMAS.spec.has(event.type);
@@ -124,7 +130,7 @@ describe('an event in a dialect', () => {
     );
   });
 
-  it('loses and changes nothing but names in GA', () => {
+  it('changes only names for GA', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const [first, ...more] = toDialect(event, 'ga');
@@ -134,7 +140,7 @@ describe('an event in a dialect', () => {
     );
   });
 
-  it('never has both names of an audio event', () => {
+  it('never returns both names of an audio event', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const isOfGa = ({ type }: WireEvent) => type.startsWith('response.output_audio');
@@ -145,7 +151,7 @@ describe('an event in a dialect', () => {
     );
   });
 
-  it('tells a created item in three steps in GA', () => {
+  it('splits the creation of an item into three events for GA', () => {
     const { example } = SERVER_EVENT_DOCS['conversation.item.created'];
     const { item, previous_item_id } = example;
     expect(toDialect(example, 'ga')).toEqual([
@@ -155,7 +161,7 @@ describe('an event in a dialect', () => {
     ]);
   });
 
-  it('renames the parts of an assistant’s item, wherever it is', () => {
+  it('renames the parts of assistant items in every event', () => {
     const { example: done } = SERVER_EVENT_DOCS['response.done'];
     expect(toDialect(done, 'ga')).toMatchObject([
       { response: { output: [{ content: [{ type: 'output_audio', transcript: 'Hello there.' }] }] } },

@@ -7,7 +7,7 @@ import { errorEvent, invalidEvent, toWireError, unsupportedFeature } from './err
 const CODES = Object.keys(ERROR_TYPES) as RealtimeErrorCode[];
 
 describe('the error event', () => {
-  it.each(CODES)('tells %s with its type, and whose event it was', (code) => {
+  it.each(CODES)('for %s has its type and the id of the client event', (code) => {
     const event = errorEvent({ code, message: 'No.', param: 'session.type' }, 'c1');
     expect(event).toEqual({
       type: 'error',
@@ -16,7 +16,7 @@ describe('the error event', () => {
     expect(serverEventFault({ ...event, event_id: 'event_1' }, 'spec')).toBeUndefined();
   });
 
-  it('has null where there is no field and no id', () => {
+  it('has null without a field or an id', () => {
     expect(errorEvent(invalidEvent('No.'), null)).toMatchObject({ error: { param: null, event_id: null } });
     expect(errorEvent(unsupportedFeature('No.'), null)).toMatchObject({
       error: { type: 'invalid_request_error', code: 'unsupported_feature' },
@@ -24,8 +24,8 @@ describe('the error event', () => {
   });
 });
 
-describe('the failure of an engine', () => {
-  it.each(Object.keys(ERROR_KINDS) as ErrorKind[])('of the kind %s is told in its own words', (kind) => {
+describe('the error of an engine', () => {
+  it.each(Object.keys(ERROR_KINDS) as ErrorKind[])('of kind %s keeps its message', (kind) => {
     const code = kind === 'internal' ? 'internal_error' : 'upstream_error';
     expect(toWireError(new ServiceError(kind, 'The queue is full.'))).toEqual({
       type: 'server_error',
@@ -41,7 +41,7 @@ describe('the failure of an engine', () => {
     undefined,
     null,
     { message: 'my secret' },
-  ])('tells nothing of what is not ours: %s', (thrown) => {
+  ])('is generic for unexpected errors: %s', (thrown) => {
     const failure = toWireError(thrown);
     expect(failure).toMatchObject({ type: 'server_error', code: 'internal_error' });
     expect(failure.message).not.toContain('secret');

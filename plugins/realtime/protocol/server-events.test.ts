@@ -6,13 +6,13 @@ import { SERVER_EVENT_DOCS } from '../docs/events.ts';
 import type { Dialect } from './dialect.ts';
 import { SERVER_EVENT_SCHEMAS, type ServerEvent } from './server-events.ts';
 
-/** The example of an event with `changes`, where undefined takes a field away. */
+/** The example of an event with `changes`; undefined removes a field. */
 function changed(type: ServerEvent['type'], changes: Record<string, unknown>): unknown {
   const event = { ...SERVER_EVENT_DOCS[type].example, event_id: 'event_1', ...changes };
   return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined));
 }
 
-/** A copy of a value with the field at a dotted path changed; undefined takes it away. */
+/** A copy of a value with a changed field; undefined removes it. */
 function at(value: unknown, path: string, to: unknown): unknown {
   const [name = '', ...rest] = path.split('.');
   const copy = structuredClone(value) as Record<string, unknown>;
@@ -22,8 +22,8 @@ function at(value: unknown, path: string, to: unknown): unknown {
   return copy;
 }
 
-describe('the events that exist', () => {
-  it('are those of the specification in the default dialect', () => {
+describe('the events', () => {
+  it('of the default dialect are those of the specification', () => {
     expect([...SERVER_EVENT_SCHEMAS.spec.keys()].sort()).toEqual([
       'conversation.item.created',
       'conversation.item.input_audio_transcription.completed',
@@ -49,7 +49,7 @@ describe('the events that exist', () => {
     ]);
   });
 
-  it('have other names in GA, and four more', () => {
+  it('of the GA dialect have other names, and there are four more', () => {
     const spec = SERVER_EVENT_SCHEMAS.spec;
     expect([...SERVER_EVENT_SCHEMAS.ga.keys()].filter((type) => !spec.has(type)).sort()).toEqual([
       'conversation.item.added',
@@ -64,23 +64,18 @@ describe('the events that exist', () => {
   });
 });
 
-describe('what a schema does not let through', () => {
+describe('the schemas reject', () => {
   it.each([
     ['no event_id', 'input_audio_buffer.cleared', 'event_id', undefined],
-    ['an event_id of another kind', 'input_audio_buffer.cleared', 'event_id', 'item_1'],
-    ['a field that is unknown', 'input_audio_buffer.cleared', 'extra', 1],
-    ['a previous item that is left out', 'input_audio_buffer.committed', 'previous_item_id', undefined],
-    ['half a millisecond', 'input_audio_buffer.speech_started', 'audio_start_ms', 0.5],
+    ['an event_id with another prefix', 'input_audio_buffer.cleared', 'event_id', 'item_1'],
+    ['an unknown field', 'input_audio_buffer.cleared', 'extra', 1],
+    ['a missing previous item', 'input_audio_buffer.committed', 'previous_item_id', undefined],
+    ['a fraction of a millisecond', 'input_audio_buffer.speech_started', 'audio_start_ms', 0.5],
     ['an error without a param', 'error', 'error.param', undefined],
-    ['a code that the specification has not', 'error', 'error.code', 'invalid_value'],
+    ['an unknown code', 'error', 'error.code', 'invalid_value'],
+    ['null for an optional field', 'conversation.item.input_audio_transcription.failed', 'error.param', null],
     [
-      'null where a key must be left out',
-      'conversation.item.input_audio_transcription.failed',
-      'error.param',
-      null,
-    ],
-    [
-      'half the details of usage',
+      'incomplete usage details',
       'conversation.item.input_audio_transcription.completed',
       'usage.input_token_details',
       { audio_tokens: 1 },
@@ -95,14 +90,9 @@ describe('what a schema does not let through', () => {
     ['a completed response without usage', 'response.done', 'response.usage', null],
     ['details of a completed response', 'response.done', 'response.status_details', { type: 'completed' }],
     ['no metadata', 'response.done', 'response.metadata', undefined],
-    ['a rate that is no number', 'session.created', 'session.audio.input.format.rate', '24000'],
+    ['a rate that is not a number', 'session.created', 'session.audio.input.format.rate', '24000'],
     ['no noise_reduction', 'session.created', 'session.audio.input.noise_reduction', undefined],
-    [
-      'a promise to answer by itself',
-      'session.updated',
-      'session.audio.input.turn_detection.create_response',
-      true,
-    ],
+    ['automatic responses', 'session.updated', 'session.audio.input.turn_detection.create_response', true],
   ] as const)('%s', (_, type, path, value) => {
     const right = changed(type, {});
     expect(serverEventFault(right, 'spec')).toBeUndefined();
@@ -139,9 +129,9 @@ describe('what a schema does not let through', () => {
 
   it.each([
     ['the GA name of an event', { type: 'response.output_audio.done', event_id: 'event_1' }, 'spec'],
-    ['the old name in GA', changed('response.audio.done', {}), 'ga'],
+    ['the name of the specification in GA', changed('response.audio.done', {}), 'ga'],
     ['an event without a type', { event_id: 'event_1' }, 'spec'],
-    ['the name of something that every object has', { type: 'constructor', event_id: 'event_1' }, 'spec'],
+    ['a property of every object as the type', { type: 'constructor', event_id: 'event_1' }, 'spec'],
   ] as const)('%s', (_, frame, dialect) => {
     expect(serverEventFault(frame, dialect)).toContain('There is no event of the type');
   });
@@ -151,9 +141,9 @@ describe('what a schema does not let through', () => {
   });
 });
 
-describe('what a session may carry beside its own fields', () => {
+describe('further fields of a session', () => {
   it.each(['session', 'session.audio.input', 'session.audio.input.transcription', 'session.audio.output'])(
-    'whatever a client put into %s',
+    'are accepted in %s with any value',
     (path) => {
       const event = at(changed('session.updated', {}), `${path}.instructions`, { deep: [1] });
       expect(serverEventFault(event, 'spec')).toBeUndefined();
@@ -162,14 +152,14 @@ describe('what a session may carry beside its own fields', () => {
 });
 
 describe('the agents SDK', () => {
-  /** Its own schemas: events that break them are dropped, and items that do end the client's process. */
+  /** Uses the schemas of the SDK: it drops events that violate them, and crashes on invalid items. */
   const dist = new URL('../../../node_modules/@openai/agents-realtime/dist/', import.meta.url);
   const own = <T>(file: string): Promise<T> => import(new URL(file, dist).href);
   interface Schema {
     safeParse(value: unknown): { readonly success: boolean; readonly error?: unknown };
   }
 
-  it('knows every event of GA, whatever is in it', async () => {
+  it('accepts every GA event', async () => {
     const { realtimeServerEventSchema } = await own<{ realtimeServerEventSchema: Schema }>(
       'openaiRealtimeEvents.mjs',
     );
@@ -178,9 +168,9 @@ describe('the agents SDK', () => {
     fc.assert(
       fc.property(events, (event) => {
         const { type, item } = event as { type: string; item?: { type: string; id: string } };
-        // Pictures are known to the API and not to this client, which then leaves the event alone.
+        // The SDK does not know images and ignores the event.
         fc.pre(!JSON.stringify(event).includes('input_image'));
-        // Told to the client by other means: it hasTurn `added` and `done`.
+        // The SDK uses the `added` and `done` events instead.
         fc.pre(type !== 'conversation.item.created');
         expect(realtimeServerEventSchema.safeParse(event)).toMatchObject({ success: true });
         if (item?.type !== 'message') return;
@@ -193,7 +183,7 @@ describe('the agents SDK', () => {
   });
 });
 
-it.each(['spec', 'ga'] satisfies Dialect[])('every %s event has a schema that is closed', (dialect) => {
+it.each(['spec', 'ga'] satisfies Dialect[])('every %s event has a closed schema', (dialect) => {
   for (const schema of SERVER_EVENT_SCHEMAS[dialect].values()) {
     expect(schema.additionalProperties).toBe(false);
     expect(schema.required).toEqual(expect.arrayContaining(['type', 'event_id']));

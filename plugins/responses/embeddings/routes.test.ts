@@ -125,7 +125,7 @@ describe('the response', () => {
 
 it('the request is passed to the engine', async () => {
   const { post, engine } = setUp();
-  await post({ input: [[1, 2], [3]], dimensions: 3, user: 'somebody', unknown: 1 });
+  await post({ input: [[1, 2], [3]], dimensions: 3, user: 'ann', unknown: 1 });
   await post({ input: [5, 6, 7] });
   await post({ input: 'text', dimensions: null, encoding_format: null });
   expect(engine.requests).toEqual([
