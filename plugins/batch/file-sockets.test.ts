@@ -16,16 +16,16 @@ const LINE = '{"custom_id":"1","body":{"model":"m"}}\n';
 
 async function clientOf(fileBytes = MIB) {
   const server = await fileServer({ fileBytes });
-  let answers = 0;
+  let requestCount = 0;
   const client = new OpenAI({
     apiKey: KEY_A,
     baseURL: `${server.origin}/v1`,
-    async fetch(...asked) {
-      answers += 1;
-      return fetch(...asked);
+    async fetch(...args) {
+      requestCount += 1;
+      return fetch(...args);
     },
   });
-  return { ...server, client, answers: () => answers };
+  return { ...server, client, requestCount: () => requestCount };
 }
 
 /** Path of a new file with the given number of lines. */
@@ -77,16 +77,16 @@ describe('OpenAI’s client', () => {
 
   it('pages through all files', async () => {
     const { client, add } = await clientOf();
-    const made: string[] = [];
-    for (let at = 0; at < 7; at += 1) made.push((await add(LINE, String(at))).id);
+    const ids: string[] = [];
+    for (let at = 0; at < 7; at += 1) ids.push((await add(LINE, String(at))).id);
     const idsOf = async (query: OpenAI.FileListParams) =>
       Array.fromAsync(client.files.list(query), ({ id }) => id);
-    expect(await idsOf({ limit: 2 })).toEqual(made.toReversed());
-    expect(await idsOf({ limit: 3, order: 'asc', purpose: 'batch' })).toEqual(made);
+    expect(await idsOf({ limit: 2 })).toEqual(ids.toReversed());
+    expect(await idsOf({ limit: 3, order: 'asc', purpose: 'batch' })).toEqual(ids);
   });
 
   it('does not retry errors that are not retryable', async () => {
-    const { client, answers, records } = await clientOf();
+    const { client, requestCount, records } = await clientOf();
     const { id } = await client.files.create({
       file: await toFile(Buffer.from(LINE), 'a'),
       purpose: 'batch',
@@ -105,9 +105,9 @@ describe('OpenAI’s client', () => {
         ...{ total: 0, completed: 0, failed: 0, input_tokens: 0, output_tokens: 0, offset_bytes: 0 },
       })
       .execute();
-    const before = answers();
+    const before = requestCount();
     await expect(client.files.delete(id)).rejects.toMatchObject({ status: 409, code: 'file_in_use' });
-    expect(answers() - before).toBe(1);
+    expect(requestCount() - before).toBe(1);
   });
 
   it('receives an error for a file that is too large', async () => {
@@ -128,7 +128,7 @@ describe('a socket', () => {
   it('receives the length of a file but no bytes for HEAD', async () => {
     const { origin, add } = await clientOf();
     const { id } = await add(LINE);
-    const response = await rawAnswer(origin, head(`HEAD ${FILES}/${id}/content`, 'connection: close'));
+    const response = await rawResponse(origin, head(`HEAD ${FILES}/${id}/content`, 'connection: close'));
     expect(response).toMatch(/^HTTP\/1\.1 200 /);
     expect(response).toMatch(new RegExp(`\r\ncontent-length: ${LINE.length}\r\n`, 'i'));
     expect(response.endsWith('\r\n\r\n')).toBe(true);
@@ -137,7 +137,7 @@ describe('a socket', () => {
   it.each([LINE.length, MIB])('receives content of %i bytes completely, with its length', async (length) => {
     const { origin, add } = await clientOf(8 * MIB);
     const { id } = await add('x'.repeat(length));
-    const response = await rawAnswer(origin, head(`GET ${FILES}/${id}/content`, 'connection: close'));
+    const response = await rawResponse(origin, head(`GET ${FILES}/${id}/content`, 'connection: close'));
     const [headers = '', body = ''] = response.split('\r\n\r\n');
     expect(headers).toMatch(new RegExp(`\r\ncontent-length: ${length}(\r\n|$)`, 'i'));
     expect(body).toBe('x'.repeat(length));
@@ -180,7 +180,7 @@ describe('a socket', () => {
   it('that announces a body above the limit receives the error immediately', async () => {
     const { origin, storedBlobs } = await clientOf(MIB);
     const length = 300 * MIB;
-    const response = await rawAnswer(
+    const response = await rawResponse(
       origin,
       head(`POST ${FILES}`, 'content-type: multipart/form-data; boundary=b', `content-length: ${length}`),
     );
@@ -191,11 +191,11 @@ describe('a socket', () => {
 });
 
 /** Everything that a server sends until it closes the connection or its response is complete. */
-async function rawAnswer(origin: string, asked: string): Promise<string> {
+async function rawResponse(origin: string, request: string): Promise<string> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
-  socket.write(asked);
+  socket.write(request);
   const chunks: Buffer[] = [];
   for await (const chunk of socket) {
     chunks.push(chunk as Buffer);

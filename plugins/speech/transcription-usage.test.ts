@@ -95,7 +95,7 @@ describe('request slots', () => {
       { before: () => gate.promise },
       { perOrganization: 1 },
     );
-    const held = post({});
+    const open = post({});
     await expect.poll(() => engine.requests.length).toBe(1);
     let pulled = false;
     const body = new ReadableStream(
@@ -114,7 +114,7 @@ describe('request slots', () => {
     expect(pulled).toBe(false);
     const other = post({}, { key: 'key-of-b' });
     gate.resolve();
-    expect([(await held).status, (await other).status, (await post({})).status]).toEqual([200, 200, 200]);
+    expect([(await open).status, (await other).status, (await post({})).status]).toEqual([200, 200, 200]);
   });
 
   it('of the decoder are queued, and no organization uses all of them', async () => {
@@ -125,8 +125,8 @@ describe('request slots', () => {
     const ofB = Array.from({ length: 6 }, () => post({}, { key: 'key-of-b' }));
     await expect.poll(() => engine.requests.length).toBe(files.maxOpen);
     gate.resolve();
-    const answers = await Promise.all([...ofA, ...ofB]);
-    expect(answers.map(({ status }) => status)).toEqual(new Array(12).fill(200));
+    const responses = await Promise.all([...ofA, ...ofB]);
+    expect(responses.map(({ status }) => status)).toEqual(new Array(12).fill(200));
     expect(engine.requests).toHaveLength(12);
     expect(files.reading).toBe(0);
   });

@@ -8,7 +8,7 @@ export type VideoMetrics = ReturnType<typeof videoMetrics>;
 
 export function videoMetrics(metrics: Metrics) {
   return {
-    ended: metrics.counter('videos_finished_total', 'Finished video jobs.', ['status']),
+    finished: metrics.counter('videos_finished_total', 'Finished video jobs.', ['status']),
     /** Observed by the process that completed the job. */
     generation: metrics.histogram(
       'video_generation_seconds',

@@ -133,8 +133,8 @@ export function videoRoutes({ videos, progress, nowMs, folder, clipBytes }: Vide
       headers['openai-poll-after-ms'] = progress.pollAfterMs(video, nowMs());
   }
 
-  /** @param refusal headers that are added to an error response. */
-  async function content(id: string, request: Request, refusal: Record<string, string | number>) {
+  /** @param errorHeaders headers that are added to an error response. */
+  async function content(id: string, request: Request, errorHeaders: Record<string, string | number>) {
     const variant = variantOf(request);
     const video = await videos.get(callerOf(request), id);
     const { lengthBytes, sha256 } = videos.contentOf(video)[variant];
@@ -145,7 +145,7 @@ export function videoRoutes({ videos, progress, nowMs, folder, clipBytes }: Vide
     };
     const read = (signal: AbortSignal, range?: ByteRange) => videos.read(video, variant, signal, range);
     const stored = { noun: variant, lengthBytes, etag: `"${sha256}"`, headers, read };
-    return contentResponse(stored, request, refusal);
+    return contentResponse(stored, request, errorHeaders);
   }
 }
 

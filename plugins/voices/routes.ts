@@ -76,8 +76,8 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
     }
   }
 
-  /** @param refusal headers that are added to an error response. */
-  async function clip(id: string, request: Request, refusal: Record<string, string | number>) {
+  /** @param errorHeaders headers that are added to an error response. */
+  async function clip(id: string, request: Request, errorHeaders: Record<string, string | number>) {
     readQuery(request, []);
     const wav = await voices.clip(callerOf(request), id, request.signal);
     const stored = {
@@ -86,6 +86,6 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
       etag: `"${id}"`,
       read: async (_: AbortSignal, range?: ByteRange) => singleChunk(wav.subarray(range?.start, range?.end)),
     };
-    return contentResponse(stored, request, refusal);
+    return contentResponse(stored, request, errorHeaders);
   }
 }

@@ -18,14 +18,14 @@ async function startReconciler(count: number, add: (id: string) => Promise<void>
   const file = fileRecord();
   await files.put(file, ROOM);
   const ids: Id<'batch'>[] = [];
-  for (let made = 0; made < count; made += 1) {
+  for (let created = 0; created < count; created += 1) {
     ids.push((await batches.create(batchRecord({ inputFile: file.id }), 1000)).id);
   }
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const log = new RecordingLogger();
   const reconciler = new BatchReconciler({
-    ...{ batches, log, metrics, everyMs: 1 },
+    ...{ batches, log, metrics, intervalMs: 1 },
     jobs: { enqueue: (_, id) => add(id) },
   });
   onTestFinished(() => reconciler.close());

@@ -13,7 +13,7 @@ export interface BatchReconcilerDeps {
   readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly everyMs?: number;
+  readonly intervalMs?: number;
 }
 
 /**
@@ -36,7 +36,7 @@ export class BatchReconciler {
     );
     this.#task = new IntervalTask({
       runTask: (signal) => this.#reconcile(signal),
-      intervalMs: deps.everyMs ?? INTERVAL_MS,
+      intervalMs: deps.intervalMs ?? INTERVAL_MS,
     });
   }
 

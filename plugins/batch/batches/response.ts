@@ -33,8 +33,8 @@ export function toBatchObject(batch: BatchRecord) {
   };
 }
 
-function errorsOf(faults: readonly BatchError[]) {
-  return faults.length === 0 ? null : { object: 'list' as const, data: faults };
+function errorsOf(errors: readonly BatchError[]) {
+  return errors.length === 0 ? null : { object: 'list' as const, data: errors };
 }
 
 function usageOf({ input, output }: BatchTokens) {

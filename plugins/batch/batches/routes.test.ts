@@ -239,12 +239,12 @@ describe('cancel', () => {
 describe('the list', () => {
   it('can be paged with the SDK, newest first', async () => {
     const { create, client } = await clientOf();
-    const made: string[] = [];
-    for (let count = 0; count < 5; count += 1) made.unshift((await create()).id);
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.unshift((await create()).id);
     await create({}, { key: KEY_B });
     const seen: string[] = [];
     for await (const { id } of client.batches.list({ limit: 2 })) seen.push(id);
-    expect(seen).toEqual(made);
+    expect(seen).toEqual(ids);
   });
 
   it('has the common list envelope', async () => {

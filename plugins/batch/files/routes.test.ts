@@ -193,7 +193,7 @@ describe('a rejected upload leaves no data behind', () => {
         return new Promise(() => undefined);
       },
     });
-    const answered = app.send(FILES, {
+    const pendingResponse = app.send(FILES, {
       method: 'POST',
       body,
       headers: { 'x-api-key': 'key-of-a', 'content-type': 'multipart/form-data; boundary=b' },
@@ -202,7 +202,7 @@ describe('a rejected upload leaves no data behind', () => {
     await began.promise;
     await expect.poll(storedBlobs).toHaveLength(1);
     left.abort();
-    await answered;
+    await pendingResponse;
     expect(await storedBlobs()).toEqual([]);
     // The upload slot is free again.
     await files.drain(AbortSignal.timeout(1000));
@@ -248,13 +248,13 @@ describe('a rejected upload leaves no data behind', () => {
       },
     });
     const headers = { 'x-api-key': 'key-of-a', 'content-type': 'multipart/form-data; boundary=b' };
-    const answered = app.send(FILES, { method: 'POST', body, headers });
+    const pendingResponse = app.send(FILES, { method: 'POST', body, headers });
     await began.promise;
     const until = new AbortController();
     const drained = files.drain(until.signal);
     until.abort();
     await drained;
-    expect((await answered).status).toBe(503);
+    expect((await pendingResponse).status).toBe(503);
     expect(await storedBlobs()).toEqual([]);
   });
 });
@@ -320,9 +320,9 @@ describe('an organization that has used up its storage quota', () => {
       storedBytes: TEXT.length,
       blobs: (real) =>
         withMethods(real, {
-          write: (...asked) => {
+          write: (...args) => {
             written += 1;
-            return real.write(...asked);
+            return real.write(...args);
           },
         }),
     });
@@ -343,8 +343,8 @@ describe('bytes that may belong to a record', () => {
   it('are kept when the outcome of storing the record is unknown', async () => {
     const { upload, store, storedBlobs, log } = await fileApp();
     const put = store.put.bind(store);
-    store.put = async (...asked) => {
-      await put(...asked);
+    store.put = async (...args) => {
+      await put(...args);
       throw new Error('the connection broke after COMMIT');
     };
     expect((await upload([PURPOSE, ['file', lines(TEXT)]])).status).toBe(500);
@@ -385,7 +385,7 @@ describe('the list', () => {
     ['purpose=fine-tune', 'purpose'],
     ['after=file-unknown', 'after'],
     ['before=x', 'before'],
-  ])('refuses %s', async (query, param) => {
+  ])('rejects %s', async (query, param) => {
     const { send } = await fileApp();
     const response = await send(`${FILES}?${query}`);
     expect([response.status, (await response.json()).error.param]).toEqual([400, param]);
@@ -519,10 +519,10 @@ describe('the content', () => {
     expect((await send(`${FILES}/${lost.id}/content`)).status).toBe(500);
     const deleted = await add(digits);
     const { read } = blobs;
-    blobs.read = async (...asked) => {
+    blobs.read = async (...args) => {
       await store.delete('a', deleted.id, 0);
       await blobs.delete(`files/${deleted.id}`);
-      return read.apply(blobs, asked);
+      return read.apply(blobs, args);
     };
     expect((await send(`${FILES}/${deleted.id}/content`)).status).toBe(404);
   });

@@ -72,8 +72,8 @@ export function fileRoutes(files: FileService, fileBytes: number) {
       detail: docs.CONTENT,
     });
 
-  /** @param refusal headers that are added to an error response. */
-  async function content(id: string, request: Request, refusal: Record<string, string | number>) {
+  /** @param errorHeaders headers that are added to an error response. */
+  async function content(id: string, request: Request, errorHeaders: Record<string, string | number>) {
     readQuery(request, []);
     const file = await files.get(callerOf(request), id);
     const { lengthBytes, sha256, filename } = file;
@@ -83,6 +83,6 @@ export function fileRoutes(files: FileService, fileBytes: number) {
     };
     const read = (signal: AbortSignal, range?: ByteRange) => files.read(file, signal, range);
     const stored = { noun: 'file', lengthBytes, etag: `"${sha256}"`, headers, read };
-    return contentResponse(stored, request, refusal);
+    return contentResponse(stored, request, errorHeaders);
   }
 }

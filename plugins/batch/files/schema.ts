@@ -81,11 +81,11 @@ export function parseUpload(form: FormFields<StoredFile>): UploadParams {
     throw invalidRequest(`'file' is required and must be ${expected}.`, 'file', code);
   }
   const fields = withNumbers({ ...form, file: null });
-  const fault = firstIssue(checker, fields);
-  if (fault !== undefined) {
-    const isChoice = fault.field === 'purpose' && fault.code === 'invalid_value';
-    const code = isChoice ? 'unsupported_value' : fault.code;
-    throw invalidRequest(`'${fault.field}' ${fault.problem}.`, fault.field, code);
+  const issue = firstIssue(checker, fields);
+  if (issue !== undefined) {
+    const isChoice = issue.field === 'purpose' && issue.code === 'invalid_value';
+    const code = isChoice ? 'unsupported_value' : issue.code;
+    throw invalidRequest(`'${issue.field}' ${issue.problem}.`, issue.field, code);
   }
   const { purpose, expires_after } = fields as Static<typeof UploadForm>;
   return { file, purpose, expiresAfterS: expires_after?.seconds };

@@ -11,7 +11,7 @@ export function batchMetrics(metrics: Metrics) {
   return {
     /** `result` is `completed` or `failed`. Counted when the result is saved. */
     lines: metrics.counter('batch_lines_total', 'Batch lines with a saved result.', ['endpoint', 'result']),
-    ended: metrics.counter('batches_finished_total', 'Finished batches.', ['status']),
+    finished: metrics.counter('batches_finished_total', 'Finished batches.', ['status']),
     /** Observed when a batch is claimed for the first time. */
     wait: metrics.histogram(
       'batch_wait_seconds',

@@ -31,11 +31,11 @@ const allIds = (count: number) => Array.from({ length: count }, (_, index) => `l
 /** An operation whose calls wait until a test releases or aborts them. */
 function gated(inner: CallOperation = echo) {
   const gate = Promise.withResolvers<void>();
-  const begun: string[] = [];
+  const started: string[] = [];
   const aborted: unknown[] = [];
   const some = Promise.withResolvers<void>();
   const call: CallOperation = async (body, order, signal) => {
-    begun.push(order.caller.requestId);
+    started.push(order.caller.requestId);
     some.resolve();
     const left = Promise.withResolvers<void>();
     signal.addEventListener('abort', () => left.reject(signal.reason), { once: true });
@@ -47,7 +47,7 @@ function gated(inner: CallOperation = echo) {
     }
     return await inner(body, order, signal);
   };
-  return { call, begun, aborted, open: gate.resolve, someBegun: some.promise };
+  return { call, started, aborted, open: gate.resolve, firstStarted: some.promise };
 }
 
 /** Fails the lines whose body contains an error, and echoes the others. */
@@ -310,7 +310,7 @@ describe('a cancel', () => {
       return await echo(body, order, signal);
     });
     const running = job.runJob(batch.id, never);
-    await gates.someBegun;
+    await gates.firstStarted;
     await work.batches.cancel('a', batch.id, 7);
     expect(await running).toEqual(DONE);
     const results = await work.results(batch);
@@ -322,7 +322,7 @@ describe('a cancel', () => {
       counts: { total: 60, completed: 20, failed: 40 },
       times: { cancelling: 7, cancelled: expect.any(Number), finalizing: undefined },
     });
-    expect(gates.aborted).toHaveLength(gates.begun.length);
+    expect(gates.aborted).toHaveLength(gates.started.length);
     expect(await work.accounts.rows()).toHaveLength(20);
     expect(await work.accounts.credits.balance('a')).toMatchObject({
       available: 900,
@@ -361,8 +361,8 @@ describe('a cancel', () => {
 });
 
 /** A byte stream that never yields. */
-async function* stuck(signal: AbortSignal, asked: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  asked();
+async function* stuck(signal: AbortSignal, onRead: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  onRead();
   await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
@@ -378,7 +378,7 @@ describe('expiry', () => {
       return await echo(body, order, signal);
     });
     const running = job.runJob(batch.id, never);
-    await gates.someBegun;
+    await gates.firstStarted;
     work.clock.advance(86_400_000);
     expect(await running).toEqual(DONE);
     const results = await work.results(batch);
@@ -445,16 +445,16 @@ describe('a drain', () => {
     const gates = gated();
     const stop = new AbortController();
     const running = work.job(gates.call).runJob(batch.id, stop.signal);
-    await gates.someBegun;
+    await gates.firstStarted;
     stop.abort(new Error('drain'));
     gates.open();
     expect(await running).toEqual(AGAIN);
-    const { begun } = gates;
+    const { started } = gates;
     expect(await work.get(batch)).toMatchObject({
       status: 'in_progress',
-      counts: { total: 40, completed: begun.length },
+      counts: { total: 40, completed: started.length },
     });
-    expect(begun.length).toBeLessThan(40);
+    expect(started.length).toBeLessThan(40);
     expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(40).sort());
     expect(await work.accounts.rows()).toHaveLength(40);
@@ -478,7 +478,7 @@ describe('a drain', () => {
     };
     const stop = new AbortController();
     const running = work.job(billed, { times: { drainMs: 1 } }).runJob(batch.id, stop.signal);
-    await gates.someBegun;
+    await gates.firstStarted;
     stop.abort(new Error('drain'));
     expect(await running).toEqual(AGAIN);
     expect(gates.aborted).toHaveLength(5);
@@ -547,7 +547,7 @@ describe('a batch that another runner claims', () => {
     const batch = await work.create(lines(30));
     const gates = gated();
     const first = work.job(gates.call).runJob(batch.id, never);
-    await gates.someBegun;
+    await gates.firstStarted;
     expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     gates.open();
     expect(await first).toEqual(AGAIN);
@@ -628,7 +628,7 @@ describe('a store that fails', () => {
     const gone = new Error('database unavailable');
     const batches = withMethods(work.batches, {
       refresh: async (...args) => {
-        if (gates.begun.length === 5) throw gone;
+        if (gates.started.length === 5) throw gone;
         return await work.batches.refresh(...args);
       },
     });

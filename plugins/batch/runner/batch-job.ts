@@ -195,7 +195,7 @@ class BatchJob implements BatchJobHandler {
     const { id, endpoint, organization } = batch;
     const result = await runWhileStatusUnchanged(
       batch,
-      { poll: () => checkpoints.poll(), everyMs: this.#times.pollIntervalMs },
+      { poll: () => checkpoints.poll(), intervalMs: this.#times.pollIntervalMs },
       async (unchanged) => {
         const open = () => openInput(this.#deps, batch, unchanged);
         return await this.#validation.validateInput({ open, endpoint, organization }, unchanged);
@@ -289,7 +289,7 @@ class BatchJob implements BatchJobHandler {
 
   #recordEnd({ id, organization, times }: BatchRecord, status: EndWithFiles | 'failed'): void {
     const { metrics, log, clock } = this.#deps;
-    metrics.ended.add({ status });
+    metrics.finished.add({ status });
     log.info('batch finished', {
       batch: id,
       organization,

@@ -29,8 +29,8 @@ it('retries a line whose worker crashed', () => {
 });
 
 it('doubles the delay after each failure up to a limit, with a jitter of half of it', () => {
-  const { retries: least } = retries(0);
-  const waits = Array.from({ length: 6 }, () => least.recordFailure(1, overloaded, false));
+  const { retries: minimal } = retries(0);
+  const waits = Array.from({ length: 6 }, () => minimal.recordFailure(1, overloaded, false));
   expect(waits).toEqual([50, 100, 200, 400, 500, 500]);
   expect(retries(1).retries.recordFailure(1, overloaded, false)).toBe(100);
 });

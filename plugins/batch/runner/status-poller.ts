@@ -3,7 +3,7 @@ import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
 export interface StatusPoller {
   /** Returns the current batch; undefined if another runner has claimed it. */
   readonly poll: () => Promise<BatchRecord | undefined>;
-  readonly everyMs: number;
+  readonly intervalMs: number;
 }
 
 /**
@@ -13,7 +13,7 @@ export interface StatusPoller {
  */
 export async function runWhileStatusUnchanged<T>(
   { status }: BatchRecord,
-  { poll, everyMs }: StatusPoller,
+  { poll, intervalMs }: StatusPoller,
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
@@ -34,7 +34,7 @@ export async function runWhileStatusUnchanged<T>(
       .finally(() => {
         polling = undefined;
       });
-  }, everyMs);
+  }, intervalMs);
   try {
     return await work(AbortSignal.any([signal, changed.signal]));
   } catch (error) {

@@ -390,9 +390,9 @@ describe('partials', () => {
     const { start, talk, engine } = openTestCall({ speech: [[[500, 60_000]]], partialMs: 1000 });
     start();
     await talk(45_000);
-    const longest = Math.max(...engine.partials.map(({ samples }) => samples.length / 16_000));
-    expect(longest).toBeGreaterThan(28);
-    expect(longest).toBeLessThanOrEqual(30);
+    const maxLengthS = Math.max(...engine.partials.map(({ samples }) => samples.length / 16_000));
+    expect(maxLengthS).toBeGreaterThan(28);
+    expect(maxLengthS).toBeLessThanOrEqual(30);
   });
 });
 
@@ -435,7 +435,7 @@ describe('the end of a call', () => {
     call.closed();
     await settled();
     expect(rows).toEqual([]);
-    expect(() => calls.openCall(CALLER, new URLSearchParams())).toThrow('1 partner calls open');
+    expect(() => calls.openCall(CALLER, new URLSearchParams())).toThrow('1 of 1 partner calls in flight');
     step.pass();
     await settled();
     expect(rows).toMatchObject([{ status: 'completed', audioSeconds: 1.3, transcript: 'Turn 0.' }]);

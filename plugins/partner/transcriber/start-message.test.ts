@@ -40,9 +40,9 @@ describe('a start message', () => {
 
 it('ignores a text that is too long for a start message', () => {
   const start = (more: number) => read({ ...START, more: 'x'.repeat(more) }).kind;
-  const least = JSON.stringify({ ...START, more: '' }).length;
-  expect(start(MAX_START_CHARACTERS - least)).toBe('start');
-  expect(start(MAX_START_CHARACTERS - least + 1)).toBe('other');
+  const minLength = JSON.stringify({ ...START, more: '' }).length;
+  expect(start(MAX_START_CHARACTERS - minLength)).toBe('start');
+  expect(start(MAX_START_CHARACTERS - minLength + 1)).toBe('other');
 });
 
 it.each(['', 'start', '7', 'null', '[]', '{"type":"ping"}', '{"type":["start"]}', '{', '{"TYPE":"start"}'])(

@@ -149,7 +149,7 @@ describe('the idle timeout of the connection', () => {
       before: async (_, run) => {
         events.push(`work ${run}`);
         await gates[run]?.promise;
-        events.push(`made ${run}`);
+        events.push(`produced ${run}`);
       },
     });
     app.server.timeout = (_, seconds) => events.push(`${seconds} s`);
@@ -163,7 +163,7 @@ describe('the idle timeout of the connection', () => {
     gates[1]?.resolve();
     await reader?.read();
     expect((await reader?.read())?.done).toBe(true);
-    expect(events.slice(events.indexOf('made 1'))).toContain('120 s');
+    expect(events.slice(events.indexOf('produced 1'))).toContain('120 s');
     expect(events.at(-1)).toBe('120 s');
   });
 });
@@ -273,7 +273,7 @@ describe('the concurrency limit of an organization', () => {
   it('rejects further requests, does not affect others, and releases slots', async () => {
     const gate = Promise.withResolvers<void>();
     const { post, rows, engine } = setUp({ before: () => gate.promise }, { perOrganization: 2 });
-    const held = [post({}), post({ response_format: 'pcm' })];
+    const open = [post({}), post({ response_format: 'pcm' })];
     await expect.poll(() => engine.requests.length).toBe(2);
 
     const rejected = await post({});
@@ -287,7 +287,7 @@ describe('the concurrency limit of an organization', () => {
     const other = post({}, undefined, 'key-of-b');
     await expect.poll(() => engine.requests.length).toBe(3);
     gate.resolve();
-    for (const response of [...held, other])
+    for (const response of [...open, other])
       expect((await (await response).bytes()).length).toBeGreaterThan(0);
     expect((await post({})).status).toBe(200);
     expect(rows.map(({ organization, status }) => `${organization} ${status}`).toSorted()).toEqual([

@@ -6,7 +6,7 @@ const OK = { model: 'svc-tts', input: 'Hello.' };
 const parse = (body: object | null, isForm = false) => parseSpeechRequest(body, isForm, LIMIT);
 
 /** `param` and `code` of the error. */
-function refusal(body: object | null, isForm = false): unknown[] {
+function errorOf(body: object | null, isForm = false): unknown[] {
   try {
     parse(body, isForm);
   } catch (error) {
@@ -55,7 +55,7 @@ describe('valid requests', () => {
     ['CJK', '語'.repeat(LIMIT)],
   ])('count %s as code points', (_, input) => {
     expect(parse({ ...OK, input }).characters).toBe(LIMIT);
-    expect(refusal({ ...OK, input: `${input}x` })).toEqual([
+    expect(errorOf({ ...OK, input: `${input}x` })).toEqual([
       'invalid_request',
       'input',
       'string_above_max_length',
@@ -112,19 +112,19 @@ describe('invalid requests', () => {
     [{ ...OK, respose_format: 'pcm' }, 'respose_format', 'unknown_parameter'],
     [JSON.parse('{"model":"svc-tts","input":"x","__proto__":{"speed":9}}'), '__proto__', 'unknown_parameter'],
   ])('%j', (body, param, code) => {
-    expect(refusal(body)).toEqual(['invalid_request', param, code]);
+    expect(errorOf(body)).toEqual(['invalid_request', param, code]);
   });
 
   it.each(['fast', '', 'NaN', 'Infinity', '1e400', '0x1', '1,5', '0.1', ' 1'])(
     'the speed %j of a form',
     (speed) => {
-      expect(refusal({ ...OK, speed }, true).slice(0, 2)).toEqual(['invalid_request', 'speed']);
+      expect(errorOf({ ...OK, speed }, true).slice(0, 2)).toEqual(['invalid_request', 'speed']);
     },
   );
 
   it('include a file in a text field', () => {
     const input = new File(['Hello.'], 'input.txt');
-    expect(refusal({ ...OK, input }, true)).toEqual(['invalid_request', 'input', 'invalid_type']);
+    expect(errorOf({ ...OK, input }, true)).toEqual(['invalid_request', 'input', 'invalid_type']);
   });
 
   it('are not quoted in error messages', () => {

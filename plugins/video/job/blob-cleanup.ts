@@ -23,6 +23,6 @@ export async function deleteUnneededBlobs(
 
 /** For jobs that have not failed: an open job needs its clip and its runner's output, a completed one only the output. */
 function isNeeded(name: string, { id, status, runner = '' }: VideoState): boolean {
-  const made = [segmentBlob(id, runner), thumbnailBlob(id, runner)];
-  return made.includes(name) || (status !== 'completed' && name === inputBlob(id));
+  const output = [segmentBlob(id, runner), thumbnailBlob(id, runner)];
+  return output.includes(name) || (status !== 'completed' && name === inputBlob(id));
 }

@@ -41,14 +41,14 @@ it.each([0, 1, 100, 230])(
 );
 
 it('retries after the queue was unavailable', async () => {
-  let isAway = true;
+  let isUnavailable = true;
   const queued = new Set<string>();
   const { ids, log } = await watching(2, async (id) => {
-    if (isAway) throw new Error('away');
+    if (isUnavailable) throw new Error('away');
     queued.add(id);
   });
   await expect.poll(() => log.lines.length).toBeGreaterThan(1);
   expect(queued.size).toBe(0);
-  isAway = false;
+  isUnavailable = false;
   await expect.poll(() => queued).toEqual(new Set(ids));
 });

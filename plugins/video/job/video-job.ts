@@ -223,7 +223,7 @@ class VideoJob implements VideoJobHandler {
     );
     if (!(await videos.finish(video.id, runner, end, bill))) return false;
     jobCalls.recordStored(bill.record);
-    metrics.ended.add({ status });
+    metrics.finished.add({ status });
     // After the segment is stored, because it would otherwise be fetched again; not if another runner resumes the job.
     if (savedState !== undefined) await this.#deps.video.get(model)?.deleteRemoteJob(savedState);
     return true;
@@ -250,7 +250,7 @@ class VideoJob implements VideoJobHandler {
 
 /** Another runner has claimed the job. */
 class ClaimLostError extends Error {
-  override readonly name = 'TakenAway';
+  override readonly name = 'ClaimLostError';
 }
 
 /** An error that a retry cannot resolve. */

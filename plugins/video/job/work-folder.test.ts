@@ -63,13 +63,13 @@ it('reports a full disk before and during a write', async (context) => {
 it('deletes folders of exited processes of the same host only', async () => {
   const parent = await tempDir();
   const own = await WorkFolder.open(parent);
-  const [, place = ''] = workPrefix().split('-');
-  const ended = Bun.spawn(['true']);
-  await ended.exited;
-  const dead = workPrefix({ hostId: place, pid: ended.pid, instance: 'aaaa' });
-  const before = workPrefix({ hostId: place, pid: process.pid, instance: 'bbbb' });
-  const running = workPrefix({ hostId: place, pid: process.ppid, instance: 'cccc' });
-  const elsewhere = workPrefix({ hostId: 'other', pid: ended.pid, instance: 'dddd' });
+  const [, hostId = ''] = workPrefix().split('-');
+  const exited = Bun.spawn(['true']);
+  await exited.exited;
+  const dead = workPrefix({ hostId, pid: exited.pid, instance: 'aaaa' });
+  const before = workPrefix({ hostId, pid: process.pid, instance: 'bbbb' });
+  const running = workPrefix({ hostId, pid: process.ppid, instance: 'cccc' });
+  const elsewhere = workPrefix({ hostId: 'other', pid: exited.pid, instance: 'dddd' });
   for (const name of [dead, before, running, elsewhere, 'notes']) {
     await mkdir(join(parent, name));
     await writeFile(join(parent, name, 'clip'), 'x');

@@ -51,13 +51,13 @@ export async function speechSpans(
 
 /** Concatenates the samples of the spans. */
 export function extractSpeech(samples: Float32Samples, spans: readonly SpeechSpan[]): Float32Samples {
-  const parts = new Float32Array(totalLength(spans));
+  const speech = new Float32Array(totalLength(spans));
   let at = 0;
   for (const { start, end } of spans) {
-    parts.set(samples.subarray(start, end), at);
+    speech.set(samples.subarray(start, end), at);
     at += end - start;
   }
-  return parts;
+  return speech;
 }
 
 /** Total number of samples of the spans. */

@@ -16,7 +16,7 @@ async function setUp(voices: readonly VoiceRecord[], fitting: FakeFitterOptions 
   for (const voice of voices) await store.put(voice, ROOM);
   const log = new RecordingLogger();
   const queued: string[] = [];
-  const queue = { isAway: false, refused: 0 };
+  const queue = { isUnavailable: false, refused: 0 };
   return {
     ...{ store, log, queued, queue },
     watch(intervalMs?: number) {
@@ -24,7 +24,7 @@ async function setUp(voices: readonly VoiceRecord[], fitting: FakeFitterOptions 
         ...{ voices: store, voiceFitter: new FakeFitter(fitting), log },
         jobs: {
           async enqueue(kind, id) {
-            if (queue.isAway) {
+            if (queue.isUnavailable) {
               queue.refused += 1;
               throw new Error('queue unavailable');
             }
@@ -75,14 +75,14 @@ describe('the reconciler', () => {
 
   it('checks periodically and queues voices that the queue has lost', async () => {
     const { store, log, queued, queue, watch } = await setUp([]);
-    queue.isAway = true;
+    queue.isUnavailable = true;
     const voice = voiceRecord({ adaptation: 'v1:0', isImproving: true });
     await store.put(voice, ROOM);
     watch(5);
     await expect.poll(() => queue.refused).toBeGreaterThan(2);
     // Logged once for many failed checks.
     expect(log.lines).toMatchObject([{ level: 'error', message: 'voices could not be queued' }]);
-    queue.isAway = false;
+    queue.isUnavailable = false;
     await expect.poll(() => queued.length).toBeGreaterThan(1);
     expect(new Set(queued)).toEqual(new Set(jobsOf([voice])));
     expect(log.lines.slice(1)).toMatchObject([{ level: 'info', fields: { times: queue.refused } }]);

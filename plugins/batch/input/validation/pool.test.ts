@@ -133,12 +133,12 @@ describe('a local file', () => {
   it('may take longer than the stall timeout while the process reports progress', async () => {
     const entry = await script(`
       const until = performance.now() + 2500;
-      const say = () => {
+      const report = () => {
         if (performance.now() > until) return process.send({ kind: 'valid', total: 7, model: 'm' });
         process.send({ kind: 'progress' });
-        setTimeout(say, 50);
+        setTimeout(report, 50);
       };
-      say();
+      report();
     `);
     const { input: whole } = await fileInput(LINE(1));
     const result = await checks({ entry, stallTimeoutMs: 2000 }).validateInput(whole, never);
@@ -225,9 +225,9 @@ describe('a process', () => {
 it('validates one file per organization at a time and limits the queue', async () => {
   const controller = new AbortController();
   const gate = Promise.withResolvers<void>();
-  const begun: string[] = [];
+  const started: string[] = [];
   async function* slow(name: string) {
-    begun.push(name);
+    started.push(name);
     await gate.promise;
     yield* pieces(LINE(1));
   }
@@ -238,8 +238,8 @@ it('validates one file per organization at a time and limits the queue', async (
   const second = of('a2');
   const other = of('b1');
   await expect(of('c1')).rejects.toMatchObject({ kind: 'overloaded' });
-  expect(begun).toEqual(['a1', 'b1']);
+  expect(started).toEqual(['a1', 'b1']);
   gate.resolve();
   await Promise.all([first, second, other]);
-  expect(begun).toEqual(['a1', 'b1', 'a2']);
+  expect(started).toEqual(['a1', 'b1', 'a2']);
 });

@@ -104,8 +104,8 @@ describe('an error', () => {
   it.each(['', '\n', ' \r\n\t\n', '\ufeff', '\ufeff\n'])(
     'is reported for a file without requests: %j',
     (text) => {
-      const fault = { code: 'empty_file', message: expect.any(String), param: null, line: null };
-      expect(resultOf(text)).toEqual({ kind: 'invalid', errors: [fault] });
+      const error = { code: 'empty_file', message: expect.any(String), param: null, line: null };
+      expect(resultOf(text)).toEqual({ kind: 'invalid', errors: [error] });
     },
   );
 });
