@@ -1,11 +1,16 @@
 /** Process of a language model that executes the command in the last message of the conversation. */
 
-import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from '../../src/engines/llama/shared/protocol.ts';
+import type {
+  LlamaCommand,
+  LlamaReply,
+  LoadedLlama,
+  LoadLlama,
+} from '../../src/engines/llama/shared/protocol.ts';
 import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 
 /** What a message may tell; a word is a token. */
 export interface FakeLlamaOrder {
-  /** Pieces of the answer; `who` is said as the process's number and whether it is nice. */
+  /** Pieces of the answer; `who` is said as the process's number and whether it is lowPriority. */
   readonly say?: readonly string[];
   /** What comes after them; by default it ends. With `stuck` the process does nothing any more but measure. */
   readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
@@ -14,18 +19,18 @@ export interface FakeLlamaOrder {
   readonly tokens?: number;
 }
 
-serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model process', (send) => {
+serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language model process', (send) => {
   const open = new Set<number>();
   let stuck = false;
   let load: LoadLlama | undefined;
-  const orderOf = ({ conversation }: Extract<ToLlama, { conversation: unknown }>): FakeLlamaOrder =>
+  const orderOf = ({ conversation }: Extract<LlamaCommand, { conversation: unknown }>): FakeLlamaOrder =>
     JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
-  const begin = (message: Extract<ToLlama, { kind: 'begin' }>) => {
+  const begin = (message: Extract<LlamaCommand, { kind: 'begin' }>) => {
     const { answer, sampling } = message;
     const { say = [], after } = orderOf(message);
     if (after === 'refuse') return send({ kind: 'refused', answer });
     for (const text of say) {
-      send({ kind: 'said', answer, text: text === 'who' ? `${process.pid} ${load?.nice}` : text });
+      send({ kind: 'said', answer, text: text === 'who' ? `${process.pid} ${load?.lowPriority}` : text });
     }
     open.add(answer);
     if (after === 'die') process.exit(7);
@@ -40,7 +45,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model pr
     async load(it) {
       if (it.model.endsWith('broken.gguf')) throw new Error('it is broken.');
       load = it;
-      return { contextTokens: load.contextTokens, callWords: undefined, tokenMs: 1 };
+      return { contextTokens: load.contextTokens, toolCallSyntax: undefined, tokenMs: 1 };
     },
     receive(message) {
       const { answer } = message;

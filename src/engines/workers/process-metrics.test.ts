@@ -3,7 +3,7 @@ import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
 import { metricValue } from '../../../test/harness/metric-values.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { createMetrics } from '../../metrics/registry.ts';
-import { laneMeter } from '../llama/host/worker-metrics.ts';
+import { llamaWorkerMeter } from '../llama/host/worker-metrics.ts';
 import { upstreamMeters } from '../upstream/client/metrics.ts';
 import { restartCounter } from './process-metrics.ts';
 
@@ -27,8 +27,8 @@ it('counts restarts of worker processes by role', async () => {
 it('records the queue time of a language model request as a metric and as a span of its trace', async () => {
   const metrics = registry();
   const tracer = new RecordingTracer();
-  const meter = laneMeter('chat', metrics, tracer);
-  tracer.startSpan('request').runInContext(() => meter.begun('batch', 100, 350));
+  const meter = llamaWorkerMeter('chat', metrics, tracer);
+  tracer.startSpan('request').runInContext(() => meter.requestStarted('batch', 100, 350));
   meter.processCrashed();
   expect(await metricValue(metrics, 'inference_queue_seconds_sum{model="chat",priority="batch"}')).toBe(0.25);
   expect(await metricValue(metrics, 'worker_restarts_total{process="language_model"}')).toBe(1);

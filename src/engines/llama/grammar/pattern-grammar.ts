@@ -15,7 +15,7 @@ interface Part {
 }
 
 /** What a pattern holds that cannot be had. */
-export class PatternFault extends Error {
+export class UnsupportedPatternError extends Error {
   override readonly name = 'PatternFault';
 }
 
@@ -76,10 +76,11 @@ const MAX_CHARACTERS = 1000;
 /**
  * The strings that a pattern matches.
  * @param text rule of any characters.
- * @throws PatternFault that names what cannot be had.
+ * @throws UnsupportedPatternError that names what cannot be had.
  */
 export function patternGrammar(pattern: string, text: string): string {
-  if (pattern.length > MAX_CHARACTERS) throw new PatternFault(`more than ${MAX_CHARACTERS} characters`);
+  if (pattern.length > MAX_CHARACTERS)
+    throw new UnsupportedPatternError(`more than ${MAX_CHARACTERS} characters`);
   return new PatternReader(pattern, text).read();
 }
 
@@ -138,13 +139,13 @@ class PatternReader {
     this.#take('?');
     const [least, most] = times;
     const endless = most === Number.POSITIVE_INFINITY;
-    if (part.empty && endless) throw new PatternFault('the repetition of what may be empty');
+    if (part.empty && endless) throw new UnsupportedPatternError('the repetition of what may be empty');
     if (most < least) throw this.#fault();
     if (most === 0) return NOTHING;
     const places = part.places * (endless ? least + 1 : most);
-    if (part.places > 1 && places > MAX_PLACES) throw new PatternFault('so many repetitions');
+    if (part.places > 1 && places > MAX_PLACES) throw new UnsupportedPatternError('so many repetitions');
     if (Math.max(1, part.rules) * (endless ? Math.max(1, least) : most) > MAX_RULES) {
-      throw new PatternFault('so many repetitions');
+      throw new UnsupportedPatternError('so many repetitions');
     }
     return {
       grammar: `${part.grammar}{${least},${endless ? '' : most}}`,
@@ -168,7 +169,7 @@ class PatternReader {
   #atom(): Part {
     if (this.#take('(')) {
       if (this.#next === '?' && this.#match(/\?(:|<[A-Za-z_]\w*>)/y) === undefined) {
-        throw new PatternFault('groups that look ahead or behind');
+        throw new UnsupportedPatternError('groups that look ahead or behind');
       }
       const group = this.#alternatives();
       if (!this.#take(')')) throw this.#fault();
@@ -225,7 +226,7 @@ class PatternReader {
       if (!(code <= LAST)) throw this.#fault();
       return [[code, code]];
     }
-    if (/^[A-Za-z0-9]?$/.test(letter)) throw new PatternFault(`\\${letter}`);
+    if (/^[A-Za-z0-9]?$/.test(letter)) throw new UnsupportedPatternError(`\\${letter}`);
     return [codeRange(letter)];
   }
 
@@ -248,8 +249,10 @@ class PatternReader {
     return found ?? undefined;
   }
 
-  #fault(): PatternFault {
-    return new PatternFault(`what stands at character ${[...this.#pattern.slice(0, this.#at)].length + 1}`);
+  #fault(): UnsupportedPatternError {
+    return new UnsupportedPatternError(
+      `what stands at character ${[...this.#pattern.slice(0, this.#at)].length + 1}`,
+    );
   }
 }
 
@@ -272,7 +275,8 @@ function characters(ranges: readonly Range[]): Part {
   const escaped = ESCAPED.filter(([code]) => ranges.some(([from, to]) => from <= code && code <= to));
   const parts = escaped.map(([, json]) => `"${json.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`);
   if (raw.length > 0) parts.unshift(`[${raw.map(rangeText).join('')}]`);
-  if (parts.length === 0) throw new PatternFault('a class of characters that a JSON string cannot hold');
+  if (parts.length === 0)
+    throw new UnsupportedPatternError('a class of characters that a JSON string cannot hold');
   if (parts.length === 1) return { grammar: parts[0] ?? '', empty: false, rules: 0, places: 1 };
   return { grammar: `(${parts.join(' | ')})`, empty: false, rules: 1, places: 1 };
 }

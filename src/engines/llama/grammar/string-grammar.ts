@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { type Grammar, MAX_REPEATED, times } from './grammar.ts';
-import { PatternFault, patternGrammar } from './pattern-grammar.ts';
+import { patternGrammar, UnsupportedPatternError } from './pattern-grammar.ts';
 import { countOf, ValidationIssue } from './schema-merge.ts';
 
 const DATE = '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])';
@@ -60,7 +60,7 @@ function patternRule(grammar: Grammar, pattern: unknown): string {
       return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
     });
   } catch (error) {
-    if (!(error instanceof PatternFault)) throw error;
+    if (!(error instanceof UnsupportedPatternError)) throw error;
     throw new ValidationIssue(`a 'pattern' with ${error.message}`);
   }
 }

@@ -14,7 +14,7 @@ import { type LlamaOptions, openLlama } from './engine.ts';
 const entry = fileURLToPath(new URL('../../../../test/doubles/fake-llama-worker.ts', import.meta.url));
 const never = new AbortController().signal;
 
-/** An engine whose process does what the last message says. */
+/** An engine with a fake worker, which is controlled by the last message. */
 async function openFake({
   slots = 1,
   queueLimit = 10,
@@ -53,41 +53,41 @@ function ordered(order: FakeLlamaOrder, fields: Partial<TextRequest> = {}): Text
 const all = (engine: TextEngine, order: FakeLlamaOrder, fields?: Partial<TextRequest>) =>
   Array.fromAsync(engine.generate(ordered(order, fields), never)).then(wholeAnswer);
 
-/** Answers that say their name when they begin and hang until they are told to leave. */
+/** Requests whose responses start with their name and then wait until they are released. */
 function scene(engine: TextEngine) {
-  const begun: string[] = [];
+  const started: string[] = [];
   const leaving = new Map<string, AbortController>();
-  const over = new Map<string, Promise<unknown>>();
+  const onFinished = new Map<string, Promise<unknown>>();
   return {
-    begun,
-    /** The owner is the letter that a name begins with. */
+    started,
+    /** The first letter of the name is the fairness key. */
     ask(name: string, fields: Partial<TextRequest> = {}) {
       const controller = new AbortController();
       leaving.set(name, controller);
       const request = ordered({ say: [name], after: 'hang' }, { fairnessKey: name[0] ?? '', ...fields });
       const run = async () => {
         for await (const event of engine.generate(request, controller.signal)) {
-          if (event.kind === 'text') begun.push(event.text);
+          if (event.kind === 'text') started.push(event.text);
         }
       };
-      over.set(
+      onFinished.set(
         name,
         run().catch((error: unknown) => error),
       );
     },
     async leave(name: string) {
       leaving.get(name)?.abort(new Error('left'));
-      await over.get(name);
+      await onFinished.get(name);
     },
-    /** Whoever asked has been measured, and waits for a turn or has one. */
+    /** Resolves when all requests are measured and wait for a slot or have one. */
     waits: () => expect(all(engine, { tokens: 100 })).rejects.toMatchObject({ kind: 'invalid_request' }),
-    has: (...names: string[]) => expect.poll(() => begun, { timeout: 10_000 }).toEqual(names),
-    error: (name: string) => over.get(name),
+    has: (...names: string[]) => expect.poll(() => started, { timeout: 10_000 }).toEqual(names),
+    error: (name: string) => onFinished.get(name),
   };
 }
 
-describe('turns', () => {
-  it('owners take turns for the places', async () => {
+describe('slots', () => {
+  it('are assigned to keys in turn', async () => {
     const { ask, leave, has, waits } = scene(await openFake());
     ask('a1');
     await has('a1');
@@ -103,13 +103,13 @@ describe('turns', () => {
     await has('a1', 'a2', 'b1', 'c1', 'a3');
   });
 
-  it('one owner leaves a place to the others', async () => {
+  it('are not all assigned to one key', async () => {
     const { ask, has } = scene(await openFake({ slots: 3 }));
     for (const name of ['a1', 'a2', 'a3', 'b1']) ask(name);
     await has('a1', 'a2', 'b1');
   });
 
-  it('who talks live comes before who waits for a request, and both before a batch, on a GPU', async () => {
+  it('are assigned by priority: realtime, interactive, batch (on a GPU)', async () => {
     const { ask, leave, has, waits } = scene(await openFake({ provider: 'cuda' }));
     ask('a1');
     await has('a1');
@@ -125,7 +125,7 @@ describe('turns', () => {
     await has('a1', 'd1', 'c1', 'b1');
   });
 
-  it('a slow listener does not keep its place when its answer is written', async () => {
+  it('are released before a slow consumer has read the response', async () => {
     const engine = await openFake();
     const slow = engine.generate(ordered({ say: ['a', 'b'] }), never)[Symbol.asyncIterator]();
     expect((await slow.next()).value).toEqual({ kind: 'text', text: 'a' });
@@ -134,7 +134,7 @@ describe('turns', () => {
     await slow.return?.();
   });
 
-  it('one owner gets half of the room of a priority', async () => {
+  it('one key may use half of the queue of a priority', async () => {
     const engine = await openFake({ slots: 1, queueLimit: 3 });
     const { ask, has } = scene(engine);
     for (const name of ['a1', 'a2']) ask(name);
@@ -142,13 +142,13 @@ describe('turns', () => {
     const more = (owner: string, fields?: Partial<TextRequest>) =>
       all(engine, { tokens: 100 }, { fairnessKey: owner, ...fields });
     await expect(more('a')).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
-    // Too long, but let in.
+    // Exceeds the context, but is admitted to the queue.
     for (const taken of [more('b'), more('a', { priority: 'realtime' })]) {
       await expect(taken).rejects.toMatchObject({ code: 'context_length_exceeded' });
     }
   });
 
-  it('refuses what is more than places and queue hold', async () => {
+  it('requests beyond the queue limit are rejected', async () => {
     const engine = await openFake({ slots: 1, queueLimit: 2 });
     const { ask, leave, has } = scene(engine);
     for (const name of ['a1', 'b1', 'c1']) ask(name);
@@ -164,15 +164,15 @@ describe('turns', () => {
 describe('batches', () => {
   const who = async (engine: TextEngine, priority: TextRequest['priority']) => {
     const { text } = await all(engine, { say: ['who'] }, { priority });
-    const [pid, nice] = text.split(' ');
-    return { pid: Number(pid), nice: nice === 'true' };
+    const [pid, lowPriority] = text.split(' ');
+    return { pid: Number(pid), lowPriority: lowPriority === 'true' };
   };
 
-  it('have a process of their own, which is nice and ends when they are done', async () => {
+  it('run in a separate low-priority worker, which stops when it is idle', async () => {
     const engine = await openFake({ batchIdleMs: 100 });
     const live = await who(engine, 'interactive');
     const batch = await who(engine, 'batch');
-    expect([live.nice, batch.nice]).toEqual([false, true]);
+    expect([live.lowPriority, batch.lowPriority]).toEqual([false, true]);
     expect(await who(engine, 'realtime')).toEqual(live);
     await expect.poll(() => isRunning(batch.pid), { timeout: 10_000 }).toBe(false);
     const next = await who(engine, 'batch');
@@ -182,12 +182,12 @@ describe('batches', () => {
     await expect(who(engine, 'batch')).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  it('keep it while one of them is open', async () => {
+  it('keep the worker running while a batch request is pending', async () => {
     const engine = await openFake({ slots: 2, batchIdleMs: 50 });
-    const { ask, has, leave, begun } = scene(engine);
+    const { ask, has, leave, started } = scene(engine);
     ask('who', { priority: 'batch' });
-    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
-    const [pid = ''] = begun;
+    await expect.poll(() => started.length, { timeout: 10_000 }).toBe(1);
+    const [pid = ''] = started;
     expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
     await Bun.sleep(200);
     expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
@@ -195,22 +195,22 @@ describe('batches', () => {
     await leave('who');
   });
 
-  it('when their process dies, others go on', async () => {
+  it('do not affect other requests when their worker crashes', async () => {
     const engine = await openFake();
     const { ask, has } = scene(engine);
     ask('a1');
     await has('a1');
     const dying = all(engine, { after: 'die' }, { priority: 'batch', fairnessKey: 'b' });
     await expect(dying).rejects.toMatchObject({ code: 'worker_crashed' });
-    expect((await who(engine, 'batch')).nice).toBe(true);
+    expect((await who(engine, 'batch')).lowPriority).toBe(true);
     await has('a1');
   });
 });
 
-describe('a process that fails', () => {
+describe('a failing worker', () => {
   const crashed = { kind: 'internal', code: 'worker_crashed' };
 
-  it('fails what it was writing; what waits and what comes is answered by the next', async () => {
+  it('fails its responses; waiting and new requests use the next worker', async () => {
     const engine = await openFake({ slots: 2 });
     const { ask, has, error } = scene(engine);
     ask('a1');
@@ -224,14 +224,14 @@ describe('a process that fails', () => {
     expect((await all(engine, { say: ['again'] })).text).toBe('again');
   });
 
-  it('while it reads the conversation', async () => {
+  it('fails a request during prompt processing', async () => {
     const engine = await openFake();
     await expect(all(engine, { measure: 'die' })).rejects.toMatchObject(crashed);
     expect((await all(engine, { say: ['again'] })).text).toBe('again');
   });
 
-  it('is replaced when it says nothing for too long, and left alone when it has nothing to say', async () => {
-    const engine = await openFake({ choiceLimitMs: 300 });
+  it('is replaced when it makes no progress, but not when it is idle', async () => {
+    const engine = await openFake({ tokenTimeoutMs: 300 });
     const { ask, leave, has } = scene(engine);
     ask('a1');
     await has('a1');
@@ -241,9 +241,9 @@ describe('a process that fails', () => {
     await expect(all(engine, { measure: 'hang' })).rejects.toMatchObject(crashed);
   });
 
-  it('is given the time that it needs to read a question', async () => {
-    // Ten times a millisecond for each token, and a tenth of a second.
-    const engine = await openFake({ choiceLimitMs: 100 });
+  it('gets time for prompt processing', async () => {
+    // Ten times 1 ms per token, plus 100 ms.
+    const engine = await openFake({ tokenTimeoutMs: 100 });
     const lostAfterMs = async (tokens: number) => {
       const begin = performance.now();
       await expect(all(engine, { tokens, after: 'hang' })).rejects.toMatchObject(crashed);
@@ -255,46 +255,48 @@ describe('a process that fails', () => {
     expect(await lostAfterMs(5)).toBeLessThan(1000);
   });
 
-  it('is replaced when it writes nothing, even if it still answers what is asked', async () => {
-    const engine = await openFake({ slots: 2, choiceLimitMs: 400 });
+  it('is replaced when it generates nothing, even if it still responds to measurements', async () => {
+    const engine = await openFake({ slots: 2, tokenTimeoutMs: 400 });
     const { ask, has, error, waits } = scene(engine);
     ask('a1');
     await has('a1');
-    let over = false;
+    let onFinished = false;
     const lost = error('a1')?.then((reason) => {
-      over = true;
+      onFinished = true;
       return reason;
     });
-    while (!over) await waits().catch(() => undefined);
+    while (!onFinished) await waits().catch(() => undefined);
     expect(await lost).toMatchObject(crashed);
   });
 
-  it('is replaced when nobody waits any more for what it hangs in', async () => {
+  it('is replaced when it hangs in a cancelled request', async () => {
     const log = new RecordingLogger();
-    const engine = await openFake({ choiceLimitMs: 300, log });
-    const { ask, leave, has, error, begun } = scene(engine);
+    const engine = await openFake({ tokenTimeoutMs: 300, log });
+    const { ask, leave, has, error, started } = scene(engine);
     ask('who', { messages: [orderMessage({ say: ['who'], after: 'stuck' })] });
-    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => started.length, { timeout: 10_000 }).toBe(1);
     await leave('who');
     expect(await error('who')).toMatchObject({ message: 'left' });
-    const [pid = 0] = begun.map((text) => Number(text.split(' ')[0]));
+    const [pid = 0] = started.map((text) => Number(text.split(' ')[0]));
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
-    expect(log.lines.map(({ message }) => message)).toContain('language model process watchdog timeout, killing process');
+    expect(log.lines.map(({ message }) => message)).toContain(
+      'language model process watchdog timeout, killing process',
+    );
     ask('b1');
-    await has(begun[0] ?? '', 'b1');
+    await has(started[0] ?? '', 'b1');
   });
 
-  it('is replaced although others come and leave while it hangs', async () => {
-    const engine = await openFake({ slots: 2, choiceLimitMs: 400 });
+  it('is replaced even if new requests arrive while it hangs', async () => {
+    const engine = await openFake({ slots: 2, tokenTimeoutMs: 400 });
     const { ask, has, leave, error } = scene(engine);
     ask('a1', { messages: [orderMessage({ say: ['a1'], after: 'stuck' })] });
     await has('a1');
-    let over = false;
+    let onFinished = false;
     const lost = error('a1')?.then((reason) => {
-      over = true;
+      onFinished = true;
       return reason;
     });
-    for (let each = 1; !over; each += 1) {
+    for (let each = 1; !onFinished; each += 1) {
       ask(`b${each}`);
       await Promise.race([Bun.sleep(50), lost]);
       await leave(`b${each}`);
@@ -302,7 +304,7 @@ describe('a process that fails', () => {
     expect(await lost).toMatchObject(crashed);
   });
 
-  it('gives up on an answer alone', async () => {
+  it('may fail a single response', async () => {
     const engine = await openFake();
     await expect(all(engine, { say: ['a'], after: 'fail' })).rejects.toMatchObject({
       kind: 'internal',
@@ -311,17 +313,17 @@ describe('a process that fails', () => {
     expect(engine.ready()).toEqual({ ready: true, detail: 'llama, cpu' });
   });
 
-  it('at its start says why', async () => {
+  it('reports the reason of a failed start', async () => {
     await expect(openFake({ file: 'broken.gguf' })).rejects.toThrow(
-      /broken\.gguf cannot be loaded: it is broken/,
+      /broken\.gguf could not be loaded: it is broken/,
     );
   });
 
-  it('a file that is not there stops the start', async () => {
+  it('a missing file aborts the start', async () => {
     const settings = { kind: 'llama', weights: '/none.gguf', slots: 1, contextTokens: 100 } as const;
-    await expect(openFake({ settings })).rejects.toThrow('CONFIG: there is no GGUF file /none.gguf.');
+    await expect(openFake({ settings })).rejects.toThrow('CONFIG: GGUF file not found: /none.gguf.');
     await expect(openFake({ settings: { ...settings, weights: 'other' } })).rejects.toThrow(
-      "no weights 'other'",
+      "unknown weights 'other'",
     );
     await expect(openFake({ settings: { ...settings, weights: 'smollm2-135m-instruct' } })).rejects.toThrow(
       /is missing .* `bun run models fetch smollm2-135m-instruct`/,
@@ -329,8 +331,8 @@ describe('a process that fails', () => {
   });
 });
 
-describe('an answer', () => {
-  it('is refused before its turn when the conversation is too long', async () => {
+describe('a response', () => {
+  it('is rejected before it gets a slot if the conversation is too long', async () => {
     const engine = await openFake();
     const { ask, has } = scene(engine);
     ask('a1');
@@ -339,11 +341,12 @@ describe('an answer', () => {
       kind: 'invalid_request',
       code: 'context_length_exceeded',
       param: 'messages',
-      message: 'The conversation has 100 tokens; this model takes 100 with its answer.',
+      message:
+        'The conversation has 100 tokens, but the context of this model is 100 tokens including the response.',
     });
   });
 
-  it('gets what the context leaves it', async () => {
+  it('is limited by the remaining context', async () => {
     const say = ['a', 'b', 'c', 'd'];
     const engine = await openFake();
     const { end } = await all(engine, { say, tokens: 98, after: 'cut' }, { maxTokens: undefined });
@@ -354,7 +357,7 @@ describe('an answer', () => {
     });
   });
 
-  it('is refused when the template takes no such conversation', async () => {
+  it('is rejected if the chat template does not support the conversation', async () => {
     const engine = await openFake();
     for (const order of [{ measure: 'refuse' }, { after: 'refuse' }] as const) {
       const failure =
@@ -363,7 +366,7 @@ describe('an answer', () => {
     }
   });
 
-  it('holds back what may become a stop text, and lets go of what did not', async () => {
+  it('buffers a possible stop sequence and releases it otherwise', async () => {
     const engine = await openFake();
     const events = async (say: string[], stop: string[]) => {
       const run = engine.generate(ordered({ say }, { stop }), never);
@@ -374,7 +377,7 @@ describe('an answer', () => {
     expect(await events(['a E', 'N'], ['END'])).toEqual(['a ', 'EN']);
   });
 
-  it('ends at a stop text in the midst of it where calls may come', async () => {
+  it('ends at a stop sequence if it may contain calls', async () => {
     const tools = [{ name: 'f', strict: false }];
     const fields: Partial<TextRequest> = { tools, stop: ['STOP'] };
     const engine = await openFake();
@@ -383,7 +386,7 @@ describe('an answer', () => {
     expect([text, end.reason, end.tokens.output]).toEqual(['so ', 'stop', 1]);
   });
 
-  it('may be calls, cut anywhere', async () => {
+  it('may be tool calls, split at any position', async () => {
     const call = (name: string, args: string) =>
       `<tool_call>{"name":"${name}","arguments":${args}}</tool_call>`;
     const text = `${call('f', '{"a":"}\\\\\\"{","b":[{}]}')}\n${call('g', '{}')}`;
@@ -405,7 +408,7 @@ describe('an answer', () => {
   });
 });
 
-it('has nothing to report when it is closed while the process for batches is being started', async () => {
+it('logs nothing when it is closed while the batch worker starts', async () => {
   const log = new RecordingLogger();
   const engine = await openFake({ log });
   const asked = expect(all(engine, {}, { priority: 'batch' })).rejects.toMatchObject({ kind: 'overloaded' });
@@ -414,7 +417,7 @@ it('has nothing to report when it is closed while the process for batches is bei
   expect(log.lines).toEqual([]);
 });
 
-it('fails what is open when it is closed, and what comes after', async () => {
+it('fails pending and new requests when it is closed', async () => {
   const engine = await openFake();
   const { ask, has, error } = scene(engine);
   for (const name of ['a1', 'b1']) ask(name);

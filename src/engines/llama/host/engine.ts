@@ -1,7 +1,7 @@
 /**
- * A language model on llama.cpp. Requests become messages and a grammar, and their answers events; the model runs
- * in processes of its own, which may die without harm: one that is always there, and on CPUs another one for
- * batches while there are any, so that nobody who waits for an answer ever waits behind them.
+ * Text generation with llama.cpp. Requests are converted to messages and a grammar, and the output to events. The model
+ * runs in worker processes: one permanent worker and, on CPUs, a low-priority worker for batch requests that is started on
+ * demand, so that batches do not delay other requests.
  */
 
 import { shuttingDown } from '../../../contract/core/error.ts';
@@ -9,32 +9,34 @@ import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { llamaFile } from '../shared/model-file.ts';
 import type { LoadedLlama } from '../shared/protocol.ts';
-import { LlamaLane, type LlamaLaneOptions } from './worker-client.ts';
+import { LlamaWorkerClient, type LlamaWorkerOptions } from './worker-client.ts';
 
-/** A process for batches that has had nothing to do for so long gives its memory back. */
+/** Idle time after which the batch worker is stopped to release its memory. */
 const BATCH_IDLE_MS = 300_000;
 
-export interface LlamaOptions extends Omit<LlamaLaneOptions, 'model' | 'nice'> {
+export interface LlamaOptions extends Omit<LlamaWorkerOptions, 'model' | 'lowPriority'> {
   readonly modelsDir: string;
-  /** Default: five minutes. */
+  /** Idle time before the batch worker stops. Default: five minutes. */
   readonly batchIdleMs?: number;
 }
 
 /**
- * Opens the engine and waits until its process has loaded the model.
- * @throws Error that says what is missing: the file, a library of the provider.
+ * Opens the engine and waits until its worker has loaded the model.
+ * @throws Error with the name of the missing or damaged file or library.
  */
 export async function openLlama(options: LlamaOptions): Promise<TextEngine> {
   const file = llamaFile(options.settings.weights, options.modelsDir);
-  const lane = new LlamaLane({ ...options, model: file, nice: false });
+  const worker = new LlamaWorkerClient({ ...options, model: file, lowPriority: false });
   try {
-    return new LlamaEngine(file, options, lane, await lane.start());
+    return new LlamaEngine(file, options, worker, await worker.start());
   } catch (error) {
-    await lane.close();
-    const why = error instanceof Error ? error.message : String(error);
-    // The library does not say more of a file that it cannot read.
-    const hint = why.includes('ended before') ? ' The file may be damaged, or need a newer llama.cpp.' : '';
-    throw new Error(`The language model ${file} cannot be loaded: ${why}${hint}`, { cause: error });
+    await worker.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    // llama.cpp reports no details for a file that it cannot read.
+    const hint = reason.includes('exited before')
+      ? ' The file may be damaged or require a newer version of llama.cpp.'
+      : '';
+    throw new Error(`The language model ${file} could not be loaded: ${reason}${hint}`, { cause: error });
   }
 }
 
@@ -42,70 +44,70 @@ class LlamaEngine implements TextEngine {
   readonly contextTokens: number;
   readonly #model: string;
   readonly #options: LlamaOptions;
-  readonly #known: LoadedLlama;
-  readonly #lane: LlamaLane;
-  #batches: LlamaLane | undefined;
+  readonly #info: LoadedLlama;
+  readonly #worker: LlamaWorkerClient;
+  #batchWorker: LlamaWorkerClient | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor(model: string, options: LlamaOptions, lane: LlamaLane, known: LoadedLlama) {
-    this.contextTokens = known.contextTokens;
+  constructor(model: string, options: LlamaOptions, worker: LlamaWorkerClient, info: LoadedLlama) {
+    this.contextTokens = info.contextTokens;
     this.#model = model;
     this.#options = options;
-    this.#known = known;
-    this.#lane = lane;
+    this.#info = info;
+    this.#worker = worker;
   }
 
   async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
-    // A GPU would have to hold the weights twice.
-    const apart = request.priority === 'batch' && this.#options.inference.provider === 'cpu';
-    if (!apart) {
-      yield* this.#lane.generate(request, this.#known, signal);
+    // On a GPU, a second worker would need memory for a second copy of the weights.
+    const usesBatchWorker = request.priority === 'batch' && this.#options.inference.provider === 'cpu';
+    if (!usesBatchWorker) {
+      yield* this.#worker.generate(request, this.#info, signal);
       return;
     }
-    const lane = this.#laneOfBatches();
+    const worker = this.#ensureBatchWorker();
     try {
-      yield* lane.generate(request, this.#known, signal);
+      yield* worker.generate(request, this.#info, signal);
     } finally {
-      if (!lane.busy) this.#closeWhenIdle(lane);
+      if (!worker.busy) this.#closeWhenIdle(worker);
     }
   }
 
   ready(): ReadyReport {
-    const ready = this.#lane.loaded;
+    const ready = this.#worker.loaded;
     return {
       ready,
-      detail: ready ? `llama, ${this.#options.inference.provider}` : 'its process is being started',
+      detail: ready ? `llama, ${this.#options.inference.provider}` : 'worker is starting',
     };
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#idle);
-    await Promise.all([this.#lane.close(), this.#batches?.close()]);
+    await Promise.all([this.#worker.close(), this.#batchWorker?.close()]);
   }
 
-  #laneOfBatches(): LlamaLane {
+  #ensureBatchWorker(): LlamaWorkerClient {
     if (this.#closed) throw shuttingDown();
     clearTimeout(this.#idle);
-    if (this.#batches) return this.#batches;
-    const lane = new LlamaLane({ ...this.#options, model: this.#model, nice: true });
-    this.#batches = lane;
-    // Who waits for it hears of it; it is tried again meanwhile.
-    lane.start().catch((error: unknown) => {
-      if (this.#batches === lane && !this.#closed)
-        this.#options.log.error('no process for batches could be started', error);
+    if (this.#batchWorker) return this.#batchWorker;
+    const worker = new LlamaWorkerClient({ ...this.#options, model: this.#model, lowPriority: true });
+    this.#batchWorker = worker;
+    // The waiting requests receive the error. The worker is restarted automatically.
+    worker.start().catch((error: unknown) => {
+      if (this.#batchWorker === worker && !this.#closed)
+        this.#options.log.error('batch worker could not be started', error);
     });
-    return lane;
+    return worker;
   }
 
-  #closeWhenIdle(lane: LlamaLane): void {
+  #closeWhenIdle(worker: LlamaWorkerClient): void {
     if (this.#closed) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => {
-      if (lane !== this.#batches) return;
-      this.#batches = undefined;
-      void lane.close();
+      if (worker !== this.#batchWorker) return;
+      this.#batchWorker = undefined;
+      void worker.close();
     }, this.#options.batchIdleMs ?? BATCH_IDLE_MS);
   }
 }

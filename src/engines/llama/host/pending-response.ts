@@ -1,19 +1,19 @@
 import type { Priority } from '../../../contract/engines/engine.ts';
 
-/** Messages of the process for one answer, for whoever waits for them. */
-export class OpenAnswer<Message> {
+/** A response in progress: queue of the worker's messages for one request. */
+export class PendingResponse<Message> {
   readonly id: number;
   readonly fairnessKey: string;
   readonly priority: Priority;
-  /** Tokens of its question; 0 until it is measured. */
+  /** Number of prompt tokens; 0 until it is measured. */
   inputTokens = 0;
-  /** Those that the process may still have to read. */
-  unread = 0;
-  /** Called when the process has nothing more to do for it, which may be long before that is heard, or after it was left. */
-  over: () => void = () => undefined;
+  /** Prompt tokens that the worker may still have to process. */
+  unreadTokens = 0;
+  /** Called when the worker has finished with the request. The consumer may read the last message later or have left. */
+  onFinished: () => void = () => undefined;
   readonly #messages: Message[] = [];
   #failure: { readonly error: unknown } | undefined;
-  #came = Promise.withResolvers<void>();
+  #change = Promise.withResolvers<void>();
 
   constructor(id: number, fairnessKey: string, priority: Priority) {
     this.id = id;
@@ -23,21 +23,21 @@ export class OpenAnswer<Message> {
 
   push(message: Message): void {
     this.#messages.push(message);
-    this.#came.resolve();
+    this.#change.resolve();
   }
 
-  /** Ends it with an error, the first of which counts; what came before is lost. */
+  /** Fails the response and discards unread messages. Only the first error is used. */
   fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#came.resolve();
+    this.#change.resolve();
   }
 
-  /** Looks again at what it waits for. */
+  /** Makes {@link changed} resolve. */
   wake(): void {
-    this.#came.resolve();
+    this.#change.resolve();
   }
 
-  /** @throws what it failed with. */
+  /** Waits for the next message. @throws the error passed to {@link fail}. */
   async next(): Promise<Message> {
     for (;;) {
       this.#throwFailure();
@@ -47,11 +47,11 @@ export class OpenAnswer<Message> {
     }
   }
 
-  /** Resolves at the next message, failure or {@link wake}. */
+  /** Resolves after the next message or {@link wake}. @throws the error passed to {@link fail}. */
   async changed(): Promise<void> {
     this.#throwFailure();
-    this.#came = Promise.withResolvers();
-    await this.#came.promise;
+    this.#change = Promise.withResolvers();
+    await this.#change.promise;
     this.#throwFailure();
   }
 

@@ -1,41 +1,41 @@
 import type { FinishReason, TextEvent, TokenUsage } from '../../../contract/engines/text.ts';
-import type { LlamaQuestion } from '../shared/prompt.ts';
+import type { LlamaPrompt } from '../shared/prompt.ts';
 import { StopText } from './stop-text.ts';
-import { CallReader } from './tool-call-reader.ts';
+import { ToolCallReader } from './tool-call-reader.ts';
 
-/** Makes events of what a model writes. */
-export class LlamaAnswer {
-  #kind: LlamaQuestion['answer'];
+/** Converts the output of a model to events. */
+export class LlamaResponseReader {
+  #kind: LlamaPrompt['answer'];
   readonly #opens: string;
-  readonly #calls: CallReader;
+  readonly #calls: ToolCallReader;
   readonly #text: StopText;
-  /** What has come while it may still be text or calls. */
-  #begin = '';
+  /** Start of the output, buffered until it is clear whether it is text or tool calls. */
+  #buffer = '';
 
-  constructor({ answer, words }: Pick<LlamaQuestion, 'answer' | 'words'>, stop: readonly string[]) {
+  constructor({ answer, words }: Pick<LlamaPrompt, 'answer' | 'words'>, stop: readonly string[]) {
     this.#kind = answer;
     this.#opens = words.opens;
-    this.#calls = new CallReader(words);
+    this.#calls = new ToolCallReader(words);
     this.#text = new StopText(stop);
   }
 
-  /** Whether a stop text has come, and nothing after it counts. */
+  /** Whether a stop sequence was found. Later output is ignored. */
   get stopped(): boolean {
     return this.#text.stopped;
   }
 
   push(piece: string): TextEvent[] {
-    this.#begin += piece;
+    this.#buffer += piece;
     if (this.#kind === 'either') {
-      if (this.#opens.startsWith(this.#begin)) return [];
-      this.#kind = this.#begin.startsWith(this.#opens) ? 'calls' : 'text';
+      if (this.#opens.startsWith(this.#buffer)) return [];
+      this.#kind = this.#buffer.startsWith(this.#opens) ? 'calls' : 'text';
     }
-    const text = this.#begin;
-    this.#begin = '';
+    const text = this.#buffer;
+    this.#buffer = '';
     return this.#kind === 'calls' ? this.#calls.push(text) : textEvents(this.#text.push(text));
   }
 
-  /** @param complete whether the model had nothing more to say. */
+  /** @param complete whether the model finished before its token limit. */
   end(complete: boolean, tokens: TokenUsage): TextEvent[] {
     const reason: FinishReason = !complete ? 'length' : this.#calls.calls > 0 ? 'tool_calls' : 'stop';
     return [...textEvents(this.#text.end()), { kind: 'end', reason, tokens }];

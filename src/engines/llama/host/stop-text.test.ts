@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { StopText } from './stop-text.ts';
 
-/** What is let through of a text in these pieces. */
+/** The output for a text in these pieces. */
 function through(stops: readonly string[], pieces: readonly string[]): string {
   const text = new StopText(stops);
   return pieces.map((piece) => text.push(piece)).join('') + text.end();
 }
 
-it('lets through what stands before the first stop, however the text is cut', () => {
+it('passes the text before the first stop sequence, for any split', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', '😀'), maxLength: 20 });
   const stop = fc.string({ unit: fc.constantFrom('a', 'b', '😀'), minLength: 1, maxLength: 3 });
   fc.assert(
@@ -22,7 +22,7 @@ it('lets through what stands before the first stop, however the text is cut', ()
   );
 });
 
-it('knows several stops, and that one came', () => {
+it('supports several stop sequences and reports that one was found', () => {
   expect(through(['xyz', 'b'], ['a', 'x', 'y', 'b'])).toBe('axy');
   const text = new StopText(['b']);
   expect([text.push('a'), text.stopped, text.push('cbd'), text.stopped, text.push('e'), text.end()]).toEqual([

@@ -1,44 +1,44 @@
-/** Cuts a text that comes in pieces before the first of some stop texts. */
+/** Truncates streamed text before the first stop sequence. */
 export class StopText {
   readonly #stops: readonly string[];
-  /** End of the text so far that may be the beginning of a stop. */
-  #held = '';
+  /** End of the text that may be the start of a stop sequence. */
+  #buffered = '';
   #stopped = false;
 
-  /** @param stops none of them empty. */
+  /** @param stops stop sequences, not empty. */
   constructor(stops: readonly string[]) {
     this.#stops = stops;
   }
 
-  /** Whether a stop has come. */
+  /** Whether a stop sequence was found. */
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** Takes a piece and gives what of the text is certain not to be a stop or after one. */
+  /** Adds a piece and returns the text that is neither part of a stop sequence nor after one. */
   push(piece: string): string {
     if (this.#stopped) return '';
-    const text = this.#held + piece;
+    const text = this.#buffered + piece;
     const found = this.#stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
     if (found.length > 0) {
       this.#stopped = true;
-      this.#held = '';
+      this.#buffered = '';
       return text.slice(0, Math.min(...found));
     }
-    const held = Math.max(0, ...this.#stops.map((stop) => overlap(text, stop)));
-    this.#held = text.slice(text.length - held);
-    return text.slice(0, text.length - held);
+    const overlapLength = Math.max(0, ...this.#stops.map((stop) => overlap(text, stop)));
+    this.#buffered = text.slice(text.length - overlapLength);
+    return text.slice(0, text.length - overlapLength);
   }
 
-  /** The text has ended: what is left of it. */
+  /** Returns the buffered rest at the end of the text. */
   end(): string {
-    const held = this.#held;
-    this.#held = '';
-    return held;
+    const rest = this.#buffered;
+    this.#buffered = '';
+    return rest;
   }
 }
 
-/** Length of the longest end of the text that begins the stop, but is not all of it. */
+/** Length of the longest suffix of the text that is a proper prefix of the stop sequence. */
 function overlap(text: string, stop: string): number {
   for (let length = Math.min(text.length, stop.length - 1); length > 0; length -= 1) {
     if (stop.startsWith(text.slice(text.length - length))) return length;

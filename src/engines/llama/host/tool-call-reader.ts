@@ -1,39 +1,39 @@
 import { newId } from '../../../contract/core/id.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
-import type { CallWords } from '../shared/tool-call-syntax.ts';
+import type { ToolCallSyntax } from '../shared/tool-call-syntax.ts';
 
-/** Reads calls from a text that keeps to the grammar of calls and comes in pieces. */
-export class CallReader {
-  readonly #words: CallWords;
+/** Streaming parser for tool calls. The text must follow the grammar of calls. */
+export class ToolCallReader {
+  readonly #words: ToolCallSyntax;
   #index = -1;
-  /** What is read next. */
+  /** The element that is read next. */
   #state: 'opening' | 'name' | 'arguments' | 'between' = 'opening';
   #text = '';
-  /** Of the arguments: open brackets, whether a string is open, whether its next character is escaped. */
+  /** State of the arguments: open brackets, inside a string, after a backslash. */
   #depth = 0;
   #quoted = false;
   #escaped = false;
 
-  constructor(words: CallWords) {
+  constructor(words: ToolCallSyntax) {
     this.#words = words;
   }
 
-  /** Calls that have begun. */
+  /** Number of calls that have started. */
   get calls(): number {
     return this.#index + 1;
   }
 
-  /** Takes a piece of the answer and gives what follows from it. */
+  /** Adds a piece of the output and returns the resulting events. */
   push(piece: string): TextEvent[] {
     this.#text += piece;
     const events: TextEvent[] = [];
     while (this.#step(events)) {
-      // Each step takes what it can.
+      // Each step consumes one element.
     }
     return events;
   }
 
-  /** @returns whether more can be read now. */
+  /** @returns whether another element may be read. */
   #step(events: TextEvent[]): boolean {
     switch (this.#state) {
       case 'opening':
@@ -62,7 +62,7 @@ export class CallReader {
     }
   }
 
-  /** Skips words before a name. */
+  /** Skips the syntax before a name. */
   #skip(words: string): boolean {
     if (!this.#text.startsWith(words)) return false;
     this.#text = this.#text.slice(words.length);
@@ -70,7 +70,7 @@ export class CallReader {
     return true;
   }
 
-  /** How much of the text belongs to the arguments, which are one object. */
+  /** Number of characters that belong to the arguments, which are one JSON object. */
   #argumentsLength(): number {
     for (let at = 0; at < this.#text.length; at += 1) {
       const character = this.#text[at];

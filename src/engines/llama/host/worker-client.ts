@@ -1,6 +1,6 @@
 /**
- * One process of a language model, with the answers that it writes. Owners share its places in turns; answers of
- * each priority have room of their own to wait in, of which one owner gets half.
+ * Client of one language model worker. A fair semaphore distributes its slots over fairness keys. Each priority has its own
+ * queue limit, of which one key may use half.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -13,73 +13,77 @@ import { systemClock } from '../../../kit/clock.ts';
 import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
 import { requireQueueSlot } from '../../pool/queue-quota.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
-import { type AnswerGrammar, grammarOf, type LlamaQuestion, questionOf } from '../shared/prompt.ts';
-import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from '../shared/protocol.ts';
-import { LlamaAnswer } from './answer.ts';
-import { OpenAnswer } from './open-answer.ts';
-import type { LaneMeter } from './worker-metrics.ts';
+import { buildGrammar, buildPrompt, type LlamaPrompt, type ResponseGrammar } from '../shared/prompt.ts';
+import type { LlamaCommand, LlamaReply, LlamaSampling, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
+import { PendingResponse } from './pending-response.ts';
+import { LlamaResponseReader } from './response-reader.ts';
+import type { LlamaWorkerMeter } from './worker-metrics.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.ts', import.meta.url));
 
-/** A large file on a slow disk takes minutes. */
-const LOAD_LIMIT_MS = 600_000;
-/** A token that costs much to choose is chosen within this. */
-const CHOICE_LIMIT_MS = 20_000;
-/** How often a token may take as long as it did at the load: the machine may have more to do since. */
-const PATIENCE = 10;
-/** The same where everybody else goes first. */
-const PATIENCE_OF_NICE = 1000;
+/** Loading a large file from a slow disk takes minutes. */
+const LOAD_TIMEOUT_MS = 600_000;
+/** Maximum time to sample one token, which may be slow with a complex grammar. */
+const TOKEN_TIMEOUT_MS = 20_000;
+/** Maximum factor by which a token may take longer than at startup, because the machine may be under higher load. */
+const SLOWDOWN = 10;
+/** The same factor for a low-priority worker. */
+const LOW_PRIORITY_SLOWDOWN = 1000;
 const RETRY_AFTER_S = 2;
-/** Who waits behind whom. */
-const RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
-const CLASSES = Object.keys(RANKS).length;
-/** What the process says only when it computes: it measures and refuses even while it hangs. */
-const COMPUTED: ReadonlySet<FromLlama['kind']> = new Set(['said', 'ended', 'forgotten']);
-/** The library takes 32 bits, of which -1 means none. */
+/** Lower ranks are served first. */
+const PRIORITY_RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
+const PRIORITY_COUNT = Object.keys(PRIORITY_RANKS).length;
+/** Messages that prove progress of the model. A worker may send other messages while inference hangs. */
+const COMPUTED: ReadonlySet<LlamaReply['kind']> = new Set(['said', 'ended', 'forgotten']);
+/** llama.cpp uses 32-bit seeds; -1 means random. */
 const SEEDS = 2 ** 31;
 
-export interface LlamaLaneOptions {
+export interface LlamaWorkerOptions {
   /** Path of the GGUF file. */
   readonly model: string;
   readonly settings: EmbeddedTextSettings;
   readonly inference: InferenceSettings;
   readonly log: Logger;
-  /** Told what happens to its requests and its process. Absent: nobody. */
-  readonly meter?: LaneMeter;
-  /** Whether its process leaves the cores to all others. */
-  readonly nice: boolean;
-  /** Jinja template in the place of the file's own. */
+  /** Records requests and crashes. */
+  readonly meter?: LlamaWorkerMeter;
+  /** Whether the worker runs at the lowest CPU priority. */
+  readonly lowPriority: boolean;
+  /** Jinja template that replaces the template of the model file. */
   readonly chatTemplate?: string;
-  /** Entry of the process; tests give their own. */
+  /** Entry file of the worker; overridden in tests. */
   readonly entry?: string;
   readonly loadTimeoutMs?: number;
-  /** The process is killed when it says nothing for so long beyond the time that reading takes. */
-  readonly choiceLimitMs?: number;
+  /** The worker is killed when it makes no progress for this time, in addition to the time for prompt processing. */
+  readonly tokenTimeoutMs?: number;
 }
 
-export class LlamaLane {
-  readonly #options: LlamaLaneOptions;
-  readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>;
-  readonly #turns: FairSemaphore;
-  /** Every answer that is waited for, those that wait for their turn too. */
-  readonly #answers = new Map<number, OpenAnswer<FromLlama>>();
-  /** Every answer that the process works on, those that nobody waits for any more too: what hangs is the process. */
-  readonly #work = new Map<number, OpenAnswer<FromLlama>>();
-  /** Of one token, as a process of the model told. */
+export class LlamaWorkerClient {
+  readonly #options: LlamaWorkerOptions;
+  readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>;
+  readonly #slots: FairSemaphore;
+  /** All pending responses, including those that wait for a slot. */
+  readonly #answers = new Map<number, PendingResponse<LlamaReply>>();
+  /** All responses that the worker is processing, including cancelled ones: a hanging worker must be detected. */
+  readonly #work = new Map<number, PendingResponse<LlamaReply>>();
+  /** Prompt processing time of one token, as measured at startup. */
   #tokenMs = 0;
-  /** When the process was last seen to compute, or had nothing to do. */
+  /** Time of the last progress, or of the last start of work after idling. */
   #aliveAtMs = 0;
   #lastId = 0;
   #closed = false;
 
-  constructor(options: LlamaLaneOptions) {
+  constructor(options: LlamaWorkerOptions) {
     this.#options = options;
-    const { settings, inference, model, nice } = options;
+    const { settings, inference, model, lowPriority } = options;
     const { slots, contextTokens } = settings;
-    // Answers share the cores, so that beside a flood of one key another's is written at a third of the pace and no less;
-    // and it need not wait for the end of a long one.
-    const ofOneOwner = Math.ceil(slots / 2);
-    this.#turns = new FairSemaphore({ maxConcurrent: slots, maxConcurrentPerKey: ofOneOwner, maxQueued: CLASSES * this.#room });
+    // One key may use half of the slots, so that others get at least a third of the throughput and need not wait for the end
+    // of a long response.
+    const maxPerKey = Math.ceil(slots / 2);
+    this.#slots = new FairSemaphore({
+      maxConcurrent: slots,
+      maxConcurrentPerKey: maxPerKey,
+      maxQueued: PRIORITY_COUNT * this.#maxPending,
+    });
     this.#process = new SupervisedProcess({
       name: 'language model process',
       entry: options.entry ?? WORKER_ENTRY,
@@ -90,45 +94,45 @@ export class LlamaLane {
         contextTokens,
         threads: inference.threads,
         chatTemplate: options.chatTemplate,
-        nice,
+        lowPriority,
       },
       environment: inference.environment,
-      // The library writes there what it likes.
+      // llama.cpp writes arbitrary messages to standard error.
       errorOutput: 'ignore',
-      loadTimeoutMs: options.loadTimeoutMs ?? LOAD_LIMIT_MS,
+      loadTimeoutMs: options.loadTimeoutMs ?? LOAD_TIMEOUT_MS,
       log: options.log,
       onMessage: (message) => this.#received(message),
       onLoaded: () => this.#wakeAll(),
       onExit: () => {
         options.meter?.processCrashed();
-        this.#lost();
+        this.#handleCrash();
       },
     });
   }
 
-  /** Can be asked. */
+  /** Whether the worker accepts requests. */
   get loaded(): boolean {
     return this.#process.loaded;
   }
 
-  /** Whether an answer is open, also one that waits. */
+  /** Whether a response is pending or queued. */
   get busy(): boolean {
     return this.#answers.size > 0;
   }
 
-  /** Starts the process and waits until it has loaded the model; what fails is tried again until {@link close}. */
+  /** Starts the worker and waits until it has loaded the model. Failed starts are retried until {@link close}. */
   start(): Promise<LoadedLlama> {
     return this.#process.start();
   }
 
-  /** @param known what a process of this model told of it. */
+  /** @param known description of the model, from a loaded worker. */
   async *generate(
     request: TextRequest,
     known: LoadedLlama,
     signal: AbortSignal,
   ): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
-    const question = questionOf(request, known.callWords);
+    const question = buildPrompt(request, known.toolCallSyntax);
     const answer = this.#admit(request);
     const arrivedMs = systemClock.monotonicMs();
     this.#tokenMs = known.tokenMs;
@@ -138,19 +142,23 @@ export class LlamaLane {
       answer.inputTokens = await this.#measure(question, known, answer);
       const left = known.contextTokens - answer.inputTokens;
       const room = Math.min(request.maxTokens ?? left, left);
-      const sampling = samplingOf(request, question, grammarOf(request, question, room), room);
-      const endTurn = await this.#turns.acquire(request.fairnessKey, signal, RANKS[request.priority]);
-      this.#options.meter?.begun(request.priority, arrivedMs, systemClock.monotonicMs());
-      answer.over = () => {
-        answer.over = () => undefined;
-        endTurn();
+      const sampling = samplingOf(request, question, buildGrammar(request, question, room), room);
+      const releaseSlot = await this.#slots.acquire(
+        request.fairnessKey,
+        signal,
+        PRIORITY_RANKS[request.priority],
+      );
+      this.#options.meter?.requestStarted(request.priority, arrivedMs, systemClock.monotonicMs());
+      answer.onFinished = () => {
+        answer.onFinished = () => undefined;
+        releaseSlot();
       };
       try {
         yield* this.#answer(request, question, sampling, answer);
       } finally {
-        // Its place is free when the process has let go of it.
+        // The slot is released when the worker has stopped processing.
         if (this.#work.has(answer.id)) this.#process.send({ kind: 'forget', answer: answer.id });
-        else answer.over();
+        else answer.onFinished();
       }
     } finally {
       signal.removeEventListener('abort', abort);
@@ -158,17 +166,17 @@ export class LlamaLane {
     }
   }
 
-  /** Fails what is open and kills the process. Idempotent. */
+  /** Fails all pending responses and kills the worker. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const answer of this.#answers.values()) answer.fail(shuttingDown());
     const closed = this.#process.close();
-    this.#dropWork(shuttingDown());
+    this.#failWork(shuttingDown());
     await closed;
   }
 
-  /** Answers of one priority that may be open. */
-  get #room(): number {
+  /** Maximum number of pending responses per priority. */
+  get #maxPending(): number {
     const { settings, inference } = this.#options;
     return settings.slots + inference.queueLimit;
   }
@@ -177,34 +185,34 @@ export class LlamaLane {
    * @throws ServiceError `overloaded` when too many answers of a priority are open, `rate_limited` when too many of
    *   them are the owner's.
    */
-  #admit({ fairnessKey: owner, priority }: TextRequest): OpenAnswer<FromLlama> {
+  #admit({ fairnessKey: owner, priority }: TextRequest): PendingResponse<LlamaReply> {
     if (this.#closed) throw shuttingDown();
     const open = this.#answers.values().filter((answer) => answer.priority === priority);
-    requireQueueSlot(open, owner, this.#room);
+    requireQueueSlot(open, owner, this.#maxPending);
     this.#lastId += 1;
-    const answer = new OpenAnswer<FromLlama>(this.#lastId, owner, priority);
+    const answer = new PendingResponse<LlamaReply>(this.#lastId, owner, priority);
     this.#answers.set(answer.id, answer);
     return answer;
   }
 
   /**
-   * Tokens of the conversation.
-   * @throws ServiceError `invalid_request` when they leave no room for an answer.
+   * Counts the tokens of the conversation.
+   * @throws ServiceError `invalid_request` when they fill the context.
    */
   async #measure(
-    { conversation }: LlamaQuestion,
+    { conversation }: LlamaPrompt,
     { contextTokens }: LoadedLlama,
-    answer: OpenAnswer<FromLlama>,
+    answer: PendingResponse<LlamaReply>,
   ): Promise<number> {
-    await this.#ask({ kind: 'measure', answer: answer.id, conversation }, answer);
+    await this.#sendCommand({ kind: 'measure', answer: answer.id, conversation }, answer);
     const message = await answer.next();
     if (message.kind !== 'measured') {
-      throw invalidRequest("The model's chat template cannot take a conversation like this.", 'messages');
+      throw invalidRequest("The model's chat template does not support this conversation.", 'messages');
     }
     const { tokens } = message;
     if (tokens < contextTokens) return tokens;
     throw invalidRequest(
-      `The conversation has ${tokens} tokens; this model takes ${contextTokens} with its answer.`,
+      `The conversation has ${tokens} tokens, but the context of this model is ${contextTokens} tokens including the response.`,
       'messages',
       'context_length_exceeded',
     );
@@ -212,21 +220,21 @@ export class LlamaLane {
 
   async *#answer(
     request: TextRequest,
-    question: LlamaQuestion,
+    question: LlamaPrompt,
     sampling: LlamaSampling,
-    answer: OpenAnswer<FromLlama>,
+    answer: PendingResponse<LlamaReply>,
   ): AsyncGenerator<TextEvent, void, undefined> {
     const { conversation } = question;
-    const reader = new LlamaAnswer(question, request.stop);
-    answer.unread = answer.inputTokens;
-    await this.#ask({ kind: 'begin', answer: answer.id, conversation, sampling }, answer);
+    const reader = new LlamaResponseReader(question, request.stop);
+    answer.unreadTokens = answer.inputTokens;
+    await this.#sendCommand({ kind: 'begin', answer: answer.id, conversation, sampling }, answer);
     let enough = false;
     for (;;) {
       const message = await answer.next();
       switch (message.kind) {
         case 'said':
           yield* reader.push(message.text);
-          // Where the process does not know the stop texts itself.
+          // The worker does not check stop sequences in this case.
           if (reader.stopped && !enough && question.answer === 'either') {
             enough = true;
             this.#process.send({ kind: 'enough', answer: answer.id });
@@ -244,44 +252,43 @@ export class LlamaLane {
     }
   }
 
-  /** Sends a message once the process has loaded. */
-  async #ask(message: ToLlama, answer: OpenAnswer<FromLlama>): Promise<void> {
+  /** Sends a message as soon as the worker is loaded. */
+  async #sendCommand(message: LlamaCommand, answer: PendingResponse<LlamaReply>): Promise<void> {
     while (!this.#process.loaded) {
-      if (this.#process.failing)
-        throw overloaded('The language model could not be started; it is tried again.');
+      if (this.#process.failing) throw overloaded('Models failed to load; the service is retrying.');
       await answer.changed();
     }
     if (this.#work.size === 0) this.#aliveAtMs = systemClock.monotonicMs();
     this.#work.set(answer.id, answer);
-    this.#watch();
+    this.#updateWatchdog();
     this.#process.send(message);
   }
 
-  /** Counts from when the process last computed: that it is asked for more says nothing of whether it works. */
-  #watch(): void {
-    const { settings, nice, choiceLimitMs = CHOICE_LIMIT_MS } = this.#options;
-    // Before the next is said, each place may have a token to write, and whole questions may have to be read.
-    const tokens = this.#work.values().reduce((sum, { unread }) => sum + unread, settings.slots);
-    const patience = nice ? PATIENCE_OF_NICE : PATIENCE;
-    const limitMs = choiceLimitMs + patience * this.#tokenMs * tokens;
-    this.#process.startWatchdog(Math.max(0, this.#aliveAtMs + limitMs - systemClock.monotonicMs()));
+  /** Restarts the watchdog from the last progress. New requests do not extend the deadline. */
+  #updateWatchdog(): void {
+    const { settings, lowPriority, tokenTimeoutMs = TOKEN_TIMEOUT_MS } = this.#options;
+    // Until the next output, each slot may sample a token, and complete prompts may be processed.
+    const tokens = this.#work.values().reduce((sum, { unreadTokens }) => sum + unreadTokens, settings.slots);
+    const slowdown = lowPriority ? LOW_PRIORITY_SLOWDOWN : SLOWDOWN;
+    const timeoutMs = tokenTimeoutMs + slowdown * this.#tokenMs * tokens;
+    this.#process.startWatchdog(Math.max(0, this.#aliveAtMs + timeoutMs - systemClock.monotonicMs()));
   }
 
-  #received(message: FromLlama): void {
+  #received(message: LlamaReply): void {
     const answer = this.#work.get(message.answer);
     if (answer === undefined) return;
     answer.push(message);
-    if (message.kind === 'said') answer.unread = 0;
+    if (message.kind === 'said') answer.unreadTokens = 0;
     else {
       this.#work.delete(message.answer);
-      // Others need not wait until a slow listener has heard the end.
-      answer.over();
+      // The slot is released before a slow consumer has read the end.
+      answer.onFinished();
     }
-    // A process that has nothing to do may be silent.
+    // An idle worker sends nothing.
     if (this.#work.size === 0) this.#process.stopWatchdog();
     else if (COMPUTED.has(message.kind)) {
       this.#aliveAtMs = systemClock.monotonicMs();
-      this.#watch();
+      this.#updateWatchdog();
     }
   }
 
@@ -289,33 +296,33 @@ export class LlamaLane {
     for (const answer of this.#answers.values()) answer.wake();
   }
 
-  /** The process has ended, and with it every answer that it was writing. */
-  #lost(): void {
+  /** The worker crashed: fails the responses that it was processing. */
+  #handleCrash(): void {
     const crashed = new ServiceError(
       'internal',
-      'The process that worked on this request died; a new one is being started. Send the request again.',
+      'Inference worker crashed and is restarting; retry the request.',
       { code: 'worker_crashed' },
     );
-    this.#dropWork(crashed);
+    this.#failWork(crashed);
     this.#wakeAll();
   }
 
-  /** Fails what the process works on, and frees its places. */
-  #dropWork(why: ServiceError): void {
+  /** Fails the responses that the worker is processing, and releases their slots. */
+  #failWork(reason: ServiceError): void {
     const dropped = [...this.#work.values()];
     this.#work.clear();
     for (const answer of dropped) {
-      answer.fail(why);
-      answer.over();
+      answer.fail(reason);
+      answer.onFinished();
     }
   }
 }
 
-/** @param maxTokens of the answer. */
+/** @param maxTokens limit of the response. */
 function samplingOf(
   request: TextRequest,
-  { answer }: LlamaQuestion,
-  { whole, json }: AnswerGrammar,
+  { answer }: LlamaPrompt,
+  { whole, json }: ResponseGrammar,
   maxTokens: number,
 ): LlamaSampling {
   const { temperature, topP, seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
@@ -328,13 +335,13 @@ function samplingOf(
     frequencyPenalty,
     grammar: whole,
     ending: json,
-    // In a call they are not looked for.
+    // Stop sequences do not apply to tool calls.
     stop: answer === 'text' ? request.stop : [],
   };
 }
 
 function overloaded(message: string): ServiceError {
-  return new ServiceError('overloaded', `${message} Try again shortly.`, {
+  return new ServiceError('overloaded', `${message} Retry later.`, {
     code: 'server_overloaded',
     retryAfterS: RETRY_AFTER_S,
   });

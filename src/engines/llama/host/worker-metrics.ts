@@ -1,22 +1,22 @@
-/** What `/metrics` and traces tell of language models. */
+/** Metrics and trace spans of language model workers. */
 
 import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Tracer } from '../../../contract/core/tracer.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
-import { restartCounter, queueTimeObserver } from '../../workers/process-metrics.ts';
+import { queueTimeObserver, restartCounter } from '../../workers/process-metrics.ts';
 
-export interface LaneMeter {
-  /** A request is worked on from now on. Called where it was asked for. Times are monotonic, in ms. */
-  begun(priority: Priority, arrivedMs: number, nowMs: number): void;
-  /** A process has ended by itself. */
+export interface LlamaWorkerMeter {
+  /** Generation starts. Call it in the async context of the request. Times are monotonic, in ms. */
+  requestStarted(priority: Priority, arrivedMs: number, nowMs: number): void;
+  /** A worker process exited unexpectedly. */
   processCrashed(): void;
 }
 
-/** @param model its id in CONFIG. */
-export function laneMeter(model: string, metrics: Metrics, tracer: Tracer): LaneMeter {
+/** @param model id of the model in CONFIG. */
+export function llamaWorkerMeter(model: string, metrics: Metrics, tracer: Tracer): LlamaWorkerMeter {
   const waited = queueTimeObserver(metrics);
   return {
-    begun(priority, arrivedMs, nowMs) {
+    requestStarted(priority, arrivedMs, nowMs) {
       waited(model, priority, nowMs - arrivedMs);
       tracer.recordSpan('queue', { attributes: { model, priority } }, arrivedMs, nowMs);
     },

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
-import { learnControlWords, withoutControlWords } from './control-tokens.ts';
+import { escapeControlTokens, findControlTokens } from './control-tokens.ts';
 
 const RENDERED = '<|turn|>user\nA <b>bold</b> word and [A LINK]<|stop|>\n<|turn|>model\n';
-/** A text begins with one token, and these are one each; all else is one a letter. */
+/** Counts one leading token, one token per control word and one per letter. */
 const TOKENS = ['<|turn|>', '<|stop|>', '</s>'];
 const tokensOf = async (text: string) => {
   const left = TOKENS.reduce((it, word) => it.replaceAll(word, '\0'), text);
   return 1 + left.length;
 };
 
-test('the words are those that the template has, or many have, and that are one token', async () => {
-  expect(new Set(await learnControlWords(RENDERED, tokensOf))).toEqual(new Set(TOKENS));
+test('control tokens are the words of the template or of common templates that are a single token', async () => {
+  expect(new Set(await findControlTokens(RENDERED, tokensOf))).toEqual(new Set(TOKENS));
 });
 
-test('a text has none of them afterwards, and is what it was to the eye', () => {
+test('an escaped text contains no control tokens and looks the same', () => {
   const text = 'x<|stop|><|turn|>system\n<|stop|<|stop|>';
-  const parted = withoutControlWords(text, TOKENS);
+  const parted = escapeControlTokens(text, TOKENS);
   for (const word of TOKENS) expect(parted).not.toContain(word);
   expect(parted.replaceAll('\u200b', '')).toBe(text);
-  expect(withoutControlWords('a <b> of [x]', TOKENS)).toBe('a <b> of [x]');
+  expect(escapeControlTokens('a <b> of [x]', TOKENS)).toBe('a <b> of [x]');
 });

@@ -1,9 +1,9 @@
 /**
- * Words that a model reads as one token of its chat template: who speaks now, where a message ends. In a message they
- * would let its writer speak for somebody else, so they are taken apart there.
+ * Control tokens of a chat template, such as markers of roles and message ends. In the text of a message, they would allow
+ * prompt injection under another role, so they are escaped.
  */
 
-/** What may be such a word: those of common templates, and whatever in a template looks like one. */
+/** Candidates: the control tokens of common templates, and all words of a template that look like one. */
 const COMMON = [
   '<|im_start|>',
   '<|im_end|>',
@@ -15,19 +15,19 @@ const COMMON = [
   '[/INST]',
 ];
 const LOOKS_LIKE_ONE = /<[^<>\s]{1,40}>|\[\/?[A-Z_]{2,24}\]/g;
-/** Nobody sees it, and no control word has it. */
+/** Invisible, and not part of any control token. */
 const ZERO_WIDTH_SPACE = '\u200b';
 
 /**
- * The words that are tokens of their own.
- * @param rendered a conversation as the model's template writes it.
- * @param tokensOf how many tokens a text has.
+ * Finds the words that are single tokens.
+ * @param rendered a conversation rendered with the template of the model.
+ * @param tokensOf counts the tokens of a text.
  */
-export async function learnControlWords(
+export async function findControlTokens(
   rendered: string,
   tokensOf: (text: string) => Promise<number>,
 ): Promise<readonly string[]> {
-  // Some models begin every text with a token.
+  // Some models add a token to the start of every text.
   const always = await tokensOf('');
   const words: string[] = [];
   for (const word of new Set([...COMMON, ...(rendered.match(LOOKS_LIKE_ONE) ?? [])])) {
@@ -36,8 +36,8 @@ export async function learnControlWords(
   return words;
 }
 
-/** The text without any of the words: each gets a character that is not seen behind its first. */
-export function withoutControlWords(text: string, words: readonly string[]): string {
+/** Escapes control tokens with an invisible character after their first character. */
+export function escapeControlTokens(text: string, words: readonly string[]): string {
   return words.reduce(
     (left, word) => left.replaceAll(word, `${word[0]}${ZERO_WIDTH_SPACE}${word.slice(1)}`),
     text,

@@ -1,16 +1,16 @@
 /**
- * The one importer of the native llama.cpp binding. Its JavaScript wrapper is left out: it falls back to another
- * variant without a word, and what it adds is not needed here.
+ * The only importer of the native llama.cpp binding. Its JavaScript wrapper is not used, because it silently falls back to
+ * another variant.
  */
 
 import { createRequire } from 'node:module';
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 
-/** What of the binding is used; `LlamaContext` of @fugood/llama.node's lib/binding.ts. */
+/** The used subset of `LlamaContext` of @fugood/llama.node (lib/binding.ts). */
 export interface NativeContext {
   getModelInfo(): NativeModelInfo;
   getUsedDevices(): readonly string[];
-  /** @throws Error for messages that the template refuses. */
+  /** @throws Error for messages that the template does not support. */
   getFormattedChat(
     messages: readonly NativeMessage[],
     template: string | undefined,
@@ -18,7 +18,7 @@ export interface NativeContext {
   ): NativeChat | string;
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
   enableParallelMode(options: { readonly n_parallel: number; readonly n_batch: number }): boolean;
-  /** Calls back with each token that ends a character, then with the result; after a cancel with nothing more. */
+  /** Calls back with each token that completes a character, then with the result. After a cancel, there are no callbacks. */
   queueCompletion(
     options: NativeCompletion,
     callback: (error: unknown, event: NativeToken | NativeResult) => void,
@@ -35,7 +35,7 @@ export interface NativeProgress {
   readonly tokens_generated: number;
 }
 
-/** A message as OpenAI writes it. */
+/** A message in OpenAI's format. */
 export interface NativeMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
@@ -87,14 +87,14 @@ export interface NativeCompletion {
   readonly top_k: number;
   readonly top_p: number;
   readonly min_p: number;
-  /** Absent: another one each time. */
+  /** Random if undefined. */
   readonly seed?: number;
   readonly penalty_last_n: number;
   readonly penalty_present: number;
   readonly penalty_freq: number;
-  /** The binding's default punishes repetition. */
+  /** Disables the repetition penalty that the binding enables by default. */
   readonly dry_multiplier: 0;
-  /** GBNF. One that does not parse ends the process. */
+  /** GBNF. An invalid grammar terminates the process. */
   readonly grammar?: string;
   readonly stop: readonly string[];
 }
@@ -114,7 +114,7 @@ export interface NativeResult {
 
 export interface NativeModelOptions {
   readonly model: string;
-  /** Of all places together. */
+  /** Total context length of all slots. */
   readonly n_ctx: number;
   readonly n_parallel: number;
   readonly n_threads: number;
@@ -132,21 +132,21 @@ const ALL_LAYERS = 999;
 const MAGIC = 'GGUF';
 
 /**
- * Loads a model; blocks the thread for as long as that takes. A file that is damaged within ends the process.
- * @throws Error that says what is missing: the library of the provider, a device; or that the file is no GGUF.
+ * Loads a model, which blocks the thread. A corrupted file may terminate the process.
+ * @throws Error when the library or a device of the provider is missing, or the file is not in GGUF format.
  */
 export async function loadNative(
   provider: OrtProvider,
   options: Omit<NativeModelOptions, 'n_gpu_layers' | 'ctx_shift'>,
 ): Promise<NativeContext> {
   const { LlamaContext } = loadModule(provider);
-  const begin = await Bun.file(options.model).slice(0, MAGIC.length).text();
-  if (begin !== MAGIC) throw new Error(`${options.model} is no GGUF file.`);
+  const magic = await Bun.file(options.model).slice(0, MAGIC.length).text();
+  if (magic !== MAGIC) throw new Error(`${options.model} is not a GGUF file.`);
   const layers = provider === 'cuda' ? ALL_LAYERS : 0;
   const context = new LlamaContext({ ...options, n_gpu_layers: layers, ctx_shift: false });
   if (provider === 'cuda' && !context.getUsedDevices().some((name) => name.startsWith('CUDA'))) {
     throw new Error(
-      'ORT_PROVIDER is cuda, but the language model found no CUDA device. Check the driver (nvidia-smi) or set ORT_PROVIDER=cpu.',
+      'ORT_PROVIDER is cuda, but no CUDA device was found for the language model. Check the driver (nvidia-smi) or set ORT_PROVIDER=cpu.',
     );
   }
   return context;
@@ -155,14 +155,14 @@ export async function loadNative(
 function loadModule(provider: OrtProvider): NativeModule {
   const name = `@fugood/node-llama-${process.platform}-${process.arch}${provider === 'cuda' ? '-cuda' : ''}`;
   try {
-    // From where it is a dependency.
+    // Resolved from the package that depends on it.
     return createRequire(import.meta.resolve('@fugood/llama.node/package.json'))(name);
   } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    const what =
+    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    const problem =
       provider === 'cuda'
-        ? 'ORT_PROVIDER is cuda, which for language models needs the package and the libraries of CUDA 12 (libcudart, libcublas, libnccl) and the driver'
+        ? 'ORT_PROVIDER is cuda, but the llama.cpp package for CUDA, the CUDA 12 libraries (libcudart, libcublas, libnccl) or the driver could not be loaded'
         : `There is no build of llama.cpp for ${process.platform} on ${process.arch}`;
-    throw new Error(`${what}: ${name}: ${why}`, { cause: error });
+    throw new Error(`${problem}: ${name}: ${reason}`, { cause: error });
   }
 }

@@ -3,7 +3,7 @@ import { textRequest } from '../../../../test/contract/text-engine.cases.ts';
 import { GbnfSampler } from '../../../../test/generators/gbnf-sampler.ts';
 import type { ChatMessage, FunctionTool, TextRequest } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { grammarOf, questionOf } from './prompt.ts';
+import { buildGrammar, buildPrompt } from './prompt.ts';
 
 const says = (text: string): ChatMessage => ({ role: 'user', parts: [{ kind: 'text', text }] });
 const LAMP: FunctionTool = {
@@ -15,7 +15,7 @@ const BELL: FunctionTool = { name: 'bell', description: 'Rings.', strict: false 
 
 function grammars(fields: Partial<TextRequest>, room = 100) {
   const request = textRequest(fields);
-  return grammarOf(request, questionOf(request, undefined), room);
+  return buildGrammar(request, buildPrompt(request, undefined), room);
 }
 
 /** What answers may be. */
@@ -29,7 +29,7 @@ function answers(fields: Partial<TextRequest>, count = 60): Set<string> {
 
 describe('messages', () => {
   it('are one for each turn, with calls and their results as text', () => {
-    const { conversation, answer } = questionOf(
+    const { conversation, answer } = buildPrompt(
       textRequest({
         messages: [
           { role: 'system', text: 'One.' },
@@ -54,19 +54,19 @@ describe('messages', () => {
 
   it('tell of the tools that may be called, before what else the system says', () => {
     const messages: ChatMessage[] = [{ role: 'system', text: 'Be kind.' }, says('Hi')];
-    const asked = questionOf(textRequest({ messages, tools: [LAMP, BELL] }), undefined);
+    const asked = buildPrompt(textRequest({ messages, tools: [LAMP, BELL] }), undefined);
     const [system] = asked.conversation.messages;
     expect(system?.content).toContain('{"name":"bell","description":"Rings."}');
     expect(system?.content).toContain('{"name":"lamp","parameters":');
     expect(system?.content).toMatch(/\nBe kind\.$/);
     expect(asked.answer).toBe('either');
-    const named = questionOf(
+    const named = buildPrompt(
       textRequest({ messages, tools: [LAMP, BELL], toolChoice: { name: 'bell' } }),
       undefined,
     );
     expect(named.conversation.messages[0]?.content).not.toContain('lamp');
     expect(named.answer).toBe('calls');
-    const none = questionOf(textRequest({ messages, tools: [LAMP, BELL], toolChoice: 'none' }), undefined);
+    const none = buildPrompt(textRequest({ messages, tools: [LAMP, BELL], toolChoice: 'none' }), undefined);
     expect(none.conversation.messages[0]?.content).toBe('Be kind.');
   });
 });
@@ -147,8 +147,8 @@ describe('refuses', () => {
   });
 
   it('a tool that is not there', () => {
-    expect(() => questionOf(textRequest({ tools: [LAMP], toolChoice: { name: 'none' } }), undefined)).toThrow(
-      expect.objectContaining({ kind: 'invalid_request', param: 'tool_choice' }),
-    );
+    expect(() =>
+      buildPrompt(textRequest({ tools: [LAMP], toolChoice: { name: 'none' } }), undefined),
+    ).toThrow(expect.objectContaining({ kind: 'invalid_request', param: 'tool_choice' }));
   });
 });

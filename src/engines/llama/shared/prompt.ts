@@ -11,7 +11,7 @@ import type {
 import { Grammar, literal } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/schema-grammar.ts';
 import type { NativeMessage, NativeTool } from './native.ts';
-import { type CallWords, OWN_WORDS } from './tool-call-syntax.ts';
+import { DEFAULT_TOOL_CALL_SYNTAX, type ToolCallSyntax } from './tool-call-syntax.ts';
 
 /** Most calls of one answer. */
 const MAX_CALLS = 16;
@@ -22,16 +22,16 @@ export interface Conversation {
   readonly tools: readonly NativeTool[];
 }
 
-export interface LlamaQuestion {
+export interface LlamaPrompt {
   readonly conversation: Conversation;
   /** What the answer is: `either` is calls when it begins as they do. */
   readonly answer: 'text' | 'calls' | 'either';
   /** How calls are written. */
-  readonly words: CallWords;
+  readonly words: ToolCallSyntax;
 }
 
 /** GBNF of an answer. */
-export interface AnswerGrammar {
+export interface ResponseGrammar {
   /** What the answer may be; absent: any text. */
   readonly whole: string | undefined;
   /** The same less calls: an answer that was cut gets the shortest end that this allows; absent: none. */
@@ -43,8 +43,8 @@ export interface AnswerGrammar {
  * @param learned words of the model's template; absent: it knows no tools, and messages tell of them.
  * @throws ServiceError `invalid_request` for a part that cannot be had, and a tool that is not there.
  */
-export function questionOf(request: TextRequest, learned: CallWords | undefined): LlamaQuestion {
-  const words = learned ?? OWN_WORDS;
+export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | undefined): LlamaPrompt {
+  const words = learned ?? DEFAULT_TOOL_CALL_SYNTAX;
   const messages = request.messages.flatMap((message, index) => nativeMessages(message, index, learned));
   const callable = callableTools(request);
   if (callable.length === 0) {
@@ -66,11 +66,11 @@ export function questionOf(request: TextRequest, learned: CallWords | undefined)
  * @param room tokens that the answer may have: texts that nothing else limits are limited by them.
  * @throws ServiceError `invalid_request` for a schema that cannot be had.
  */
-export function grammarOf(
+export function buildGrammar(
   request: TextRequest,
-  { answer, words }: LlamaQuestion,
+  { answer, words }: LlamaPrompt,
   room: number,
-): AnswerGrammar {
+): ResponseGrammar {
   const grammar = new Grammar(room);
   const output = answer === 'calls' ? undefined : outputRule(grammar, request);
   const json = output === undefined ? undefined : grammar.text(output);
@@ -92,7 +92,7 @@ function callableTools({ tools, toolChoice }: TextRequest): readonly FunctionToo
 function nativeMessages(
   message: ChatMessage,
   index: number,
-  learned: CallWords | undefined,
+  learned: ToolCallSyntax | undefined,
 ): NativeMessage[] {
   switch (message.role) {
     case 'system':
@@ -169,7 +169,7 @@ function toolsText(tools: readonly FunctionTool[], must: boolean, many: boolean)
 
 /** Calls in our own words. Arguments that are no JSON stand as they are. */
 function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string {
-  const { opens, nameEnds, between, closes } = OWN_WORDS;
+  const { opens, nameEnds, between, closes } = DEFAULT_TOOL_CALL_SYNTAX;
   const each = calls.map((call) => `${call.name}${nameEnds}${call.arguments}`);
   return `${opens}${each.join(between)}${closes}`;
 }
@@ -189,7 +189,7 @@ function textRule(other: string): string {
 function callsRule(
   grammar: Grammar,
   tools: readonly FunctionTool[],
-  { opens, nameEnds, between, closes }: CallWords,
+  { opens, nameEnds, between, closes }: ToolCallSyntax,
   many: boolean,
 ): string {
   const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);

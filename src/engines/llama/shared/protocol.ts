@@ -1,33 +1,33 @@
-/** Messages between the engine of a language model and its process. An answer is known by a number. */
+/** IPC messages between the engine of a language model and its worker. A response is identified by a number (`answer`). */
 
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { Conversation } from './prompt.ts';
-import type { CallWords } from './tool-call-syntax.ts';
+import type { ToolCallSyntax } from './tool-call-syntax.ts';
 
 export interface LoadLlama {
   /** Path of a GGUF file. */
   readonly model: string;
   readonly provider: OrtProvider;
   readonly slots: number;
-  /** Of one slot. */
+  /** Context length of one slot. */
   readonly contextTokens: number;
   readonly threads: number;
-  /** Jinja template in the place of the file's own. */
+  /** Jinja template that replaces the template of the model file. */
   readonly chatTemplate: string | undefined;
-  /** Whether it leaves the cores to all others. */
-  readonly nice: boolean;
+  /** Whether to run at the lowest CPU priority. */
+  readonly lowPriority: boolean;
 }
 
 export interface LoadedLlama {
-  /** Tokens that question and answer may have together: as asked, or fewer when the model knows no more. */
+  /** Context length for prompt and response: the configured one, or the model's maximum if it is less. */
   readonly contextTokens: number;
-  /** Words of the template for calls; absent: it shows no tools. */
-  readonly callWords: CallWords | undefined;
-  /** How long it took to read a token. */
+  /** Tool call syntax of the chat template; undefined if it does not support tools. */
+  readonly toolCallSyntax: ToolCallSyntax | undefined;
+  /** Prompt processing time of one token in ms. */
   readonly tokenMs: number;
 }
 
-/** How the tokens of an answer are chosen. */
+/** Sampling parameters of a response. */
 export interface LlamaSampling {
   readonly maxTokens: number;
   readonly temperature: number | undefined;
@@ -35,45 +35,45 @@ export interface LlamaSampling {
   readonly seed: number | undefined;
   readonly presencePenalty: number;
   readonly frequencyPenalty: number;
-  /** GBNF that the answer keeps to. */
+  /** GBNF that constrains the response. */
   readonly grammar: string | undefined;
-  /** GBNF of which an answer that is cut gets the shortest end that makes a whole of it. */
+  /** GBNF with which a truncated response is completed by the shortest possible end. */
   readonly ending: string | undefined;
   readonly stop: readonly string[];
 }
 
-export type ToLlama =
-  /** Answered by `measured` or `refused`. */
+export type LlamaCommand =
+  /** Reply: `measured` or `refused`. */
   | { readonly kind: 'measure'; readonly answer: number; readonly conversation: Conversation }
-  /** Answered by any number of `said` and one `ended` or `refused`. */
+  /** Replies: any number of `said`, then `ended`, `failed` or `refused`. */
   | {
       readonly kind: 'begin';
       readonly answer: number;
       readonly conversation: Conversation;
       readonly sampling: LlamaSampling;
     }
-  /** Ends an answer here; answered by `ended` unless it had ended. */
+  /** Completes a response early. Reply: `ended`, unless it has already ended. */
   | { readonly kind: 'enough'; readonly answer: number }
-  /** Ends an answer for which nobody waits. Answered by `forgotten`. */
+  /** Cancels a response. Reply: `forgotten`. */
   | { readonly kind: 'forget'; readonly answer: number };
 
-export type FromLlama =
-  /** How many tokens a conversation has. */
+export type LlamaReply =
+  /** Number of tokens of a conversation. */
   | { readonly kind: 'measured'; readonly answer: number; readonly tokens: number }
-  /** The model's template cannot take these messages. */
+  /** The chat template does not support these messages. */
   | { readonly kind: 'refused'; readonly answer: number }
-  /** Whole characters. */
+  /** A piece of the response, in complete characters. */
   | { readonly kind: 'said'; readonly answer: number; readonly text: string }
   | ({ readonly kind: 'ended'; readonly answer: number } & LlamaEnd)
-  /** Nothing of it goes on, and the model has computed something since it was told so. */
+  /** The response is cancelled, and the model has completed a step since then. */
   | { readonly kind: 'forgotten'; readonly answer: number }
-  /** The library gave up on it. */
+  /** llama.cpp failed. */
   | { readonly kind: 'failed'; readonly answer: number };
 
 export interface LlamaEnd {
-  /** Whether it ended by itself, at a stop text or at `enough`, not at its limit. */
+  /** False if the response was truncated at its token limit. */
   readonly complete: boolean;
-  /** Of the question, those that were known from before, and of the answer. */
+  /** Tokens of the prompt, of its cached part, and of the response. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly outputTokens: number;

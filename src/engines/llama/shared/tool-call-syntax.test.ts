@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { NativeMessage, NativeTool } from './native.ts';
-import { learnCallWords } from './tool-call-syntax.ts';
+import { learnToolCallSyntax } from './tool-call-syntax.ts';
 
-type Render = Parameters<typeof learnCallWords>[0];
+type Render = Parameters<typeof learnToolCallSyntax>[0];
 
-/** A template that writes each message between marks and the calls of an answer as told. */
+/** A template that encloses messages in markers and renders calls with the given function. */
 function template(callsOf: (calls: readonly { id: string; name: string; args: string }[]) => string): Render {
   return (messages: readonly NativeMessage[], tools: readonly NativeTool[]) => {
     const text = messages.map(({ role, content, tool_calls }) => {
@@ -15,12 +15,12 @@ function template(callsOf: (calls: readonly { id: string; name: string; args: st
   };
 }
 
-describe('the words of calls are learned from how a template writes two', () => {
-  it('in tags', () => {
+describe('the syntax is derived from two rendered calls', () => {
+  it('with tags', () => {
     const render = template((calls) =>
       calls.map(({ name, args }) => `<call>\n{"name": "${name}", "arguments": ${args}}\n</call>`).join('\n'),
     );
-    expect(learnCallWords(render)).toEqual({
+    expect(learnToolCallSyntax(render)).toEqual({
       opens: '<call>\n{"name": "',
       nameEnds: '", "arguments": ',
       between: '}\n</call>\n<call>\n{"name": "',
@@ -28,13 +28,13 @@ describe('the words of calls are learned from how a template writes two', () => 
     });
   });
 
-  it('in a list', () => {
+  it('with a list', () => {
     const spaced = (args: string) => args.replace('{"probe":1}', '{ "probe": 1 }');
     const render = template(
       (calls) =>
         `[CALLS][${calls.map(({ name, args }) => `{"n": "${name}", "a": ${spaced(args)}}`).join(', ')}]`,
     );
-    expect(learnCallWords(render)).toEqual({
+    expect(learnToolCallSyntax(render)).toEqual({
       opens: '[CALLS][{"n": "',
       nameEnds: '", "a": ',
       between: '}, {"n": "',
@@ -43,7 +43,7 @@ describe('the words of calls are learned from how a template writes two', () => 
   });
 });
 
-describe('there is nothing to learn', () => {
+describe('no syntax is derived from', () => {
   it.each<[string, Render]>([
     ['from a template that shows no tools', (messages) => messages.map(({ content }) => content).join('\n')],
     ['from one that drops calls', template(() => '')],
@@ -68,6 +68,6 @@ describe('there is nothing to learn', () => {
       },
     ],
   ])('%s', (_, render) => {
-    expect(learnCallWords(render)).toBeUndefined();
+    expect(learnToolCallSyntax(render)).toBeUndefined();
   });
 });

@@ -1,21 +1,20 @@
 /**
- * How calls of tools are written as text. A model whose chat template shows tools was trained on that template's
- * words, so they are learned from it: two calls with known names are rendered, and what stands around them is
- * the words. Other models get words of our own.
+ * Text syntax of tool calls. A model whose chat template supports tools was trained on the syntax of that template. It is
+ * derived by rendering two calls with known names. Other models get a default syntax.
  */
 
 import type { NativeMessage, NativeTool } from './native.ts';
 
-/** What an answer of calls is made of: opens name nameEnds arguments (between name nameEnds arguments)* closes. */
-export interface CallWords {
+/** Grammar of a response with calls: opens name nameEnds arguments (between name nameEnds arguments)* closes. */
+export interface ToolCallSyntax {
   readonly opens: string;
   readonly nameEnds: string;
   readonly between: string;
   readonly closes: string;
 }
 
-/** The tags and the fields of Hermes, which many models know. */
-export const OWN_WORDS: CallWords = {
+/** The format of Hermes, which many models support. */
+export const DEFAULT_TOOL_CALL_SYNTAX: ToolCallSyntax = {
   opens: '<tool_call>{"name":"',
   nameEnds: '","arguments":',
   between: '}</tool_call>\n<tool_call>{"name":"',
@@ -26,17 +25,17 @@ const FIRST = 'probe_first';
 const SECOND = 'probe_second';
 const CALL_ID = 'probe00id';
 const SAID = 'probe said';
-/** The arguments of both calls, as a template may write them. */
+/** The arguments of both calls, with optional whitespace. */
 const ARGUMENTS = /\{\s*"probe"\s*:\s*1\s*\}/;
 
 /**
- * Learns the words of a template.
- * @param render makes the text of a conversation that ends with an answer; may throw.
- * @returns undefined for a template that shows no tools, or writes calls otherwise than as a name and JSON.
+ * Derives the syntax of a template.
+ * @param render renders a conversation that ends with an assistant message; may throw.
+ * @returns undefined for a template without support for tools, or with calls that are not a name and JSON.
  */
-export function learnCallWords(
+export function learnToolCallSyntax(
   render: (messages: readonly NativeMessage[], tools: readonly NativeTool[]) => string,
-): CallWords | undefined {
+): ToolCallSyntax | undefined {
   const user: NativeMessage = { role: 'user', content: 'probe' };
   const call = (name: string, id: string) =>
     ({ id, type: 'function', function: { name, arguments: '{"probe":1}' } }) as const;
@@ -65,8 +64,8 @@ export function learnCallWords(
   return wordsOf(calls.slice(header.length, calls.length - footer.length));
 }
 
-/** The words of a text that holds both calls. */
-function wordsOf(text: string): CallWords | undefined {
+/** Derives the syntax from a text with both calls. */
+function wordsOf(text: string): ToolCallSyntax | undefined {
   const [opens, afterFirst, ...moreFirst] = text.split(FIRST);
   const [toSecond = '', afterSecond, ...moreSecond] = afterFirst?.split(SECOND) ?? [];
   if (opens === undefined || afterSecond === undefined || moreFirst.length + moreSecond.length > 0) {
@@ -77,6 +76,6 @@ function wordsOf(text: string): CallWords | undefined {
   if (between === undefined || closes === undefined || nameEnds !== secondNameEnds) return undefined;
   const words = { opens, nameEnds: nameEnds ?? '', between, closes };
   const known = [opens, words.nameEnds, between].every((word) => word.trim() !== '');
-  // What has the call's own id in it can't be said beforehand.
+  // A syntax that contains the id of the call is not supported.
   return known && !`${between}${closes}`.includes(CALL_ID) ? words : undefined;
 }

@@ -8,25 +8,25 @@ import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { Grammar } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/schema-grammar.ts';
-import { endOfCut } from './complete-json.ts';
+import { completeJson } from './complete-json.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-function grammarOf(schema: JsonSchema | boolean, room = 1_000_000): string {
+function buildGrammar(schema: JsonSchema | boolean, room = 1_000_000): string {
   const grammar = new Grammar(room);
   return grammar.text(schemaRule(grammar, schema, 'schema'));
 }
 
 /** The whole answer that one becomes which was cut. */
 function ended(schema: JsonSchema | boolean, said: string): string {
-  const end = endOfCut(grammarOf(schema), said);
+  const end = completeJson(buildGrammar(schema), said);
   if (end === undefined) throw new Error(`${said} has no end: ${JSON.stringify(schema)}`);
   return said + end;
 }
 
 /** Cuts an answer to a schema wherever it may be cut, and looks at what it becomes. */
 function expectValid(schema: JsonSchema, seed: number): void {
-  const grammar = grammarOf(schema);
+  const grammar = buildGrammar(schema);
   const valid = ajv.compile(schema);
   const random = seededRandom(seed);
   const whole = [...new GbnfSampler(grammar).sample(random)];
@@ -72,11 +72,11 @@ it('ends what holds itself', () => {
 it('ends a text where its limit is, and at the room of the answer where it has none', () => {
   const letters = (count: number) => `"${'a'.repeat(count)}`;
   const longest = (schema: JsonSchema, room: number) => {
-    const grammar = grammarOf(schema, room);
+    const grammar = buildGrammar(schema, room);
     let [least, most] = [0, 4000];
     while (least < most) {
       const count = Math.ceil((least + most) / 2);
-      if (endOfCut(grammar, letters(count)) === undefined) most = count - 1;
+      if (completeJson(grammar, letters(count)) === undefined) most = count - 1;
       else least = count;
     }
     return least;
@@ -92,22 +92,22 @@ it('ends a text where its limit is, and at the room of the answer where it has n
 });
 
 it('knows nothing of what its grammar does not allow', () => {
-  expect(endOfCut(grammarOf({ type: 'null' }), 'no')).toBeUndefined();
-  expect(endOfCut(grammarOf({ type: 'null' }), 'null and more')).toBeUndefined();
+  expect(completeJson(buildGrammar({ type: 'null' }), 'no')).toBeUndefined();
+  expect(completeJson(buildGrammar({ type: 'null' }), 'null and more')).toBeUndefined();
 });
 
 it('leaves an answer as it is that lacks too much', () => {
   const list = (items: object, minItems: number) => ({ type: 'array', items, minItems });
   const short = list({ const: 'a'.repeat(10) }, 900);
   expect(JSON.parse(ended(short, '["'))).toHaveLength(900);
-  expect(endOfCut(grammarOf(list(short, 2)), '[')).toBeUndefined();
+  expect(completeJson(buildGrammar(list(short, 2)), '[')).toBeUndefined();
 });
 
 it('gives up on what takes too long to read', () => {
   const letters = (count: number) => `"${'a'.repeat(count)}`;
   expect(ended({ type: 'string' }, letters(100_000))).toBe(`${letters(100_000)}"`);
-  expect(endOfCut(grammarOf({ type: 'string', pattern: 'c' }), letters(100_000))).toBe('c"');
-  expect(endOfCut(grammarOf({ type: 'string', pattern: 'c' }), letters(1_000_000))).toBeUndefined();
+  expect(completeJson(buildGrammar({ type: 'string', pattern: 'c' }), letters(100_000))).toBe('c"');
+  expect(completeJson(buildGrammar({ type: 'string', pattern: 'c' }), letters(1_000_000))).toBeUndefined();
   const often = { type: 'string', pattern: '(a{0,9}b?){0,25}c' };
   expect(ended(often, letters(500))).toBe(`${letters(500)}c"`);
 });

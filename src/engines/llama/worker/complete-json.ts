@@ -20,7 +20,7 @@ interface Rest {
  * @param grammar GBNF that `src/engines/llama/grammar/grammar.ts` wrote.
  * @returns undefined when the grammar does not allow the beginning, or its end would be too long or too hard to find.
  */
-export function endOfCut(grammar: string, said: string): string | undefined {
+export function completeJson(grammar: string, said: string): string | undefined {
   const rules = readGrammar(grammar);
   const rest = new Follower(rules).follow(said);
   return rest && new ShortestTexts(rules).ofAny(rest);

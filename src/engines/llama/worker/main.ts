@@ -1,15 +1,15 @@
-/** Entry of the process of a language model, which the serving process never loads. */
+/** Entry point of a language model worker. Never loaded by the server. */
 
 import { setSchedIdle } from '../../workers/sched-idle.ts';
 import { serveProcess } from '../../workers/worker-main.ts';
-import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from '../shared/protocol.ts';
+import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { type LlamaModel, loadLlama } from './model.ts';
 
-serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process', (send) => {
+serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model process', (send) => {
   let model: LlamaModel | undefined;
   return {
     async load(load) {
-      if (load.nice) setSchedIdle();
+      if (load.lowPriority) setSchedIdle();
       model = await loadLlama(load);
       return model.loaded;
     },
@@ -18,7 +18,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process
       const { answer } = message;
       switch (message.kind) {
         case 'measure':
-          // A throw is not caught and ends the process: the answer would never come.
+          // Not caught on purpose: an error terminates the worker, because the request would never finish.
           model.measure(message.conversation).then((tokens) => {
             send(tokens === undefined ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
           });

@@ -1,6 +1,6 @@
-/** A language model in this process: conversations in, texts out, several at once. */
+/** A language model with concurrent slots in this process. */
 
-import { learnControlWords, withoutControlWords } from '../shared/control-tokens.ts';
+import { escapeControlTokens, findControlTokens } from '../shared/control-tokens.ts';
 import {
   loadNative,
   type NativeCompletion,
@@ -9,19 +9,19 @@ import {
   type NativeTool,
 } from '../shared/native.ts';
 import type { Conversation } from '../shared/prompt.ts';
-import type { FromLlama, LlamaEnd, LlamaSampling, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
-import { type CallWords, learnCallWords } from '../shared/tool-call-syntax.ts';
-import { endOfCut } from './complete-json.ts';
+import type { LlamaEnd, LlamaReply, LlamaSampling, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
+import { learnToolCallSyntax, type ToolCallSyntax } from '../shared/tool-call-syntax.ts';
+import { completeJson } from './complete-json.ts';
 
-/** Tokens of questions that are read at once: the others wait that long for their next token, an abort for its end. */
+/** Prompt tokens per step. Other responses wait for the end of a step, and so does a cancellation. */
 const BATCH_TOKENS = { cpu: 32, cuda: 512 } as const;
-/** llama.cpp's own defaults. */
+/** Defaults of llama.cpp. */
 const TEMPERATURE = 0.8;
 const TOP_P = 0.95;
 const TOP_K = 40;
 const MIN_P = 0.05;
 
-/** Loads a model and opens its slots. */
+/** Loads a model and creates its slots. */
 export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
   const { model, provider, slots, contextTokens, threads } = load;
   const context = await loadNative(provider, {
@@ -32,15 +32,15 @@ export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
   });
   const { chatTemplates } = context.getModelInfo();
   if (!chatTemplates.jinja.default && !chatTemplates.llamaChat) {
-    throw new Error(`The language model ${model} has no chat template that can be used.`);
+    throw new Error(`The language model ${model} has no supported chat template.`);
   }
   context.enableParallelMode({ n_parallel: slots, n_batch: BATCH_TOKENS[provider] });
   const loaded = new LlamaModel(context, contextTokens, await tokenMs(context), load.chatTemplate);
-  await loaded.learnControlWords();
+  await loaded.detectControlTokens();
   return loaded;
 }
 
-/** Milliseconds in which this machine reads a token: a few are read. Resolves when the model has computed. */
+/** Measures the prompt processing time of one token in ms. Resolves after the model has completed a step. */
 async function tokenMs(context: NativeContext): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<NativeResult>();
   context.queueCompletion(
@@ -71,10 +71,10 @@ export class LlamaModel {
   readonly #jinja: boolean;
   readonly #contextTokens: number;
   readonly #template: string | undefined;
-  readonly #callWords: CallWords | undefined;
+  readonly #toolCallSyntax: ToolCallSyntax | undefined;
   readonly #tokenMs: number;
   #controlWords: readonly string[] = [];
-  /** The library's number of each answer that is being written. */
+  /** Request ids of llama.cpp by the number of the response. */
   readonly #requests = new Map<number, number>();
 
   constructor(context: NativeContext, contextTokens: number, tokenMs: number, template?: string) {
@@ -86,36 +86,42 @@ export class LlamaModel {
     this.#contextTokens = trained > 0 ? Math.min(trained, contextTokens) : contextTokens;
     this.#template = template;
     if (this.#jinja) {
-      this.#callWords = learnCallWords((messages, tools) => this.#render({ messages, tools }, false));
+      this.#toolCallSyntax = learnToolCallSyntax((messages, tools) =>
+        this.#render({ messages, tools }, false),
+      );
     }
   }
 
-  /** Before the first conversation: no message may speak for the template. */
-  async learnControlWords(): Promise<void> {
+  /** Must be called before the first conversation, so that control tokens in messages are escaped. */
+  async detectControlTokens(): Promise<void> {
     const probe = { messages: [{ role: 'user', content: 'probe' }], tools: [] } as const;
-    this.#controlWords = await learnControlWords(
+    this.#controlWords = await findControlTokens(
       this.#promptOf(probe) ?? '',
       async (text) => (await this.#context.tokenize(text)).tokens.length,
     );
   }
 
   get loaded(): LoadedLlama {
-    return { contextTokens: this.#contextTokens, callWords: this.#callWords, tokenMs: this.#tokenMs };
+    return {
+      contextTokens: this.#contextTokens,
+      toolCallSyntax: this.#toolCallSyntax,
+      tokenMs: this.#tokenMs,
+    };
   }
 
-  /** Tokens of a conversation; undefined when the template refuses it. */
+  /** Number of tokens of a conversation; undefined if the template does not support it. */
   async measure(conversation: Conversation): Promise<number | undefined> {
     const prompt = this.#promptOf(conversation);
     if (prompt === undefined) return undefined;
     return (await this.#context.tokenize(prompt)).tokens.length;
   }
 
-  /** Begins an answer to a conversation that was measured. */
+  /** Starts the response to a measured conversation. */
   begin(
     answer: number,
     conversation: Conversation,
     sampling: LlamaSampling,
-    send: (message: FromLlama) => void,
+    send: (message: LlamaReply) => void,
   ): void {
     const prompt = this.#promptOf(conversation);
     if (prompt === undefined) {
@@ -126,7 +132,7 @@ export class LlamaModel {
     const { requestId } = this.#context.queueCompletion(
       { prompt, ...this.#completion(sampling) },
       (error, event) => {
-        // What was forgotten may have one more token.
+        // A cancelled request may still produce one token.
         if (this.#requests.get(answer) !== requestId) return;
         if (!error && 'token' in event) {
           if (sampling.ending !== undefined) said += event.token;
@@ -136,7 +142,7 @@ export class LlamaModel {
         this.#requests.delete(answer);
         const end = error || 'token' in event ? { kind: 'failed' as const, answer } : endOf(answer, event);
         if (end.kind === 'ended' && !end.complete && sampling.ending !== undefined) {
-          const text = endOfCut(sampling.ending, said);
+          const text = completeJson(sampling.ending, said);
           if (text) send({ kind: 'said', answer, text });
         }
         send(end);
@@ -145,7 +151,7 @@ export class LlamaModel {
     this.#requests.set(answer, requestId);
   }
 
-  /** Ends an answer; undefined when it had ended. */
+  /** Completes a response early; undefined if it has already ended. */
   enough(answer: number): LlamaEnd | undefined {
     const id = this.#requests.get(answer);
     if (id === undefined) return undefined;
@@ -160,7 +166,7 @@ export class LlamaModel {
     };
   }
 
-  /** Stops an answer. Resolves when the model has computed since: the library never says that it let go of one. */
+  /** Cancels a response. Resolves after another step, because llama.cpp does not confirm a cancellation. */
   async forget(answer: number): Promise<void> {
     const id = this.#requests.get(answer);
     if (id === undefined) return;
@@ -181,7 +187,7 @@ export class LlamaModel {
     }
   }
 
-  /** @throws Error for a conversation that the template refuses. */
+  /** @throws Error for a conversation that the template does not support. */
   #render({ messages, tools }: Conversation, opensAnswer: boolean): string {
     const chat = this.#context.getFormattedChat(this.#plain(messages), this.#template, {
       jinja: this.#jinja,
@@ -196,11 +202,11 @@ export class LlamaModel {
     return typeof chat === 'string' ? chat : chat.prompt;
   }
 
-  /** Without control words, in whatever text there is. */
+  /** Escapes control tokens in all strings of the values. */
   #plain<Part>(parts: readonly Part[]): readonly Part[] {
     const text = JSON.stringify(parts);
-    const plain = withoutControlWords(text, this.#controlWords);
-    // Hardly ever there are any: then nothing is read again.
+    const plain = escapeControlTokens(text, this.#controlWords);
+    // Usually there are none, and the values are returned unchanged.
     return plain === text ? parts : JSON.parse(plain);
   }
 
@@ -209,7 +215,7 @@ export class LlamaModel {
     return {
       n_predict: sampling.maxTokens,
       temperature,
-      // Zero is the likeliest token, whatever the library makes of it.
+      // A temperature of 0 means greedy sampling.
       top_k: temperature === 0 ? 1 : TOP_K,
       top_p: topP,
       min_p: MIN_P,
@@ -224,9 +230,9 @@ export class LlamaModel {
   }
 }
 
-function endOf(answer: number, result: NativeResult): FromLlama {
+function endOf(answer: number, result: NativeResult): LlamaReply {
   const complete = result.stopped_eos || result.stopped_word;
-  // A batch that could not be computed ends without a reason.
+  // After a failed step, llama.cpp reports no stop reason.
   if (!complete && !result.stopped_limit && !result.context_full) return { kind: 'failed', answer };
   const { cache_n: cachedTokens, prompt_n: read } = result.timings;
   return {
@@ -239,7 +245,7 @@ function endOf(answer: number, result: NativeResult): FromLlama {
   };
 }
 
-/** The library makes a grammar of its own of each tool, which is not used, and fails at patterns that it does not know. */
+/** Removes patterns: the binding converts tools to an unused grammar and fails for unsupported patterns. */
 function withoutPatterns(tool: NativeTool): NativeTool {
   const text = JSON.stringify(tool, (key, value: unknown) =>
     key === 'pattern' && typeof value === 'string' ? undefined : value,
