@@ -13,7 +13,7 @@ const named = (event_id: string, type = 'input_audio_buffer.commit') => JSON.str
 function opened() {
   const lookUps: { voiceId: string; answer: (found: VoiceLookupResult) => Promise<void> }[] = [];
   const delivered: (readonly [id: string | null, voice: VoiceLookupResult | undefined])[] = [];
-  const refused: string[] = [];
+  const errors: string[] = [];
   const frames = new FrameQueue({
     lookUpVoice(voiceId) {
       const { promise, resolve } = Promise.withResolvers<VoiceLookupResult>();
@@ -26,10 +26,10 @@ function opened() {
     },
     deliver(frame, voice) {
       delivered.push([idOf(frame), voice]);
-      if ('error' in frame) refused.push(frame.error.code);
+      if ('error' in frame) errors.push(frame.error.code);
     },
   });
-  return { frames, lookUps, delivered, refused };
+  return { frames, lookUps, delivered, errors };
 }
 
 function idOf(frame: ParsedFrame): string | null {
@@ -107,13 +107,13 @@ describe('a frame', () => {
 
 describe('the queue', () => {
   it('has a maximum number of frames; further frames are rejected and the queue is kept', async () => {
-    const { frames, lookUps, delivered, refused } = opened();
+    const { frames, lookUps, delivered, errors } = opened();
     frames.enqueue(naming('tts-vc-voice_1', 'first'));
     for (let n = 0; n < MAX_QUEUED_FRAMES; n++) frames.enqueue(named(`${n}`));
     expect(delivered).toEqual([]);
     frames.enqueue(named('more'));
     frames.enqueue(new Uint8Array(3));
-    expect(refused).toEqual(['buffer_overflow', 'buffer_overflow']);
+    expect(errors).toEqual(['buffer_overflow', 'buffer_overflow']);
     expect(delivered).toEqual([
       ['more', undefined],
       [null, undefined],
@@ -125,14 +125,14 @@ describe('the queue', () => {
   });
 
   it('has a maximum number of characters', async () => {
-    const { frames, lookUps, delivered, refused } = opened();
+    const { frames, lookUps, delivered, errors } = opened();
     const audio = 'A'.repeat(MAX_QUEUED_CHARACTERS / 2);
     const append = (event_id: string) =>
       JSON.stringify({ type: 'input_audio_buffer.append', event_id, audio });
     frames.enqueue(naming('tts-vc-voice_1', 'first'));
     for (const id of ['a', 'b']) frames.enqueue(append(id));
     expect(delivered).toEqual([['b', undefined]]);
-    expect(refused).toEqual(['buffer_overflow']);
+    expect(errors).toEqual(['buffer_overflow']);
     await lookUps[0]?.answer('found');
     // Processed frames free capacity.
     frames.enqueue(naming('tts-vc-voice_1', 'second'));

@@ -155,8 +155,10 @@ describe('a response', () => {
     const { speaking, happened } = driver();
     speaking.start({ ...SPEECH, text });
     await settled();
-    const begun = happened.flatMap((each) => (each.kind === 'sentence_started' ? [each.text] : []));
-    expect(begun.join('')).toBe(text);
+    const startedSentences = happened.flatMap((each) =>
+      each.kind === 'sentence_started' ? [each.text] : [],
+    );
+    expect(startedSentences.join('')).toBe(text);
     expect(happened.at(-1)).toMatchObject({ kind: 'synthesis_completed' });
   });
 
@@ -341,14 +343,14 @@ describe('a response that is stopped', () => {
     });
     speaking.start(SPEECH);
     await step.reached;
-    const told = happened.length;
+    const reportedCount = happened.length;
     speaking.stop('resp_1');
     await settled();
     // The engine is still running. The row is written when it is released.
-    expect(happened).toHaveLength(told);
+    expect(happened).toHaveLength(reportedCount);
     step.pass();
     await speaking.close();
-    expect(happened.slice(told)).toMatchObject([
+    expect(happened.slice(reportedCount)).toMatchObject([
       { kind: 'row', status: 'cancelled', audioBytes: 480 * at, audioSeconds: at / 100 },
     ]);
     expect(kinds().filter((kind) => kind === 'audio_generated')).toHaveLength(at);

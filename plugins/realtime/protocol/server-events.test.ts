@@ -133,7 +133,7 @@ describe('the schemas reject', () => {
     ['an event without a type', { event_id: 'event_1' }, 'spec'],
     ['a property of every object as the type', { type: 'constructor', event_id: 'event_1' }, 'spec'],
   ] as const)('%s', (_, frame, dialect) => {
-    expect(serverEventFault(frame, dialect)).toContain('There is no event of the type');
+    expect(serverEventFault(frame, dialect)).toContain('Unknown event type');
   });
 
   it.each([null, 'text', 1, [[]]])('%j', (frame) => {

@@ -37,13 +37,13 @@ function shuffled(object: object, ranks: Iterable<number>): Record<string, unkno
   return Object.fromEntries(entries.sort((a, b) => a.rank - b.rank).map(({ entry }) => entry));
 }
 
-/** Names without dots, so that the paths of errors can be followed. */
+/** Names without dots, so that error paths are unambiguous. */
 const junk = fc.jsonValue({
   maxDepth: 2,
   stringUnit: fc.constantFrom('a', 'Z', '"', '\\', '\0', 'ß', '😀', ' '),
 });
 
-/** What a client may mean, and now and then what nobody can. */
+/** Usually a plausible value, sometimes an invalid one. */
 function mostly(...values: unknown[]): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...values) }, { weight: 1, arbitrary: junk });
 }
@@ -115,12 +115,12 @@ const update = some({
 }).map((each): Record<string, unknown> => JSON.parse(JSON.stringify(each)));
 
 const fresh = initialSession('sess_1', rules, new URLSearchParams());
-/** A session that has seen a few updates. */
+/** A session after a few updates. */
 const session = fc
   .array(update, { maxLength: 3 })
   .map((updates) => updates.reduce<Session>((before, each) => merge(before, each).session, fresh));
 
-/** Echoes that do not all fit in beside each other. */
+/** Echoed values that do not all fit together. */
 const long = fc.constantFrom(0, 0.3, 0.5, 0.9).map((part) => 'x'.repeat(part * MAX_ECHOED_BYTES));
 const manyEchoes = some({
   instructions: long,
@@ -135,7 +135,7 @@ function params(errors: readonly { readonly param: string | null }[]): unknown[]
   return errors.map(({ param }) => param).sort();
 }
 
-/** Whatever the rules promise of every session. */
+/** Checks the invariants of a session. */
 function expectValid(merged: Session): void {
   expect([...Value.Errors(SessionSchema, JSON.parse(JSON.stringify(toWireSession(merged))))]).toEqual([]);
   const { inputFormat, outputFormat, turnDetection, transcription: transcriptionFields } = merged;
@@ -155,7 +155,7 @@ function expectValid(merged: Session): void {
   expect(echoedBytes).toBeLessThanOrEqual(MAX_ECHOED_BYTES);
 }
 
-/** Where a refused field is in the session as the wire shows it; beta names stand for nested ones. */
+/** Locations of rejected fields in the wire session; beta names map to nested ones. */
 const NESTED = new Map([
   ['input_audio_format', 'audio.input.format'],
   ['output_audio_format', 'audio.output.format'],
@@ -176,12 +176,12 @@ function valueAt(wire: unknown, param: string): unknown {
   );
 }
 
-/** What is accepted or refused as a whole, by the field of it that a error names. */
+/** The unit of acceptance that contains the field of an error. */
 function unitOf(param: string): string {
   return param.replace(/(\.format)\.(type|rate)$|(turn_detection)\.type$|(voice)\.id$/, '$1$3$4');
 }
 
-/** Deletes what a error names, by both of its names: without the nested field, the beta one would count. */
+/** Deletes the field of an error under both names; otherwise the beta name would apply. */
 function remove(update: unknown, param: string): void {
   const path = unitOf(param).split('.').slice(1);
   const last = path.pop() ?? '';
@@ -193,7 +193,7 @@ function remove(update: unknown, param: string): void {
 }
 
 describe('an update', () => {
-  test('of echoes for which there is no room is no exception', () => {
+  test('that exceeds the echo capacity behaves like any other', () => {
     fc.assert(
       fc.property(fc.array(manyEchoes, { minLength: 1, maxLength: 4 }), manyEchoes, (earlier, each) => {
         const before = earlier.reduce<Session>(
@@ -216,14 +216,14 @@ describe('an update', () => {
     );
   });
 
-  test('that comes again changes nothing and is refused the same', () => {
+  test('is idempotent and causes the same errors again', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
         const once = merge(before, each);
         const twice = merge(once.session, each);
         expect(twice.session).toEqual(once.session);
         expect(twice.errors).toEqual(once.errors);
-        // Whoever listens begins anew with another object.
+        // A different object would reconfigure the input.
         expect(twice.session.inputFormat).toBe(once.session.inputFormat);
         expect(twice.session.turnDetection).toBe(once.session.turnDetection);
       }),
@@ -231,7 +231,7 @@ describe('an update', () => {
     );
   });
 
-  test('means the same whatever the order of its fields', () => {
+  test('does not depend on the order of its fields', () => {
     const deeplyShuffled = (value: unknown, ranks: Iterator<number>): unknown => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
       const entries = Object.entries(value).map(([name, each]) => ({
@@ -245,7 +245,7 @@ describe('an update', () => {
         const one = merge(before, each);
         const other = merge(before, deeplyShuffled(each, ranks[Symbol.iterator]()));
         expect(other.session).toEqual(one.session);
-        // Which of a flood of unknown fields are named, the order does decide.
+        // The order determines which of many unknown fields are named.
         const [some, others] = [params(one.errors), params(other.errors)];
         if (some.includes('session')) expect(others).toHaveLength(some.length);
         else expect(others).toEqual(some);
@@ -254,7 +254,7 @@ describe('an update', () => {
     );
   });
 
-  test('leaves a valid session, with one refusal for a field', () => {
+  test('leaves a valid session, with one error per field', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
         const { session: after, errors, requestsGa } = merge(before, each);
@@ -266,13 +266,13 @@ describe('an update', () => {
     );
   });
 
-  test('leaves a refused field as it was', () => {
+  test('keeps the value of a rejected field', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
         const { session: after, errors } = merge(before, each);
         const forgets = toWireSession(after).audio.input.turn_detection === null;
         for (const { param } of errors) {
-          // Beside a refused detail of an object, the rest of it applies.
+          // The other fields of an object apply even if one of them is rejected.
           if (param === null || /^session(\.audio(\.(in|out)put)?)?$|turn_detection\./.test(param)) continue;
           expect(valueAt(toWireSession(after), param)).toEqual(valueAt(toWireSession(before), param));
         }
@@ -284,7 +284,7 @@ describe('an update', () => {
     );
   });
 
-  test('does what it would without the fields that are refused', () => {
+  test('has the same effect as without the rejected fields', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
         const { session: after, errors } = merge(before, each);
@@ -299,7 +299,7 @@ describe('an update', () => {
     );
   });
 
-  test('that is the session itself changes nothing and is not refused', () => {
+  test('with the session itself changes nothing and causes no errors', () => {
     fc.assert(
       fc.property(session, (before) => {
         const wire = JSON.parse(JSON.stringify(toWireSession(before)));
@@ -312,7 +312,7 @@ describe('an update', () => {
     );
   });
 
-  test('of any JSON neither throws nor breaks the session', () => {
+  test('with any JSON value neither throws nor breaks the session', () => {
     const names = [
       'session',
       'audio',
@@ -346,7 +346,7 @@ describe('an update', () => {
     );
   });
 
-  test('never changes what it merges', () => {
+  test('does not modify its input', () => {
     const frozen = <Value>(value: Value): Value => {
       if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
       return value;

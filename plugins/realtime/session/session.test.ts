@@ -25,12 +25,12 @@ function fresh(query = ''): Session {
   return initialSession('sess_1', rules, new URLSearchParams(query));
 }
 
-/** Every voice that may be stored is. */
+/** Treats every possible voice id as stored. */
 function merge(session: Session, update: unknown) {
   return mergeSession(session, update, rules, namedVoice(update) && 'found');
 }
 
-/** Merges updates one after the other; returns the last result with the session as the wire shows it. */
+/** Merges updates in sequence. Returns the last result with the session in wire format. */
 function merged(...updates: unknown[]) {
   let session = fresh();
   for (const update of updates.slice(0, -1)) session = merge(session, update).session;
@@ -50,7 +50,7 @@ const INVALID = 'invalid_request_error';
 const UNSUPPORTED = 'unsupported_feature';
 
 describe('a new session', () => {
-  it('is as the specification has it', () => {
+  it('is as specified', () => {
     expect(toWireSession(fresh())).toEqual({
       id: 'sess_1',
       object: 'realtime.session',
@@ -70,23 +70,23 @@ describe('a new session', () => {
   });
 
   it.each([
-    ['a recogniser', 'model=english', ['english', 'english', 'svc-tts']],
-    ['a voice model', 'model=other-tts', ['other-tts', 'svc-stt', 'other-tts']],
+    ['a transcription model', 'model=english', ['english', 'english', 'svc-tts']],
+    ['a speech model', 'model=other-tts', ['other-tts', 'svc-stt', 'other-tts']],
     [
       'a model of another service',
       'model=gpt-realtime&intent=transcription',
       ['gpt-realtime', 'svc-stt', 'svc-tts'],
     ],
     ['nothing', 'model=', [undefined, 'svc-stt', 'svc-tts']],
-    ['an endless name', `model=${'x'.repeat(257)}`, [undefined, 'svc-stt', 'svc-tts']],
-  ])('begins with what the query names: %s', (_, query, expected) => {
+    ['a name that is too long', `model=${'x'.repeat(257)}`, [undefined, 'svc-stt', 'svc-tts']],
+  ])('uses the model of the query: %s', (_, query, expected) => {
     const { model, transcription, ttsModel } = fresh(query);
     expect([model, transcription.model, ttsModel]).toEqual(expected);
   });
 });
 
 describe('an update', () => {
-  it('merges into every field, and leaves what it does not name', () => {
+  it('merges into every field and keeps the fields that it omits', () => {
     const update = {
       type: 'translation',
       model: 'gpt-realtime',
@@ -146,7 +146,7 @@ describe('an update', () => {
     });
   });
 
-  it('with a nested field and its beta name means the nested one', () => {
+  it('with a nested field and its beta name uses the nested one', () => {
     const { session, errors } = merged({
       input_audio_format: 'opus',
       turn_detection: { type: 'semantic_vad' },
@@ -178,7 +178,7 @@ describe('an update', () => {
     });
   });
 
-  it('asks for the GA protocol by its type alone', () => {
+  it('selects the GA protocol only by its type', () => {
     expect(merged({ type: 'realtime' }).requestsGa).toBe(true);
     for (const update of [
       {},
@@ -191,7 +191,7 @@ describe('an update', () => {
     }
   });
 
-  it('ignores what a client sends back, and echoes what means nothing here', () => {
+  it('ignores read-only fields and echoes fields without effect', () => {
     const echoed = {
       include: null,
       instructions: 'Be brief.',
@@ -217,7 +217,7 @@ describe('an update', () => {
     expect(merge(session, { tools: [] }).session.echoed).toEqual({ ...rest, tools: [] });
   });
 
-  it('is refused alone when it is no object', () => {
+  it('that is not an object is rejected with one error', () => {
     for (const update of [null, 5, 'x', true, [], [{}]]) {
       const { session, refused } = merged(update);
       expect(refused).toEqual([[INVALID, 'session']]);
@@ -244,19 +244,19 @@ describe('null', () => {
     ['a voice', { audio: { output: { voice: null } } }, { voice: undefined }],
     ['a speed', { speed: null }, { speed: undefined }],
     ['a model', { model: null }, { model: undefined }],
-  ])('brings %s back to its default', (_, update, changed) => {
+  ])('resets %s to its default', (_, update, changed) => {
     const { session, errors } = merged(set, update);
     expect(errors).toEqual([]);
     expect(session).toEqual({ ...merged(set).session, ...changed });
   });
 
-  it('is a language to detect, and no prompt', () => {
+  it('enables language detection and removes the prompt', () => {
     const { session } = merged(set, input({ transcription: { language: null, prompt: null } }));
     expect(session.transcription).toEqual({ model: 'english', language: undefined, prompt: undefined });
     expect(session.echoed).toEqual(merged(set).session.echoed);
   });
 
-  it('for the transcription keeps its model alone', () => {
+  it('for the transcription keeps only its model', () => {
     const { session, wire, errors } = merged(set, input({ transcription: null }));
     expect(errors).toEqual([]);
     expect(wire.audio.input.transcription).toEqual({ model: 'english' });
@@ -273,14 +273,14 @@ describe('null', () => {
     ['audio.input.turn_detection.threshold', input({ turn_detection: { threshold: null } })],
     ['output_modalities', { output_modalities: null }],
     ['tts_model', { tts_model: null }],
-  ])('is no %s', (name, update) => {
+  ])('is not a valid %s', (name, update) => {
     const { session, refused } = merged(set, update);
     expect(refused).toEqual([[INVALID, `session.${name}`]]);
     expect(session).toEqual(merged(set).session);
   });
 });
 
-describe('a field that is refused', () => {
+describe('a rejected field', () => {
   it.each([
     ['type', { type: 'conversation' }, INVALID],
     ['model', { model: 5 }, INVALID],
@@ -356,7 +356,7 @@ describe('a field that is refused', () => {
     expect(session).toEqual(fresh());
   });
 
-  it('does not keep the others from being set', () => {
+  it('does not prevent the others from being set', () => {
     const { session, refused } = merged({
       type: 'realtime',
       colour: 'red',
@@ -382,7 +382,7 @@ describe('a field that is refused', () => {
     });
   });
 
-  it('is told with what is allowed, and without what was sent', () => {
+  it('is reported with the allowed values and without client data', () => {
     const { errors } = merged({
       ttsmodel: 'secret',
       tts_model: 'secret',
@@ -406,7 +406,7 @@ describe('a field that is refused', () => {
     });
   });
 
-  it('of a flood of unknown ones is told for the first, and then in sum', () => {
+  it('among many unknown ones is named up to a limit; the rest are counted', () => {
     const flood = (count: number) =>
       merged(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`.repeat(99), i]))).errors;
     expect(flood(16).map(({ param }) => param)).not.toContain('session');
@@ -419,7 +419,7 @@ describe('a field that is refused', () => {
     expect(Math.max(...flood(1_000).map(({ message }) => message.length))).toBeLessThan(300);
   });
 
-  it('is no text that is as long as it may be', () => {
+  it('may be a text that is too long', () => {
     const prompt = 'x'.repeat(5_000);
     const { session, errors } = merged({ model: 'x'.repeat(256), ...input({ transcription: { prompt } }) });
     expect([errors, session.transcription.prompt, session.model]).toEqual([[], prompt, 'x'.repeat(256)]);
@@ -430,15 +430,15 @@ describe('a format', () => {
   it.each([
     ['PCM keeps its rate', [{ rate: 16_000 }, { type: 'audio/pcm' }], { type: 'audio/pcm', rate: 16_000 }],
     ['G.711 has one', [{ type: 'audio/pcmu' }], { type: 'audio/pcmu', rate: 8_000 }],
-    ['and may say so', [{ type: 'audio/pcma', rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
-    ['also later', [{ type: 'audio/pcma' }, { rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
+    ['with explicit rate', [{ type: 'audio/pcma', rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
+    ['with a later rate', [{ type: 'audio/pcma' }, { rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
     [
       'PCM after G.711 begins anew',
       [{ rate: 16_000 }, { type: 'audio/pcma' }, { type: 'audio/pcm' }],
       { type: 'audio/pcm', rate: 24_000 },
     ],
-    ['the least', [{ rate: 8_000 }], { type: 'audio/pcm', rate: 8_000 }],
-    ['the most', [{ rate: 48_000 }], { type: 'audio/pcm', rate: 48_000 }],
+    ['the minimum', [{ rate: 8_000 }], { type: 'audio/pcm', rate: 8_000 }],
+    ['the maximum', [{ rate: 48_000 }], { type: 'audio/pcm', rate: 48_000 }],
   ])('without a rate: %s', (_, formats, expected) => {
     const { wire, errors } = merged(
       ...formats.map((format) => ({ audio: { input: { format }, output: { format } } })),
@@ -447,7 +447,7 @@ describe('a format', () => {
     expect([wire.audio.input.format, wire.audio.output.format]).toEqual([expected, expected]);
   });
 
-  it('of beta clients keeps the rate of PCM', () => {
+  it('with a beta name keeps the rate of PCM', () => {
     const { session } = merged(input({ format: { rate: 16_000 } }), { input_audio_format: 'pcm16' });
     expect(session.inputFormat).toEqual({ encoding: 'pcm16', rateHz: 16_000 });
     expect(merged(MU_LAW, { input_audio_format: 'pcm16' }).session.inputFormat.rateHz).toBe(24_000);
@@ -455,7 +455,7 @@ describe('a format', () => {
 });
 
 describe('turn detection', () => {
-  it('is on with defaults, and says that nothing answers by itself', () => {
+  it('is turned on with defaults, and reports that responses are not automatic', () => {
     const requestedModel = {
       type: 'server_vad',
       create_response: true,
@@ -475,7 +475,7 @@ describe('turn detection', () => {
     });
   });
 
-  it('keeps what is not sent until it is switched off', () => {
+  it('keeps omitted fields until it is turned off', () => {
     const set = input({ turn_detection: { type: 'server_vad', threshold: 0, prefix_padding_ms: 5_000 } });
     const again = input({ turn_detection: { type: 'server_vad', silence_duration_ms: 0 } });
     const retainedEchoes = merged(set, again).session.turnDetection;
@@ -505,14 +505,14 @@ describe('turn detection', () => {
     ['idle_timeout_ms', true],
     ['eagerness', 'low'],
     ['ref_text', 'Hi.'],
-  ])('is on although %s is %j', (name, value) => {
+  ])('is turned on even if %s is %j', (name, value) => {
     const { session, refused } = merged(input({ turn_detection: { type: 'server_vad', [name]: value } }));
     const code = name === 'ref_text' ? UNSUPPORTED : INVALID;
     expect(refused).toEqual([[code, `session.audio.input.turn_detection.${name}`]]);
     expect(session.turnDetection).toEqual(DEFAULT_VAD_SETTINGS);
   });
 
-  it('of a type that is refused stays as it was', () => {
+  it('with a rejected type is unchanged', () => {
     const { session, refused } = merged(
       VAD,
       input({ turn_detection: { type: 'semantic_vad', threshold: 0.9 } }),
@@ -527,11 +527,17 @@ describe('server_vad and G.711', () => {
   const TYPE = 'session.audio.input.turn_detection.type';
 
   it.each([
-    ['one on top of the other', [MU_LAW, VAD], TYPE, 'mulaw', false],
-    ['the other way round', [VAD, MU_LAW], 'session.audio.input.format.type', 'pcm16', true],
-    ['both at once', [input(both)], TYPE, 'mulaw', false],
-    ['both at once again', [input(both), input(both)], TYPE, 'mulaw', false],
-    ['both, to one that detects', [VAD, input(both)], 'session.audio.input.format.type', 'pcm16', true],
+    ['G.711 after server_vad', [MU_LAW, VAD], TYPE, 'mulaw', false],
+    ['server_vad after G.711', [VAD, MU_LAW], 'session.audio.input.format.type', 'pcm16', true],
+    ['both in one update', [input(both)], TYPE, 'mulaw', false],
+    ['both in one update, twice', [input(both), input(both)], TYPE, 'mulaw', false],
+    [
+      'both in one update, while detection is on',
+      [VAD, input(both)],
+      'session.audio.input.format.type',
+      'pcm16',
+      true,
+    ],
     [
       'by beta names',
       [VAD, { input_audio_format: 'g711_alaw' }],
@@ -540,19 +546,19 @@ describe('server_vad and G.711', () => {
       true,
     ],
     [
-      'by beta names the other way round',
+      'by beta names in reverse order',
       [MU_LAW, { turn_detection: { type: 'server_vad' } }],
       'session.turn_detection.type',
       'mulaw',
       false,
     ],
-  ] as const)('exclude each other: %s', (_, updates, param, encoding, detects) => {
+  ] as const)('are mutually exclusive: %s', (_, updates, param, encoding, detects) => {
     const { session, refused } = merged(...updates);
     expect(refused).toEqual([[INVALID, param]]);
     expect([session.inputFormat.encoding, session.turnDetection !== undefined]).toEqual([encoding, detects]);
   });
 
-  it('change places in one update', () => {
+  it('can be exchanged in one update', () => {
     const toManual = merged(VAD, input({ ...MU_LAW.audio.input, turn_detection: null }));
     expect(toManual.errors).toEqual([]);
     expect(toManual.session).toMatchObject({ inputFormat: { encoding: 'mulaw' }, turnDetection: undefined });
@@ -567,7 +573,7 @@ describe('server_vad and G.711', () => {
     });
   });
 
-  it('leave the output alone', () => {
+  it('do not affect the output', () => {
     const { errors } = merged(VAD, { output_audio_format: 'g711_ulaw' });
     expect(errors).toEqual([]);
   });
@@ -577,7 +583,7 @@ describe('model and language', () => {
   const german = input({ transcription: { language: 'de' } });
   const MODEL = 'session.audio.input.transcription.model';
 
-  it('fit each other', () => {
+  it('must match', () => {
     const { session, refused } = merged(german, input({ transcription: { model: 'english' } }));
     expect(refused).toEqual([[INVALID, MODEL]]);
     expect(session).toEqual(merged(german).session);
@@ -592,7 +598,7 @@ describe('model and language', () => {
     });
   });
 
-  it('are both refused when neither fits what the other was', () => {
+  it('are both rejected if neither matches the previous value of the other', () => {
     const { session, refused } = merged(
       german,
       input({ transcription: { model: 'english', language: 'fr' } }),
@@ -604,7 +610,7 @@ describe('model and language', () => {
     expect(session).toEqual(merged(german).session);
   });
 
-  it('any language there is may be asked of a model that does not tell', () => {
+  it('any ISO 639-1 language is accepted if the languages of the model are unknown', () => {
     const far = { model: 'far', language: 'fr' };
     expect(merged(input({ transcription: far })).session.transcription).toMatchObject(far);
     for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
@@ -613,27 +619,27 @@ describe('model and language', () => {
     }
   });
 
-  it('a blank prompt is none', () => {
+  it('a blank prompt is ignored', () => {
     expect(merged(input({ transcription: { prompt: ' ' } })).session.transcription.prompt).toBeUndefined();
   });
 });
 
-describe('echoes', () => {
+describe('echoed fields', () => {
   const half = 'x'.repeat(MAX_ECHOED_BYTES / 2);
 
-  it('have a limit in total', () => {
+  it('have a total size limit', () => {
     const { session, refused } = merged({ instructions: half }, { metadata: { a: half }, tracing: 'auto' });
     expect(refused).toEqual([[INVALID, 'session.metadata']]);
     expect(session.echoed).toEqual({ instructions: half, tracing: 'auto' });
   });
 
-  it('may make room for each other', () => {
+  it('may be replaced within the limit', () => {
     const { session, errors } = merged({ instructions: half }, { instructions: 'x', metadata: { a: half } });
     expect(errors).toEqual([]);
     expect(session.echoed).toEqual({ instructions: 'x', metadata: { a: half } });
   });
 
-  it('count the bytes of all', () => {
+  it('are counted in bytes', () => {
     const keywords = ['ß'.repeat(MAX_ECHOED_BYTES / 2 - 2)];
     const { session, errors } = merged(input({ transcription: { keywords } }));
     expect([errors, session.echoed]).toEqual([[], { 'audio.input.transcription.keywords': keywords }]);
@@ -641,7 +647,7 @@ describe('echoes', () => {
     expect(refused).toEqual([[INVALID, 'session.tracing']]);
   });
 
-  it('have a limit in depth', () => {
+  it('have a nesting limit', () => {
     const deep = JSON.parse(`${'['.repeat(65)}${']'.repeat(65)}`);
     expect(merged({ tools: deep }).refused).toEqual([[INVALID, 'session.tools']]);
     expect(merged({ tools: deep[0] }).refused).toEqual([]);
@@ -654,12 +660,12 @@ describe('echoes', () => {
   });
 });
 
-describe("an official client's first frames", () => {
+describe('the first frames of an official client', () => {
   const client = new OpenAIRealtimeWebSocket({ model: 'gpt-realtime' });
   const onWire = (config: Parameters<typeof client.buildSessionPayload>[0]) =>
     JSON.parse(JSON.stringify(client.buildSessionPayload(config)));
 
-  it('give the two errors that are its defaults, and no other', () => {
+  it('cause only the two errors of its default values', () => {
     const tools = [{ type: 'function', name: 'f', description: 'd', parameters: {}, strict: true }] as never;
     const first = onWire({ instructions: 'Be brief.', toolChoice: 'auto', tools });
     const { refused, wire, requestsGa, session } = merged(first);
@@ -684,7 +690,7 @@ describe("an official client's first frames", () => {
     expect([second.errors, second.session.echoed.tracing]).toEqual([[], 'auto']);
   });
 
-  it('are accepted whole when it is set up for this service', () => {
+  it('are accepted with the models of this service', () => {
     const { errors, wire } = merged(
       onWire({
         audio: {

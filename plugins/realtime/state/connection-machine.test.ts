@@ -32,20 +32,20 @@ function cell(state: State, event: Event): string {
   return [effects, moved].filter((part) => part !== '').join(' ') || '–';
 }
 
-it('is the table of docs/states/connection.md, every cell', () => {
+it('matches the table of docs/states/connection.md in every cell', () => {
   expect(machineTable(STATES, EVENTS, cell)).toEqual(documentedTable('connection'));
 });
 
 const events = Object.values(EVENTS);
 
-/** What must hold after every event, whatever came before. */
+/** Invariants that hold after every event. */
 function requireOrder(sequence: readonly Event[]): void {
   let state = initial;
   const seen: Effect['kind'][] = [];
   for (const event of sequence) {
     const step = next(state, event);
     for (const { kind } of step.effects) {
-      // Nothing is sent before the greeting or after the order to close; the greeting and the release come once.
+      // Nothing is sent before session.created or after a close; session.created and the release occur once.
       if (kind === 'send_session_created') expect(seen).not.toContain('send_session_created');
       if (kind === 'send_session_updated') {
         expect(seen).toContain('send_session_created');
@@ -61,7 +61,7 @@ function requireOrder(sequence: readonly Event[]): void {
 }
 
 describe('in any order of events', () => {
-  it(`greets first and once, releases last and once: all ${events.length ** 5} sequences of 5`, () => {
+  it(`sends session.created first and once, and releases last and once: all ${events.length ** 5} sequences of 5`, () => {
     const sequence: Event[] = [];
     const walk = (depth: number) => {
       if (depth === 5) {
@@ -77,7 +77,7 @@ describe('in any order of events', () => {
     walk(0);
   });
 
-  it('and on long walks', () => {
+  it('and in long random walks', () => {
     fc.assert(fc.property(fc.array(fc.constantFrom(...events), { maxLength: 60 }), requireOrder), {
       seed: 7,
       numRuns: 2000,

@@ -29,7 +29,7 @@ function ask(item: ClientItem, more: Partial<CreateItemParams> = {}): CreateItem
   return { item, freshId: 'item_fresh', maxTextCharacters: 20, ...more };
 }
 
-/** The conversation with the item, which must be accepted. */
+/** Adds an item, which must be accepted. */
 function created(conversation: Conversation, item: ClientItem, more: Partial<CreateItemParams> = {}) {
   const result = createItem(conversation, ask(item, more));
   if ('error' in result) throw new Error(`refused: ${result.error.message}`);
@@ -37,7 +37,7 @@ function created(conversation: Conversation, item: ClientItem, more: Partial<Cre
   return result;
 }
 
-/** A conversation of texts with these ids. */
+/** A conversation of text items with these ids. */
 function of(...ids: string[]): Conversation {
   return ids.reduce(
     (conversation, id) => created(conversation, text(id, id)).conversation,
@@ -72,7 +72,7 @@ describe('an item of the client', () => {
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi.' }] },
     ],
     [
-      'audio, of which the bytes are dropped',
+      'audio without its bytes',
       {
         type: 'message',
         role: 'user',
@@ -97,7 +97,7 @@ describe('an item of the client', () => {
       { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'Be brief.' }] },
     ],
     [
-      "an assistant's message, in the names of the specification",
+      "an assistant's message, with the names of the specification",
       {
         type: 'message',
         role: 'assistant',
@@ -120,7 +120,7 @@ describe('an item of the client', () => {
       },
     ],
     [
-      'a function call without a call',
+      'a function call without a call id',
       { type: 'function_call', name: 'f', arguments: '{}', call_id: null },
       { type: 'function_call', name: 'f', arguments: '{}' },
     ],
@@ -130,47 +130,42 @@ describe('an item of the client', () => {
       { type: 'function_call', name: 'f', arguments: '{}', call_id: 'call_1' },
     ],
     [
-      'the output of a function',
+      'a function call output',
       { type: 'function_call_output', call_id: 'call_1', output: '5' },
       { type: 'function_call_output', call_id: 'call_1', output: '5' },
     ],
-  ] as [string, ClientItem, object][])('is echoed: %s', (_, item, expected) => {
+  ] as [string, ClientItem, object][])('is normalized: %s', (_, item, expected) => {
     const { item: echoed, conversation, previousItemId } = created(EMPTY_CONVERSATION, item);
     expect(echoed).toEqual({ ...common, ...expected });
     expect(conversation.items).toEqual([echoed]);
     expect(previousItemId).toBeNull();
   });
 
-  it('keeps the id it comes with', () => {
+  it('keeps its id', () => {
     expect(created(EMPTY_CONVERSATION, text('Hi.', 'mine')).item.id).toBe('mine');
   });
 
   it.each([
     ['at the end', {}, 'b', ['a', 'b', 'x']],
     ['at the end, with null', { previousItemId: null }, 'b', ['a', 'b', 'x']],
-    ['after one', { previousItemId: 'a' }, 'a', ['a', 'x', 'b']],
+    ['after an item', { previousItemId: 'a' }, 'a', ['a', 'x', 'b']],
     ['at the front', { previousItemId: 'root' }, null, ['x', 'a', 'b']],
-  ])('is put %s', (_, more, previousItemId, order) => {
+  ])('is inserted %s', (_, more, previousItemId, order) => {
     const placed = created(of('a', 'b'), text('Hi.', 'x'), more);
     expect([placed.previousItemId, ids(placed.conversation)]).toEqual([previousItemId, order]);
   });
 
   const long = 'x'.repeat(MAX_ITEM_BYTES);
   it.each([
-    ['an id that is taken', text('Hi.', 'a'), {}, 'item.id'],
+    ['an id that is in use', text('Hi.', 'a'), {}, 'item.id'],
+    ['an id of pending work', text('Hi.', 'turn'), { isReserved: (id: string) => id === 'turn' }, 'item.id'],
+    ['an unknown previous item', text('Hi.'), { previousItemId: 'c' }, 'previous_item_id'],
+    ['an empty previous item id', text('Hi.'), { previousItemId: '' }, 'previous_item_id'],
+    ['itself as the previous item', text('Hi.', 'x'), { previousItemId: 'x' }, 'previous_item_id'],
+    ['a text that is too long', text('x'.repeat(21)), {}, 'item.content'],
+    ['a text far beyond the limit', text('x'.repeat(41)), {}, 'item.content'],
     [
-      'an id that is in use elsewhere',
-      text('Hi.', 'turn'),
-      { isReserved: (id: string) => id === 'turn' },
-      'item.id',
-    ],
-    ['a place after nothing', text('Hi.'), { previousItemId: 'c' }, 'previous_item_id'],
-    ['a place without a name', text('Hi.'), { previousItemId: '' }, 'previous_item_id'],
-    ['a place after itself', text('Hi.', 'x'), { previousItemId: 'x' }, 'previous_item_id'],
-    ['a long text', text('x'.repeat(21)), {}, 'item.content'],
-    ['an endless text', text('x'.repeat(41)), {}, 'item.content'],
-    [
-      'a text that is long in sum',
+      'text parts that are too long in total',
       {
         role: 'user',
         content: Array.from({ length: 3 }, () => ({ type: 'input_text', text: 'x'.repeat(7) })),
@@ -178,16 +173,26 @@ describe('an item of the client', () => {
       {},
       'item.content',
     ],
-    ['an endless image', { role: 'user', content: [{ type: 'input_image', image_url: long }] }, {}, 'item'],
-    ['an endless output', { type: 'function_call_output', call_id: 'c', output: long }, {}, 'item'],
     [
-      'an endless system message',
+      'an image that is too large',
+      { role: 'user', content: [{ type: 'input_image', image_url: long }] },
+      {},
+      'item',
+    ],
+    [
+      'a function output that is too large',
+      { type: 'function_call_output', call_id: 'c', output: long },
+      {},
+      'item',
+    ],
+    [
+      'a system message that is too large',
       { role: 'system', content: [{ type: 'input_text', text: long }] },
       {},
       'item',
     ],
   ] as [string, ClientItem, Partial<CreateItemParams>, string][])(
-    'is refused: %s',
+    'is rejected: %s',
     (_, item, more, param) => {
       const result = createItem(of('a', 'b'), ask(item, more));
       expect(result).toEqual({
@@ -196,7 +201,7 @@ describe('an item of the client', () => {
     },
   );
 
-  it('is as long as it may be', () => {
+  it('may have the maximum size', () => {
     created(EMPTY_CONVERSATION, text('😀'.repeat(20)));
     created(EMPTY_CONVERSATION, text('x'.repeat(20)));
     const audio = { type: 'input_audio', audio: 'A'.repeat(10 * MAX_ITEM_BYTES) } as const;
@@ -213,7 +218,7 @@ describe('an item of the client', () => {
     expect(createItem(EMPTY_CONVERSATION, ask(output(MAX_ITEM_BYTES + 1)))).toHaveProperty('error');
   });
 
-  it('may be long when it is not spoken', () => {
+  it('may have a longer text if it is not synthesized', () => {
     created(EMPTY_CONVERSATION, {
       role: 'system',
       content: [{ type: 'input_text', text: 'x'.repeat(9_000) }],
@@ -222,7 +227,7 @@ describe('an item of the client', () => {
 });
 
 describe('items of the server', () => {
-  it('are the audio of a turn, whose transcript comes later', () => {
+  it('include the audio of a turn, whose transcript follows later', () => {
     const { conversation, item, previousItemId } = addAudioItem(of('a'), 'item_1');
     expect([...Value.Errors(ITEM, item)]).toEqual([]);
     expect(item).toEqual({
@@ -243,7 +248,7 @@ describe('items of the server', () => {
     expect(findItem(conversation, 'item_1')).toBe(item);
   });
 
-  it("are the response's, first empty, then complete", () => {
+  it('include the item of a response, which is completed later', () => {
     const { conversation, previousItemId } = addAssistantItem(of('a', 'b'), assistant);
     expect(previousItemId).toBe('b');
     const done = {
@@ -254,7 +259,7 @@ describe('items of the server', () => {
     expect(findItem(withItem(conversation, done), 'item_a')).toBe(done);
   });
 
-  it('that fell out are not missed', () => {
+  it('that were removed are ignored', () => {
     const full = of(...numbered(WINDOW_ITEMS));
     expect(withTranscript(full, 'gone', 'Hi.')).toBe(full);
     expect(withItem(full, assistant)).toBe(full);
@@ -266,7 +271,7 @@ describe('items of the server', () => {
 });
 
 describe('the window', () => {
-  it('keeps the last 64, and never again says null', () => {
+  it('keeps the last 64 items, and previous_item_id is then never null', () => {
     let conversation = of(...numbered(WINDOW_ITEMS));
     expect(ids(conversation)).toEqual(numbered(64));
     for (const id of ['x', 'y']) {
@@ -279,7 +284,7 @@ describe('the window', () => {
     expect(createItem(conversation, ask(text('Hi.'), { previousItemId: 'i1' }))).toHaveProperty('error');
   });
 
-  it('keeps what was just put to its front', () => {
+  it('keeps an item that was inserted at its front', () => {
     const { conversation, previousItemId } = created(of(...numbered(64)), text('Hi.', 'x'), {
       previousItemId: 'root',
     });
@@ -291,7 +296,7 @@ describe('the window', () => {
     ]);
   });
 
-  it('keeps what was put after its oldest', () => {
+  it('keeps an item that was inserted after the oldest one', () => {
     const { conversation, previousItemId } = created(of(...numbered(64)), text('Hi.', 'x'), {
       previousItemId: 'i0',
     });
@@ -300,8 +305,8 @@ describe('the window', () => {
   });
 });
 
-describe('what is spoken', () => {
-  it('is the last text of a user', () => {
+describe('the synthesized text', () => {
+  it('is the last user text', () => {
     expect(latestUserText(EMPTY_CONVERSATION)).toBeUndefined();
     let conversation = of('first', 'second');
     const others: ClientItem[] = [
@@ -318,20 +323,20 @@ describe('what is spoken', () => {
     expect(latestUserText(conversation)).toBe('second');
   });
 
-  it('is all text of one item, as it was sent', () => {
+  it('is all text of one item, unchanged', () => {
     const parts = ['Hello ', '', 'there.'].map((each) => ({ type: 'input_text', text: each }) as const);
     const audio = { type: 'input_audio', transcript: 'heard' } as const;
     const { conversation } = created(of('a'), { role: 'user', content: [audio, ...parts] });
     expect(latestUserText(conversation)).toBe('Hello there.');
   });
 
-  it('is well-formed, though the echo is as it was sent', () => {
+  it('is well-formed, although the echo is unchanged', () => {
     const { conversation, item } = created(EMPTY_CONVERSATION, text('a\ud800b'));
     expect(latestUserText(conversation)).toBe('a\ufffdb');
     expect(item).toMatchObject({ content: [{ text: 'a\ud800b' }] });
   });
 
-  it('is the last by place, not by time', () => {
+  it('is determined by position, not by time', () => {
     const { conversation } = created(of('a', 'b'), text('Hi.', 'x'), { previousItemId: 'root' });
     expect(latestUserText(conversation)).toBe('b');
   });
@@ -360,7 +365,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('heard'), id: someId, said }),
 );
 
-/** The whole conversation, of which the window is a part, kept in the plainest way. */
+/** A reference implementation that keeps the whole conversation in a list. */
 class Model {
   order: string[] = [];
   dropped = new Set<string>();
@@ -385,7 +390,7 @@ class Model {
   }
 }
 
-test('any conversation is what a plain list says', () => {
+test('any conversation matches the reference implementation', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 60, maxLength: 200 }), (steps) => {
       const model = new Model();
@@ -396,7 +401,7 @@ test('any conversation is what a plain list says', () => {
         if (each.kind === 'heard') {
           conversation = withTranscript(conversation, each.id, each.said);
         } else if (each.kind === 'audio') {
-          // Ids of the server are fresh.
+          // Ids of the server are unique.
           if (isTaken) continue;
           const placed = addAudioItem(conversation, each.id);
           expect(placed.previousItemId).toBe(model.add(each.id, undefined));

@@ -1,4 +1,6 @@
-/** The machines with their drivers, as a connection puts them together: engines, readers and clients at random. */
+/**
+ * Runs the machines with the classes that perform their effects, with random engines, readers and clients.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +22,7 @@ import * as transcription from './transcription-machine.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
-/** Work that waits until a test lets it go on, oldest first. */
+/** Pending work that the test releases, oldest first. */
 class Gates {
   readonly #waiting: (() => void)[] = [];
   isOpen = false;
@@ -30,8 +32,8 @@ class Gates {
     return new Promise((resolve) => this.#waiting.push(resolve));
   };
 
-  /** False when nothing waits. */
-  passOne(): boolean {
+  /** Returns false if nothing is pending. */
+  releaseOne(): boolean {
     const pass = this.#waiting.shift();
     pass?.();
     return pass !== undefined;
@@ -39,19 +41,22 @@ class Gates {
 
   openAll(): void {
     this.isOpen = true;
-    while (this.passOne());
+    while (this.releaseOne());
   }
 }
 
-/** Lets promises go on: so few steps that what comes next may fall between any two of them, or until none is left. */
-async function goOn(steps: number): Promise<void> {
+/**
+ * Runs promise callbacks: for a number of steps, so that the next action may fall between any two of them, or
+ * until none is left.
+ */
+async function runPromises(steps: number): Promise<void> {
   for (let step = 0; step < steps; step += 1) await null;
   if (steps >= 20) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const PAUSE = fc.constantFrom(0, 1, 2, 3, 5, 8, 13, 20);
 
-describe('speech', () => {
+describe('speech synthesis', () => {
   const TEXTS = ['One. Two! Three?', 'Short.', 'Fine. Fail here. Never said.', ' \n', 'Fail at once.'];
   const action = fc.record({
     what: fc.constantFrom('create', 'cancel', 'engine', 'engine', 'engine', 'block', 'unblock'),
@@ -106,7 +111,7 @@ describe('speech', () => {
     format: { encoding: 'mulaw', rateHz: 8000 },
   } as const;
 
-  it('ends every response once and gives it one row, whatever comes when', async () => {
+  it('finishes every response once and writes one row, for any timing', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), fc.boolean(), async (actions, closes) => {
         const it = connection();
@@ -131,16 +136,16 @@ describe('speech', () => {
             });
           }
           if (what === 'cancel') it.happened({ kind: 'cancel_requested', eventId: null });
-          if (what === 'engine') it.engineGates.passOne();
+          if (what === 'engine') it.engineGates.releaseOne();
           if (what === 'block') it.flowGates.isOpen = false;
           if (what === 'unblock') it.flowGates.openAll();
-          await goOn(pause);
+          await runPromises(pause);
         }
         if (closes) it.happened({ kind: 'closed' });
         const before = it.sent.length;
         it.flowGates.openAll();
         it.engineGates.openAll();
-        await goOn(20);
+        await runPromises(20);
         if (closes) expect(it.sent).toHaveLength(before);
         await it.speaking.close();
         expect(it.stateKind()).toBe(closes ? 'closed' : 'idle');
@@ -156,7 +161,8 @@ describe('speech', () => {
         expect(counts(stored, 'cancelled')).toBeLessThanOrEqual(
           counts(statuses, 'cancelled') + (closes ? 1 : 0),
         );
-        // A cancel may come while the row of what has ended is stored, and not the other way round.
+        // A cancel may occur while the row of a finished response is being stored, but not the other way
+        // round.
         for (const kind of ['completed', 'failed']) {
           expect(counts(stored, kind)).toBeGreaterThanOrEqual(counts(statuses, kind));
         }
@@ -184,7 +190,7 @@ describe('transcription', () => {
     pause: PAUSE,
   });
 
-  it('ends every committed turn once, in order, and gives it one row before its end', async () => {
+  it('finishes every committed turn once and in order, and writes one row before its result', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(action, { maxLength: 40 }),
@@ -251,7 +257,7 @@ describe('transcription', () => {
             return itemId;
           };
           for (const { what, pause } of actions) {
-            // As a listener does: one turn is open at a time, and a commit ends it.
+            // Like the segmenter: one turn is active at a time, and a commit ends it.
             if (what === 'open' && open === undefined) {
               open = fresh(new TurnAudio());
               happened({ kind: 'turn_opened', itemId: open });
@@ -266,14 +272,14 @@ describe('transcription', () => {
             } else if (what === 'commit') {
               commit(fresh(TurnAudio.of(new Uint8Array(3200), { encoding: 'pcm16', rateHz: 16_000 })));
             }
-            if (what === 'engine') gates.passOne();
-            await goOn(pause);
+            if (what === 'engine') gates.releaseOne();
+            await runPromises(pause);
           }
           if (closes) happened({ kind: 'closed' });
           else if (open !== undefined) commit(open);
           gates.openAll();
-          // Each turn needs its own moment: the next begins when one has ended.
-          for (let turn = 0; turn <= made; turn += 1) await goOn(20);
+          // The turns finish one after another.
+          for (let turn = 0; turn <= made; turn += 1) await runPromises(20);
           await transcriptions.close();
 
           expect(rows).toHaveLength(committed.length);

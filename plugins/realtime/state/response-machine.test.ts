@@ -135,7 +135,7 @@ describe('the table of docs/states/response.md', () => {
     'connection closed': closed,
   };
 
-  it('says what the machine does, in every cell', () => {
+  it('matches the machine in every cell', () => {
     const table = machineTable(STATES, EVENTS, (state, event) => {
       const step = next(state, event);
       const effects = step.effects.map(effectName).join(', ');
@@ -145,7 +145,7 @@ describe('the table of docs/states/response.md', () => {
     expect(documentedTable('response')).toEqual(table);
   });
 
-  it('has a row for each state that its names tell apart', () => {
+  it('has a row for each state', () => {
     for (const [name, state] of Object.entries(STATES)) expect(stateName(state)).toBe(name);
   });
 });
@@ -185,7 +185,7 @@ describe('the payloads (openai-wire 8.5 to 8.7, 8.10 C)', () => {
     ];
   }
 
-  it('are those of a response that completes', () => {
+  it('of a completed response are as specified', () => {
     const walk = [create(), sentence(R), audio(R), sentence(R, 'How are you?'), ended(R)];
     expect(run(walk).sent).toEqual([
       ...BEGINNING,
@@ -213,7 +213,7 @@ describe('the payloads (openai-wire 8.5 to 8.7, 8.10 C)', () => {
     ]);
   });
 
-  it('of a cancel show the text that was begun', () => {
+  it('of a cancelled response contain the text that was started', () => {
     expect(run([create(), sentence(R), audio(R), cancel()]).sent).toEqual([
       ...BEGINNING,
       { type: 'response.audio.delta', ...ids, delta: 'AAAA' },
@@ -225,7 +225,7 @@ describe('the payloads (openai-wire 8.5 to 8.7, 8.10 C)', () => {
     ]);
   });
 
-  it('of a failure show the text that was begun, and why', () => {
+  it('of a failed response contain the text that was started, and the error', () => {
     expect(run([create(), sentence(R), failed(R)]).sent).toEqual([
       ...BEGINNING,
       ...end('Hello there. ', 'incomplete', {
@@ -236,7 +236,7 @@ describe('the payloads (openai-wire 8.5 to 8.7, 8.10 C)', () => {
     ]);
   });
 
-  it('name no voice when it is the default one, and give metadata back', () => {
+  it('omit the default voice and echo the metadata', () => {
     const template = { ...TEMPLATE, voice: undefined, metadata: { topic: 'greeting' } };
     const [first] = run([create(R, { template, previousItemId: null })]).sent;
     expect(first).toMatchObject({ response: { metadata: { topic: 'greeting' } } });
@@ -258,7 +258,7 @@ describe('the payloads (openai-wire 8.5 to 8.7, 8.10 C)', () => {
   });
 });
 
-describe('refusals (spec 6.1, 7; openai-wire 8.8)', () => {
+describe('errors (spec 6.1, 7; openai-wire 8.8)', () => {
   it.each<[string, readonly Event[], string, RegExp, string | null]>([
     [
       'create while one is active',
@@ -288,7 +288,7 @@ describe('refusals (spec 6.1, 7; openai-wire 8.8)', () => {
       /./,
       null,
     ],
-    ['cancel with nothing', [cancel()], 'invalid_request_error', /^No response .*is in progress/, 'c8'],
+    ['cancel without a response', [cancel()], 'invalid_request_error', /^No response .*is in progress/, 'c8'],
     [
       'cancel of another',
       [create(), cancel(OTHER)],
@@ -317,12 +317,15 @@ describe('refusals (spec 6.1, 7; openai-wire 8.8)', () => {
     expect(sent.filter(({ type }) => type === 'error')).toHaveLength(1);
   });
 
-  it('of another response name the field', () => {
+  it('for another response name the field', () => {
     expect(run([create(), cancel(OTHER)]).sent.at(-1)).toMatchObject({ error: { param: 'response_id' } });
   });
 });
 
-/** Which event of a response may follow which (order rule 3); `failed` and `cancelled` go from `delta` to `audio.done`. */
+/**
+ * Successors of each event of a response (order rule 3). After `failed` and `cancelled`, `delta` is followed
+ * by `audio.done`.
+ */
 const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
   '': ['response.created'],
   'response.created': ['response.output_item.added'],
@@ -349,11 +352,11 @@ const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
   'response.done': [],
 };
 
-/** Follows a run from the outside. */
-interface Watch {
-  /** The response whose engine was ordered to run and has not been stopped or ended. */
+/** Tracks a run by its events only. */
+interface Tracker {
+  /** The response whose synthesis was started and has not been stopped or finished. */
   readonly running: string | undefined;
-  /** The response of which events were sent, its last event, and the text that was startedEvents. */
+  /** The response whose events were sent, its last event, and the text that was started. */
   readonly current: string | undefined;
   readonly last: string;
   readonly startedEvents: string;
@@ -361,7 +364,7 @@ interface Watch {
   readonly closed: boolean;
 }
 
-const UNSEEN: Watch = {
+const UNSEEN: Tracker = {
   running: undefined,
   current: undefined,
   last: '',
@@ -374,14 +377,15 @@ function broken(rule: string): never {
   throw new Error(rule);
 }
 
-function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch {
-  let { running, current, last, startedEvents, spokeTranscript } = watch;
+function track(tracker: Tracker, event: Event, effects: readonly Effect[]): Tracker {
+  let { running, current, last, startedEvents, spokeTranscript } = tracker;
   const isActive = () => current !== undefined && last !== 'response.done';
   const wasActive = isActive();
-  const over = watch.closed || event.kind === 'closed';
-  const isFact =
+  const over = tracker.closed || event.kind === 'closed';
+  const isSynthesisEvent =
     'responseId' in event && event.kind !== 'create_requested' && event.kind !== 'cancel_requested';
-  if (isFact && event.responseId !== running && effects.length > 0) broken('a late fact has no effect');
+  if (isSynthesisEvent && event.responseId !== running && effects.length > 0)
+    broken('a late event has no effect');
   if (event.kind === 'sentence_started' && event.responseId === running) startedEvents += event.text;
   if (event.kind === 'synthesis_completed' || event.kind === 'synthesis_failed') {
     if (event.responseId === running) running = undefined;
@@ -391,23 +395,23 @@ function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch 
     if (effect.kind === 'synthesize') {
       if (running !== undefined) broken('at most one response');
       if (effect.responseId !== current || last !== 'response.content_part.added')
-        broken('begun before it speaks');
+        broken('a response is created before its synthesis starts');
       running = effect.responseId;
     } else if (effect.kind === 'stop') {
-      if (effect.responseId !== running) broken('only what runs is stopped');
+      if (effect.responseId !== running) broken('only a running synthesis is stopped');
       running = undefined;
     } else if (effect.event.type === 'error') {
       answers += 1;
       if (event.kind !== 'create_requested' && event.kind !== 'cancel_requested')
-        throw broken('only asks are refused');
-      if (effect.event.error.event_id !== event.eventId) broken('a refusal answers its event');
+        throw broken('only requests are rejected');
+      if (effect.event.error.event_id !== event.eventId) broken('an error refers to its event');
     } else {
       const sent = effect.event;
       if (over) broken('nothing is sent once the connection is closed');
       if (sent.type === 'response.created') {
         if (isActive()) broken('at most one response');
         if (event.kind !== 'create_requested' || sent.response.id !== event.responseId)
-          throw broken('created is an answer');
+          throw broken('response.created follows a request');
         current = sent.response.id;
         [last, startedEvents, spokeTranscript] = ['', '', false];
         answers += 1;
@@ -415,26 +419,26 @@ function watched(watch: Watch, event: Event, effects: readonly Effect[]): Watch 
       if (!FOLLOWS[last]?.includes(sent.type)) broken(`${sent.type} does not follow ${last}`);
       const names = JSON.stringify(sent).match(/resp_\w+/g) ?? [];
       if (names.some((name) => name !== current && `item_${name}` !== `item_${current}`))
-        broken('one id everywhere');
+        broken('all events have the same id');
       if (sent.type === 'response.audio_transcript.done') {
         spokeTranscript = true;
-        if (sent.transcript !== startedEvents) broken('the transcript is what was begun');
+        if (sent.transcript !== startedEvents) broken('the transcript is the started text');
       }
       if (sent.type === 'response.done') {
         if ((sent.response.status === 'completed') !== spokeTranscript)
-          broken('only a completed one has a transcript');
-        if (JSON.stringify(sent.response.output).includes('in_progress')) broken('its item has ended');
-        if (running !== undefined) broken('its engine was stopped');
+          broken('only a completed response has transcript events');
+        if (JSON.stringify(sent.response.output).includes('in_progress')) broken('the item is finished');
+        if (running !== undefined) broken('the synthesis was stopped');
         if (event.kind === 'cancel_requested') answers += 1;
       }
       last = sent.type;
     }
   }
-  const isAsk = event.kind === 'create_requested' || event.kind === 'cancel_requested';
-  if (answers !== (isAsk && !watch.closed ? 1 : 0)) broken('every ask has one answer');
-  if (over && running !== undefined) broken('close stops the engine');
-  if (!over && isActive() !== (running !== undefined)) broken('what is active is being spoken');
-  if (wasActive && event.kind === 'create_requested' && !watch.closed && current !== watch.current) {
+  const isRequest = event.kind === 'create_requested' || event.kind === 'cancel_requested';
+  if (answers !== (isRequest && !tracker.closed ? 1 : 0)) broken('every request has one result');
+  if (over && running !== undefined) broken('closing stops the synthesis');
+  if (!over && isActive() !== (running !== undefined)) broken('the active response is being synthesized');
+  if (wasActive && event.kind === 'create_requested' && !tracker.closed && current !== tracker.current) {
     broken('a second create changes nothing');
   }
   return { running, current, last, startedEvents, spokeTranscript, closed: over };
@@ -445,28 +449,33 @@ function factsOf(responseId: ResponseId): SynthesisEvent[] {
 }
 
 describe('every sequence of events', () => {
-  it('keeps the rules: 6 events deep, with facts of the response before', () => {
+  it('keeps the rules: 6 events deep, with late events of the previous response', () => {
     let steps = 0;
-    const walk = (state: State, watch: Watch, made: number, depth: number) => {
-      const fresh: ResponseId = `resp_${made + 1}`;
+    const walk = (state: State, tracker: Tracker, createdCount: number, depth: number) => {
+      const fresh: ResponseId = `resp_${createdCount + 1}`;
       const alphabet: Event[] = [
         create(fresh),
         create(fresh, { canSpeak: false }),
         create(fresh, { text: undefined }),
         cancel(),
-        cancel(`resp_${made}`),
+        cancel(`resp_${createdCount}`),
         cancel(OTHER),
-        ...factsOf(`resp_${made}`),
-        ...(made > 1 ? factsOf(`resp_${made - 1}`) : []),
+        ...factsOf(`resp_${createdCount}`),
+        ...(createdCount > 1 ? factsOf(`resp_${createdCount - 1}`) : []),
         closed,
       ];
       for (const event of alphabet) {
         const step = next(state, event);
-        const seen = watched(watch, event, step.effects);
+        const seen = track(tracker, event, step.effects);
         steps += 1;
-        // What changed nothing leads nowhere new; audio is the exception, because it was sent.
+        // Unchanged states are not explored again, except after audio, which was sent.
         if (depth > 1 && (step.state !== state || event.kind === 'audio_generated')) {
-          walk(step.state, seen, event.kind === 'create_requested' ? made + 1 : made, depth - 1);
+          walk(
+            step.state,
+            seen,
+            event.kind === 'create_requested' ? createdCount + 1 : createdCount,
+            depth - 1,
+          );
         }
       }
     };
@@ -474,29 +483,29 @@ describe('every sequence of events', () => {
     expect(steps).toBeGreaterThan(10_000);
   });
 
-  it('keeps the rules in long walks, and what it sends is valid in both dialects', () => {
+  it('keeps the rules in long random walks, and sends valid events in both dialects', () => {
     const events = fc.array(fc.record({ what: fc.nat({ max: 10 }), back: fc.nat({ max: 2 }) }), {
       maxLength: 60,
     });
     fc.assert(
       fc.property(events, (walk) => {
-        let [state, watch, made] = [initial, UNSEEN, 0];
+        let [state, tracker, createdCount] = [initial, UNSEEN, 0];
         for (const { what, back } of walk) {
-          const earlier: ResponseId = `resp_${made - back}`;
+          const earlier: ResponseId = `resp_${createdCount - back}`;
           const choices: Event[] = [
-            create(`resp_${made + 1}`),
-            create(`resp_${made + 1}`, { canSpeak: false, eventId: null }),
-            create(`resp_${made + 1}`, { text: undefined }),
+            create(`resp_${createdCount + 1}`),
+            create(`resp_${createdCount + 1}`, { canSpeak: false, eventId: null }),
+            create(`resp_${createdCount + 1}`, { text: undefined }),
             cancel(),
             cancel(earlier),
             ...factsOf(earlier),
-            audio(`resp_${made}`),
-            sentence(`resp_${made}`, 'And more. '),
+            audio(`resp_${createdCount}`),
+            sentence(`resp_${createdCount}`, 'And more. '),
           ];
           const event = choices[what] ?? closed;
           const step = next(state, event);
-          watch = watched(watch, event, step.effects);
-          if (step.state !== state && event.kind === 'create_requested') made += 1;
+          tracker = track(tracker, event, step.effects);
+          if (step.state !== state && event.kind === 'create_requested') createdCount += 1;
           state = step.state;
           for (const sent of sentBy(step.effects)) expectValid(sent);
         }

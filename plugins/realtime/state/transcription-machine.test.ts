@@ -36,7 +36,7 @@ const completed = (itemId: ItemId, transcript = 'word'): Event => ({
 const failed = (itemId: ItemId): Event => ({ kind: 'failed', itemId, error: ERROR });
 const closed: Event = { kind: 'closed' };
 
-/** All effects of a run of events, and the state behind it. */
+/** The state and all effects after a sequence of events. */
 function run(events: readonly Event[], from: State = initial) {
   const effects: Effect[] = [];
   let state = from;
@@ -100,7 +100,7 @@ describe('the table of docs/states/transcription.md', () => {
     'connection closed': closed,
   };
 
-  it('says what the machine does, in every cell', () => {
+  it('matches the machine in every cell', () => {
     const table = machineTable(STATES, EVENTS, (state, event) => {
       const step = next(state, event);
       const effects = step.effects.map(effectName).join(', ');
@@ -110,7 +110,7 @@ describe('the table of docs/states/transcription.md', () => {
     expect(documentedTable('transcription')).toEqual(table);
   });
 
-  it('has a row for each state that its names tell apart', () => {
+  it('has a row for each state', () => {
     for (const [name, state] of Object.entries(STATES)) expect(stateName(state)).toBe(name);
   });
 });
@@ -119,7 +119,7 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
   const sent = (events: readonly Event[]) =>
     run(events).effects.flatMap((effect) => (effect.kind === 'send' ? [effect.event] : []));
 
-  it('are those of a transcription that completes', () => {
+  it('of a completed transcription are as specified', () => {
     expect(sent([committed(A), delta(A, 'turn on '), delta(A, 'the'), completed(A, 'turn on the')])).toEqual([
       {
         type: 'conversation.item.input_audio_transcription.delta',
@@ -152,7 +152,7 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
     ]);
   });
 
-  it('of a failure have no null', () => {
+  it('of a failure contain no null', () => {
     expect(sent([committed(A), failed(A)])).toEqual([
       {
         type: 'conversation.item.input_audio_transcription.failed',
@@ -163,11 +163,11 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
     ]);
   });
 
-  it('of a turn in which nothing was said are a completed without text', () => {
+  it('of a turn without speech are a completed event without text', () => {
     expect(sent([committed(A), completed(A, '')])).toMatchObject([{ transcript: '' }]);
   });
 
-  it('of what was held back are one delta and the end', () => {
+  it('of a speculative transcription are one delta and the result', () => {
     expect(sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.')])).toEqual([]);
     expect(
       sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.'), committed(A)]),
@@ -178,20 +178,20 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
   });
 });
 
-describe('what the connection asks', () => {
+describe('the state queries', () => {
   const full = stateAfter(
     committed(A),
     ...Array.from({ length: MAX_PENDING_TURNS }, (_, n) => committed(`item_${n}`)),
   );
 
-  it('allows so many committed turns to wait, and no more', () => {
+  it('allow the maximum number of waiting turns', () => {
     expect(canCommit(full)).toBe(false);
     expect(canCommit(run([completed(A)], full).state)).toBe(true);
     expect(canCommit(stateAfter(committed(A), opened(B)))).toBe(true);
     expect(canCommit(stateAfter(closed))).toBe(false);
   });
 
-  it('is busy while a client waits for an end', () => {
+  it('report whether a client waits for a result', () => {
     expect(isBusy(initial)).toBe(false);
     expect(isBusy(stateAfter(opened(A)))).toBe(false);
     expect(isBusy(stateAfter(opened(A), committed(B)))).toBe(true);
@@ -200,7 +200,7 @@ describe('what the connection asks', () => {
     expect(isBusy(stateAfter(committed(A), closed))).toBe(false);
   });
 
-  it('knows the turns that have not ended', () => {
+  it('report unfinished turns', () => {
     const state = stateAfter(committed(A), opened(B));
     expect([A, B, C].map((id) => hasTurn(state, id))).toEqual([true, true, false]);
     expect(hasTurn(stateAfter(committed(A), completed(A)), A)).toBe(false);
@@ -208,28 +208,38 @@ describe('what the connection asks', () => {
   });
 });
 
-/** What is known of one turn from the outside alone. */
+/** What can be observed of one turn. */
 interface Seen {
   readonly place: 'open' | 'committed' | 'gone';
   readonly engine: 'none' | 'runs' | 'ended' | 'stopped';
   readonly confirmed: boolean;
-  /** Words that its engine gave, and those that were sent. */
-  readonly given: string;
+  /** Text that its engine generated, and text that was sent. */
+  readonly generatedText: string;
   readonly sent: string;
   readonly terminal: boolean;
 }
 
-/** Follows a run from the outside, and says which rule it breaks. It hasTurn nothing of the machine's states. */
-interface Watch {
+/**
+ * Tracks a run by its events and effects only, and reports violations. It does not use the state of the
+ * machine.
+ */
+interface Tracker {
   readonly turns: ReadonlyMap<ItemId, Seen>;
   readonly closed: boolean;
 }
 
-const UNSEEN: Watch = { turns: new Map(), closed: false };
-const FRESH: Seen = { place: 'open', engine: 'none', confirmed: false, given: '', sent: '', terminal: false };
+const UNSEEN: Tracker = { turns: new Map(), closed: false };
+const FRESH: Seen = {
+  place: 'open',
+  engine: 'none',
+  confirmed: false,
+  generatedText: '',
+  sent: '',
+  terminal: false,
+};
 
-/** Ids are never used again (spec 6.2: each turn has its own); everything else may come at any time. */
-function mayHappen({ turns, closed: over }: Watch, event: Event): boolean {
+/** Ids are unique (spec 6.2: each turn has its own). Everything else may occur at any time. */
+function isPossible({ turns, closed: over }: Tracker, event: Event): boolean {
   if (event.kind === 'turn_opened') return !turns.has(event.itemId) && !over;
   if (event.kind === 'turn_committed') {
     const place = turns.get(event.itemId)?.place;
@@ -242,19 +252,19 @@ function broken(rule: string): never {
   throw new Error(rule);
 }
 
-/** The watch behind one step. @throws Error that names the rule that was broken. */
-function watched(watch: Watch, event: Event, { state, effects }: ReturnType<typeof next>): Watch {
-  const turns = new Map(watch.turns);
+/** Returns the tracker after one step. @throws Error that names the violated rule. */
+function track(tracker: Tracker, event: Event, { state, effects }: ReturnType<typeof next>): Tracker {
+  const turns = new Map(tracker.turns);
   const change = (itemId: ItemId, fields: Partial<Seen>) =>
     turns.set(itemId, { ...(turns.get(itemId) ?? FRESH), ...fields });
   const turn = 'itemId' in event ? turns.get(event.itemId) : undefined;
-  const isOver = watch.closed || event.kind === 'closed';
+  const isOver = tracker.closed || event.kind === 'closed';
 
   if (event.kind === 'turn_opened') change(event.itemId, { place: 'open' });
   if (event.kind === 'turn_committed') change(event.itemId, { place: 'committed' });
   if (event.kind === 'turn_dropped' && turn?.place === 'open') change(event.itemId, { place: 'gone' });
   if (event.kind === 'delta' && turn?.engine === 'runs') {
-    change(event.itemId, { given: turn.given + event.text });
+    change(event.itemId, { generatedText: turn.generatedText + event.text });
   }
   const isEnd = event.kind === 'completed' || event.kind === 'failed';
   if (isEnd && turn?.engine === 'runs') change(event.itemId, { engine: 'ended' });
@@ -268,26 +278,26 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
       if (seen.place !== 'committed') broken('only a committed turn has events (order rules 1 and 2)');
       if (seen.terminal) broken('nothing follows completed or failed');
       const [first] = [...turns].filter(([, { place, terminal }]) => place === 'committed' && !terminal);
-      // Map order is the order in which turns were first heard of, and so that of the queue.
-      if (first?.[0] !== itemId) broken('turns are transcribed in their order');
+      // The map is ordered by first occurrence, and so by queue position.
+      if (first?.[0] !== itemId) broken('turns are transcribed in order');
       if ('delta' in effect.event) {
         if (effect.event.delta === '') broken('no delta is empty');
         change(itemId, { sent: seen.sent + effect.event.delta });
       } else {
-        if (seen.engine !== 'ended') broken('an end is sent when there is one');
-        if (seen.sent !== seen.given) broken('the deltas are what the engine gave');
+        if (seen.engine !== 'ended') broken('a result is sent if there is one');
+        if (seen.sent !== seen.generatedText) broken('the deltas match the engine output');
         change(itemId, { terminal: true });
       }
       continue;
     }
-    const seen = turns.get(effect.itemId) ?? broken('an effect is about a turn');
+    const seen = turns.get(effect.itemId) ?? broken('an effect refers to a turn');
     switch (effect.kind) {
       case 'transcribe':
-        if (isOver) broken('nothing begins once the connection is closed');
+        if (isOver) broken('nothing starts once the connection is closed');
         if (seen.engine !== 'none') broken('a turn is transcribed once');
-        if (seen.place === 'gone') broken('a dropped turn is not begun');
-        if (seen.confirmed !== (seen.place === 'committed')) broken('speculative is what is not confirmed');
-        if ([...turns.values()].some(({ engine }) => engine === 'runs')) broken('one engine at a time');
+        if (seen.place === 'gone') broken('a dropped turn is not started');
+        if (seen.confirmed !== (seen.place === 'committed')) broken('a speculative turn is not confirmed');
+        if ([...turns.values()].some(({ engine }) => engine === 'runs')) broken('one engine runs at a time');
         change(effect.itemId, { engine: 'runs' });
         break;
       case 'confirm':
@@ -295,32 +305,34 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
         change(effect.itemId, { confirmed: true });
         break;
       case 'stop':
-        if (seen.engine === 'none' || seen.engine === 'stopped') broken('only what was begun is stopped');
-        if (seen.terminal) broken('what has ended is not stopped');
+        if (seen.engine === 'none' || seen.engine === 'stopped') broken('only a started turn is stopped');
+        if (seen.terminal) broken('a finished turn is not stopped');
         change(effect.itemId, { engine: 'stopped' });
         break;
       case 'abandon':
-        if (seen.engine !== 'none' || seen.place === 'open') broken('only what waits is abandoned');
+        if (seen.engine !== 'none' || seen.place === 'open') broken('only a waiting turn is abandoned');
         change(effect.itemId, { engine: 'stopped' });
     }
   }
 
   const all = [...turns.values()];
   const due = all.filter(({ place, terminal }) => place === 'committed' && !terminal);
-  if (isOver && all.some(({ engine }) => engine === 'runs')) broken('close stops every engine');
-  for (const { confirmed } of isOver ? due : []) if (!confirmed) broken('each commit has its row');
+  if (isOver && all.some(({ engine }) => engine === 'runs')) broken('closing stops every engine');
+  for (const { confirmed } of isOver ? due : []) if (!confirmed) broken('each commit has a usage row');
   if (!isOver) {
-    if (isBusy(state) !== due.length > 0) broken('busy is who has something to end');
+    if (isBusy(state) !== due.length > 0) broken('busy means that a result is pending');
     if (due.length > 0 && due.every(({ engine }) => engine === 'none')) {
       const holder = all.some(({ place, engine }) => place === 'open' && engine !== 'none');
-      if (!holder) broken('a turn that waits has somebody to wait for');
+      if (!holder) broken('a turn waits only behind another turn');
     }
     const idle = all.every(
       ({ place, engine }) => engine !== 'runs' && (place !== 'open' || engine === 'ended'),
     );
-    if (idle && due.some(({ engine }) => engine === 'ended')) broken('an end of a committed turn is sent');
+    if (idle && due.some(({ engine }) => engine === 'ended'))
+      broken('the result of a committed turn is sent');
     for (const [itemId, { place, terminal }] of turns) {
-      if (hasTurn(state, itemId) !== (place !== 'gone' && !terminal)) broken('known is what has not ended');
+      if (hasTurn(state, itemId) !== (place !== 'gone' && !terminal))
+        broken('only unfinished turns are known');
     }
   }
   return { turns, closed: isOver };
@@ -341,15 +353,15 @@ describe('every sequence of events', () => {
   it('keeps the rules: two turns, 7 events deep', () => {
     const alphabet = [...eventsOf(A), ...eventsOf(B), closed];
     let steps = 0;
-    const walk = (state: State, watch: Watch, depth: number) => {
+    const walk = (state: State, tracker: Tracker, depth: number) => {
       for (const event of alphabet) {
-        if (!mayHappen(watch, event)) continue;
-        // The second turn is like the first: it comes later.
-        if ('itemId' in event && event.itemId === B && !watch.turns.has(A)) continue;
+        if (!isPossible(tracker, event)) continue;
+        // The second turn is equivalent to the first, so it always occurs later.
+        if ('itemId' in event && event.itemId === B && !tracker.turns.has(A)) continue;
         const step = next(state, event);
-        const seen = watched(watch, event, step);
+        const seen = track(tracker, event, step);
         steps += 1;
-        // What changed nothing leads nowhere new.
+        // Unchanged states are not explored again.
         if (depth > 1 && step.state !== state) walk(step.state, seen, depth - 1);
       }
     };
@@ -357,22 +369,22 @@ describe('every sequence of events', () => {
     expect(steps).toBeGreaterThan(10_000);
   });
 
-  it('keeps the rules in long walks over five turns, and every committed one ends', () => {
+  it('keeps the rules in long random walks over five turns, and every committed turn finishes', () => {
     const ids = ['item_1', 'item_2', 'item_3', 'item_4', 'item_5'] as const;
     const events = fc.constantFrom(...ids.flatMap(eventsOf), ...ids.map((id) => delta(id, '')));
     fc.assert(
       fc.property(fc.array(events, { maxLength: 80 }), fc.boolean(), (walk, closes) => {
-        let [state, watch] = [initial, UNSEEN];
+        let [state, tracker] = [initial, UNSEEN];
         const take = (event: Event) => {
-          if (!mayHappen(watch, event)) return;
+          if (!isPossible(tracker, event)) return;
           const step = next(state, event);
-          watch = watched(watch, event, step);
+          tracker = track(tracker, event, step);
           state = step.state;
         };
         for (const event of walk) take(event);
         if (closes) take(closed);
-        // Open turns are decided, and engines come to their end.
-        for (const id of ids) if (watch.turns.get(id)?.place === 'open') take(dropped(id));
+        // Open turns are committed or dropped, and engines finish.
+        for (const id of ids) if (tracker.turns.get(id)?.place === 'open') take(dropped(id));
         for (const _ of ids) for (const id of ids) take(completed(id));
         if (closes) expect(state.kind).toBe('closed');
         else expect(state).toEqual(initial);
