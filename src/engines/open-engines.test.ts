@@ -192,7 +192,7 @@ describe('engine slots', () => {
 
   it.each([
     ['base', /config\.json of 'whisper-base-ct2' is missing .*models fetch/],
-    ['/no/such/folder', /the folder \/no\/such\/folder holds no .*model\.bin/],
+    ['/no/such/folder', /the folder \/no\/such\/folder does not contain .*model\.bin/],
   ])('name the missing file of the weights %s in the error', async (weights, message) => {
     const sttModels = new Map(Object.entries({ 'svc-stt': { kind: 'whisper', weights } as const }));
     const opening = open({ needs: new Set(['stt']), sttModels, modelsDir: await tempDir() });

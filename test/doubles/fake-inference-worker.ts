@@ -1,6 +1,6 @@
 /**
- * An inference process without a model: a request is a script. Every sample of a job has the value `mark`,
- * so that mixed audio can be seen.
+ * An inference process without a model: a request is a script. Every sample of a job has the value `mark`, so that a test
+ * detects mixed audio.
  */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
@@ -11,21 +11,21 @@ const RATE_HZ = 24_000;
 
 export interface FakeScript {
   readonly mark: number;
-  /** Passes that give a result. */
-  readonly passes: number;
-  /** Samples of one pass, at 24 kHz. */
+  /** Number of steps with a result. */
+  readonly steps: number;
+  /** Samples per step, at 24 kHz. */
   readonly samples: number;
-  /** Each pass gives `mark.pass` instead of samples. */
+  /** Whether each step yields the text `mark.step` instead of samples. */
   readonly words?: boolean;
-  /** The first pass gives the number of the process. */
+  /** Whether the first step yields the pid of the process. */
   readonly who?: boolean;
-  /** Audio to hear: the first pass gives its length and its sum. */
+  /** Audio of the request. The first step yields its length and its sum. */
   readonly audio?: Float32Samples;
-  /** How long a pass blocks the process. */
-  readonly passMs?: number;
-  /** Index of the pass at which something else happens. */
+  /** Duration for which a step blocks the process, in ms. */
+  readonly stepMs?: number;
+  /** Index of the step at which `failure` occurs. */
   readonly at?: number;
-  readonly fault?: 'throw' | 'throw-later' | 'reject-later' | 'exit' | 'hang';
+  readonly failure?: 'throw' | 'throw-later' | 'reject-later' | 'exit' | 'hang';
   /** A private error message, which must not be forwarded. */
   readonly secret?: string;
 }
@@ -63,10 +63,10 @@ serveInference<FakeSpec>(async (spec) => {
       if (script.audio) {
         yield `${script.audio.length} ${script.audio.reduce((sum, each) => sum + each, 0)}`;
       }
-      for (let pass = 0; pass < script.passes; pass++) {
-        if (script.passMs) Bun.sleepSync(script.passMs);
-        if (pass === script.at) misbehave(script);
-        yield script.words ? `${script.mark}.${pass}` : new Float32Array(script.samples).fill(script.mark);
+      for (let step = 0; step < script.steps; step++) {
+        if (script.stepMs) Bun.sleepSync(script.stepMs);
+        if (step === script.at) fail(script);
+        yield script.words ? `${script.mark}.${step}` : new Float32Array(script.samples).fill(script.mark);
       }
     },
     close: async () => undefined,
@@ -74,14 +74,14 @@ serveInference<FakeSpec>(async (spec) => {
   return model;
 });
 
-function misbehave({ fault, secret }: FakeScript): void {
-  if (fault === 'throw') throw new Error('scripted failure');
-  if (fault === 'throw-later') {
+function fail({ failure, secret }: FakeScript): void {
+  if (failure === 'throw') throw new Error('scripted failure');
+  if (failure === 'throw-later') {
     setTimeout(() => {
       throw new RangeError(`cannot speak ${secret}`);
     });
   }
-  if (fault === 'reject-later') void Promise.reject(new RangeError(`cannot speak ${secret}`));
-  if (fault === 'exit') process.kill(process.pid, 'SIGKILL');
-  if (fault === 'hang') Bun.sleepSync(3_600_000);
+  if (failure === 'reject-later') void Promise.reject(new RangeError(`cannot speak ${secret}`));
+  if (failure === 'exit') process.kill(process.pid, 'SIGKILL');
+  if (failure === 'hang') Bun.sleepSync(3_600_000);
 }

@@ -27,8 +27,8 @@ function openPool(options: Partial<BackgroundPoolOptions<FakeSpec>> = {}): Backg
 }
 
 /** Starts a job. The first result is the pid of its process. */
-function startJob(pool: BackgroundPool<FakeSpec>, passes = 1, signal = never) {
-  const request: FakeScript = { who: true, mark: 7, passes, samples: 0, words: true };
+function startJob(pool: BackgroundPool<FakeSpec>, steps = 1, signal = never) {
+  const request: FakeScript = { who: true, mark: 7, steps, samples: 0, words: true };
   const spec = { request, priority: 'batch', fairnessKey: 'a', delivery: 'text' } as const;
   const results = pool.runJob<FakeScript, string>('fake', spec, signal);
   return { next: async () => (await results.next()).value };

@@ -73,14 +73,14 @@ describe('one job', () => {
     const pool = await startPool();
     expect(pool.description<FakeDescription>('fake')).toEqual({ rateHz: RATE_HZ });
     expect(() => pool.description('other')).toThrow("no model 'other' in the pool");
-    expect(await collect(pool, { mark: 7, passes: 3, samples: 30_000 })).toEqual(new Array(90_000).fill(7));
+    expect(await collect(pool, { mark: 7, steps: 3, samples: 30_000 })).toEqual(new Array(90_000).fill(7));
   });
 
   it('sends 30 s of audio to the model and receives text', async () => {
     const pool = await startPool();
     const request: FakeScript = {
       mark: 4,
-      passes: 2,
+      steps: 2,
       samples: 0,
       words: true,
       audio: new Float32Array(480_000).fill(0.5),
@@ -93,21 +93,21 @@ describe('one job', () => {
 
   it('finishes without samples when the model has no results', async () => {
     const pool = await startPool();
-    expect(await collect(pool, { mark: 1, passes: 0, samples: 0 })).toEqual([]);
+    expect(await collect(pool, { mark: 1, steps: 0, samples: 0 })).toEqual([]);
   });
 
   it('fails without the cause when a step throws, and the pool serves the next job', async () => {
     const pool = await startPool();
     await expect(
-      collect(pool, { mark: 1, passes: 2, samples: 10, at: 1, fault: 'throw' }),
+      collect(pool, { mark: 1, steps: 2, samples: 10, at: 1, failure: 'throw' }),
     ).rejects.toMatchObject({ kind: 'internal', message: 'The model failed on this input.' });
-    expect(await collect(pool, { mark: 2, passes: 1, samples: 2 })).toEqual([2, 2]);
+    expect(await collect(pool, { mark: 2, steps: 1, samples: 2 })).toEqual([2, 2]);
   });
 
   it('does not start when its signal is already aborted', async () => {
     const pool = await startPool();
     const reason = new Error('gone');
-    await expect(collect(pool, { mark: 1, passes: 1, samples: 1 }, AbortSignal.abort(reason))).rejects.toBe(
+    await expect(collect(pool, { mark: 1, steps: 1, samples: 1 }, AbortSignal.abort(reason))).rejects.toBe(
       reason,
     );
   });
@@ -119,7 +119,7 @@ describe('concurrent jobs', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const controller = new AbortController();
-        const script = { mark: index, passes: 5, samples: 500, passMs: 1 };
+        const script = { mark: index, steps: 5, samples: 500, stepMs: 1 };
         const delivery = index % 2 === 0 ? 'stream' : 'whole';
         const priority = (['realtime', 'interactive', 'batch'] as const)[index % 3] ?? 'batch';
         const samples: number[] = [];
@@ -144,10 +144,10 @@ describe('concurrent jobs', () => {
   it('run a higher class first from the next step on', async () => {
     const pool = await startPool();
     const order: string[] = [];
-    const run = async (name: string, priority: Priority, passes: number) => {
+    const run = async (name: string, priority: Priority, steps: number) => {
       for await (const _ of pool.runJob(
         'fake',
-        work({ mark: 1, passes, samples: 10, passMs: 20 }, { priority }),
+        work({ mark: 1, steps, samples: 10, stepMs: 20 }, { priority }),
         never,
       )) {
         order.push(name);
@@ -167,13 +167,13 @@ describe('concurrent jobs', () => {
     const run = async (priority: Priority) => {
       for await (const _ of pool.runJob(
         'fake',
-        work({ mark: 1, passes: 2, samples: 10 }, { priority }),
+        work({ mark: 1, steps: 2, samples: 10 }, { priority }),
         never,
       ))
         order.push(priority);
     };
     // Occupies the process until the other jobs are queued.
-    const blocker = pool.runJob('fake', work({ mark: 1, passes: 1, samples: 1, passMs: 200 }), never);
+    const blocker = pool.runJob('fake', work({ mark: 1, steps: 1, samples: 1, stepMs: 200 }), never);
     const first = blocker.next();
     const queued = (['batch', 'interactive', 'realtime', 'batch', 'interactive', 'realtime'] as const).map(
       run,
@@ -185,13 +185,13 @@ describe('concurrent jobs', () => {
 
   it('have separate queue slots for each class', async () => {
     const pool = await startPool({ queueLimit: 2 });
-    const slow = { mark: 1, passes: 100, samples: 10, passMs: 2 };
+    const slow = { mark: 1, steps: 100, samples: 10, stepMs: 2 };
     const controller = new AbortController();
     const running = ['a', 'b'].map((fairnessKey) =>
       pool.runJob('fake', work(slow, { priority: 'batch', fairnessKey }), controller.signal),
     );
     await Promise.all(running.map((run) => run.next()));
-    const one = { mark: 2, passes: 1, samples: 1 };
+    const one = { mark: 2, steps: 1, samples: 1 };
     await expect(collect(pool, one, never, { priority: 'batch', fairnessKey: 'c' })).rejects.toMatchObject({
       kind: 'overloaded',
     });
@@ -204,44 +204,44 @@ describe('concurrent jobs', () => {
   it('are rejected above the queue limit and accepted when a slot is free', async () => {
     const pool = await startPool({ queueLimit: 3 });
     const controller = new AbortController();
-    const slow = { mark: 1, passes: 50, samples: 100, passMs: 5 };
+    const slow = { mark: 1, steps: 50, samples: 100, stepMs: 5 };
     const running = ['a', 'b', 'c'].map((fairnessKey) =>
       pool.runJob('fake', work(slow, { fairnessKey }), controller.signal),
     );
     await Promise.all(running.map((run) => run.next()));
-    await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
+    await expect(collect(pool, { mark: 2, steps: 1, samples: 1 })).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: expect.any(Number),
     });
     controller.abort();
-    expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
+    expect(await collect(pool, { mark: 2, steps: 1, samples: 1 })).toEqual([2]);
   });
 
   it('of one API key use at most half of the queue slots', async () => {
     const pool = await startPool({ queueLimit: 4 });
     const controller = new AbortController();
-    const slow = { mark: 1, passes: 50, samples: 100, passMs: 5 };
+    const slow = { mark: 1, steps: 50, samples: 100, stepMs: 5 };
     const running = Array.from({ length: 2 }, () => pool.runJob('fake', work(slow), controller.signal));
     await Promise.all(running.map((run) => run.next()));
-    await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
+    await expect(collect(pool, { mark: 2, steps: 1, samples: 1 })).rejects.toMatchObject({
       kind: 'rate_limited',
       code: 'rate_limit_exceeded',
       retryAfterS: expect.any(Number),
     });
-    expect(await collect(pool, { mark: 3, passes: 1, samples: 1 }, never, { fairnessKey: 'b' })).toEqual([3]);
+    expect(await collect(pool, { mark: 3, steps: 1, samples: 1 }, never, { fairnessKey: 'b' })).toEqual([3]);
     controller.abort();
-    expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
+    expect(await collect(pool, { mark: 2, steps: 1, samples: 1 })).toEqual([2]);
   });
 });
 
 describe('cancellation', () => {
   it('fails a queued job immediately', async () => {
     const pool = await startPool();
-    const blocker = pool.runJob('fake', work({ mark: 1, passes: 1, samples: 1, passMs: 300 }), never);
+    const blocker = pool.runJob('fake', work({ mark: 1, steps: 1, samples: 1, stepMs: 300 }), never);
     const first = blocker.next();
     const controller = new AbortController();
-    const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 }, controller.signal);
+    const waiting = collect(pool, { mark: 2, steps: 1, samples: 1 }, controller.signal);
     const outcome = expect(waiting).rejects.toThrow('hung up');
     const startedMs = performance.now();
     controller.abort(new Error('hung up'));
@@ -257,15 +257,15 @@ describe('cancellation', () => {
     const controller = new AbortController();
     const runs = pool.runJob(
       'fake',
-      work({ mark: 1, passes: 1000, samples: 10, passMs: 5 }),
+      work({ mark: 1, steps: 1000, samples: 10, stepMs: 5 }),
       controller.signal,
     );
     await runs.next();
     if (how === 'abort') controller.abort();
     else await runs.return();
     const before = steps.length;
-    await collect(pool, { mark: 2, passes: 1, samples: 1 });
-    // The pass that was running, then the two of the second job: its only one and its end.
+    await collect(pool, { mark: 2, steps: 1, samples: 1 });
+    // The running step, then the two steps of the second job: its only result and its end.
     expect(steps.length - before).toBeLessThanOrEqual(3);
   });
 });
@@ -276,11 +276,11 @@ describe('a slow reader', () => {
     const pool = await startPool({
       meter: { ...poolMeter(noMetrics), stepFinished: () => (steps += 1) },
     });
-    const runs = pool.runJob('fake', work({ mark: 1, passes: 1000, samples: RATE_HZ / 2 }), never);
+    const runs = pool.runJob('fake', work({ mark: 1, steps: 1000, samples: RATE_HZ / 2 }), never);
     await runs.next();
     await expect.poll(() => steps).toBeGreaterThanOrEqual(PREFETCH_MS / 500);
     // Another job runs all its steps while the first waits for its reader.
-    await collect(pool, { mark: 2, passes: 30, samples: RATE_HZ });
+    await collect(pool, { mark: 2, steps: 30, samples: RATE_HZ });
     expect(steps - 31).toBeLessThanOrEqual(PREFETCH_MS / 500 + 1);
     await runs.return();
   });
@@ -290,12 +290,12 @@ describe('a slow reader', () => {
     const pool = await startPool({
       meter: { ...poolMeter(noMetrics), stepFinished: () => (steps += 1) },
     });
-    const request: FakeScript = { mark: 1, passes: 1000, samples: 0, words: true };
+    const request: FakeScript = { mark: 1, steps: 1000, samples: 0, words: true };
     const text = { request, priority: 'interactive', fairnessKey: 'a', delivery: 'text' } as const;
     const results = pool.runJob<FakeScript, string>('fake', text, never);
     await results.next();
     await expect.poll(() => steps).toBeGreaterThan(PREFETCH_RESULTS);
-    await collect(pool, { mark: 2, passes: 30, samples: RATE_HZ });
+    await collect(pool, { mark: 2, steps: 30, samples: RATE_HZ });
     // One result was read, and the other job ran 30 steps and its final one.
     expect(steps - 31).toBe(PREFETCH_RESULTS + 1);
     await results.return();
@@ -304,7 +304,7 @@ describe('a slow reader', () => {
   it('receives all samples when it resumes reading', async () => {
     const pool = await startPool();
     let samples = 0;
-    for await (const run of pool.runJob('fake', work({ mark: 1, passes: 20, samples: RATE_HZ }), never)) {
+    for await (const run of pool.runJob('fake', work({ mark: 1, steps: 20, samples: RATE_HZ }), never)) {
       samples += run.length;
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -315,8 +315,8 @@ describe('a slow reader', () => {
 describe('a crashed process', () => {
   it('fails its open jobs, is replaced, and the queued jobs run', async () => {
     const pool = await startPool();
-    const crashing = collect(pool, { mark: 1, passes: 2, samples: 10, passMs: 20, at: 1, fault: 'exit' });
-    const waiting = collect(pool, { mark: 2, passes: 1, samples: 3 }, never, {
+    const crashing = collect(pool, { mark: 1, steps: 2, samples: 10, stepMs: 20, at: 1, failure: 'exit' });
+    const waiting = collect(pool, { mark: 2, steps: 1, samples: 3 }, never, {
       priority: 'batch',
       fairnessKey: 'a',
     });
@@ -328,9 +328,9 @@ describe('a crashed process', () => {
 
   it('does not affect the other processes', async () => {
     const pool = await startPool({ workers: 2 });
-    const steady = collect(pool, { mark: 1, passes: 10, samples: 10, passMs: 10 });
+    const steady = collect(pool, { mark: 1, steps: 10, samples: 10, stepMs: 10 });
     await expect(
-      collect(pool, { mark: 2, passes: 1, samples: 1, at: 0, fault: 'exit' }),
+      collect(pool, { mark: 2, steps: 1, samples: 1, at: 0, failure: 'exit' }),
     ).rejects.toMatchObject({ code: 'worker_crashed' });
     expect(pool.ready().ready).toBe(true);
     expect(await steady).toHaveLength(100);
@@ -339,9 +339,9 @@ describe('a crashed process', () => {
   it('is killed and replaced when a step exceeds the timeout', async () => {
     const pool = await startPool({ stepTimeoutMs: 150 });
     await expect(
-      collect(pool, { mark: 1, passes: 1, samples: 1, at: 0, fault: 'hang' }),
+      collect(pool, { mark: 1, steps: 1, samples: 1, at: 0, failure: 'hang' }),
     ).rejects.toMatchObject({ code: 'worker_crashed' });
-    expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
+    expect(await collect(pool, { mark: 2, steps: 1, samples: 1 })).toEqual([2]);
   });
 
   it('is replaced even when the first restart fails', async () => {
@@ -350,8 +350,8 @@ describe('a crashed process', () => {
       throw new Error('EAGAIN');
     });
     onTestFinished(() => spawn.mockRestore());
-    const crashing = collect(pool, { mark: 1, passes: 1, samples: 1, passMs: 20, at: 0, fault: 'exit' });
-    const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 });
+    const crashing = collect(pool, { mark: 1, steps: 1, samples: 1, stepMs: 20, at: 0, failure: 'exit' });
+    const waiting = collect(pool, { mark: 2, steps: 1, samples: 1 });
     expect(await Promise.allSettled([crashing, waiting])).toMatchObject([
       { reason: { code: 'worker_crashed' } },
       // Jobs do not wait for a process that may never start.
@@ -359,7 +359,7 @@ describe('a crashed process', () => {
     ]);
     await expect.poll(() => pool.ready().ready, { timeout: 5000 }).toBe(true);
     expect(spawn).toHaveBeenCalledTimes(2);
-    expect(await collect(pool, { mark: 3, passes: 1, samples: 1 })).toEqual([3]);
+    expect(await collect(pool, { mark: 3, steps: 1, samples: 1 })).toEqual([3]);
   });
 
   it('makes the pool reject jobs while the models fail to load, and accept them after the recovery', async () => {
@@ -369,20 +369,20 @@ describe('a crashed process', () => {
     await Bun.write(needsFile, '');
     const pool = await startPool({ models: { fake: { needsFile } } });
     await rm(needsFile);
-    const crashing = collect(pool, { mark: 1, passes: 1, samples: 1, passMs: 20, at: 0, fault: 'exit' });
-    const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 });
+    const crashing = collect(pool, { mark: 1, steps: 1, samples: 1, stepMs: 20, at: 0, failure: 'exit' });
+    const waiting = collect(pool, { mark: 2, steps: 1, samples: 1 });
     const outcomes = await Promise.allSettled([crashing, waiting]);
     expect(outcomes).toMatchObject([
       { reason: { code: 'worker_crashed' } },
       { reason: { kind: 'overloaded' } },
     ]);
     expect(pool.ready().ready).toBe(false);
-    await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
+    await expect(collect(pool, { mark: 2, steps: 1, samples: 1 })).rejects.toMatchObject({
       kind: 'overloaded',
     });
     await Bun.write(needsFile, '');
     await expect.poll(() => pool.ready().ready, { timeout: 5000 }).toBe(true);
-    expect(await collect(pool, { mark: 3, passes: 1, samples: 1 })).toEqual([3]);
+    expect(await collect(pool, { mark: 3, steps: 1, samples: 1 })).toEqual([3]);
   });
 });
 
@@ -420,7 +420,7 @@ describe('start and close', () => {
 
   it('fails running jobs on close and rejects later ones', async () => {
     const pool = await startPool();
-    const running = collect(pool, { mark: 1, passes: 100, samples: 10, passMs: 5 });
+    const running = collect(pool, { mark: 1, steps: 100, samples: 10, stepMs: 5 });
     const outcome = expect(running).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
@@ -428,7 +428,7 @@ describe('start and close', () => {
     await Bun.sleep(0);
     await pool.close();
     await outcome;
-    await expect(collect(pool, { mark: 1, passes: 1, samples: 1 })).rejects.toMatchObject({
+    await expect(collect(pool, { mark: 1, steps: 1, samples: 1 })).rejects.toMatchObject({
       kind: 'overloaded',
     });
     await pool.close();
@@ -437,7 +437,7 @@ describe('start and close', () => {
 
 describe('setModels', () => {
   const TWO = { fake: {}, other: {} };
-  const pidScript = { mark: 0, passes: 0, samples: 0, who: true };
+  const pidScript = { mark: 0, steps: 0, samples: 0, who: true };
   const textJob = (script: FakeScript): JobSpec<FakeScript, string> => ({
     request: script,
     ...{ priority: 'interactive', fairnessKey: 'a', delivery: 'text' },
@@ -458,14 +458,14 @@ describe('setModels', () => {
   it('lets running jobs finish on their process while new processes serve new jobs', async () => {
     const pool = await startPool({ models: TWO, workers: 2 });
     // More results than the job buffers.
-    const long = { mark: 1, passes: 200, samples: 0, words: true, who: true };
+    const long = { mark: 1, steps: 200, samples: 0, words: true, who: true };
     const running = pool.runJob('fake', textJob(long), never);
     const before = Number((await running.next()).value);
     let changed = false;
     const others = (async () => {
       let count = 0;
       for (; !changed; count += 1)
-        expect(await collect(pool, { mark: 7, passes: 2, samples: 1 })).toEqual([7, 7]);
+        expect(await collect(pool, { mark: 7, steps: 2, samples: 1 })).toEqual([7, 7]);
       return count;
     })();
     await pool.setModels({ fake: {} });
@@ -499,7 +499,7 @@ describe('setModels', () => {
 
   it('fails the jobs of a removed model', async () => {
     const pool = await startPool({ models: TWO });
-    const running = collect(pool, { mark: 1, passes: 100, samples: 10, passMs: 5 });
+    const running = collect(pool, { mark: 1, steps: 100, samples: 10, stepMs: 5 });
     const outcome = expect(running).rejects.toMatchObject({ kind: 'overloaded' });
     await Bun.sleep(0);
     await pool.setModels({ other: {} });
@@ -523,7 +523,7 @@ describe('setModels', () => {
   it('waits for the processes that the last change retired', async () => {
     const pool = await startPool({ models: TWO });
     const stop = new AbortController();
-    const long = { ...pidScript, passes: 200, words: true };
+    const long = { ...pidScript, steps: 200, words: true };
     const unread = pool.runJob('fake', textJob(long), stop.signal);
     const first = Number((await unread.next()).value);
     await pool.setModels({ fake: {} });

@@ -160,12 +160,12 @@ function simulate(
     fairnessKey: string;
     delivery: Delivery;
     arrivedMs: number;
-    passes: number;
+    steps: number;
   }[],
   audioMs: number,
 ) {
   type Run = { -readonly [K in keyof WaitingJob]: WaitingJob[K] } & { left: number; history: number[] };
-  const runs: Run[] = jobs.map(({ passes, ...fields }) => ({ ...job(fields), left: passes, history: [] }));
+  const runs: Run[] = jobs.map(({ steps, ...fields }) => ({ ...job(fields), left: steps, history: [] }));
   const queues: { -readonly [QueueKey in keyof ServedTimes['queues']]: ServedTimes['queues'][QueueKey] } = {};
   const fairnessKeys = new Map<string, number>();
   const order: { run: Run; waiting: Run[] }[] = [];
@@ -193,7 +193,7 @@ const load = fc.array(
     fairnessKey: fc.constantFrom('a', 'b', 'c'),
     delivery: fc.constantFrom<Delivery[]>('stream', 'whole', 'text'),
     arrivedMs: fc.integer({ min: 0, max: 5000 }),
-    passes: fc.integer({ min: 1, max: 12 }),
+    steps: fc.integer({ min: 1, max: 12 }),
   }),
   { minLength: 1, maxLength: 25 },
 );
@@ -217,14 +217,14 @@ describe('schedule over time', () => {
       fairnessKey: 'a',
       delivery: 'stream' as const,
       arrivedMs: at * 100,
-      passes: 40,
+      steps: 40,
     }));
     const whole = {
       priority: 'interactive',
       fairnessKey: 'a',
       delivery: 'whole',
       arrivedMs: 1000,
-      passes: 5,
+      steps: 5,
     } as const;
     const { runs } = simulate([...streams, whole], 50);
     const history = runs.at(-1)?.history ?? [];
@@ -234,13 +234,13 @@ describe('schedule over time', () => {
 
   it('runs texts to their end one after the other and serves speech in between', () => {
     const text = (arrivedMs: number) =>
-      ({ priority: 'interactive', fairnessKey: 'a', delivery: 'text', arrivedMs, passes: 4 }) as const;
+      ({ priority: 'interactive', fairnessKey: 'a', delivery: 'text', arrivedMs, steps: 4 }) as const;
     const speech = {
       priority: 'interactive',
       fairnessKey: 'a',
       delivery: 'stream',
       arrivedMs: 0,
-      passes: 12,
+      steps: 12,
     } as const;
     const { runs, order } = simulate([text(0), text(0), text(0), speech], 50);
     const texts = order.map(({ run }) => runs.indexOf(run)).filter((index) => index < 3);
@@ -254,7 +254,7 @@ describe('schedule over time', () => {
       fairnessKey: 'a',
       delivery: 'stream' as const,
       arrivedMs: at * 150,
-      passes: 4,
+      steps: 4,
     }));
     for (const { history, arrivedMs } of simulate(jobs, 80).runs) {
       expect(history).toHaveLength(4);
@@ -264,8 +264,8 @@ describe('schedule over time', () => {
 });
 
 describe('fairness between API keys', () => {
-  const of = (fairnessKey: string, delivery: Delivery, arrivedMs: number, passes: number) =>
-    ({ priority: 'interactive', fairnessKey, delivery, arrivedMs, passes }) as const;
+  const of = (fairnessKey: string, delivery: Delivery, arrivedMs: number, steps: number) =>
+    ({ priority: 'interactive', fairnessKey, delivery, arrivedMs, steps }) as const;
 
   it.each<Delivery>(['stream', 'text'])(
     'a key is not delayed by the flood of another key (%s)',

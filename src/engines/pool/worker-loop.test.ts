@@ -11,9 +11,9 @@ const entry = fileURLToPath(new URL('../../../test/doubles/fake-inference-worker
 
 it.each(['throw-later', 'reject-later'] as const)(
   'exits on an uncaught error and does not print the text of the request (%s)',
-  async (fault) => {
+  async (failure) => {
     const request: FakeScript = {
-      ...{ mark: 1, passes: 1, samples: 1, at: 0, fault },
+      ...{ mark: 1, steps: 1, samples: 1, at: 0, failure },
       secret: 'my private diary',
     };
     const replies: Record<string, Sent[]> = {

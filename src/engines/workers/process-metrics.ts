@@ -14,7 +14,7 @@ export function queueTimeObserver(
 ): (model: string, priority: Priority, waitedMs: number) => void {
   const seconds = metrics.histogram(
     'inference_queue_seconds',
-    'Time that a request waited until a process began with it.',
+    'Queue time of requests before a process starts them.',
     ['model', 'priority'],
     QUEUE_SECONDS,
   );

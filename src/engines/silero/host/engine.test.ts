@@ -67,11 +67,11 @@ describe('detects the edges of clean speech within a frame of 32 ms', () => {
   it('when speech starts and ends abruptly', async () => {
     const [, , samples = silence(0)] = spoken;
     const { onset, end } = edgesOf(samples);
-    const part = samples.slice(
+    const segment = samples.slice(
       Math.round(onset + (end - onset) * 0.3),
       Math.round(onset + (end - onset) * 0.7),
     );
-    const events = await eventsOf(engine, joined([silence(500), part, silence(1000)]));
+    const events = await eventsOf(engine, joined([silence(500), segment, silence(1000)]));
     const from = silence(500).length;
     const frame = 0.032 * SPOKEN_RATE_HZ;
     expect(events[0]).toMatchObject({ kind: 'started' });
@@ -80,7 +80,7 @@ describe('detects the edges of clean speech within a frame of 32 ms', () => {
     const last = events.at(-1);
     expect(last?.kind).toBe('stopped');
     const { endSample = 0 } = last?.kind === 'stopped' ? last : {};
-    expect(Math.abs(endSample - from - part.length)).toBeLessThanOrEqual(frame);
+    expect(Math.abs(endSample - from - segment.length)).toBeLessThanOrEqual(frame);
   });
 });
 
@@ -134,8 +134,8 @@ describe('starts no turn for', () => {
 });
 
 describe('settings', () => {
-  const talkOf = (...parts: readonly (Float32Samples | undefined)[]) =>
-    joined([silence(700), ...parts.map((part) => part ?? silence(0)), silence(1200)]);
+  const talkOf = (...segments: readonly (Float32Samples | undefined)[]) =>
+    joined([silence(700), ...segments.map((segment) => segment ?? silence(0)), silence(1200)]);
   const turnsOf = async (talk: Float32Samples, settings: Parameters<typeof eventsOf>[2]) =>
     (await eventsOf(engine, talk, settings)).filter(({ kind }) => kind === 'started').length;
 

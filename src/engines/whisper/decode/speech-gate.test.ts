@@ -59,9 +59,9 @@ describe('detects speech in', () => {
 test('the result does not depend on earlier audio', async () => {
   const speech = (await recorded('jfk.flac')).slice(0, 2 * RATE_HZ);
   const { silence, hum } = soundsWithoutSpeech();
-  const heard: boolean[] = [];
+  const detected: boolean[] = [];
   for (const samples of [speech, silence, speech, hum, hum, speech]) {
-    heard.push((await gate.speechStartS(samples ?? new Float32Array(0))) !== undefined);
+    detected.push((await gate.speechStartS(samples ?? new Float32Array(0))) !== undefined);
   }
-  expect(heard).toEqual([true, false, true, false, false, true]);
+  expect(detected).toEqual([true, false, true, false, false, true]);
 });

@@ -47,7 +47,7 @@ interface Decoded {
   readonly window: WindowTranscript;
   readonly graphs: ScriptedGraphs;
   /** Decoder steps of each inference step. */
-  readonly stepsOfPasses: readonly number[];
+  readonly tokensPerStep: readonly number[];
 }
 
 interface Options extends ScriptedOptions {
@@ -63,18 +63,18 @@ async function decoded(
   const gate = { speechStartS: async () => (speech ? 0 : undefined) };
   const decoder = new WindowDecoder({ graphs, tokenizer: wordTokenizer, gate });
   const deltas: string[] = [];
-  const stepsOfPasses: number[] = [];
+  const tokensPerStep: number[] = [];
   let window: WindowTranscript | undefined;
   let before = 0;
   for await (const result of decoder.decode({ ...REQUEST, ...fields })) {
     expect(window).toBeUndefined();
-    stepsOfPasses.push(graphs.steps - before);
+    tokensPerStep.push(graphs.steps - before);
     before = graphs.steps;
     if (result?.kind === 'text') deltas.push(result.text);
     else if (result) window = result;
   }
   if (window === undefined) throw new Error('the window is missing');
-  return { text: deltas.join(''), deltas, window, graphs, stepsOfPasses };
+  return { text: deltas.join(''), deltas, window, graphs, tokensPerStep };
 }
 
 /** Returns this number of different words. */
@@ -84,7 +84,7 @@ const manyWords = (count: number) =>
 describe('a window', () => {
   test('is emitted in deltas of whole words, at most eight tokens apart', async () => {
     const words = manyWords(40);
-    const { text, deltas, window, graphs, stepsOfPasses } = await decoded(says(words), {}, {});
+    const { text, deltas, window, graphs, tokensPerStep } = await decoded(says(words), {}, {});
     expect(text).toBe(words);
     expect(deltas.length).toBeGreaterThan(3);
     for (const delta of deltas.slice(1)) expect(delta).toMatch(/^ /);
@@ -98,8 +98,8 @@ describe('a window', () => {
     expect(window.carryOver).toEqual(words.split(' ').map(tokenOf));
     expect(graphs.attempts).toHaveLength(1);
     // The first inference step after the encoder also detects the language and processes the prompt.
-    expect(Math.max(...stepsOfPasses)).toBeLessThanOrEqual(10);
-    expect(stepsOfPasses[0]).toBe(0);
+    expect(Math.max(...tokensPerStep)).toBeLessThanOrEqual(10);
+    expect(tokensPerStep[0]).toBe(0);
   });
 
   test('is encoded with half a second of silence', async () => {
@@ -110,11 +110,11 @@ describe('a window', () => {
 
   test('without speech has an empty transcript and runs no graph', async () => {
     const nothing = { language: 'en', carryOver: [], outputTokens: 0, segments: [], words: [] };
-    const unheard = await decoded(says('a b c'), {}, { speech: false });
+    const silent = await decoded(says('a b c'), {}, { speech: false });
     const undetected = await decoded(says('a b c'), { language: undefined }, { speech: false });
-    expect(unheard.window).toMatchObject(nothing);
+    expect(silent.window).toMatchObject(nothing);
     expect(undetected.window.language).toBeUndefined();
-    for (const { text, graphs } of [unheard, undetected]) {
+    for (const { text, graphs } of [silent, undetected]) {
       expect([text, graphs.encoded, graphs.steps]).toEqual(['', [], 0]);
     }
   });
@@ -212,10 +212,10 @@ describe('a failed attempt', () => {
     const previous = [tokenOf('x')];
     for (const [failures, temperature] of [0, 0, 0.4, 0.8].entries()) {
       const script = texts(...new Array(failures).fill(doubt), { words });
-      const { text, window, graphs, stepsOfPasses } = await decoded(script, { ...TIMES, previous });
+      const { text, window, graphs, tokensPerStep } = await decoded(script, { ...TIMES, previous });
       expect(text).toBe('d e f');
       // Each attempt starts with a new inference step, so that other jobs can run before it.
-      expect(Math.max(...stepsOfPasses)).toBeLessThanOrEqual(10);
+      expect(Math.max(...tokensPerStep)).toBeLessThanOrEqual(10);
       expect(window.segments.map((segment) => segment.temperature)).toEqual([temperature]);
       expect(graphs.attempts.map(({ frames }) => frames)).toEqual(
         [260, 3_000, 3_000, 3_000].slice(0, failures + 1),

@@ -96,7 +96,7 @@ describe('every text', () => {
   test.each(['en', 'th'])('is returned completely, trimmed and in whole words (%s)', (language) => {
     fc.assert(
       fc.property(
-        fc.array(token).map((parts) => parts.flat()),
+        fc.array(token).map((chunks) => chunks.flat()),
         (tokens) => {
           const stream = new WordStream(tokenizer, language);
           let sofar = '';

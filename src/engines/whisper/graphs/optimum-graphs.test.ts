@@ -62,7 +62,7 @@ const MEL = Float32Array.from({ length: 80 * 3000 }, (_, i) => Math.sin(i / 700)
 
 async function graphFiles(folder: string): Promise<OptimumFiles> {
   const files = await whisperFiles(modelsDir, folder);
-  if (files.kind !== 'optimum') throw new Error(`taken for ${files.kind}`);
+  if (files.kind !== 'optimum') throw new Error(`resolved as ${files.kind}`);
   return files.graphs;
 }
 
@@ -78,7 +78,7 @@ function textOf(segments: readonly { readonly text: string }[]): string {
 
 function largestDifference(a: Float32Samples, b: Float32Samples): number {
   expect(a.length).toBe(b.length);
-  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - (b[i] ?? Number.NaN))), 0);
+  return a.reduce((max, value, i) => Math.max(max, Math.abs(value - (b[i] ?? Number.NaN))), 0);
 }
 
 test('an export transcribes like its checkpoint', async () => {

@@ -16,10 +16,10 @@ const TEXTS = [
   'He counted the wooden boats that came home before the tide turned.',
 ];
 const LONG_TEXTS = [
-  'Four friends from the village opened a small bakery beside the railway station last spring.',
+  'Four friends from the village opened a small bakery near the railway station last spring.',
   'On Mondays they sell bread with walnuts, and on Fridays there are cakes with lemon.',
   'The station master buys two loaves each morning and never forgets to say thank you.',
-  'In the summer the queue reaches the bridge, and children play beside the river while they wait.',
+  'In the summer the queue reaches the bridge, and children play near the river while they wait.',
   'Nobody knows how the oldest of them keeps the fire so even, but everybody has a theory.',
   'Some say it is the wood, others say it is the song that he sings while he works.',
 ];

@@ -108,13 +108,13 @@ async function restOf(stride: number, silence = SILENCE): Promise<SilentRest> {
   const graph = await open(restGraph(weights));
   const mel = new Float32Array(melBands * 2 * POSITIONS).fill(silence);
   const outputs = await graph.run(melInput(mel), [...sides(''), ...sides('cross_')]);
-  const kept = (name: string) => {
+  const cached = (name: string) => {
     const all = outputs[name]?.data ?? new Float32Array(0);
     const rows = Array.from({ length: POSITIONS / stride }, (_, i) => i * stride + Math.floor(stride / 2));
     return Float32Array.from(rows.flatMap((row) => [...all.subarray(row * width, (row + 1) * width)]));
   };
   const both = (prefix: string): CachedSilence[] =>
-    [0, 1].map((i) => ({ keys: kept(`${prefix}key_${i}`), values: kept(`${prefix}value_${i}`) }));
+    [0, 1].map((i) => ({ keys: cached(`${prefix}key_${i}`), values: cached(`${prefix}value_${i}`) }));
   return { stride, encoder: both(''), cross: both('cross_') };
 }
 
@@ -172,12 +172,12 @@ describe('the encoder', () => {
     const mel = new Float32Array(melBands * 2 * POSITIONS).fill(SILENCE);
     const rest = await restOf(1);
     const { encoder, cross } = encode(weights, mel);
-    for (const [i, kept] of rest.encoder.entries()) {
-      expect(apart(kept.keys, flat(encoder[i]?.keys ?? []))).toBeLessThan(2e-5);
-      expect(apart(kept.values, flat(encoder[i]?.values ?? []))).toBeLessThan(2e-5);
+    for (const [i, cached] of rest.encoder.entries()) {
+      expect(apart(cached.keys, flat(encoder[i]?.keys ?? []))).toBeLessThan(2e-5);
+      expect(apart(cached.values, flat(encoder[i]?.values ?? []))).toBeLessThan(2e-5);
     }
-    for (const [i, kept] of rest.cross.entries()) {
-      expect(apart(kept.keys, flat(cross[i]?.keys ?? []))).toBeLessThan(2e-5);
+    for (const [i, cached] of rest.cross.entries()) {
+      expect(apart(cached.keys, flat(cross[i]?.keys ?? []))).toBeLessThan(2e-5);
     }
   });
 
@@ -226,7 +226,7 @@ describe('the encoder', () => {
   });
 });
 
-/** A short window in the tensors that the decoder takes, and the same for the reference. */
+/** A short window as inputs of the decoder graph, and as inputs of the reference. */
 const mel = spectrogram(40);
 async function window(): Promise<{ tensors: Tensors; cross: readonly Seen[] }> {
   const rest = await restOf(STRIDE);
@@ -250,11 +250,11 @@ async function step(decoder: GraphSession, audio: Tensors, tokens: readonly numb
     data: new Float32Array(0),
   };
   const past = Object.fromEntries(sides('').map((name) => [`past_${name}`, cache?.[name] ?? nothing]));
-  const { logits, ...kept } = await decoder.run({ tokens: tokenInput(tokens), ...past, ...audio }, [
+  const { logits, ...cached } = await decoder.run({ tokens: tokenInput(tokens), ...past, ...audio }, [
     'logits',
     ...sides(''),
   ]);
-  return { logits: (logits as GraphOutput).data, cache: kept as Tensors };
+  return { logits: (logits as GraphOutput).data, cache: cached as Tensors };
 }
 
 describe('the decoder', () => {

@@ -4,10 +4,10 @@ import { pausesOf } from './silences.ts';
 
 /** Noise at 16 kHz with the given levels and durations in seconds. */
 function noise(
-  ...parts: readonly (readonly [seconds: number, amplitude: number])[]
+  ...stretches: readonly (readonly [seconds: number, amplitude: number])[]
 ): Float32Array<ArrayBuffer> {
   const random = seededRandom(7);
-  const samples = parts.flatMap(([seconds, amplitude]) =>
+  const samples = stretches.flatMap(([seconds, amplitude]) =>
     Array.from({ length: seconds * 16_000 }, () => amplitude * (2 * random() - 1)),
   );
   return Float32Array.from(samples);
