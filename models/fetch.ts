@@ -247,7 +247,7 @@ async function downloadWithProgress(
   options: FetchOptions,
 ): Promise<void> {
   const { progress, signal, timing } = options;
-  progress.begin(label, expected.bytes);
+  progress.startDownload(label, expected.bytes);
   try {
     await download(url, expected, partPath, {
       ...timing,
@@ -255,7 +255,7 @@ async function downloadWithProgress(
       onBytes: (done) => progress.update(done),
       onRetry: (message) => progress.note(`  ${label}: ${message}.`),
     });
-    progress.end();
+    progress.finishDownload();
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     throw new SourceError(`${displayUrl(url)}: ${error.message}`, { cause: error });

@@ -1,9 +1,9 @@
 /** Displays the progress of downloads. */
 export interface Progress {
-  begin(label: string, totalBytes: number): void;
+  startDownload(label: string, totalBytes: number): void;
   update(doneBytes: number): void;
   /** The current download is complete. */
-  end(): void;
+  finishDownload(): void;
   /** Writes a separate line, between or during downloads. */
   note(line: string): void;
 }
@@ -38,7 +38,7 @@ export function createProgress(output: Output, nowMs: () => number = () => perfo
   };
 
   return {
-    begin(name, bytes) {
+    startDownload(name, bytes) {
       label = name;
       totalBytes = bytes;
       startBytes = undefined;
@@ -53,7 +53,7 @@ export function createProgress(output: Output, nowMs: () => number = () => perfo
       startBytes ??= bytes;
       if (nowMs() - shownMs >= (bar ? REDRAW_INTERVAL_MS : LINE_INTERVAL_MS)) draw(false);
     },
-    end() {
+    finishDownload() {
       draw(true);
     },
     note(text) {

@@ -70,7 +70,7 @@ describe('blobs on disk', () => {
     const exited = Bun.spawn(['true']);
     await exited.exited;
     const holding = Promise.withResolvers<string>();
-    const goOn = Promise.withResolvers<void>();
+    const resume = Promise.withResolvers<void>();
     const blobs = await openDiskBlobs(folder, clock);
     const written = blobs.write(
       'files/live',
@@ -78,7 +78,7 @@ describe('blobs on disk', () => {
         yield Buffer.from('x');
         const [name = ''] = await readdir(unfinished);
         holding.resolve(name);
-        await goOn.promise;
+        await resume.promise;
       })(),
       never,
     );
@@ -104,7 +104,7 @@ describe('blobs on disk', () => {
     expect((await readdir(unfinished)).sort()).toEqual([far, live].sort());
     next.advance(5 * HOUR_MS + 1000);
     expect(await other.removeUnfinished(never)).toBe(1);
-    goOn.resolve();
+    resume.resolve();
     await written;
     expect(await readdir(unfinished)).toEqual([]);
   });

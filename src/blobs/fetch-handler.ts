@@ -19,7 +19,7 @@ const RESPONSE_TIMEOUT_MS = 30_000;
 
 /** A request without a response. */
 class NoResponseError extends Error {
-  override readonly name = 'UnansweredError';
+  override readonly name = 'NoResponseError';
   /** Makes the S3 client retry. */
   readonly $retryable = {};
 

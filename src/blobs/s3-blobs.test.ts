@@ -280,19 +280,19 @@ describe('abandoned uploads', () => {
     const clock = new ManualClock(systemClock.now());
     const writing = await openS3Blobs(settings, clock);
     onTestFinished(() => writing.close());
-    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [partSent, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const bytes = async function* () {
       // The first part has been sent when the third one is requested.
       yield random(4 * PART_BYTES);
-      begun.resolve();
-      await goOn.promise;
+      partSent.resolve();
+      await resume.promise;
     };
     const written = writing.write('files/x', bytes(), never);
-    await begun.promise;
+    await partSent.promise;
     clock.advance(25 * HOUR_MS);
     const removed = await Promise.all([0, 1, 2, 3].map(() => writing.removeUnfinished(never)));
     expect(Math.max(...removed)).toBe(1);
-    goOn.resolve();
+    resume.resolve();
     await expect(written).rejects.toBeInstanceOf(ServiceError);
     expect(await writing.read('files/x', never)).toBeUndefined();
   });

@@ -50,7 +50,7 @@ const never = new AbortController().signal;
 const at = (path: string, host = 'localhost') => `https://${host}:${server.port}${path}`;
 const bytesOf = async (url: string, settings: Partial<GuardedFetchSettings> = {}, signal = never) =>
   Buffer.concat(await Array.fromAsync(downloads(settings).fetch(url, 'video', signal)));
-const refused = (message: RegExp) => ({
+const rejection = (message: RegExp) => ({
   kind: 'invalid_request',
   param: 'video',
   message: expect.stringMatching(message),
@@ -88,7 +88,7 @@ describe('rejects, without sending a request, a URL', () => {
     ['that is too long', `https://localhost/${'a'.repeat(2048)}`, /2048/],
     ['with an unknown host name', 'https://nowhere.example/clip.mp4', /public internet/],
   ])('%s', async (_, url, message) => {
-    await expect(bytesOf(url)).rejects.toMatchObject(refused(message));
+    await expect(bytesOf(url)).rejects.toMatchObject(rejection(message));
     expect(requested).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe('rejects, without sending a request, a URL', () => {
     ...['127.0.0.1', '0x7f.1', '2130706433', '0177.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '10.0.0.8'],
     ...['169.254.169.254', '[fd00:ec2::254]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '0'],
   ])('with the host %s in any notation', async (host) => {
-    await expect(bytesOf(at('/clip.mp4', host), GUARDED)).rejects.toMatchObject(refused(/public internet/));
+    await expect(bytesOf(at('/clip.mp4', host), GUARDED)).rejects.toMatchObject(rejection(/public internet/));
     expect(requested).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe('rejects, without sending a request, a URL', () => {
   ])('with a host name that resolves %s', async (_, addresses) => {
     const resolve = async () => addresses;
     await expect(bytesOf(at('/clip.mp4'), { ...GUARDED, resolve })).rejects.toMatchObject(
-      refused(/^'video' must be at a host on the public internet\.$/),
+      rejection(/^'video' must be at a host on the public internet\.$/),
     );
     expect(requested).toEqual([]);
   });
@@ -117,28 +117,28 @@ it('rejects localhost with the default settings', async () => {
   const { port = 0 } = server;
   const own = new GuardedFetch({ maxBytes: MAX_BYTES, ports: new Set([port]), ca: certificate.cert });
   const fetching = Array.fromAsync(own.fetch(at('/clip.mp4'), 'video', never));
-  await expect(fetching).rejects.toMatchObject(refused(/public internet/));
+  await expect(fetching).rejects.toMatchObject(rejection(/public internet/));
   expect(requested).toEqual([]);
 });
 
 it('connects to the checked address, even if the host name now resolves to another one', async () => {
-  let looks = 0;
+  let lookups = 0;
   const resolve = async () => {
-    looks += 1;
-    return looks === 1 ? LOCAL : [{ address: '10.0.0.1', family: 4 }];
+    lookups += 1;
+    return lookups === 1 ? LOCAL : [{ address: '10.0.0.1', family: 4 }];
   };
   // `localhost` also resolves to another address, on which no server listens.
   expect(await bytesOf(at('/clip.mp4'), { resolve })).toHaveLength(SOUND.length);
-  expect(looks).toBe(1);
+  expect(lookups).toBe(1);
 });
 
 it('rejects a server without a valid certificate for its name', async () => {
   const resolve = async () => LOCAL;
   await expect(bytesOf(at('/clip.mp4', 'other.example'), { resolve })).rejects.toMatchObject(
-    refused(/certificate/),
+    rejection(/certificate/),
   );
   await expect(bytesOf(at('/clip.mp4'), { ca: selfSigned().cert })).rejects.toMatchObject(
-    refused(/certificate/),
+    rejection(/certificate/),
   );
   expect(requested).toEqual([]);
 });
@@ -192,7 +192,7 @@ describe('a redirect', () => {
 
   it('is not followed a fourth time', async () => {
     response = ({ url }) => to(`${new URL(url).pathname}0`, 307);
-    await expect(bytesOf(at('/0'))).rejects.toMatchObject(refused(/redirects more than 3/));
+    await expect(bytesOf(at('/0'))).rejects.toMatchObject(rejection(/redirects more than 3/));
     expect(requested).toHaveLength(4);
   });
 
@@ -211,7 +211,7 @@ describe('a redirect', () => {
       // Only the test server is allowed, by its name.
       isAllowedAddress: (address: string) => address === '127.0.0.1' && requested.length === 0,
     };
-    await expect(bytesOf(at('/clip.mp4'), settings)).rejects.toMatchObject(refused(message));
+    await expect(bytesOf(at('/clip.mp4'), settings)).rejects.toMatchObject(rejection(message));
     expect(requested).toHaveLength(1);
   });
 });
@@ -220,33 +220,33 @@ describe('content', () => {
   it('that is too long is rejected, with and without content-length', async () => {
     const long = new Uint8Array(MAX_BYTES + 1);
     response = () => new Response(long);
-    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(refused(/at most 65536 bytes/));
+    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(rejection(/at most 65536 bytes/));
     response = () => new Response(endless());
-    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(refused(/at most 65536 bytes/));
+    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(rejection(/at most 65536 bytes/));
     response = () => new Response(long.subarray(1));
     expect(await bytesOf(at('/clip.mp4'))).toHaveLength(MAX_BYTES);
   });
 
   it.each([204, 206, 304, 400, 404, 500])('with status %d is an error', async (status) => {
     response = () => new Response(status === 204 || status === 304 ? null : 'x', { status });
-    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(refused(new RegExp(`status ${status}`)));
+    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(rejection(new RegExp(`status ${status}`)));
   });
 
   it('that is compressed is rejected', async () => {
     response = () => new Response(Bun.gzipSync(SOUND), { headers: { 'content-encoding': 'gzip' } });
-    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(refused(/without compression/));
+    await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(rejection(/without compression/));
   });
 
   it('that stalls is rejected', async () => {
     response = () => new Promise(() => undefined);
-    await expect(bytesOf(at('/clip.mp4'), { idleMs: 100 })).rejects.toMatchObject(refused(/too long/));
+    await expect(bytesOf(at('/clip.mp4'), { idleMs: 100 })).rejects.toMatchObject(rejection(/too long/));
     response = () => new Response(endless(60_000));
-    await expect(bytesOf(at('/clip.mp4'), { idleMs: 300 })).rejects.toMatchObject(refused(/too long/));
+    await expect(bytesOf(at('/clip.mp4'), { idleMs: 300 })).rejects.toMatchObject(rejection(/too long/));
   });
 
   it('that takes too long in total is rejected', async () => {
     response = () => new Response(endless(20, 1));
-    await expect(bytesOf(at('/clip.mp4'), { totalMs: 400 })).rejects.toMatchObject(refused(/too long/));
+    await expect(bytesOf(at('/clip.mp4'), { totalMs: 400 })).rejects.toMatchObject(rejection(/too long/));
   });
 
   it('is aborted with the signal at every stage', async () => {

@@ -9,7 +9,7 @@ const TICK_S = 5;
 const TICKS_PX = 14;
 
 /**
- * Scrolling loudness graph, newest at the right. Marked ranges are highlightCode, with lines at their start and
+ * Scrolling loudness graph, newest at the right. Marked ranges are highlighted, with lines at their start and
  * end.
  */
 export function LoudnessView(props: {

@@ -12,7 +12,7 @@ function addressOf(response) {
  * Swagger UI passes the request URL to <audio>, which the browser would GET without the API key. This plugin plays the bytes
  * of the response instead.
  */
-function playAnswers({ React: { createElement } }) {
+function playResponses({ React: { createElement } }) {
   const player = (kind, src) =>
     createElement(
       'div',
@@ -60,6 +60,6 @@ SwaggerUIBundle({
   validatorUrl: null,
   displayRequestDuration: true,
   defaultModelsExpandDepth: -1,
-  plugins: [playAnswers],
+  plugins: [playResponses],
   requestInterceptor: withoutEmptyFields,
 });

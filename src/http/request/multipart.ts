@@ -195,7 +195,7 @@ class FormReader<Upload extends object> {
     const { fileBytes } = this.#settings;
     const aborted = AbortSignal.any([signal, this.#rejected.signal]);
     this.#parser.on('field', (name, value, _, isCut) =>
-      this.#orRefuse(() => this.#field(name, value, isCut)),
+      this.#rejectOnError(() => this.#field(name, value, isCut)),
     );
     this.#parser.on('file', (name = '', stream, filename) => {
       stream.once('limit', () => this.#rejected.abort(fileTooLarge(name, fileBytes)));
@@ -238,7 +238,7 @@ class FormReader<Upload extends object> {
   }
 
   /** Rejects the form with an error of a parser listener, which no caller could catch. */
-  #orRefuse(step: () => void): void {
+  #rejectOnError(step: () => void): void {
     try {
       step();
     } catch (error) {

@@ -33,7 +33,7 @@ export interface StoredContent {
 
 /**
  * Creates the response to GET and HEAD of stored content.
- * @param refusal receives the headers that belong to an error response (`content-range` for 416).
+ * @param errorHeaders receives the headers that belong to an error response (`content-range` for 416).
  * @throws ServiceError `range_not_satisfiable`; errors of `read` before the first byte.
  */
 export async function contentResponse(
@@ -51,7 +51,7 @@ export async function contentResponse(
     errorHeaders['content-range'] = `bytes */${lengthBytes}`;
     throw new ServiceError(
       'range_not_satisfiable',
-      `'Range' must begin within the ${lengthBytes} bytes of the ${noun}.`,
+      `'Range' must start within the ${lengthBytes} bytes of the ${noun}.`,
       { param: 'Range' },
     );
   }

@@ -23,20 +23,20 @@ export function idleTimeoutOf(request: Request): IdleTimeout {
 }
 
 /** Outcomes of streamed bodies, by request. */
-const outcomes = new WeakMap<Request, Promise<'sent' | 'left'>>();
+const outcomes = new WeakMap<Request, Promise<'sent' | 'disconnected'>>();
 
 /**
- * The outcome of the streamed body of a request: `sent` when all of it was written, `left` when the client disconnected.
- * Rejects with the error of the body's source. Undefined if the response is not streamed.
+ * The outcome of the streamed body of a request: `sent` when all of it was written, or `disconnected` when the client closed
+ * the connection. Rejects with the error of the body's source. Undefined if the response is not streamed.
  */
-export function bodyOutcomeOf(request: Request): Promise<'sent' | 'left'> | undefined {
+export function bodyOutcomeOf(request: Request): Promise<'sent' | 'disconnected'> | undefined {
   return outcomes.get(request);
 }
 
 /**
  * Creates a body that pulls one chunk at a time, in the async context of this call.
- * @param left is aborted when the client disconnects, since a pull may be waiting for the next chunk. Then `return()` of
- *   `chunks` is called.
+ * @param disconnected is aborted when the client disconnects, since a pull may be waiting for the next chunk. Then
+ *   `return()` of `chunks` is called.
  */
 export function streamedBody(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
@@ -44,12 +44,12 @@ export function streamedBody(
   request: Request,
 ): ReadableStream {
   const idleTimeout = idleTimeoutOf(request);
-  const end = Promise.withResolvers<'sent' | 'left'>();
+  const end = Promise.withResolvers<'sent' | 'disconnected'>();
   // Not every caller reads the outcome; an unhandled rejection would crash the process.
   end.promise.catch(() => undefined);
   outcomes.set(request, end.promise);
   // The runtime does not cancel a body that was never read.
-  request.signal.addEventListener('abort', () => end.resolve('left'), { once: true });
+  request.signal.addEventListener('abort', () => end.resolve('disconnected'), { once: true });
   return new ReadableStream({
     async pull(controller) {
       idleTimeout.suspend();
@@ -67,7 +67,7 @@ export function streamedBody(
       }
     },
     async cancel() {
-      end.resolve('left');
+      end.resolve('disconnected');
       disconnected.abort();
       await chunks.return();
     },

@@ -4,7 +4,7 @@ import { KEY_ROLES } from '../../contract/accounts/api-key.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { json } from '../openapi/route-docs.ts';
 import { readQuery } from '../request/query.ts';
-import { keyHolderOf } from '../security/caller.ts';
+import { principalOf } from '../security/caller.ts';
 
 const Organization = Type.Object(
   {
@@ -28,7 +28,7 @@ export function organizationRoutes() {
     '/v1/organization',
     ({ request }) => {
       readQuery(request, []);
-      const { organization, role, operator, storedKey } = keyHolderOf(request);
+      const { organization, role, operator, storedKey } = principalOf(request);
       return { object: 'organization', id: organization, role, operator, key_id: storedKey };
     },
     {

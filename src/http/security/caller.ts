@@ -6,7 +6,7 @@ import type { Id } from '../../contract/core/id.ts';
 interface RequestContext {
   readonly requestId: Id<'request'>;
   readonly startedMs: number;
-  keyHolder?: Principal;
+  principal?: Principal;
 }
 
 /** Contexts by request; an entry is garbage-collected with its request. */
@@ -22,11 +22,11 @@ export function requestContextOf(request: Request): Readonly<RequestContext> | u
   return contexts.get(request);
 }
 
-/** Stores the holder of the request's API key in its context. */
-export function attachKeyHolder(request: Request, keyHolder: Principal): void {
+/** Stores the principal of the request's API key in its context. */
+export function setPrincipal(request: Request, principal: Principal): void {
   const context = contexts.get(request);
-  if (context === undefined) throw new Error('attachKeyHolder() before startRequestContext()');
-  context.keyHolder = keyHolder;
+  if (context === undefined) throw new Error('setPrincipal() before startRequestContext()');
+  context.principal = principal;
 }
 
 /**
@@ -34,13 +34,13 @@ export function attachKeyHolder(request: Request, keyHolder: Principal): void {
  * caller.
  */
 export function callerOf(request: Request): Caller {
-  const { keyHolder, requestId } = authenticatedContext(request);
-  return { organization: keyHolder.organization, keyId: keyHolder.keyId, requestId };
+  const { principal, requestId } = authenticatedContext(request);
+  return { organization: principal.organization, keyId: principal.keyId, requestId };
 }
 
 /** Like {@link callerOf}, with the permissions of the key. */
-export function keyHolderOf(request: Request): Principal {
-  return authenticatedContext(request).keyHolder;
+export function principalOf(request: Request): Principal {
+  return authenticatedContext(request).principal;
 }
 
 /**
@@ -48,8 +48,8 @@ export function keyHolderOf(request: Request): Principal {
  * @throws ServiceError 403 `permission_denied` if the key is not an admin key.
  */
 export function requireAdmin(request: Request): Principal {
-  const holder = keyHolderOf(request);
-  if (holder.role === 'admin') return holder;
+  const principal = principalOf(request);
+  if (principal.role === 'admin') return principal;
   throw permissionDenied(
     'This operation requires an admin key of your organization; this key is a member key.',
   );
@@ -60,8 +60,8 @@ export function requireAdmin(request: Request): Principal {
  * @throws ServiceError 403 `permission_denied` if the key is not an operator key.
  */
 export function requireOperator(request: Request): Principal {
-  const holder = keyHolderOf(request);
-  if (holder.operator) return holder;
+  const principal = principalOf(request);
+  if (principal.operator) return principal;
   throw permissionDenied(
     "This operation requires an admin key of an organization that CONFIG lists under 'operators'.",
   );
@@ -71,8 +71,8 @@ function permissionDenied(message: string): ServiceError {
   return new ServiceError('forbidden', message, { code: 'permission_denied' });
 }
 
-function authenticatedContext(request: Request): RequestContext & { readonly keyHolder: Principal } {
+function authenticatedContext(request: Request): RequestContext & { readonly principal: Principal } {
   const context = contexts.get(request);
-  if (context?.keyHolder === undefined) throw new Error('the request has no authenticated caller');
-  return { ...context, keyHolder: context.keyHolder };
+  if (context?.principal === undefined) throw new Error('the request has no authenticated caller');
+  return { ...context, principal: context.principal };
 }

@@ -85,7 +85,7 @@ function invalidKey(message: string): ServiceError {
   return new ServiceError('unauthenticated', message, { code: 'invalid_api_key' });
 }
 
-/** Resolves the holder of a request's API key. */
+/** Resolves the principal of a request's API key. */
 export type Authenticator = (request: Request) => Promise<Principal>;
 
 export interface AuthenticatorDeps {

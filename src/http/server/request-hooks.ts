@@ -9,7 +9,7 @@ import { isExpectedError } from '../../kit/logging/log-failure.ts';
 import { assertDeclaredLength, readBody } from '../request/body.ts';
 import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
-import { attachKeyHolder, requestContextOf, startRequestContext } from '../security/caller.ts';
+import { requestContextOf, setPrincipal, startRequestContext } from '../security/caller.ts';
 import { isPreflight, type OriginRules, preflightResponse } from '../security/cors.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 import { addressOf } from '../transport/address.ts';
@@ -29,7 +29,7 @@ export interface RequestHookDeps {
   /** Available once all routes are mounted. */
   readonly routes: () => RouteTable;
   /** The error for a path whose plugin is not running; undefined for paths that belong to no plugin. */
-  readonly refusal: (path: string) => ServiceError | undefined;
+  readonly unavailableError: (path: string) => ServiceError | undefined;
 }
 
 /** Served in every phase, so that monitoring works during shutdown. */
@@ -71,8 +71,8 @@ export function requestHooks(deps: RequestHookDeps) {
       // For parameters that it cannot decode, the framework would call the handler with null.
       if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8 without NUL.');
       if (!isPublic(path)) await checkKey(request, path);
-      const refusal = deps.refusal(path);
-      if (refusal !== undefined) throw refusal;
+      const unavailableError = deps.unavailableError(path);
+      if (unavailableError !== undefined) throw unavailableError;
       assertDeclaredLength(request.headers, uploadBytes(request) ?? deps.requestBytes);
       assertMethodAllowed(request, path, set.headers);
       return undefined;
@@ -116,7 +116,7 @@ export function requestHooks(deps: RequestHookDeps) {
         status,
         ms: Math.round(elapsedMs * 10) / 10,
         request_id: context.requestId,
-        organization: context.keyHolder?.organization,
+        organization: context.principal?.organization,
       });
     });
 
@@ -143,12 +143,12 @@ export function requestHooks(deps: RequestHookDeps) {
 
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
-      const keyHolder = await deps.authenticate(request);
-      attachKeyHolder(request, keyHolder);
-      await deps.requestLimits.countRequest(keyHolder);
+      const principal = await deps.authenticate(request);
+      setPrincipal(request, principal);
+      await deps.requestLimits.countRequest(principal);
     } catch (error) {
       // An unknown path is reported before an invalid key, so that a misspelled URL does not look like an invalid key.
-      const isKnown = deps.routes().methodsOf(path).length > 0 || deps.refusal(path) !== undefined;
+      const isKnown = deps.routes().methodsOf(path).length > 0 || deps.unavailableError(path) !== undefined;
       throw isKnown ? error : routeNotFound();
     }
   }

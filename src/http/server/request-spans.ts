@@ -44,7 +44,7 @@ export function requestSpans(tracer: Tracer) {
         return;
       }
       bodyEnd.then((end) => {
-        if (end === 'left') span.set({ client_disconnected: true });
+        if (end === 'disconnected') span.set({ client_disconnected: true });
         span.end(failure);
       }, span.end);
     });

@@ -16,7 +16,7 @@ const PATTERNS = [
   '/docs/index',
 ];
 
-/** Each pattern has its own path as a method, so that the methods of a path attachKeyHolder its pattern. */
+/** Each pattern has its own path as a method, so that the methods of a path identify its pattern. */
 const named = routeTable(PATTERNS.map((path) => ({ method: path, path })));
 
 describe('of several patterns, the most specific one counts', () => {

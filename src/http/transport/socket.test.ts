@@ -120,13 +120,13 @@ async function fillUp(socket: Socket): Promise<number> {
   let sent = 0;
   for (let isReady = true; isReady; sent += frame.length) {
     socket.send(frame);
-    const giveUp = new AbortController();
-    const ready = socket.ready(giveUp.signal).then(
+    const controller = new AbortController();
+    const ready = socket.ready(controller.signal).then(
       () => true,
       () => false,
     );
     // `ready` resolves in the same tick if the buffer is small enough.
-    setImmediate(() => giveUp.abort());
+    setImmediate(() => controller.abort());
     isReady = await ready;
   }
   expect(sent).toBeLessThan(64 * 1024 * 1024);
@@ -154,13 +154,13 @@ describe('an open socket', () => {
     const { tcp } = await shakeHands(port);
     const socket = await listener.opening.promise;
     const sent = await fillUp(socket);
-    const held = socket.ready(new AbortController().signal);
+    const waiting = socket.ready(new AbortController().signal);
     let read = 0;
     tcp.on('data', (data) => {
       read += data.length;
     });
     tcp.resume();
-    await held;
+    await waiting;
     await expect.poll(() => read).toBeGreaterThanOrEqual(sent);
   });
 
@@ -170,9 +170,9 @@ describe('an open socket', () => {
     const socket = await listener.opening.promise;
     const leaving = new AbortController();
     await fillUp(socket);
-    const held = socket.ready(leaving.signal);
+    const waiting = socket.ready(leaving.signal);
     leaving.abort(new Error('left'));
-    await expect(held).rejects.toThrow('left');
+    await expect(waiting).rejects.toThrow('left');
   });
 
   it('is closed when 4 MiB are buffered for a client that does not read', async () => {

@@ -18,7 +18,7 @@ export const MAX_CACHED_KEYS = 10_000;
 export function cachedApiKeyStore(store: ApiKeyStore & ApiKeyLookup, clock: Clock): ApiKeyStore {
   const valid = new ExpiringMap<ApiKeyRecord>(clock);
   const unknown = new ExpiringMap<true>(clock);
-  const lookUp = batchedLookup(store.findByHashes);
+  const lookup = batchedLookup(store.findByHashes);
   /** Lookups in progress, by hash. A change of keys replaces the map, so that no later request uses their results. */
   let lookups = new Map<string, Promise<ApiKeyRecord | undefined>>();
 
@@ -26,7 +26,7 @@ export function cachedApiKeyStore(store: ApiKeyStore & ApiKeyLookup, clock: Cloc
     const current = lookups;
     const startedMs = clock.monotonicMs();
     try {
-      const record = await lookUp(keyHash);
+      const record = await lookup(keyHash);
       if (current !== lookups) return record;
       if (record === undefined) unknown.set(keyHash, true, startedMs + UNKNOWN_LIFETIME_MS);
       else valid.set(keyHash, record, startedMs + KEY_LIFETIME_MS);

@@ -41,9 +41,13 @@ test.each([
 });
 
 test('an AggregateError is transient only if all its errors are', () => {
-  const refused = coded('ECONNREFUSED');
-  expect(toRecordsError(new AggregateError([refused, refused]))).toMatchObject({ kind: 'overloaded' });
-  expect(toRecordsError(new AggregateError([refused, coded('42P01')]))).toMatchObject({ kind: 'internal' });
+  const connectionRefused = coded('ECONNREFUSED');
+  expect(toRecordsError(new AggregateError([connectionRefused, connectionRefused]))).toMatchObject({
+    kind: 'overloaded',
+  });
+  expect(toRecordsError(new AggregateError([connectionRefused, coded('42P01')]))).toMatchObject({
+    kind: 'internal',
+  });
 });
 
 function caught(work: () => unknown): unknown {
