@@ -145,7 +145,7 @@ test('a clip that is too short is refused at the clip, and one with noise is sto
     .setInputFiles({ name: 'b.wav', mimeType: 'audio/wav', buffer });
   await store('Noisy');
   await page.getByText('Voice Noisy created').waitFor(PATIENCE);
-  await page.getByText(/louder than the noise around it/).waitFor();
+  await page.getByText(/signal-to-noise ratio/).waitFor();
   await screenshot(page, 'voices-warning');
 });
 

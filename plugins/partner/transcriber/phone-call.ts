@@ -91,7 +91,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
     );
     this.#transcriptions = new TurnTranscriptions({
       ...deps,
-      report: (fact) => this.#onTranscriptionEvent(fact),
+      report: (event) => this.#onTranscriptionEvent(event),
     });
   }
 
@@ -169,14 +169,14 @@ export class PhoneCall implements SocketListener, OpenConnection {
     }
   }
 
-  #onTranscriptionEvent(fact: TurnTranscriptionEvent): void {
-    if (fact.kind === 'delta') return;
-    const { itemId } = fact;
+  #onTranscriptionEvent(event: TurnTranscriptionEvent): void {
+    if (event.kind === 'delta') return;
+    const { itemId } = event;
     this.#turns.delete(itemId);
     this.#partials.endTurn(itemId);
-    this.#count(itemId, fact.kind);
-    if (fact.kind === 'completed') this.#dispatchTurn(fact);
-    else this.#dispatchTurn({ kind: 'failed', itemId, message: publicMessage(fact.error) });
+    this.#count(itemId, event.kind);
+    if (event.kind === 'completed') this.#dispatchTurn(event);
+    else this.#dispatchTurn({ kind: 'failed', itemId, message: publicMessage(event.error) });
   }
 
   #count(itemId: Id<'item'>, status: string): void {
@@ -196,10 +196,10 @@ export class PhoneCall implements SocketListener, OpenConnection {
     this.#events.push(event);
     if (this.#isStepping) return;
     this.#isStepping = true;
-    for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
+    for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
       try {
-        if (first.kind === 'turn') this.#stepTurns(first.event);
-        else this.#stepCall(first);
+        if (next.kind === 'turn') this.#stepTurns(next.event);
+        else this.#stepCall(next);
       } catch (error) {
         this.#deps.log.error('partner call failed', error, this.#logFields);
         this.#events.push({ kind: 'error_occurred' });
@@ -227,7 +227,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
         this.#send(errorMessage(effect.why === 'overrun' ? OVERRUN_MESSAGE : this.#startError));
         break;
       case 'close': {
-        const { code, reason } = CLOSES[effect.why];
+        const { code, reason } = CLOSE_FRAMES[effect.why];
         this.#socket?.close(code, reason);
         break;
       }
@@ -294,8 +294,8 @@ export class PhoneCall implements SocketListener, OpenConnection {
     this.#transcriptions.start(started.turn, params);
     const maxS = MAX_BUFFERED_BYTES / 2 / this.#audio.rateHz;
     const isOpen = await this.#transcriptions.confirm(started.turn, params, maxS);
-    const isSpoken = this.#turns.has(itemId) && !this.#turnEndMs.has(itemId);
-    if (isOpen && isSpoken) this.#partials.startTurn(itemId, started.startMs);
+    const isInProgress = this.#turns.has(itemId) && !this.#turnEndMs.has(itemId);
+    if (isOpen && isInProgress) this.#partials.startTurn(itemId, started.startMs);
   }
 
   /** The language of the query, or that of the start message if the model supports it. */
@@ -336,10 +336,11 @@ function formatOf({ rateHz }: CallAudio): AudioFormat {
 
 const OVERRUN_MESSAGE = `Audio arrives faster than it can be transcribed: the limit of ${MAX_TURNS} pending turns or one minute of buffered audio is exceeded.`;
 
-const CLOSES: Readonly<Record<callMachine.CloseReason, { readonly code: number; readonly reason: string }>> =
-  {
-    invalid_start: { code: CLOSE.policy, reason: 'Invalid start message.' },
-    overrun: { code: CLOSE.tryAgainLater, reason: 'Audio arrives faster than it can be transcribed.' },
-    shutting_down: { code: CLOSE.goingAway, reason: 'The server is shutting down.' },
-    internal_error: { code: CLOSE.serverFault, reason: 'Internal server error.' },
-  };
+const CLOSE_FRAMES: Readonly<
+  Record<callMachine.CloseReason, { readonly code: number; readonly reason: string }>
+> = {
+  invalid_start: { code: CLOSE.policy, reason: 'Invalid start message.' },
+  overrun: { code: CLOSE.tryAgainLater, reason: 'Audio arrives faster than it can be transcribed.' },
+  shutting_down: { code: CLOSE.goingAway, reason: 'The server is shutting down.' },
+  internal_error: { code: CLOSE.serverFault, reason: 'Internal server error.' },
+};
