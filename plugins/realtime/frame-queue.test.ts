@@ -80,7 +80,7 @@ describe('a frame', () => {
     expect(delivered).toEqual([...first, ['c', 'missing'], ['d', undefined], ['e', undefined]]);
   });
 
-  it('is processed in order, whatever the duration of lookups', async () => {
+  it('is processed in order, for any duration of the lookups', async () => {
     const move = fc.constantFrom('plain', 'plain', 'voice', 'answer');
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
@@ -141,7 +141,7 @@ describe('the queue', () => {
     expect(delivered.map(([id]) => id)).toEqual(['b', 'first', 'a', 'second', 'c']);
   });
 
-  it('is discarded at close, which waits for the lookup', async () => {
+  it('is discarded at close, after the pending lookup', async () => {
     const { frames, lookUps, delivered } = opened();
     for (const frame of [naming('tts-vc-voice_1', 'a'), named('b')]) frames.enqueue(frame);
     let isOver = false;

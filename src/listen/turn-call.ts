@@ -10,7 +10,7 @@ export class TurnCall {
   readonly usageMeter: TranscriptionUsageMeter;
   readonly #settled = Promise.withResolvers<void>();
   readonly #rejected = new AbortController();
-  #state: 'early' | 'opening' | 'open' | 'refused' = 'early';
+  #state: 'unconfirmed' | 'opening' | 'open' | 'rejected' = 'unconfirmed';
   #bufferedText = '';
   #onText: (text: string) => void = () => undefined;
 
@@ -19,7 +19,7 @@ export class TurnCall {
   }
 
   get isConfirmed(): boolean {
-    return this.#state !== 'early';
+    return this.#state !== 'unconfirmed';
   }
 
   /** Resolves when the call is open or rejected. */
@@ -44,7 +44,7 @@ export class TurnCall {
       this.#state = 'open';
       this.#deliverText();
     } catch (error) {
-      this.#state = 'refused';
+      this.#state = 'rejected';
       this.#rejected.abort(error);
     }
     this.#settled.resolve();

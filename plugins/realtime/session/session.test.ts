@@ -433,7 +433,7 @@ describe('a format', () => {
     ['with explicit rate', [{ type: 'audio/pcma', rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
     ['with a later rate', [{ type: 'audio/pcma' }, { rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
     [
-      'PCM after G.711 begins anew',
+      'PCM after G.711 has the initial rate',
       [{ rate: 16_000 }, { type: 'audio/pcma' }, { type: 'audio/pcm' }],
       { type: 'audio/pcm', rate: 24_000 },
     ],

@@ -366,7 +366,7 @@ export function toWireSession(session: Session): WireSession {
   };
 }
 
-/** Includes the fields that tell a client that responses are not created automatically (openai-wire 8.3). */
+/** Includes the fields by which clients recognize that responses are not created automatically (openai-wire 8.3). */
 function toWireTurnDetection({
   threshold,
   prefixPaddingMs,

@@ -194,7 +194,7 @@ const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
 export function parseChat(body: unknown): ChatParams {
   if (isRecord(body)) rejectOtherTools(body.tools);
   const fields = checkedBody<ChatBody>(body, checker);
-  refuseOthers(fields);
+  rejectUnsupported(fields);
   if (fields.stream_options && fields.stream !== true) {
     throw invalidRequest("'stream_options' is only allowed with 'stream': true.", 'stream_options');
   }
@@ -237,7 +237,7 @@ function rejectOtherTools(tools: unknown): void {
   }
 }
 
-function refuseOthers(fields: ChatBody): void {
+function rejectUnsupported(fields: ChatBody): void {
   const given: Readonly<Record<string, unknown>> = fields;
   const asksForNothing = (name: string) =>
     UNSUPPORTED[name]?.some((value) => isDeepStrictEqual(value, given[name]));

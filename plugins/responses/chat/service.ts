@@ -101,7 +101,7 @@ export class ChatService {
   ): AsyncGenerator<TextEvent, void, undefined> {
     let generatedCharacters = 0;
     let hasStarted = false;
-    let status: 'completed' | 'cancelled' | 'failed' | 'refused' = 'cancelled';
+    let status: 'completed' | 'cancelled' | 'failed' | 'rejected' = 'cancelled';
     try {
       for await (const event of engine.generate(request, signal)) {
         hasStarted = true;
@@ -115,10 +115,10 @@ export class ChatService {
       }
     } catch (error) {
       if (signal.aborted) status = 'cancelled';
-      else status = !hasStarted && isRejection(error) ? 'refused' : 'failed';
+      else status = !hasStarted && isRejection(error) ? 'rejected' : 'failed';
       throw error;
     } finally {
-      if (status === 'refused') await call.discard();
+      if (status === 'rejected') await call.discard();
       else if (status !== 'completed') {
         if (hasStarted) call.estimate(request, generatedCharacters);
         await call.close(status);

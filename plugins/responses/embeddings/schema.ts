@@ -68,7 +68,7 @@ export function parseEmbed(body: unknown): EmbedParams {
   const inputs = inputsOf(fields.input);
   const tokens = estimatedTokens(inputs);
   if (tokens > MAX_TOKENS) {
-    throw refusal('input', `must have at most ${MAX_TOKENS} tokens in total; it has about ${tokens}`);
+    throw invalidInput('input', `must have at most ${MAX_TOKENS} tokens in total; it has about ${tokens}`);
   }
   return {
     model: fields.model,
@@ -88,10 +88,10 @@ function estimatedTokens(inputs: EmbedRequest['inputs']): number {
 function inputsOf(input: unknown): EmbedRequest['inputs'] {
   if (typeof input === 'string') return [textOf(input, 'input')];
   if (!Array.isArray(input)) {
-    throw refusal('input', 'must be a string, a list of strings, token ids, or a list of token ids');
+    throw invalidInput('input', 'must be a string, a list of strings, token ids, or a list of token ids');
   }
   if (input.length === 0 || input.length > MAX_INPUTS) {
-    throw refusal('input', `must have from 1 to ${MAX_INPUTS} entries`);
+    throw invalidInput('input', `must have from 1 to ${MAX_INPUTS} entries`);
   }
   const [first] = input;
   if (typeof first === 'number') return [idsOf(input, 'input')];
@@ -101,18 +101,18 @@ function inputsOf(input: unknown): EmbedRequest['inputs'] {
 
 function textOf(value: unknown, field: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw refusal(field, 'must be a non-empty string');
+  throw invalidInput(field, 'must be a non-empty string');
 }
 
 function idsOf(value: unknown, field: string): readonly number[] {
   const isId = (id: unknown) => Number.isSafeInteger(id) && (id as number) >= 0;
   if (!Array.isArray(value) || !value.every(isId)) {
-    throw refusal(field, 'must be a list of token ids, which are non-negative integers');
+    throw invalidInput(field, 'must be a list of token ids, which are non-negative integers');
   }
   if (value.length > 0 && value.length <= MAX_TOKENS_OF_ONE) return value;
-  throw refusal(field, `must have from 1 to ${MAX_TOKENS_OF_ONE} token ids`);
+  throw invalidInput(field, `must have from 1 to ${MAX_TOKENS_OF_ONE} token ids`);
 }
 
-function refusal(field: string, problem: string): ServiceError {
+function invalidInput(field: string, problem: string): ServiceError {
   return invalidRequest(`'${field}' ${problem}.`, field, 'invalid_value');
 }

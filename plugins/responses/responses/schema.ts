@@ -186,9 +186,9 @@ export interface ResponseParams {
  * @throws ServiceError `invalid_request` with the name of the field.
  */
 export function parseResponse(body: unknown): ResponseParams {
-  if (isRecord(body)) refuseEarly(body);
+  if (isRecord(body)) rejectUnsupported(body);
   const fields = checkedBody<ResponseBody>(body, checker, bracketed);
-  refuseConversation(fields);
+  rejectConversation(fields);
   const { metadata = {} } = fields;
   checkMetadata(metadata);
   const tools = toolsOf(fields.tools ?? [], fields.tool_choice);
@@ -236,7 +236,7 @@ export function parseResponse(body: unknown): ResponseParams {
 }
 
 /** Checks for unsupported features, and for errors with their own code, which precede the general rules. */
-function refuseEarly(body: Readonly<Record<string, unknown>>): void {
+function rejectUnsupported(body: Readonly<Record<string, unknown>>): void {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   rejectFields(given, UNSUPPORTED, 'is not supported');
   if (given.background === true) {
@@ -246,7 +246,7 @@ function refuseEarly(body: Readonly<Record<string, unknown>>): void {
   rejectOtherTools(given.tools);
 }
 
-function refuseConversation({ conversation, previous_response_id }: ResponseBody): void {
+function rejectConversation({ conversation, previous_response_id }: ResponseBody): void {
   if (conversation === undefined) return;
   if (previous_response_id !== undefined) {
     throw invalidRequest(
