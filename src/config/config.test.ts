@@ -19,7 +19,7 @@ function file(toml: string): string {
   return path;
 }
 
-/** Every setting of a bucket that has no default. */
+/** All bucket settings without a default. */
 const S3 = {
   S3_ENDPOINT: 'https://blobs.example:9000/',
   S3_BUCKET: 'files-of-service',
@@ -27,7 +27,7 @@ const S3 = {
   S3_SECRET_ACCESS_KEY: 'hunter2',
 };
 
-/** The message with which a configuration is refused. */
+/** Returns the error message of an invalid configuration. */
 function refusal(environment: Record<string, string>): string {
   try {
     loadConfig(environment);
@@ -41,7 +41,7 @@ function refusal(environment: Record<string, string>): string {
 const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 
 describe('defaults', () => {
-  test('are those of the contract', () => {
+  test('match the contract', () => {
     const config = loadConfig({ HOME: '/home/somebody' });
     expect(config).toMatchObject({ host: '127.0.0.1', port: 8080, apiKeys: [], plugins: undefined });
     expect(config.metricsPort).toBeUndefined();
@@ -94,7 +94,7 @@ describe('defaults', () => {
     ).toBe(true);
   });
 
-  test('inference processes see what libraries need, and nothing that may be a key', () => {
+  test('inference processes receive the variables of libraries, and no keys', () => {
     const forLibraries = {
       PATH: '/bin',
       HOME: '/home/somebody',
@@ -122,12 +122,12 @@ describe('defaults', () => {
 });
 
 describe('rate limits', () => {
-  test('are none without a word', () => {
+  test('are off by default', () => {
     const none = { key: undefined, organization: undefined };
     expect(loadConfig({}).rateLimits).toEqual({ requestsPerMinute: none, concurrentCalls: none });
   });
 
-  test('are counted in Redis when there is one, whose address is a secret', () => {
+  test('use Redis if it is configured, and its address is a secret', () => {
     expect(loadConfig({}).redisUrl).toBeUndefined();
     const { redisUrl } = loadConfig({ REDIS_URL: 'rediss://:hunter2@redis:6380' });
     expect(redisUrl?.reveal()).toBe('rediss://:hunter2@redis:6380');
@@ -135,18 +135,18 @@ describe('rate limits', () => {
   });
 });
 
-test('jobs are run unless they are left to machines that share the database', () => {
+test('jobs run in this process unless other machines share the database', () => {
   expect(loadConfig({}).runsJobs).toBe(true);
   expect(loadConfig({ RUN_JOBS: 'off', DATABASE_URL: 'postgres://u@h/d' }).runsJobs).toBe(false);
 });
 
 describe('files', () => {
-  test('lie under DATA_DIR unless there is a bucket', () => {
+  test('are stored under DATA_DIR by default', () => {
     const { blobs } = loadConfig({ DATA_DIR: '/srv/data' });
     expect(blobs).toEqual({ kind: 'disk', folder: '/srv/data/blobs' });
   });
 
-  test('lie in a bucket, whose secret no print of the settings shows', () => {
+  test('are stored in a bucket, whose secret is never printed', () => {
     const { blobs } = loadConfig(S3);
     expect(blobs).toMatchObject({
       kind: 's3',
@@ -161,7 +161,7 @@ describe('files', () => {
 });
 
 describe('TLS', () => {
-  test('needs a certificate and its key', () => {
+  test('requires a certificate and its key', () => {
     expect(loadConfig({}).tls).toBeUndefined();
     expect(loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem' }).tls).toEqual({
       port: 8443,
@@ -174,7 +174,7 @@ describe('TLS', () => {
   });
 
   test.each([{ TLS_CERT_FILE: '/a.pem' }, { TLS_KEY_FILE: '/b.pem' }, { TLS_PORT: '1' }])(
-    'one of them alone is refused: %o',
+    'one of them alone is rejected: %o',
     (environment) => {
       const [name] = Object.keys(environment);
       expect(() => loadConfig(environment)).toThrow(
@@ -185,11 +185,11 @@ describe('TLS', () => {
 });
 
 describe('traces', () => {
-  test('are none without a collector', () => {
+  test('are disabled without a collector', () => {
     expect(loadConfig({ OTEL_SERVICE_NAME: 'voice' }).tracing).toBeUndefined();
   });
 
-  test('go to a collector, whose headers no print of the settings shows', () => {
+  test('are sent to a collector, whose headers are never printed', () => {
     const { tracing } = loadConfig({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp/',
       OTEL_EXPORTER_OTLP_HEADERS: 'Api-Key=hunter%202, x-tenant = a=b ',
@@ -209,7 +209,7 @@ describe('traces', () => {
     expect(inspect(tracing, { depth: 9 })).not.toContain('hunter');
   });
 
-  test('are all kept, under the name of the service, unless it is said otherwise', () => {
+  test('are all sampled, with the default service name', () => {
     expect(loadConfig(COLLECTED).tracing).toMatchObject({
       url: 'http://collector:4318/v1/traces',
       serviceName: 'voice-service',
@@ -306,7 +306,7 @@ describe('environment', () => {
       'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1',
     ],
     [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
-  ])('%j is refused: %s', (environment, words) => {
+  ])('%j is rejected: %s', (environment, words) => {
     const message = refusal(environment as Record<string, string>);
     expect(message).toContain(words);
     expect(message).not.toContain('hunter2');
@@ -318,7 +318,7 @@ test('a key in API_KEYS is short below 22 characters', () => {
   expect(keys.map(({ isShort }) => isShort)).toEqual([true, false]);
 });
 
-test('a key in API_KEYS is no longer than those that are looked at', () => {
+test('a key in API_KEYS has at most the maximum key length', () => {
   const longest = 'k'.repeat(512);
   expect(loadConfig({ API_KEYS: `${longest}:a` }).apiKeys).toHaveLength(1);
   expect(() => loadConfig({ API_KEYS: `${longest}k:a` })).toThrow(
@@ -330,7 +330,7 @@ describe('file', () => {
   const load = (toml: string, environment: Record<string, string> = {}) =>
     loadConfig({ ...environment, CONFIG: file(toml) });
 
-  test('maps models, adds to the defaults, and keeps its order', () => {
+  test('maps models, extends the defaults, and keeps its order', () => {
     const config = load(
       `
       [models."svc-tts-fast"]
@@ -376,7 +376,7 @@ describe('file', () => {
     });
   });
 
-  test('marks models as required, whatever their kind', () => {
+  test('marks models of any kind as required', () => {
     const config = load(`
       [models."svc-tts"]
       kind = "piper"
@@ -406,14 +406,14 @@ describe('file', () => {
     expect(loadConfig({}).requiredModels.size).toBe(0);
   });
 
-  test('may give svc-tts another engine', () => {
+  test('can remap svc-tts to another engine', () => {
     expect(load('[models.svc-tts]\nkind = "piper"\nvoice = "x"').ttsModels.get('svc-tts')).toEqual({
       kind: 'piper',
       voice: 'x',
     });
   });
 
-  test('maps models that hear', () => {
+  test('maps transcription models', () => {
     const config = load(
       `
       [models.english]
@@ -462,7 +462,7 @@ describe('file', () => {
     });
   });
 
-  test('maps models that continue clips', () => {
+  test('maps video models', () => {
     const config = load(`
       [models."vid-2.0"]
       kind = "upstream"
@@ -493,7 +493,7 @@ describe('file', () => {
     );
   });
 
-  test('maps models that embed', () => {
+  test('maps embedding models', () => {
     const config = load(`
       [models.vectors]
       kind = "upstream"
@@ -513,7 +513,7 @@ describe('file', () => {
     expect(() => load(`[models.own]\nkind = "minilm"\nvoice = "x"`)).toThrow(/models\."own"\.voice/);
   });
 
-  test('maps models that write', () => {
+  test('maps text models', () => {
     const config = load(`
       [models.own]
       kind = "llama"
@@ -564,7 +564,7 @@ describe('file', () => {
     });
   });
 
-  test('sets what is asked of who sends requests', () => {
+  test('sets HTTP client rules', () => {
     expect(load('').http).toEqual({
       allowedOrigins: undefined,
       securityContact: undefined,
@@ -665,7 +665,7 @@ describe('file', () => {
     });
   });
 
-  test('names who runs the service', () => {
+  test('sets the operator organizations', () => {
     expect(load('').operators).toEqual(['default']);
     expect(load('operators = ["house", "night.shift"]').operators).toEqual(['house', 'night.shift']);
     expect(load('operators = []').operators).toEqual([]);
@@ -706,7 +706,7 @@ describe('file', () => {
     ]);
   });
 
-  test('sets up programs and the web search', () => {
+  test('sets up the code interpreter and web search', () => {
     const standard = { maxConcurrent: 2, timeMs: 10_000, heapBytes: 256 * 2 ** 20 };
     expect(load('')).toMatchObject({ codeInterpreter: standard, webSearch: undefined });
     const set = '[code_interpreter]\nmax_concurrent_interpreters = 4\ntime_limit_s = 30\nmemory_mb = 512';
@@ -738,7 +738,7 @@ describe('file', () => {
       '[web_search]\nurl = "http://h"\napi_key_env = "NO_SUCH"',
       "'web_search.api_key_env' names the environment variable NO_SUCH, which is not set",
     ],
-  ])('%j is refused: %s', (toml, words) => {
+  ])('%j is rejected: %s', (toml, words) => {
     expect(refusal({ CONFIG: file(toml) })).toContain(words);
   });
 
@@ -758,7 +758,7 @@ describe('file', () => {
       "'prices.0.model' is not a configured model; allowed: svc-tts, svc-stt",
     ],
     ['prices = 3', "'prices' must be a list"],
-  ])('%j is refused: %s', (toml, words) => {
+  ])('%j is rejected: %s', (toml, words) => {
     expect(refusal({ CONFIG: file(toml) })).toContain(words);
   });
 
@@ -846,7 +846,7 @@ describe('file', () => {
     ],
     ['[models.x\nkind = "hunter2"', 'line 1'],
     ['api_key = "hunter2', 'invalid TOML'],
-  ])('%j is refused: %s', (toml, words) => {
+  ])('%j is rejected: %s', (toml, words) => {
     const message = refusal({ CONFIG: file(toml) });
     expect(message).toContain(words);
     expect(message).toContain('.toml');

@@ -8,7 +8,10 @@ import { systemClock } from '../kit/clock.ts';
 import { openQueueRedis, type Redis } from '../redis/open-redis.ts';
 import { bullmqJobs } from './bullmq-jobs.ts';
 
-/** What BullMQ's queue has beyond the cases of every queue: a Redis that hangs, forgets, and is looked into. */
+/**
+ * BullMQ cases beyond the shared queue suite: an unresponsive Redis, a Redis that loses its data, and its
+ * contents.
+ */
 
 const TIMING = { leaseMs: 800, renewalMs: 200, pollMs: 100, firstRetryMs: 50 };
 const PATIENCE = { timeout: 15_000, interval: 20 };
@@ -33,7 +36,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** Runs of a job that go on until their signal fires, but for the last, which is done. */
+/** Job runs that last until their signal fires, except the last one, which completes. */
 function untilTold(last: number) {
   const runs: AbortSignal[] = [];
   queue.startRunner({
@@ -50,8 +53,8 @@ function untilTold(last: number) {
   return runs;
 }
 
-describe('a Redis', () => {
-  it('that hangs is not waited for by those who add; a run is told, and goes on when it is back', async () => {
+describe('Redis', () => {
+  it('unresponsive: enqueue fails fast, the run is aborted and resumes after recovery', async () => {
     const runs = untilTold(2);
     await queue.enqueue('batch', 'a');
     await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
@@ -66,21 +69,21 @@ describe('a Redis', () => {
     await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
   });
 
-  it('that does not answer when a kind of jobs is first known takes them when it is back', async () => {
+  it('unresponsive at the first use of a kind: accepts jobs after recovery', async () => {
     server.pause();
     await expect(queue.enqueue('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
     server.resume();
     await vi.waitFor(() => queue.enqueue('voice', 'a'), PATIENCE);
   });
 
-  it('that is away when a kind of jobs is first known is not waited for', async () => {
+  it('unavailable at the first use of a kind: enqueue fails fast', async () => {
     await server.stop();
     await expect(queue.enqueue('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
     await server.start();
     await vi.waitFor(() => queue.enqueue('voice', 'a'), PATIENCE);
   });
 
-  it('that forgot everything is filled again by whoever adds, and the run of before is told', async () => {
+  it('after data loss: jobs can be enqueued again, and the earlier run is aborted', async () => {
     const runs = untilTold(2);
     await queue.enqueue('batch', 'a');
     await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
@@ -91,17 +94,17 @@ describe('a Redis', () => {
     await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
   });
 
-  it('that is away is told to the log once', async () => {
+  it('unavailable: logged once', async () => {
     untilTold(1);
     await server.stop();
     await vi.waitFor(() => expect(log.lines).toHaveLength(1), PATIENCE);
     await vi.waitFor(() => expect(failures).toBeGreaterThan(1), PATIENCE);
-    // Time for some more attempts to connect.
+    // Time for some more connection attempts.
     await Bun.sleep(1000);
     expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis unavailable, jobs paused' }]);
   });
 
-  it('holds nothing of why a run failed, and of a job that is done nothing at all', async () => {
+  it('stores no error details of failed runs, and nothing of completed jobs', async () => {
     let failed = false;
     queue.startRunner({
       kind: 'batch',
@@ -123,7 +126,7 @@ describe('a Redis', () => {
   });
 });
 
-/** All that a Redis holds in hashes and streams, as text. */
+/** All hashes and streams of a Redis, as text. */
 async function dump(redis: Redis): Promise<string> {
   const words: unknown[] = [];
   for (const key of await redis.keys('*')) {

@@ -19,11 +19,11 @@ import { bullmqJobs } from './bullmq-jobs.ts';
 import type { JobTiming } from './job-timing.ts';
 import { sqlJobs } from './sql-jobs.ts';
 
-/** Every queue: one suite of cases (test/contract). */
+/** Runs the shared queue suite (test/contract) for every queue. */
 
 const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, pollMs: 100, firstRetryMs: 50 };
 
-/** Machines over one table, each with a way to it that can be cut. */
+/** Machines that share a table, each with a connection that can be cut. */
 function tableJobs(records: Records) {
   const opened: JobMachine[] = [];
   return {
@@ -105,7 +105,7 @@ describe('BullMQ on Redis', () => {
   beforeEach((context) => needs(context, HAS_REDIS, 'Redis'));
   let databases = 0;
   jobQueueCases(async () => {
-    // Redis has 16 databases; each case empties the one that it takes.
+    // Redis has 16 databases; each case clears the one that it uses.
     const database = databases % 16;
     databases += 1;
     const target = Number(new URL(server?.url ?? '').port);

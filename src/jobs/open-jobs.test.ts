@@ -5,7 +5,7 @@ import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { jobStore } from '../records/stores/job-store.ts';
 import { openJobs } from './open-jobs.ts';
 
-test('a machine that runs no jobs makes them known, and another runs them', async () => {
+test('a machine with runners disabled enqueues jobs, and another one runs them', async () => {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
   const settings = { redisUrl: undefined, store: jobStore(records), clock: systemClock, log: silentLog };

@@ -12,7 +12,7 @@ import { jobStore } from '../records/stores/job-store.ts';
 import { isHeldByExitedProcess, leaseName } from './lease-name.ts';
 import { sqlJobs } from './sql-jobs.ts';
 
-/** What the table has beyond the cases of every queue: leases of processes that are known to have ended. */
+/** Table cases beyond the shared queue suite: leases of exited processes. */
 
 let records: Records;
 const queues: JobQueue[] = [];
@@ -25,7 +25,7 @@ afterEach(async () => {
   await records.close();
 });
 
-/** Leases that last for minutes of a clock that stands still: only a death ends them. */
+/** Leases of minutes on a clock that stands still: only a crash ends them. */
 const TIMING = { leaseMs: 300_000, renewalMs: 50, pollMs: 20, firstRetryMs: 1000 };
 const FIRST = { hostId: 'here', pid: 7, instance: 'first' };
 
@@ -51,7 +51,7 @@ function process(self: typeof FIRST, running: ReadonlySet<number>) {
   };
 }
 
-/** A job that a process took, which then died without a word. */
+/** A job claimed by a process that then crashed. */
 async function taken(id: string): Promise<void> {
   const store = jobStore(records);
   await store.addJob('batch', id, clock.now());
@@ -59,22 +59,22 @@ async function taken(id: string): Promise<void> {
   await store.claimJob({ kind: 'batch', lease: leaseName(FIRST, 1) }, times);
 }
 
-describe('the job of a process that died', () => {
-  it('is run by the next one of its place at once', async () => {
+describe('the job of a crashed process', () => {
+  it('is run immediately by the next process of its host', async () => {
     await taken('a');
     const next = process({ ...FIRST, pid: 8, instance: 'next' }, new Set([8]));
     next.work();
     await vi.waitFor(() => expect(next.runs).toEqual(['a']));
   });
 
-  it('is run at once by one that was given its number', async () => {
+  it('is run immediately by a process that reuses its process id', async () => {
     await taken('a');
     const next = process({ ...FIRST, instance: 'next' }, new Set([7]));
     next.work();
     await vi.waitFor(() => expect(next.runs).toEqual(['a']));
   });
 
-  it('is run by one that has run before, as soon as it is seen to be dead', async () => {
+  it('is run by an existing process after it detects the crash', async () => {
     const running = new Set([7, 8]);
     await taken('a');
     const other = process({ ...FIRST, pid: 8, instance: 'other' }, running);
@@ -85,7 +85,7 @@ describe('the job of a process that died', () => {
     await vi.waitFor(() => expect(other.runs).toEqual(['b', 'a']));
   });
 
-  it('is left alone in another place until its lease ends', async () => {
+  it('is not run on another host before its lease expires', async () => {
     await taken('a');
     const far = process({ hostId: 'there', pid: 8, instance: 'far' }, new Set([8]));
     far.work();
@@ -96,7 +96,7 @@ describe('the job of a process that died', () => {
   });
 });
 
-it('a job of a clock that has been set back since does not wait for it', async () => {
+it('a job scheduled by a clock that was set back does not wait for it', async () => {
   await jobStore(records).addJob('batch', 'a', clock.now() + MAX_SCHEDULE_AHEAD_MS + 1);
   await jobStore(records).addJob('batch', 'b', clock.now() + MAX_SCHEDULE_AHEAD_MS);
   const runner = process(FIRST, new Set([7]));
@@ -106,7 +106,7 @@ it('a job of a clock that has been set back since does not wait for it', async (
   await vi.waitFor(() => expect(runner.runs).toEqual(['a', 'b']));
 });
 
-it('a store that is away is told to the log once, and again when it was back', async () => {
+it('logs an unavailable store once, and its recovery', async () => {
   const log = new RecordingLogger();
   let isAway = true;
   const store = jobStore(records);
@@ -142,7 +142,7 @@ it('a store that is away is told to the log once, and again when it was back', a
   expect(told()).toBe(2);
 });
 
-it('jobs that something is away for are told to the log once, and that they work again; any other failure each time', async () => {
+it('logs unavailable dependencies once with their recovery, and other failures each time', async () => {
   const log = new RecordingLogger();
   const timing = { ...TIMING, firstRetryMs: 0 };
   const queue = sqlJobs({
@@ -174,6 +174,6 @@ it('jobs that something is away for are told to the log once, and that they work
   ]);
 });
 
-it('a lease of this very process is not of a dead one', () => {
+it('a lease of this process is not considered abandoned', () => {
   expect(isHeldByExitedProcess(leaseName(FIRST, 3), FIRST, () => false)).toBe(false);
 });

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** Connections of as many machines, over an empty database. */
+/** Connections of several machines to an empty database. */
 async function machines(count: number): Promise<Redis[]> {
   const opened = await Promise.all(
     Array.from({ length: count }, () => openRedis(new Secret(server?.url ?? ''))),
@@ -37,7 +37,7 @@ const watched = (redis: Redis) =>
 const user = (keyId: string, organization: string) => ({ keyId, organization });
 const REFUSED = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) };
 
-describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s', (where) => {
+describe.each(['memory', 'redis'] as const)('requests per minute, counted in %s', (where) => {
   async function setUp(context: TestContext, key: number | undefined, organization: number | undefined) {
     needs(context, where === 'memory' || HAS_REDIS, 'Redis');
     const redis = where === 'redis' ? await machines(2) : [undefined, undefined];
@@ -47,7 +47,7 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
     return { one, other };
   }
 
-  it('are held to the limit of a key, of which each has its own', async (context) => {
+  it('are limited per key', async (context) => {
     const { one } = await setUp(context, 2, undefined);
     await one.countRequest(user('k1', 'a'));
     await one.countRequest(user('k1', 'a'));
@@ -55,7 +55,7 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
     await one.countRequest(user('k2', 'a'));
   });
 
-  it('are held to the limit of an organization, whatever its keys', async (context) => {
+  it('are limited per organization across its keys', async (context) => {
     const { one } = await setUp(context, undefined, 2);
     await one.countRequest(user('k1', 'a'));
     await one.countRequest(user('k2', 'a'));
@@ -65,7 +65,7 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
     await one.countRequest(user('k4', 'b'));
   });
 
-  it('are free without a limit', async (context) => {
+  it('are unlimited by default', async (context) => {
     const { one } = await setUp(context, undefined, undefined);
     for (let at = 0; at < 100; at++) await one.countRequest(user('k', 'a'));
   });
@@ -79,7 +79,7 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
   });
 });
 
-describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (where) => {
+describe.each(['memory', 'redis'] as const)('concurrent calls, counted in %s', (where) => {
   async function setUp(context: TestContext, key: number | undefined, organization: number | undefined) {
     needs(context, where === 'memory' || HAS_REDIS, 'Redis');
     const clock = new ManualClock();
@@ -93,7 +93,7 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
   }
   const call = () => newId('usage');
 
-  it('have places that are given back', async (context) => {
+  it('release their slots', async (context) => {
     const { one } = await setUp(context, 2, undefined);
     const leave = await one.acquire(user('k1', 'a'), call());
     await one.acquire(user('k1', 'a'), call());
@@ -110,7 +110,7 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
       .toBe(true);
   });
 
-  it('take no place of the key when the organization has none', async (context) => {
+  it('use no slot of the key if the organization has none', async (context) => {
     const { one } = await setUp(context, 2, 1);
     const leave = await one.acquire(user('k1', 'a'), call());
     await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow(
@@ -127,7 +127,7 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
     );
   });
 
-  it('never exceed the limit, however many come together', async (context) => {
+  it('never exceed the limit under concurrency', async (context) => {
     const { one, other } = await setUp(context, undefined, 5);
     const all = await Promise.allSettled(
       Array.from({ length: 40 }, (_, at) =>
@@ -137,7 +137,7 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
   });
 
-  it('of a machine that died are free after a minute', async (context) => {
+  it('of a crashed machine are released after one minute', async (context) => {
     if (where === 'memory') return;
     const { one, other, clock } = await setUp(context, 1, undefined);
     await one.acquire(user('k', 'a'), call());
@@ -148,7 +148,7 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
   });
 });
 
-describe('a Redis that goes away', () => {
+describe('an unavailable Redis', () => {
   const ONE = { key: 1, organization: undefined };
 
   async function setUp(context: TestContext) {
@@ -166,7 +166,7 @@ describe('a Redis that goes away', () => {
     return { own, redis, clock, log, failed, watch, requests: requestLimits(ONE, watch), calls };
   }
 
-  it('leaves each process to its own counts', async (context) => {
+  it('makes each process enforce limits locally', async (context) => {
     const { own, requests, calls, log, failed } = await setUp(context);
     expect(failed).not.toHaveBeenCalled();
     await own.close();
@@ -180,7 +180,7 @@ describe('a Redis that goes away', () => {
     ]);
   });
 
-  it('without a word is waited for once, asked again by one at a time, and counts when it is back', async (context) => {
+  it('delays one request, is probed by one at a time, and is used after recovery', async (context) => {
     const { own, redis, clock, log, requests, calls } = await setUp(context);
     const pings = async () => Number(/cmdstat_ping:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1]);
     const before = await pings();
@@ -192,7 +192,7 @@ describe('a Redis that goes away', () => {
       await count(key);
       await calls.acquire(user(`k${key}`, 'a'), newId('usage'));
     }
-    // One that each waited for would take its time limit of a second.
+    // Without the circuit breaker each request would wait for the timeout of one second.
     expect(performance.now() - from).toBeLessThan(900);
     for (const round of [100, 200]) {
       clock.advance(PROBE_INTERVAL_MS);
@@ -207,7 +207,7 @@ describe('a Redis that goes away', () => {
     await expect(requests.countRequest(user('new', 'a'))).rejects.toMatchObject(REFUSED);
   });
 
-  it('at the start is told without its address', async () => {
+  it('fails the start with an error without its address', async () => {
     const opening = openRedis(new Secret('redis://:private@127.0.0.1:1'));
     await expect(opening).rejects.toThrow(/^Environment variable REDIS_URL: cannot connect to Redis/);
     await expect(opening).rejects.not.toThrow('private');

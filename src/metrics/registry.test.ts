@@ -13,8 +13,8 @@ afterEach(() => {
   for (const metrics of opened.splice(0)) metrics.close();
 });
 
-describe('the page', () => {
-  test('is made once for all who ask at once, and anew a tenth of a second later', async () => {
+describe('/metrics', () => {
+  test('is rendered once for concurrent scrapes, and again after 100 ms', async () => {
     const clock = new ManualClock();
     const metrics = open(clock);
     let looks = 0;
@@ -34,7 +34,7 @@ describe('the page', () => {
 });
 
 describe('metrics', () => {
-  test('counters, histograms and gauges are shown as Prometheus reads them', async () => {
+  test('counters, histograms and gauges are rendered in the Prometheus format', async () => {
     const metrics = open();
     const passes = metrics.counter('passes_total', 'Passes.', ['model']);
     passes.add({ model: 'a' });
@@ -54,7 +54,7 @@ describe('metrics', () => {
     expect(await metrics.render()).toContain('queue_depth 4');
   });
 
-  test('a name that is asked for again has its numbers still', async () => {
+  test('a name that is registered again keeps its values', async () => {
     const metrics = open();
     metrics.counter('x_total', 'x', ['model']).add({ model: 'a' });
     metrics.counter('x_total', 'x', ['model']).add({ model: 'a' });
@@ -71,7 +71,7 @@ describe('metrics', () => {
     expect(text).toContain('x_depth 2');
   });
 
-  test('a name is of one kind and has the same labels always, and registries do not share names', () => {
+  test('a name has one type and one set of labels, and registries do not share names', () => {
     const metrics = open();
     metrics.counter('x_total', 'x', []);
     expect(() => metrics.counter('x_total', 'x', ['model'])).toThrow(
@@ -83,12 +83,12 @@ describe('metrics', () => {
     open().counter('x_total', 'x', ['model']);
   });
 
-  test('a label that was not declared is refused', () => {
+  test('an undeclared label is rejected', () => {
     const counter = open().counter('x_total', 'x', ['model']);
     expect(() => counter.add({ voice: 'a' })).toThrow();
   });
 
-  test('the process shows memory, CPU time and its start, each a finite number', async () => {
+  test('memory, CPU time and start time of the process are finite numbers', async () => {
     const text = await open().render();
     for (const name of [
       'process_resident_memory_bytes',
@@ -101,7 +101,7 @@ describe('metrics', () => {
     expect(text).toContain('process_start_time_seconds 1767323045');
   });
 
-  test('a pause of the serving thread is seen once', async () => {
+  test('a block of the main thread is reported once', async () => {
     const clock = new ManualClock();
     const metrics = open(clock);
     clock.advance(520);

@@ -13,11 +13,11 @@ describe('PLUGINS', () => {
   const available = [plugin('speech'), plugin('voices'), plugin('batch')];
   const names = (chosen: readonly PluginNode[]) => chosen.map(({ name }) => name);
 
-  test('absent loads all', () => {
+  test('loads all plugins if it is not set', () => {
     expect(names(selectPlugins(available, undefined))).toEqual(['speech', 'voices', 'batch']);
   });
 
-  test('loads what it names, in the order of the build', () => {
+  test('loads the named plugins, in the order of the build', () => {
     expect(names(selectPlugins(available, ['batch', 'speech', 'batch']))).toEqual(['speech', 'batch']);
   });
 
@@ -33,34 +33,34 @@ describe('start order', () => {
   const order = (...plugins: PluginNode[]) =>
     startOrder(plugins, new Set<SlotName>(['clock', 'log'])).map(({ name }) => name);
 
-  test('is the given one where nothing depends', () => {
+  test('keeps the given order of independent plugins', () => {
     expect(order(plugin('c'), plugin('a', { needs: ['clock'] }), plugin('b'))).toEqual(['c', 'a', 'b']);
   });
 
-  test('puts an offer before its need', () => {
+  test('puts providers before their dependants', () => {
     const user = plugin('user', { needs: ['tts', 'calls'] });
     const middle = plugin('middle', { needs: ['tts'], offers: ['calls'] });
     const source = plugin('source', { offers: ['tts'] });
     expect(order(user, middle, source)).toEqual(['source', 'middle', 'user']);
   });
 
-  test('a need that nobody offers names the plugin and the need', () => {
+  test('the error of a need without a provider names both', () => {
     expect(() => order(plugin('speech', { needs: ['clock', 'tts'] }))).toThrow(
       /Plugin 'speech' needs 'tts', which neither the core nor a loaded plugin offers/,
     );
   });
 
-  test('a cycle is described', () => {
+  test('the error of a cycle describes it', () => {
     const a = plugin('a', { needs: ['tts'], offers: ['calls'] });
     const b = plugin('b', { needs: ['calls'], offers: ['tts'] });
     expect(() => order(plugin('fine'), a, b)).toThrow("'a' needs 'tts' of 'b', 'b' needs 'calls' of 'a'");
   });
 
-  test('a plugin that needs its own offer is a cycle', () => {
+  test('a plugin that depends on itself is a cycle', () => {
     expect(() => order(plugin('a', { needs: ['tts'], offers: ['tts'] }))).toThrow("'a' needs 'tts' of 'a'");
   });
 
-  test('a slot is offered once', () => {
+  test('a service has one provider', () => {
     expect(() => order(plugin('a', { offers: ['tts'] }), plugin('b', { offers: ['tts'] }))).toThrow(
       "Plugin 'b' offers 'tts', which a offers already",
     );
@@ -69,12 +69,12 @@ describe('start order', () => {
     );
   });
 
-  test('a name is given once', () => {
+  test('names are unique', () => {
     expect(() => order(plugin('a'), plugin('a'))).toThrow("Two plugins are named 'a'");
   });
 });
 
-describe('wishes', () => {
+describe('desired states', () => {
   const plugins = [
     plugin('responses', { offers: ['operations'] }),
     plugin('speech'),
@@ -106,7 +106,7 @@ describe('wishes', () => {
     return () => requireSwitchable(plugins, wishes(enabled), asked, to);
   };
 
-  test('what another one needs is not switched off, what lacks another one not on, and the refusal names both', () => {
+  test('rejects disabling a dependency and enabling without one; the error names both plugins', () => {
     expect(ask({}, 'responses', false)).toThrow(
       "Plugin 'batch' depends on 'responses'. Disable 'batch' first.",
     );
@@ -118,7 +118,7 @@ describe('wishes', () => {
     );
   });
 
-  test('everything else may be switched', () => {
+  test('accepts all other changes', () => {
     expect(ask({}, 'speech', false)).not.toThrow();
     expect(ask({}, 'last', false)).not.toThrow();
     expect(ask({ batch: false }, 'responses', false)).not.toThrow();

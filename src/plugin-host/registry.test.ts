@@ -27,7 +27,7 @@ interface Behaviour {
   readonly close?: () => Promise<void>;
 }
 
-/** A plugin that notes what happens to it in `events`. */
+/** A plugin that records its lifecycle in `events`. */
 function plugin(name: string, behaviour: Behaviour = {}, events: string[] = []): AnyPlugin {
   const { needs = [], offers = [], paths = [] } = behaviour;
   const routes = new Elysia({ name });
@@ -74,7 +74,7 @@ async function start(
   });
 }
 
-/** Later and later wishes. */
+/** Desired states with increasing revisions. */
 let revision = 0;
 function wish(enabled: Readonly<Record<string, boolean>>): PluginDesiredStates {
   const wishes = Object.entries(enabled).map(([name, isEnabled]): [string, PluginDesiredState] => {
@@ -88,7 +88,7 @@ const until = (registry: Registry, name: string, state: string) =>
   vi.waitFor(() => expect(registry.report(name).state).toBe(state), { interval: 1 });
 
 describe('start', () => {
-  test('gives a plugin the slots it asked for, no others, and a log with its name', async () => {
+  test('gives a plugin only its declared services, and a logger with its name', async () => {
     const log = new RecordingLogger();
     let seen: Slots | undefined;
     const asking = plugin('asking', {
@@ -103,7 +103,7 @@ describe('start', () => {
     expect(log.lines).toMatchObject([{ message: 'hello', fields: { plugin: 'asking' } }]);
   });
 
-  test('hands one plugin what another provides', async () => {
+  test('passes provided services to dependants', async () => {
     const tts = { ids: ['x'], get: () => undefined };
     let seen: unknown;
     const source = plugin('source', { offers: ['tts'], provides: { tts } });
@@ -117,7 +117,7 @@ describe('start', () => {
     expect(seen).toBe(tts);
   });
 
-  test('a failing set-up closes those already started, in reverse, and is thrown', async () => {
+  test('closes started plugins in reverse order after a failed setup, and throws its error', async () => {
     const events: string[] = [];
     const failing = plugin(
       'c',
@@ -138,7 +138,7 @@ describe('start', () => {
     expect(events).toEqual(['setup a', 'setup b', 'setup c', 'close b', 'close a']);
   });
 
-  test('a plugin that does not provide its offer is refused and closed', async () => {
+  test('rejects and closes a plugin that does not provide its declared service', async () => {
     const events: string[] = [];
     const started = start([plugin('a', { offers: ['tts'], provides: {} }, events)]);
     await expect(started).rejects.toThrow("Plugin 'a' offers 'tts' but does not provide it");
@@ -147,7 +147,7 @@ describe('start', () => {
 });
 
 describe('readiness', () => {
-  test('shows each plugin, also one whose report throws', async () => {
+  test('reports each plugin, also if its report throws', async () => {
     const broken = plugin('broken', {
       ready: () => {
         throw new Error('private');
@@ -172,7 +172,7 @@ describe('readiness of models', () => {
   } as unknown as Slots['tts'];
   const withTts = { core: { ...core(), tts } };
 
-  test('shows the models of plugins that are on, also one whose report throws', async () => {
+  test('reports the models of running plugins, also if a report throws', async () => {
     const registry = await start([plugin('speech', { needs: ['tts'] })], undefined, withTts);
     expect([...registry.modelReadiness()]).toEqual([
       ['works', { task: 'speech', ready: true, detail: 'cpu' }],
@@ -180,14 +180,14 @@ describe('readiness of models', () => {
     ]);
   });
 
-  test('leaves out models that no plugin uses', async () => {
+  test('omits models that no plugin uses', async () => {
     const registry = await start([plugin('other')], undefined, withTts);
     expect([...registry.modelReadiness()]).toEqual([]);
   });
 });
 
 describe('drain', () => {
-  test('asks all at once and waits for all', async () => {
+  test('drains all plugins concurrently and waits for all', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
     const slow = plugin('slow', { drain: () => gate.promise }, events);
@@ -203,7 +203,7 @@ describe('drain', () => {
     await draining;
   });
 
-  test('ends at the deadline, whatever a plugin does', async () => {
+  test('ends at the deadline even if a plugin does not', async () => {
     const registry = await start([plugin('stuck', { drain: () => new Promise(() => {}) })]);
     const deadline = new AbortController();
     const draining = registry.drain(deadline.signal);
@@ -224,7 +224,7 @@ describe('drain', () => {
 });
 
 describe('close', () => {
-  test('goes in reverse, once, past failures', async () => {
+  test('closes in reverse order, once, despite failures', async () => {
     const log = new RecordingLogger();
     const events: string[] = [];
     const failing = plugin('b', { close: () => Promise.reject(new Error('no')) }, events);
@@ -239,7 +239,7 @@ describe('paths', () => {
   test.each([
     [['/v1/a', '/v1/b'], "Plugin 'it' declares a path without a route: /v1/b"],
     [[], "Plugin 'it' has a route that is missing in its paths: /v1/a"],
-  ])('%j are not those of the routes', async (paths, message) => {
+  ])('%j do not match the routes', async (paths, message) => {
     const events: string[] = [];
     const it = { ...plugin('it', { paths: ['/v1/a'] }, events), paths };
     await expect(start([it])).rejects.toThrow(message);
@@ -272,7 +272,7 @@ describe('metrics', () => {
     return { registry, value, states, close, setOpen: (count: number) => (open = count) };
   };
 
-  test('show the state of each plugin', async () => {
+  test('report the state of each plugin', async () => {
     const gate = Promise.withResolvers<void>();
     const { registry, value, states, close } = await shown({ drain: () => gate.promise });
     expect(await states()).toEqual(['on']);
@@ -285,7 +285,7 @@ describe('metrics', () => {
     await close();
   });
 
-  test('of how much there is go with the plugin and come back with it; what was counted stays', async () => {
+  test('gauges are removed with the plugin and restored with it; counters remain', async () => {
     const { registry, value, setOpen, close } = await shown();
     expect(await value('calls_open')).toBe(3);
     registry.applyDesiredStates(wish({ calls: false }));
@@ -298,7 +298,7 @@ describe('metrics', () => {
     await close();
   });
 
-  test('of a plugin that could not be set up are not shown', async () => {
+  test('of a plugin whose setup failed are removed', async () => {
     let works = true;
     const { registry, value, close } = await shown({
       setup: ({ metrics }) => {
@@ -316,8 +316,8 @@ describe('metrics', () => {
   });
 });
 
-describe('a plugin that is switched', () => {
-  test('off: its routes go, its work ends, then it is closed with what nobody else needs', async () => {
+describe('a switched plugin', () => {
+  test('off: removes its routes, finishes its work, and closes it with its exclusive services', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
     const openers: ServiceFactories = {
@@ -367,7 +367,7 @@ describe('a plugin that is switched', () => {
     expect(events.slice(3)).toEqual(['close other', 'close tts']);
   });
 
-  test('on: what it needs is opened first, and others serve on', async () => {
+  test('on: opens its services first, while other plugins keep serving', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
     const parts = new LazyServices({
@@ -398,7 +398,7 @@ describe('a plugin that is switched', () => {
     await registry.close();
   });
 
-  test('an older wish that comes later changes nothing', async () => {
+  test('ignores an older desired state that arrives later', async () => {
     const registry = await start([plugin('a')]);
     const [older, newer] = [wish({ a: false }), wish({ a: true })];
     registry.applyDesiredStates(newer);
@@ -407,7 +407,7 @@ describe('a plugin that is switched', () => {
     await registry.close();
   });
 
-  test('off goes before what it needs, and on after it', async () => {
+  test('stops before its dependencies, and starts after them', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
     const below = plugin('below', { offers: ['operations'] }, events);
@@ -433,7 +433,7 @@ describe('a plugin that is switched', () => {
     ]);
   });
 
-  test('work that does not end is left when its time is over', async () => {
+  test('abandons unfinished work at the end of the grace time', async () => {
     const events: string[] = [];
     const stuck = plugin('stuck', { drain: () => new Promise(() => {}) }, events);
     const registry = await start([stuck], undefined, { graceMs: 1 });
@@ -443,7 +443,7 @@ describe('a plugin that is switched', () => {
     await registry.close();
   });
 
-  test('one that cannot be started says so, lets go of what it needs, and is tried again when it is wished again', async () => {
+  test('reports a failed start, closes its services, and retries when it is enabled again', async () => {
     const log = new RecordingLogger();
     const events: string[] = [];
     let works = false;
@@ -464,7 +464,7 @@ describe('a plugin that is switched', () => {
     expect(registry.readiness().get('it')).toMatchObject({ state: 'failed', ready: false });
     expect(events).toEqual(['open tts', 'setup it', 'close tts']);
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ fields: { plugin: 'it' } }]);
-    // The same wish is not tried for ever.
+    // The same desired state is not retried.
     registry.applyDesiredStates(new Map());
     expect(registry.report('it').state).toBe('failed');
     works = true;
@@ -473,7 +473,7 @@ describe('a plugin that is switched', () => {
     await registry.close();
   });
 
-  test('a part that cannot be opened takes nothing from the others, and leaves nothing open', async () => {
+  test('a service that fails to open does not affect others and leaves nothing open', async () => {
     const events: string[] = [];
     const parts = new LazyServices({
       tts: () => opened('tts', events),
@@ -494,7 +494,7 @@ describe('a plugin that is switched', () => {
     expect(events.slice(4)).toEqual(['close good', 'close tts']);
   });
 
-  test('the end of the process does not wait for a part that opens, nor for work that ends', async () => {
+  test('shutdown does not wait for a service that is being opened, nor for draining work', async () => {
     const events: string[] = [];
     const opening = Promise.withResolvers<never>();
     const parts = {
@@ -511,13 +511,13 @@ describe('a plugin that is switched', () => {
     await registry.drain(AbortSignal.abort());
     await registry.close();
     expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
-    // Nothing begins any more.
+    // Nothing starts anymore.
     registry.applyDesiredStates(wish({ stuck: true }));
     expect(events).toHaveLength(3);
   });
 });
 
-/** A part of the test's that notes its ends. */
+/** A service of the test that records its close. */
 function opened(name: string, events: string[]) {
   events.push(`open ${name}`);
   return {
@@ -528,7 +528,7 @@ function opened(name: string, events: string[]) {
   };
 }
 
-test('whatever is wished, fails and takes long: needs come before and go after, and everything is closed once', async () => {
+test('random switches and failures: dependencies start before and stop after, and everything is closed once', async () => {
   const NAMES = ['base', 'middle', 'top', 'alone'] as const;
   const NODES = {
     base: { needs: ['tts'], offers: ['operations'] },
@@ -536,7 +536,7 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
     top: { needs: ['webSearch', 'tts'], offers: [] },
     alone: { needs: ['tts', 'stt'], offers: [] },
   } as const satisfies Record<string, Pick<AnyPlugin, 'needs' | 'offers'>>;
-  /** What each must find open: parts and plugins. */
+  /** Services and plugins that each plugin requires to be open. */
   const BELOW = {
     base: ['tts'],
     middle: ['base', 'stt'],
@@ -553,10 +553,10 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.nat(), async (steps, seed) => {
       const random = seededRandom(seed);
       const takesLong = () => turns(Math.floor(random() * 6));
-      /** What is open now, by name. */
+      /** Open services and plugins, by name. */
       const open = new Set<string>();
       const failing = new Set<string>();
-      // Collected here, since the registry outlives what a plugin throws.
+      // Collected here, because the registry catches errors of plugins.
       const faults: string[] = [];
       const check = (holds: boolean, fault: string) => void (holds || faults.push(fault));
       const begin = (name: string) => {
@@ -614,7 +614,7 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
         registry.applyDesiredStates(wish({ [name]: enabled }));
         await turns(count);
       }
-      // What failed may be tried once more.
+      // A failed plugin may be retried once.
       failing.clear();
       isUnsteady = false;
       registry.applyDesiredStates(wish(Object.fromEntries(wished)));
@@ -639,7 +639,7 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
   );
 });
 
-/** Lets others go on so many times. */
+/** Yields to other tasks a number of times. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
 }

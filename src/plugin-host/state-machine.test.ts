@@ -11,22 +11,22 @@ const STATES: Readonly<Record<PluginState, PluginState>> = {
   failed: 'failed',
 };
 
-/** A plugin between one that it needs and one that needs it. */
+/** A plugin with one dependency and one dependant. */
 const BELOW: PluginNode = { name: 'below', needs: [], offers: ['operations'] };
 const IT: PluginNode = { name: 'it', needs: ['operations'], offers: ['tts'] };
 const ABOVE: PluginNode = { name: 'above', needs: ['tts'], offers: [] };
 
 interface Situation {
   readonly wanted: boolean;
-  readonly wishedAgain?: boolean;
+  readonly retryRequested?: boolean;
   readonly below?: PluginState;
   readonly above?: PluginState;
 }
 
 const EVENTS: Readonly<Record<string, Situation | PluginEvent>> = {
   wanted: { wanted: true },
-  'wanted again': { wanted: true, wishedAgain: true },
-  'wanted, a need is not on': { wanted: true, wishedAgain: true, below: 'starting' },
+  'wanted again': { wanted: true, retryRequested: true },
+  'wanted, a need is not on': { wanted: true, retryRequested: true, below: 'starting' },
   'not wanted': { wanted: false },
   'not wanted, still needed': { wanted: false, above: 'stopping' },
   started: 'started',
@@ -40,16 +40,16 @@ function cell(state: PluginState, event: Situation | PluginEvent): string {
   } catch {
     return 'never';
   }
-  const { wanted, wishedAgain = false, below = 'on', above = 'off' } = event;
+  const { wanted, retryRequested = false, below = 'on', above = 'off' } = event;
   const moves = availableMoves([BELOW, IT, ABOVE], (name) => {
-    if (name === 'it') return { state, shouldRun: wanted, retryRequested: wishedAgain };
-    // As they are wished.
+    if (name === 'it') return { state, shouldRun: wanted, retryRequested };
+    // In their desired state.
     return { state: name === 'below' ? below : above, shouldRun: name === 'below', retryRequested: false };
   });
   const move = moves.find(({ name }) => name === 'it')?.move;
   return move === undefined ? '–' : `${move} → ${stateAfter(state, move)}`;
 }
 
-it('is the table of docs/states/plugin.md, every cell', () => {
+it('matches every cell of the table in docs/states/plugin.md', () => {
   expect(machineTable(STATES, EVENTS, cell)).toEqual(documentedTable('plugin'));
 });

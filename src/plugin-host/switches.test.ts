@@ -52,7 +52,7 @@ async function open(store: PluginSwitchStore, log = new RecordingLogger()) {
   return { registry, switches };
 }
 
-test('every plugin of the build is listed, with what it needs', async () => {
+test('lists every plugin of the build with its dependencies', async () => {
   const { switches } = await open(database());
   const common = { switchable: true, paths: [] };
   expect(await switches.list()).toEqual([
@@ -68,7 +68,7 @@ test('every plugin of the build is listed, with what it needs', async () => {
   ]);
 });
 
-test('what one process is told every process of the database follows, and one that starts later', async () => {
+test('every process of the database applies a change, also one that starts later', async () => {
   const store = database();
   const [one, other] = [await open(store), await open(store)];
   expect(await one.switches.set('batch', false)).toMatchObject({ name: 'batch', enabled: false });
@@ -91,14 +91,14 @@ test.each([
   ],
   ['speech', true, { kind: 'conflict', code: 'plugin_not_loaded' }],
   ['responses', false, { kind: 'conflict', code: 'plugin_needed' }],
-])('%s cannot be switched to %j, and nothing is stored', async (name, enabled, error) => {
+])('%s cannot be set to %j, and nothing is stored', async (name, enabled, error) => {
   const store = database();
   const { switches } = await open(store);
   await expect(switches.set(name, enabled)).rejects.toMatchObject(error);
   expect(await store.list()).toEqual(new Map());
 });
 
-test('a database that is away is told once, changes nothing, and is followed when it is back', async () => {
+test('an unavailable database is logged once, changes nothing, and is polled until it recovers', async () => {
   const store = database();
   const log = new RecordingLogger();
   let isAway = false;

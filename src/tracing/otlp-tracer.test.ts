@@ -29,7 +29,7 @@ async function setUp({ ratio = 1 } = {}) {
   return { receiver, clock, log, metrics, ...tracing };
 }
 
-it('without settings nothing is traced', async () => {
+it('tracing is disabled without settings', async () => {
   const metrics = createMetrics(new ManualClock());
   const parts = { version: '1', clock: new ManualClock(), log: new RecordingLogger(), metrics };
   const { tracer, close } = await openTracing(undefined, parts);
@@ -40,7 +40,7 @@ it('without settings nothing is traced', async () => {
 });
 
 describe('spans', () => {
-  it('are sent as a tree, with what was said of them', async () => {
+  it('are exported as a tree with their attributes', async () => {
     const { receiver, tracer, clock, metrics, close } = await setUp();
     await withSpan(tracer, 'whole', { attributes: { model: 'a' } }, async (span) => {
       clock.advance(10);
@@ -72,7 +72,7 @@ describe('spans', () => {
     expect(await metricValue(metrics, 'trace_spans_total{result="sent"}')).toBe(3);
   });
 
-  it('go on with the trace of a caller, and begin one where there is none', async () => {
+  it('continue the trace of a caller, or start a new one', async () => {
     const { receiver, tracer, close } = await setUp();
     tracer.startSpan('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
     tracer.startSpan('unasked', { kind: 'server', parent: 'none' }).end();
@@ -87,7 +87,7 @@ describe('spans', () => {
     expect(unasked?.parentSpanId ?? '').toBe('');
   });
 
-  it('of a trace of their own are linked to what led to them', async () => {
+  it('with their own trace are linked to their cause', async () => {
     const { receiver, tracer, close } = await setUp();
     await withSpan(tracer, 'request', {}, async (request) => {
       await withSpan(tracer, 'job', { parent: 'none', cause: request.traceparent }, async () => undefined);
@@ -98,7 +98,7 @@ describe('spans', () => {
     expect(job?.links).toMatchObject([{ traceId: request?.traceId, spanId: request?.spanId }]);
   });
 
-  it('that fail tell a word for it and nothing else', async () => {
+  it('that fail have only an error type', async () => {
     const { receiver, tracer, close } = await setUp();
     const failures = [
       new ServiceError('upstream', 'a private word', { code: 'upstream_error' }),
@@ -119,20 +119,20 @@ describe('spans', () => {
   });
 });
 
-describe('the share that is kept', () => {
-  it('is of whole traces, and places say so', async () => {
+describe('sampling', () => {
+  it('applies to whole traces, and sets the sampled flag', async () => {
     const { receiver, tracer, close } = await setUp({ ratio: 0 });
     await withSpan(tracer, 'request', { kind: 'server', parent: 'none' }, async (span) => {
       expect(span.traceparent).toMatch(/-00$/);
       tracer.startSpan('part').end();
     });
-    // A caller cannot have more kept.
+    // A caller cannot increase the sampling ratio.
     tracer.startSpan('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
     await close();
     expect(receiver.spans).toEqual([]);
   });
 
-  it('is less where a caller wants less', async () => {
+  it('can be reduced by a caller', async () => {
     const { receiver, tracer, close } = await setUp();
     tracer.startSpan('asked', { kind: 'server', parent: `${CALLER}-00` }).end();
     await close();
@@ -141,7 +141,7 @@ describe('the share that is kept', () => {
 });
 
 describe('a collector', () => {
-  it('that takes nothing is told of once, and what it does not take is dropped', async () => {
+  it('that fails is logged once, and its spans are dropped', async () => {
     const { receiver, tracer, log, metrics, close } = await setUp();
     receiver.status = 400;
     const failed = () => metricValue(metrics, 'trace_spans_total{result="failed"}');
@@ -159,7 +159,7 @@ describe('a collector', () => {
     ]);
   });
 
-  it('gets no more than may wait', async () => {
+  it('receives at most the queued spans', async () => {
     const { receiver, tracer, close } = await setUp();
     for (let n = 0; n < 20_000; n += 1) tracer.startSpan('work').end();
     await close();
@@ -167,7 +167,7 @@ describe('a collector', () => {
     expect(receiver.spans.length).toBeLessThanOrEqual(4096 + 512);
   });
 
-  it('that is not there does not hold up the end', async () => {
+  it('that is unreachable does not delay shutdown', async () => {
     const { receiver, tracer, close } = await setUp();
     await receiver.close();
     for (let n = 0; n < 3000; n += 1) tracer.startSpan('work').end();

@@ -6,9 +6,9 @@ import { CREDIT_ACCOUNTS } from '../contract/accounts/accounts-store.ts';
 import type { OpenCall } from '../contract/accounts/calls.ts';
 import type { Id } from '../contract/core/id.ts';
 
-/** Lets a process die between any two statements: from then on it does nothing any more. */
+/** Simulates the crash of a process between any two statements. */
 class Life implements KyselyPlugin {
-  /** Statements that are left. */
+  /** Remaining statements before the crash. */
   left = Number.POSITIVE_INFINITY;
 
   transformQuery: KyselyPlugin['transformQuery'] = ({ node }) => {
@@ -24,7 +24,7 @@ interface Known {
   readonly call: OpenCall;
   readonly requestId: Id<'request'>;
   readonly owner: number;
-  /** `unknown` when its process died in its end. */
+  /** `unknown` if the process crashed while closing it. */
   end: 'open' | 'closed' | 'discarded' | 'unknown';
 }
 
@@ -47,7 +47,7 @@ const action = fc.oneof(
   { arbitrary: die, weight: 2 },
 );
 
-it('credits are conserved and every call has one row, whatever dies between which statements', async () => {
+it('credits are conserved and every call has one row after a crash between any two statements', async () => {
   const died = { inEnd: 0, inOpen: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
@@ -130,11 +130,11 @@ it('credits are conserved and every call has one row, whatever dies between whic
     }),
     { numRuns: 150 },
   );
-  // Otherwise nothing was proved of them.
+  // Otherwise the test would prove nothing about them.
   expect(Math.min(died.inEnd, died.inOpen)).toBeGreaterThan(3);
 }, 60_000);
 
-/** What the entries of `a` add up to, by account. */
+/** Sums of the entries of `a`, by account. */
 async function sumsOf({ records: { db } }: ReturnType<typeof sharedAccounts>) {
   const rows = await db
     .selectFrom('credit_entries')

@@ -18,11 +18,11 @@ beforeEach(() => {
 afterEach(() => shared.close());
 
 const DONE = { status: 'completed', inputTokens: 3, outputTokens: 40 } as const;
-/** A model that costs nothing. */
+/** A free model. */
 const FREE = { model: 'free' };
 
 describe('a call', () => {
-  it('is open until it is closed, and becomes one row with the time of its end', async () => {
+  it('is open until it is closed, and becomes one row with the time of the close', async () => {
     const { accounts, self } = shared.process();
     const opening = speechCall(0, FREE);
     const call = await accounts.openCall(opening);
@@ -44,7 +44,7 @@ describe('a call', () => {
     expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
   });
 
-  it.each(['close', 'discard'] as const)('ends once, whatever comes after its %s', async (first) => {
+  it.each(['close', 'discard'] as const)('closes once, and ignores calls after %s', async (first) => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 100, 0);
     const call = await accounts.openCall(speechCall(10));
@@ -62,7 +62,7 @@ describe('a call', () => {
 });
 
 describe('a call with a price', () => {
-  it('holds the most that it may cost, and is charged what it did', async () => {
+  it('reserves its maximum cost and is charged its actual cost', async () => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 100, 0);
     const call = await accounts.openCall(speechCall(50));
@@ -71,7 +71,7 @@ describe('a call with a price', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
   });
 
-  it('that cannot be covered is refused with what it needs and what is there', async () => {
+  it('that is not covered is rejected with the required and available credits', async () => {
     const { accounts, self } = shared.process();
     await shared.credits.grant('a', 1_500_000, 0);
     const refused = await accounts.openCall(speechCall(2_000_000)).catch((error: unknown) => error);
@@ -87,7 +87,7 @@ describe('a call with a price', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1_500_000, reserved: 0 });
   });
 
-  it('that cost more than it held takes the rest as far as it goes, and says so', async () => {
+  it('that exceeds its reservation is charged from the available credits, and logged', async () => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 20, 0);
     const call = await accounts.openCall(speechCall(10));
@@ -98,14 +98,14 @@ describe('a call with a price', () => {
     ]);
   });
 
-  it('of nothing needs no credits', async () => {
+  it('without usage needs no credits', async () => {
     const { accounts } = shared.process();
     const call = await accounts.openCall(speechCall(10, FREE));
     await call.close({ ...DONE, characters: 10 });
     expect(await shared.credits.history('a', { limit: 5 })).toEqual([]);
   });
 
-  it('never lets 200 callers have more than there is', async () => {
+  it('never exceeds the available credits with 200 concurrent callers', async () => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 1000, 0);
     const lowest = { available: 1000, reserved: 0 };
@@ -131,9 +131,9 @@ describe('a call with a price', () => {
   });
 });
 
-describe('a store that fails', () => {
+describe('a failing store', () => {
   const disk = () => Promise.reject(new Error('disk'));
-  /** Accounts over a journal that does not do what it is named. */
+  /** Accounts with a journal whose named methods fail. */
   function failing(names: (keyof CallJournal)[]) {
     const journal = { ...shared.journal };
     for (const name of names) journal[name] = disk;
@@ -153,11 +153,11 @@ describe('a store that fails', () => {
     return { accounts, ledger, repair: () => void Object.assign(journal, shared.journal), metrics };
   }
 
-  it('opens nothing', async () => {
+  it('opens no call', async () => {
     await expect(failing(['openCall']).accounts.openCall(speechCall(1, FREE))).rejects.toThrow('disk');
   });
 
-  it('is told of an end once more, which nobody has to wait for', async () => {
+  it('is retried in the background when closing a call fails', async () => {
     const { accounts, ledger, repair, metrics } = failing(['closeCall', 'discardCall']);
     await shared.credits.grant('a', 100, 0);
     const closed = await accounts.openCall(speechCall(10));
@@ -186,7 +186,7 @@ describe('a store that fails', () => {
     metrics.close();
   });
 
-  it('that stored an end and did not say so has it once', async () => {
+  it('writes one row if it stored a close but reported an error', async () => {
     const { accounts, ledger, repair, metrics } = failing(['closeCall']);
     const call = await accounts.openCall(speechCall(1, FREE));
     await call.close(DONE);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { MAX_GRANTED } from '../contract/accounts/accounts-store.ts';
 import { creditNumber, creditText, parseCredits } from './credit-amounts.ts';
 
-test('every amount is written, read and shown as JSON without loss', () => {
+test('amounts are formatted, parsed and converted to JSON without loss', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: MAX_GRANTED }), (amount) => {
       expect(parseCredits(creditText(amount))).toBe(amount);
@@ -13,6 +13,6 @@ test('every amount is written, read and shown as JSON without loss', () => {
   );
 });
 
-test.each(['', '-1', '1.0000001', 'ten', '1e20', '1 000'])('%j is no amount', (text) => {
+test.each(['', '-1', '1.0000001', 'ten', '1e20', '1 000'])('%j is not an amount', (text) => {
   expect(parseCredits(text)).toBeUndefined();
 });

@@ -15,18 +15,18 @@ async function credits(headers?: Record<string, string>): Promise<unknown> {
 }
 
 describe('GET /v1/credits', () => {
-  it('is zeros for an organization that was given nothing', async () => {
+  it('is zero for an organization without credits', async () => {
     expect(await credits()).toEqual({ object: 'credits', balance: 0, reserved: 0 });
   });
 
-  it('says when calls need none', async () => {
+  it('reports when all calls are free', async () => {
     const app = testApp({ prices: [{ ...SPEECH_PRICE, request: 0n, character: 0n }] });
     const response = await app.send('/v1/credits');
     app.close();
     expect(await response.json()).toEqual({ object: 'credits', balance: 0, reserved: 0, free: true });
   });
 
-  it('shows what calls may still cost and what is held for those that run', async () => {
+  it('reports available and reserved credits', async () => {
     await service.credits.grant('a', 12_500_000, 0);
     expect(await credits()).toEqual({ object: 'credits', balance: 12.5, reserved: 0 });
     const call = await service.calls.openCall(speechCall(250_000 - 2));
@@ -35,12 +35,12 @@ describe('GET /v1/credits', () => {
     expect(await credits()).toEqual({ object: 'credits', balance: 12.4, reserved: 0 });
   });
 
-  it('shows an organization its own', async () => {
+  it('reports only the own organization', async () => {
     await service.credits.grant('a', 1_000_000, 0);
     expect(await credits({ 'x-api-key': KEY_B })).toMatchObject({ balance: 0 });
   });
 
-  it('needs a key, and knows no parameters', async () => {
+  it('requires a key, and accepts no parameters', async () => {
     expect((await service.send('/v1/credits', { headers: {} })).status).toBe(401);
     const refused = await service.send('/v1/credits?org=b');
     expect(refused.status).toBe(400);

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => shared.close());
 
-/** A process beats every 10 s, for longer than it takes to be sure that another one is silent. */
+/** Heartbeats every 10 s, for longer than the instance timeout. */
 async function listen(watch: InstanceHeartbeat): Promise<void> {
   for (let seconds = 0; seconds <= INSTANCE_TIMEOUT_S; seconds += 10) {
     await watch.beat();
@@ -19,8 +19,8 @@ async function listen(watch: InstanceHeartbeat): Promise<void> {
 
 const names = async () => (await shared.journal.listInstances()).map(({ id }) => id);
 
-describe('the calls of a process that died', () => {
-  it('are rows at the next start: failed, nothing consumed, nothing charged', async () => {
+describe('the calls of a crashed process', () => {
+  it('become failed rows at the next start, without usage or charge', async () => {
     const dead = shared.process();
     await dead.watch.start();
     const opening = speechCall(50);
@@ -49,7 +49,7 @@ describe('the calls of a process that died', () => {
     await dead.watch.stop();
   });
 
-  it('whose work is done again are forgotten: no row, and what they held is free', async () => {
+  it('whose work is repeated are discarded: no row, reservation released', async () => {
     const dead = shared.process();
     await dead.watch.beat();
     const { calls } = dead.lines.forLine();
@@ -63,14 +63,14 @@ describe('the calls of a process that died', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
   });
 
-  it('are left alone while it lives, here and elsewhere', async () => {
+  it('stay open while it runs, on this and other hosts', async () => {
     const here = shared.process();
     const there = shared.process({ place: 'there' });
     for (const { watch, accounts } of [here, there]) {
       await watch.beat();
       await accounts.openCall(speechCall(10));
     }
-    // Its number means nothing in another place.
+    // Its process id has no meaning on another host.
     shared.running.delete(there.self.pid);
     const next = shared.process();
     await next.watch.beat();
@@ -80,7 +80,7 @@ describe('the calls of a process that died', () => {
     expect(await shared.rows()).toEqual([]);
   });
 
-  it('are ended when it was not heard for long, wherever it was', async () => {
+  it('are recovered after the heartbeat timeout, on any host', async () => {
     const dead = shared.process({ place: 'there' });
     const lives = shared.process({ place: 'there' });
     for (const { watch, accounts } of [dead, lives]) {
@@ -93,14 +93,15 @@ describe('the calls of a process that died', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 988, reserved: 12 });
   });
 
-  it('are left alone after a time in which nobody could say that it lives', async () => {
+  it('stay open after a period in which no heartbeat was possible', async () => {
     const first = shared.process({ place: 'there' });
     const second = shared.process();
     for (const { watch, accounts } of [first, second]) {
       await watch.beat();
       await accounts.openCall(speechCall(10));
     }
-    // The database was away. Whoever comes back first, and one that starts then, know nothing of the others.
+    // The database was unavailable. The first process to return, and one that starts then, have no recent
+    // heartbeats of the others.
     shared.clock.advance(INSTANCE_TIMEOUT_S * 2000);
     for (const { watch } of [second, shared.process({ place: 'elsewhere' }), first]) await watch.beat();
     expect(await shared.rows()).toEqual([]);
@@ -108,7 +109,7 @@ describe('the calls of a process that died', () => {
     expect(await shared.rows()).toHaveLength(1);
   });
 
-  it('are left alone when a clock is set forward', async () => {
+  it('stay open when a clock is set forward', async () => {
     const there = shared.process({ place: 'there' });
     const here = shared.process();
     await there.watch.beat();
@@ -122,18 +123,18 @@ describe('the calls of a process that died', () => {
     expect(await shared.rows()).toEqual([]);
   });
 
-  it('are ended when its number is used again', async () => {
+  it('are recovered when its process id is reused', async () => {
     const dead = shared.process();
     await dead.watch.beat();
     await dead.accounts.openCall(speechCall(10));
     const next = shared.process();
-    // As in a container, where the first process always has the same number.
+    // As in a container, where the first process always has the same id.
     Object.assign(next.self, { pid: dead.self.pid });
     await next.watch.beat();
     expect(await shared.rows()).toHaveLength(1);
   });
 
-  it('are ended once, by whichever process comes first, however many there are', async () => {
+  it('are recovered once by concurrent processes', async () => {
     const dead = shared.process();
     await dead.watch.beat();
     for (let call = 0; call < 30; call += 1) await dead.accounts.openCall(speechCall(10));
@@ -145,7 +146,7 @@ describe('the calls of a process that died', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
   });
 
-  it('of one that only seemed dead end once, and it is told', async () => {
+  it('of a process wrongly considered crashed close once, with a warning', async () => {
     const paused = shared.process({ place: 'there' });
     await paused.watch.beat();
     const call = await paused.accounts.openCall(speechCall(10));
@@ -159,8 +160,8 @@ describe('the calls of a process that died', () => {
   });
 });
 
-describe('the end of a process', () => {
-  it('forgets it when its calls are closed', async () => {
+describe('shutdown', () => {
+  it('unregisters the process after its calls are closed', async () => {
     const { accounts, watch } = shared.process();
     await watch.start();
     const call = await accounts.openCall(speechCall(10));
@@ -169,7 +170,7 @@ describe('the end of a process', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('keeps its name with calls that are still open, for the next one', async () => {
+  it('keeps the process registered while calls are open', async () => {
     const ended = shared.process();
     await ended.watch.start();
     await ended.accounts.openCall(speechCall(10));

@@ -11,14 +11,14 @@ afterEach(() => shared.close());
 const DONE = { inputTokens: 3, outputTokens: 40, characters: 20 };
 
 describe('the call of a job', () => {
-  it('is told with what is to be reserved, and touches no store', async () => {
+  it('returns the credits to reserve, and accesses no store', async () => {
     const { jobs, self } = shared.process();
     expect(jobs.prepareCall(speechCall(50))).toEqual({ id: expect.stringMatching(/^usage_/), reserved: 52 });
     expect(jobs.prepareCall(speechCall(50, { model: 'free' })).reserved).toBe(0);
     expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
   });
 
-  it('ends in a row of the time of its end, with what it cost, in any process', () => {
+  it('becomes a row with the time of its close and its cost, in any process', () => {
     const opening = speechCall(50);
     const { id } = shared.process().jobs.prepareCall(opening);
     const { endpoint, model, caller } = opening;
@@ -30,13 +30,13 @@ describe('the call of a job', () => {
       record: { ...call, status: 'completed', ...DONE, createdAt: 1_767_323_050 },
       cost: 22,
     });
-    // One that failed has no fee.
+    // A failed call has no fee.
     expect(jobs.createBill(call, { status: 'failed', inputTokens: 0, outputTokens: 0 })).toMatchObject({
       cost: 0,
     });
   });
 
-  it('counts as a row when it is stored', async () => {
+  it('is counted as a row when it is stored', async () => {
     const metrics = createMetrics(shared.clock);
     const { jobs } = shared.process({ metrics });
     const opening = speechCall(50);

@@ -14,14 +14,14 @@ afterEach(() => shared.close());
 const DONE = { status: 'completed', inputTokens: 3, outputTokens: 40 } as const;
 const FREE = { model: 'free' };
 
-/** What a checkpoint does with them. */
+/** Stores the bills as a checkpoint does. */
 const checkpoint = (bills: readonly LineBill[]) =>
   shared.records.db
     .transaction()
     .execute((transaction) => lineBills(shared.records.engine)(transaction, bills));
 
 describe('a call of a batch line', () => {
-  it('with a price holds its credits until the checkpoint, which has its row and its charge', async () => {
+  it('with a price reserves credits until the checkpoint, which writes its row and charge', async () => {
     const { lines, self } = shared.process();
     const { calls, bills } = lines.forLine();
     const opening = speechCall(50);
@@ -46,7 +46,7 @@ describe('a call of a batch line', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
   });
 
-  it('counts as a row when it is stored', async () => {
+  it('is counted as a row when it is stored', async () => {
     const metrics = createMetrics(shared.clock);
     const { lines } = shared.process({ metrics });
     const { calls, bills } = lines.forLine();
@@ -59,7 +59,7 @@ describe('a call of a batch line', () => {
     metrics.close();
   });
 
-  it('without a price touches no store before the checkpoint', async () => {
+  it('without a price accesses no store before the checkpoint', async () => {
     const { lines, self } = shared.process();
     const { calls, bills } = lines.forLine();
     const call = await calls.openCall(speechCall(50, FREE));
@@ -71,7 +71,7 @@ describe('a call of a batch line', () => {
     expect(await shared.credits.history('a', { limit: 5 })).toHaveLength(1);
   });
 
-  it('that credits do not cover is refused, and leaves nothing', async () => {
+  it('that credits do not cover is rejected without a trace', async () => {
     const { lines, self } = shared.process();
     const { calls, bills } = lines.forLine();
     await expect(calls.openCall(speechCall(99))).rejects.toMatchObject({ kind: 'insufficient_quota' });
@@ -79,7 +79,7 @@ describe('a call of a batch line', () => {
     expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
   });
 
-  it('that was discarded is in no bill and holds nothing', async () => {
+  it('that was discarded has no bill and no reservation', async () => {
     const { lines } = shared.process();
     const { calls, bills } = lines.forLine();
     for (const opening of [speechCall(50), speechCall(50, FREE)]) {
@@ -91,7 +91,7 @@ describe('a call of a batch line', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 100, reserved: 0 });
   });
 
-  it('ends once', async () => {
+  it('closes once', async () => {
     const { lines } = shared.process();
     const { calls, bills } = lines.forLine();
     const call = await calls.openCall(speechCall(50));
@@ -100,7 +100,7 @@ describe('a call of a batch line', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ reserved: 52 });
   });
 
-  it('has bills of its own run only', async () => {
+  it('has only the bills of its own run', async () => {
     const { lines } = shared.process();
     const [first, second] = [lines.forLine(), lines.forLine()];
     await (await first.calls.openCall(speechCall(1, FREE))).close(DONE);
@@ -109,8 +109,8 @@ describe('a call of a batch line', () => {
   });
 });
 
-describe('bills that are thrown away', () => {
-  it('hold nothing any more, and have no row', async () => {
+describe('discarded bills', () => {
+  it('have no reservation and no row', async () => {
     const { lines } = shared.process();
     const { calls, bills } = lines.forLine();
     for (const opening of [speechCall(10), speechCall(20), speechCall(30, FREE)]) {
@@ -121,7 +121,7 @@ describe('bills that are thrown away', () => {
     expect(await shared.credits.balance('a')).toMatchObject({ available: 100, reserved: 0, revenue: 0 });
   });
 
-  it('are freed at a later beat when the store fails, which is told once', async () => {
+  it('are released on a later heartbeat if the store fails, with one log line', async () => {
     const { lines, watch } = shared.process();
     const { calls, bills } = lines.forLine();
     for (const characters of [10, 20, 30]) await (await calls.openCall(speechCall(characters))).close(DONE);

@@ -74,8 +74,8 @@ describe('a charge', () => {
   });
 });
 
-describe('a list', () => {
-  it('finds the price of an endpoint with a model, and none that is all zeros', () => {
+describe('a price list', () => {
+  it('returns the price of an endpoint and model, and ignores prices of zero', () => {
     const speech = { ...FREE, character: 1n };
     const chat = { ...FREE, endpoint: 'POST /v1/chat/completions', model: 'm', request: 1n } as const;
     const find = priceList([speech, chat, { ...FREE, model: 'other' }]);

@@ -23,7 +23,7 @@ function entry(overrides: Partial<UsageEntry> = {}): UsageEntry {
   };
 }
 
-/** Writes a row as a call that was opened and closed. */
+/** Writes a row by opening and closing a call. */
 async function write({ status, requestId, organization, endpoint, model, ...consumed }: UsageEntry) {
   const most = { inputTokens: 0, outputTokens: 0 };
   const call = await service.calls.openCall({
@@ -60,7 +60,7 @@ describe('GET /v1/usage', () => {
     });
   });
 
-  test('has the row of the contract, what is optional only where there is any', async () => {
+  test('returns rows as in the contract, with optional fields only if present', async () => {
     const full = entry({ characters: 12, audioBytes: 48_044, audioSeconds: 1, transcript: 'hello' });
     await write(full);
     const bare = entry({ status: 'failed' });
@@ -88,7 +88,7 @@ describe('GET /v1/usage', () => {
     ]);
   });
 
-  test('pages by 20, or by limit, through after', async () => {
+  test('pages by 20, or by `limit`, with `after`', async () => {
     for (let row = 0; row < 45; row += 1) await write(entry({ inputTokens: row }));
     const seen: unknown[] = [];
     let query = '';
@@ -105,7 +105,7 @@ describe('GET /v1/usage', () => {
     expect((await page('?limit=1')).data).toHaveLength(1);
   });
 
-  test('the official SDK walks the pages', async () => {
+  test('the official SDK iterates the pages', async () => {
     for (let row = 0; row < 5; row += 1) await write(entry({ inputTokens: row }));
     const client = new OpenAI({
       apiKey: 'key-of-a',
@@ -119,7 +119,7 @@ describe('GET /v1/usage', () => {
     expect([...first.data, ...second.data].map((row) => row.input_tokens)).toEqual([4, 3, 2, 1]);
   });
 
-  test('shows the rows of the own organization only', async () => {
+  test('returns only rows of the own organization', async () => {
     await write(entry());
     await write(entry({ organization: 'b', model: 'other' }));
     expect((await page()).data).toMatchObject([{ model: 'svc-tts' }]);
@@ -128,7 +128,7 @@ describe('GET /v1/usage', () => {
     expect((await service.send(`/v1/usage?after=${foreign.first_id}`)).status).toBe(400);
   });
 
-  test('endpoint takes the exact label', async () => {
+  test('endpoint matches the exact label', async () => {
     await write(entry());
     expect((await page(`?endpoint=${encodeURIComponent('/v1/audio/speech')}`)).data).toHaveLength(1);
     expect((await page('?endpoint=/v1/audio/speech')).data).toHaveLength(1);
@@ -148,7 +148,7 @@ describe('GET /v1/usage', () => {
     ['?after=usage_unknown', 'after', 'one of your usage rows'],
     ['?limt=2', 'limt', 'allowed: limit, after, endpoint'],
     ['?limit[]=2', 'limit[]', 'allowed: limit, after, endpoint'],
-  ])('%s is refused with param %s', async (query, param, words) => {
+  ])('%s is rejected with param %s', async (query, param, words) => {
     const response = await service.send(`/v1/usage${query}`);
     expect(response.status).toBe(400);
     const { error } = (await response.json()) as { error: { message: string } };

@@ -32,7 +32,7 @@ async function summary(query = '', key?: string): Promise<unknown> {
 
 const day = (ago = 0) => new Date(service.clock.now() - ago * DAY_MS).toISOString().slice(0, 10);
 
-test('sums of days, endpoints and models, of the own organization and the days that were asked for', async () => {
+test('returns totals by day, endpoint and model, of the own organization and the requested days', async () => {
   await service.credits.grant('a', 10_000_000, 1);
   await service.credits.grant('b', 10_000_000, 1);
   await write('a');

@@ -4,7 +4,7 @@ import { IntervalTask } from './interval-task.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('works at once, then from time to time, and never twice at the same time', async () => {
+it('runs immediately, then at the interval, and never concurrently', async () => {
   const ends: (() => void)[] = [];
   const work = () => new Promise<void>((end) => ends.push(end));
   const recurring = new IntervalTask({ runTask: work, intervalMs: 1000 });
@@ -18,7 +18,7 @@ it('works at once, then from time to time, and never twice at the same time', as
   await recurring.close();
 });
 
-it('tells what works of its close, waits for it, and begins nothing more', async () => {
+it('aborts the running task on close, waits for it and starts no further run', async () => {
   let begun = 0;
   let ended = false;
   const recurring = new IntervalTask({

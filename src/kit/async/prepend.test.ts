@@ -15,14 +15,14 @@ function source() {
   return { seen, items: items() };
 }
 
-it('has every item in order', async () => {
+it('yields all items in order', async () => {
   const { seen, items } = source();
   const first = await items.next();
   expect(await Array.fromAsync(prepend(first.value ?? '', items))).toEqual(['a', 'b', 'c']);
   expect(seen.returned).toBe(1);
 });
 
-it.each([1, 2])('returns its source when it is left after %i', async (taken) => {
+it.each([1, 2])('closes its source when the consumer stops after %i items', async (taken) => {
   const { seen, items } = source();
   const first = await items.next();
   const all = prepend(first.value ?? '', items);

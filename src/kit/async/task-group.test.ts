@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TaskGroup } from './task-group.ts';
 
-/** Work that ends when it is stopped, and what became of it. */
+/** Task that runs until it is stopped, with a record of its state. */
 function worker() {
   const ended: string[] = [];
   const until = (name: string) => (signal: AbortSignal) =>
@@ -14,8 +14,8 @@ function worker() {
   return { ended, until };
 }
 
-describe('runs', () => {
-  it('are stopped one by one', async () => {
+describe('a task group', () => {
+  it('stops a single task', async () => {
     const runs = new TaskGroup<string>();
     const { ended, until } = worker();
     runs.start('a', until('a'));
@@ -27,7 +27,7 @@ describe('runs', () => {
     expect(ended).toEqual(['b', 'a']);
   });
 
-  it('that have ended are not stopped any more', async () => {
+  it('ignores the stop of a finished task', async () => {
     const runs = new TaskGroup<string>();
     let signal: AbortSignal | undefined;
     runs.start('a', async (its) => {
@@ -39,7 +39,7 @@ describe('runs', () => {
     expect(signal?.aborted).toBe(false);
   });
 
-  it('are waited for, however long they take to end', async () => {
+  it('waits for all tasks on close', async () => {
     const runs = new TaskGroup<string>();
     const { promise, resolve: end } = Promise.withResolvers<void>();
     runs.start('a', () => promise);

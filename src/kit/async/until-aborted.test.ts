@@ -3,7 +3,7 @@ import { untilAborted } from './until-aborted.ts';
 
 const reason = new Error('hung up');
 
-/** Counts to three, then waits for ever; notes when it is ended. */
+/** Yields 1 to 3, then waits forever; records when it is closed. */
 function source() {
   const state = { pulled: 0, ended: 0 };
   async function* items() {
@@ -29,7 +29,7 @@ async function collect(items: AsyncIterable<number>, onItem: (item: number) => v
   return all;
 }
 
-it('passes on what the source has, and its end', async () => {
+it('yields all items of the source and ends with it', async () => {
   const items = (async function* () {
     yield 1;
     yield 2;
@@ -37,7 +37,7 @@ it('passes on what the source has, and its end', async () => {
   expect(await collect(untilAborted(items, new AbortController().signal))).toEqual([1, 2]);
 });
 
-it('ends a wait', async () => {
+it('ends a pending wait on abort', async () => {
   const controller = new AbortController();
   const { items } = source();
   const collecting = collect(untilAborted(items, controller.signal), (item) => {
@@ -46,7 +46,7 @@ it('ends a wait', async () => {
   await expect(collecting).rejects.toBe(reason);
 });
 
-it('asks for nothing more once the signal has fired, and ends the source', async () => {
+it('pulls no further item after the signal fires, and closes the source', async () => {
   const controller = new AbortController();
   const { items, state } = source();
   await expect(collect(untilAborted(items, controller.signal), () => controller.abort(reason))).rejects.toBe(
@@ -58,13 +58,13 @@ it('asks for nothing more once the signal has fired, and ends the source', async
   expect(other.state.pulled).toBe(0);
 });
 
-it('ends the source when its consumer leaves', async () => {
+it('closes the source when the consumer stops', async () => {
   const { items, state } = source();
   for await (const _ of untilAborted(items, new AbortController().signal)) break;
   expect(state).toEqual({ pulled: 1, ended: 1 });
 });
 
-it('throws what the source throws', async () => {
+it('throws errors of the source', async () => {
   const items = (async function* () {
     yield 1;
     throw reason;

@@ -33,7 +33,7 @@ describe('keys', () => {
     expect(everything).not.toContain(first);
   });
 
-  test('the first start makes one for the organization default, later starts none', async () => {
+  test('the first start issues one for the organization default, later starts none', async () => {
     const { store } = open();
     const issued = await issueFirstKey(store);
     expect(issued?.record).toMatchObject({ organization: 'default', role: 'admin', name: null });

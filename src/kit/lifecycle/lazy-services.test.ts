@@ -6,8 +6,8 @@ type SlotName = keyof Slots;
 
 const needs = (...names: SlotName[]): ReadonlySet<SlotName> => new Set(names);
 
-/** Opens things that note what happens to them. */
-function noting(events: string[]) {
+/** Factories of services that record their opening and closing. */
+function recording(events: string[]) {
   return <Name extends SlotName>(name: Name, fault?: { readonly open?: Error; readonly close?: Error }) =>
     async (): Promise<ServiceHandle<Slots[Name]>> => {
       if (fault?.open) throw fault.open;
@@ -22,10 +22,10 @@ function noting(events: string[]) {
     };
 }
 
-describe('slots that are opened one by one', () => {
-  it('are those that are needed: what stays is not touched, the rest closed in reverse and opened in order', async () => {
+describe('LazyServices', () => {
+  it('opens needed services in order, closes others in reverse order, and keeps the rest', async () => {
     const events: string[] = [];
-    const open = noting(events);
+    const open = recording(events);
     const parts = new LazyServices({ tts: open('tts'), stt: open('stt'), vad: open('vad') });
     expect([...parts.slotNames]).toEqual(['tts', 'stt', 'vad']);
     const first = await parts.provide(needs('stt', 'tts', 'log'));
@@ -38,9 +38,9 @@ describe('slots that are opened one by one', () => {
     expect(events).toEqual([...['open tts', 'open stt', 'close stt', 'open vad', 'close vad', 'close tts']]);
   });
 
-  it('are left as they were when one cannot be opened', async () => {
+  it('keeps open services when another one fails to open', async () => {
     const events: string[] = [];
-    const open = noting(events);
+    const open = recording(events);
     const parts = new LazyServices({ tts: open('tts'), stt: open('stt', { open: new Error('missing') }) });
     await expect(parts.provide(needs('tts', 'stt'))).rejects.toThrow('missing');
     expect(Object.keys(await parts.provide(needs('tts')))).toEqual(['tts']);
@@ -48,9 +48,9 @@ describe('slots that are opened one by one', () => {
     expect(events).toEqual(['open tts', 'close tts']);
   });
 
-  it('are all closed, one that cannot be too', async () => {
+  it('closes all services even if one fails to close', async () => {
     const events: string[] = [];
-    const open = noting(events);
+    const open = recording(events);
     const parts = new LazyServices({ tts: open('tts'), stt: open('stt', { close: new Error('stuck') }) });
     await parts.provide(needs('tts', 'stt'));
     await expect(parts.close()).rejects.toThrow('stuck');
@@ -58,10 +58,10 @@ describe('slots that are opened one by one', () => {
     await parts.close();
   });
 
-  it('are closed when they come after the end', async () => {
+  it('closes a service that is opened after close', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const open = noting(events)('tts');
+    const open = recording(events)('tts');
     const parts = new LazyServices({ tts: () => gate.promise.then(open) });
     const providing = parts.provide(needs('tts'));
     const outcome = expect(providing).rejects.toMatchObject({ kind: 'overloaded' });
@@ -72,9 +72,9 @@ describe('slots that are opened one by one', () => {
   });
 });
 
-it('several are one', async () => {
+it('combineProviders merges providers; the later one wins', async () => {
   const events: string[] = [];
-  const open = noting(events);
+  const open = recording(events);
   const parts = combineProviders([
     new LazyServices({ tts: open('tts'), stt: open('stt') }),
     new LazyServices({ stt: open('stt') }),
@@ -85,7 +85,7 @@ it('several are one', async () => {
   expect(events).toEqual(['open tts', 'close tts']);
 });
 
-it('a part closes itself, or there is nothing to close', async () => {
+it('serviceHandle closes a service that has a close method', async () => {
   let closed = 0;
   const closing = {
     async close() {

@@ -4,25 +4,25 @@ import { OpenConnections } from './open-connections.ts';
 
 const USER: LimitedUser = { organization: 'a', keyId: 'key' };
 
-/** A connection that notes what it is told, and is released when the test says so. */
-function noting(connections: OpenConnections<Noting>, user = USER) {
-  return connections.openConnection(user, (released) => new Noting(released));
+/** A connection that records its calls and is released by the test. */
+function openRecording(connections: OpenConnections<RecordingConnection>, user = USER) {
+  return connections.openConnection(user, (released) => new RecordingConnection(released));
 }
 
-class Noting {
-  readonly told: string[] = [];
-  readonly #released: (connection: Noting) => void;
+class RecordingConnection {
+  readonly calls: string[] = [];
+  readonly #released: (connection: RecordingConnection) => void;
 
-  constructor(released: (connection: Noting) => void) {
+  constructor(released: (connection: RecordingConnection) => void) {
     this.#released = released;
   }
 
   drain() {
-    this.told.push('drain');
+    this.calls.push('drain');
   }
 
   stop() {
-    this.told.push('stop');
+    this.calls.push('stop');
     this.release();
   }
 
@@ -31,39 +31,39 @@ class Noting {
   }
 }
 
-describe('open connections', () => {
-  it('are at most so many of an organization; a released one makes room', () => {
-    const connections = new OpenConnections<Noting>('phone calls', 2);
-    const first = noting(connections);
-    noting(connections);
-    expect(() => noting(connections)).toThrow(
+describe('OpenConnections', () => {
+  it('limits the connections per organization, and frees a slot on release', () => {
+    const connections = new OpenConnections<RecordingConnection>('phone calls', 2);
+    const first = openRecording(connections);
+    openRecording(connections);
+    expect(() => openRecording(connections)).toThrow(
       'Concurrency limit per organization reached: 2 of 2 phone calls',
     );
-    expect(noting(connections, { organization: 'b', keyId: 'other key' }).told).toEqual([]);
+    expect(openRecording(connections, { organization: 'b', keyId: 'other key' }).calls).toEqual([]);
     expect(connections.count).toBe(3);
     first.release();
     expect(connections.count).toBe(2);
-    noting(connections);
+    openRecording(connections);
   });
 
-  it('keep no place for one that could not be made', () => {
-    const connections = new OpenConnections<Noting>('phone calls', 1);
+  it('frees the slot if the connection cannot be created', () => {
+    const connections = new OpenConnections<RecordingConnection>('phone calls', 1);
     const make = () => {
       throw new Error('why');
     };
     expect(() => connections.openConnection(USER, make)).toThrow('why');
     expect(connections.count).toBe(0);
-    noting(connections);
+    openRecording(connections);
   });
 
-  it('are drained together: it is over when the last is released', async () => {
-    const connections = new OpenConnections<Noting>('phone calls', 9);
-    const [one, other] = [noting(connections), noting(connections)];
+  it('drains all connections and resolves after the last release', async () => {
+    const connections = new OpenConnections<RecordingConnection>('phone calls', 9);
+    const [one, other] = [openRecording(connections), openRecording(connections)];
     let drained = false;
     const draining = connections.drain(new AbortController().signal).then(() => {
       drained = true;
     });
-    expect([one.told, other.told]).toEqual([['drain'], ['drain']]);
+    expect([one.calls, other.calls]).toEqual([['drain'], ['drain']]);
     one.release();
     await Promise.resolve();
     expect(drained).toBe(false);
@@ -71,15 +71,15 @@ describe('open connections', () => {
     await draining;
   });
 
-  it.each(['before', 'while'])('are stopped when there is no more time %s they drain', async (when) => {
-    const connections = new OpenConnections<Noting>('phone calls', 9);
-    const one = noting(connections);
+  it.each(['before', 'during'])('stops connections if the deadline passes %s the drain', async (when) => {
+    const connections = new OpenConnections<RecordingConnection>('phone calls', 9);
+    const one = openRecording(connections);
     const late = new AbortController();
     if (when === 'before') late.abort();
     const draining = connections.drain(late.signal);
     late.abort();
     await draining;
-    expect(one.told).toEqual(['drain', 'stop']);
+    expect(one.calls).toEqual(['drain', 'stop']);
     await connections.close();
   });
 });

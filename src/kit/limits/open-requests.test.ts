@@ -5,7 +5,7 @@ const user = (organization: string, keyId = `key of ${organization}`) => ({ orga
 const never = new AbortController().signal;
 const stopping = { kind: 'overloaded', code: 'server_overloaded' };
 
-it('gives each organization so many places, and one back at each end', () => {
+it('limits the requests per organization, and frees a slot at the end of each', () => {
   const requests = new OpenRequests('speech', 2);
   const first = requests.startRequest(user('a'), never);
   requests.startRequest(user('a'), never);
@@ -19,7 +19,7 @@ it('gives each organization so many places, and one back at each end', () => {
   );
 });
 
-it('leaves room for other keys of an organization', () => {
+it('keeps slots for other keys of an organization', () => {
   const requests = new OpenRequests('speech', 16);
   for (let open = 0; open < 14; open += 1) requests.startRequest(user('a', 'k1'), never);
   expect(() => requests.startRequest(user('a', 'k1'), never)).toThrow(
@@ -31,7 +31,7 @@ it('leaves room for other keys of an organization', () => {
   );
 });
 
-it("a request's signal fires with the reason of its caller, before or after the begin", () => {
+it("aborts the request with the reason of the caller's signal, before or after the start", () => {
   const requests = new OpenRequests('speech', 2);
   const caller = new AbortController();
   const before = requests.startRequest(user('a'), caller.signal);
@@ -41,7 +41,7 @@ it("a request's signal fires with the reason of its caller, before or after the 
   expect(requests.startRequest(user('a'), caller.signal).signal.reason).toBe('gone');
 });
 
-it('one without a place takes none, and is drained and stopped like the others', async () => {
+it('an uncounted request uses no slot, and is drained and stopped like the others', async () => {
   const requests = new OpenRequests('speech', 1);
   const open = requests.startUncounted(never);
   requests.startRequest(user('a'), never).end();
@@ -54,14 +54,14 @@ it('one without a place takes none, and is drained and stopped like the others',
   expect(open.signal.reason).toMatchObject(stopping);
 });
 
-it('stops what is still done for a request at its end, and that of no other', () => {
+it('aborts only the finished request at its end', () => {
   const requests = new OpenRequests('speech', 2);
   const [one, other] = [requests.startRequest(user('a'), never), requests.startRequest(user('a'), never)];
   one.end();
   expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
 });
 
-it('a drain waits for the last end', async () => {
+it('drain waits for the last request', async () => {
   const requests = new OpenRequests('speech', 2);
   await requests.drain(never);
   const [one, other] = [requests.startRequest(user('a'), never), requests.startRequest(user('b'), never)];
@@ -77,7 +77,7 @@ it('a drain waits for the last end', async () => {
   await draining;
 });
 
-it('a drain that has waited long enough stops what is open', async () => {
+it('drain stops open requests at the deadline', async () => {
   for (const isLate of [false, true]) {
     const requests = new OpenRequests('speech', 2);
     const open = requests.startRequest(user('a'), never);

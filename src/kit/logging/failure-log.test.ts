@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { FailureLog } from './failure-log.ts';
 
-it('tells of the first failure in a row, and how many there were when it is over', () => {
+it('logs the first failure of a series, and the count on recovery', () => {
   const log = new RecordingLogger();
   const failures = new FailureLog(log, 'it could not be done', { kind: 'batch' });
   failures.recordSuccess();

@@ -8,7 +8,7 @@ function record(level = 'info') {
   return { log, lines: () => text.map((line) => JSON.parse(line) as Record<string, unknown>), text };
 }
 
-describe('a line', () => {
+describe('a log line', () => {
   test('is one JSON object with level, time, fields and message', () => {
     const { log, lines, text } = record();
     log.info('listening', { port: 1, host: undefined });
@@ -22,7 +22,7 @@ describe('a line', () => {
     });
   });
 
-  test('of a child has the fields of both', () => {
+  test('of a child logger has the fields of both', () => {
     const { log, lines } = record();
     log.child({ plugin: 'speech' }).child({ worker: 2 }).warn('slow', { ms: 5 });
     expect(lines()[0]).toMatchObject({ level: 'warn', plugin: 'speech', worker: 2, ms: 5 });
@@ -38,14 +38,14 @@ describe('a line', () => {
 });
 
 describe('an error', () => {
-  test('shows class and frames, and its message only when it is ours', () => {
+  test('has class and frames, and the message only of service errors', () => {
     const { log, lines, text } = record();
     log.error('request failed', new TypeError('a private text\nover two lines'), { request_id: 'req_1' });
     log.error(
       'request failed',
       new ServiceError('upstream', 'the engine is gone', { code: 'upstream_error' }),
     );
-    // A plugin that is switched on while the process serves fails with it, too.
+    // A StartError can also occur when a plugin is enabled at runtime.
     log.error('plugin failed to start', new StartError('the file x.onnx is missing'));
     const [foreign, ours, start] = lines().map(({ error }) => error as Record<string, unknown>);
     expect(foreign).toMatchObject({
@@ -61,7 +61,7 @@ describe('an error', () => {
     expect(text.join('')).not.toMatch(/private|two lines/);
   });
 
-  test('shows no line of a message that looks like a frame', () => {
+  test('omits message lines that look like a frame', () => {
     const { log, lines, text } = record();
     log.error('x', new Error('not so\n    at private (place.ts:1:1)\n    at private'));
     expect(lines()[0]?.error).toMatchObject({
@@ -70,7 +70,7 @@ describe('an error', () => {
     expect(text.join('')).not.toContain('private');
   });
 
-  test('shows its causes without their messages', () => {
+  test('has its causes without their messages', () => {
     const { log, lines, text } = record();
     const cause = Object.assign(new Error('private'), { code: 'ECONNRESET' });
     log.error('x', new ServiceError('upstream', 'failed', { cause }));
@@ -78,7 +78,7 @@ describe('an error', () => {
     expect(text.join('')).not.toContain('private');
   });
 
-  test('that causes itself ends', () => {
+  test('with a cyclic cause is truncated', () => {
     const { log, lines } = record();
     const error = new Error('x');
     error.cause = error;
@@ -86,15 +86,18 @@ describe('an error', () => {
     expect(JSON.stringify(lines()[0]).match(/"class"/g)).toHaveLength(5);
   });
 
-  test.each(['private text', undefined, null, 5, { message: 'private' }])('may be anything: %j', (thrown) => {
-    const { log, lines, text } = record();
-    log.error('x', thrown);
-    expect(lines()[0]).toMatchObject({ error: { class: typeof thrown } });
-    expect(text.join('')).not.toContain('private');
-  });
+  test.each(['private text', undefined, null, 5, { message: 'private' }])(
+    'can be any thrown value: %j',
+    (thrown) => {
+      const { log, lines, text } = record();
+      log.error('x', thrown);
+      expect(lines()[0]).toMatchObject({ error: { class: typeof thrown } });
+      expect(text.join('')).not.toContain('private');
+    },
+  );
 });
 
-describe('at the end of the process', () => {
+describe('at exit', () => {
   const run = async (body: string) => {
     const code = `import { jsonLogger } from ${JSON.stringify(import.meta.resolve('./json-logger.ts'))};\n${body}`;
     const child = Bun.spawn([process.execPath, '-e', code], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -102,7 +105,7 @@ describe('at the end of the process', () => {
     return { exitCode: await child.exited, lines: (await out).split('\n').length - 1, err: await err };
   };
 
-  test('no line before close is lost, and one after it is dropped', async () => {
+  test('lines before close are flushed, and later ones dropped', async () => {
     const outcome = await run(`
       const log = jsonLogger('info');
       for (let line = 0; line < 2000; line += 1) log.info('x'.repeat(100), { line });

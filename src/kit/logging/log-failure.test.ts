@@ -11,7 +11,7 @@ it.each([
   [new ServiceError('internal', 'It crashed.'), 'error'],
   [new ServiceError('upstream', 'It hung up.'), 'error'],
   [new Error('anything'), 'error'],
-])('what somebody can mend is an error, and a refusal is not: %s', (error, level) => {
+])('logs unexpected failures as errors and expected ones as info: %s', (error, level) => {
   const log = new RecordingLogger();
   logFailure(log, 'speech failed', error, { request_id: 'req_1' });
   expect(log.lines).toMatchObject([{ level, message: 'speech failed', fields: { request_id: 'req_1' } }]);

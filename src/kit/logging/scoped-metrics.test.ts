@@ -3,14 +3,14 @@ import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { createMetrics } from '../../metrics/registry.ts';
 import { scopedMetrics } from './scoped-metrics.ts';
 
-test('a part that goes takes its gauges with it, and nothing that was counted or that another part shows', async () => {
+test('close removes the gauges of the scope, but neither counters nor gauges of other scopes', async () => {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const [first, second] = [scopedMetrics(metrics), scopedMetrics(metrics)];
   first.gauge('a_open', 'a', () => 1);
   first.gauge('b_open', 'b', () => 1);
   first.counter('c_total', 'c', []).add({}, 3);
-  // It came back before its predecessor had gone.
+  // The component was restarted before the earlier instance closed.
   second.gauge('b_open', 'b', () => 2);
   first.close();
   first.close();

@@ -13,8 +13,8 @@ async function* counted(tracer: RecordingTracer, ended: () => void) {
   }
 }
 
-describe('work in a span', () => {
-  it('has what begins there as its parts, and ends with it', async () => {
+describe('withSpan', () => {
+  it('parents the spans started inside, and ends with the work', async () => {
     const tracer = new RecordingTracer();
     const done = await withSpan(tracer, 'work', { attributes: { model: 'a' } }, async (span) => {
       await Promise.resolve();
@@ -28,7 +28,7 @@ describe('work in a span', () => {
     expect(tracer.currentTraceparent()).toBeUndefined();
   });
 
-  it('that fails tells of what', async () => {
+  it('records the failure of the work', async () => {
     const tracer = new RecordingTracer();
     const failure = new Error('why');
     await expect(withSpan(tracer, 'work', {}, () => Promise.reject(failure))).rejects.toBe(failure);
@@ -36,8 +36,8 @@ describe('work in a span', () => {
   });
 });
 
-describe('steps in a span', () => {
-  it('are done in it, whoever asks for them', async () => {
+describe('iterateInSpan', () => {
+  it('runs each step in the span, regardless of the consumer context', async () => {
     const tracer = new RecordingTracer();
     let ends = 0;
     const steps = iterateInSpan(tracer, 'work', {}, () =>
@@ -50,7 +50,7 @@ describe('steps in a span', () => {
       const { value } = await steps.next();
       if (value !== undefined) got.push(value);
     });
-    // The rest is asked for outside of everything.
+    // The rest is pulled outside of any span.
     for await (const step of steps) got.push(step);
     expect(got).toEqual([0, 1, 2]);
     expect(tracer.tree()).toEqual(['caller', '  work', '    step 0', '    step 1', '    step 2']);
@@ -58,7 +58,7 @@ describe('steps in a span', () => {
     expect(tracer.spans.every(({ ended }) => ended)).toBe(true);
   });
 
-  it('end when the consumer leaves', async () => {
+  it('ends the span when the consumer stops early', async () => {
     const tracer = new RecordingTracer();
     let ends = 0;
     const work = () =>
@@ -70,7 +70,7 @@ describe('steps in a span', () => {
     expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true, failure: undefined });
   });
 
-  it('end although what the consumer leaves cannot be ended', async () => {
+  it('ends the span even if closing the source fails', async () => {
     const tracer = new RecordingTracer();
     const fails = () => {
       throw new Error('not closed');
@@ -81,7 +81,7 @@ describe('steps in a span', () => {
     expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true });
   });
 
-  it('that fail tell of what', async () => {
+  it('records the failure of a step', async () => {
     const tracer = new RecordingTracer();
     const failure = new Error('why');
     const work = async function* () {
@@ -92,7 +92,7 @@ describe('steps in a span', () => {
     expect(tracer.spans).toMatchObject([{ ended: true, failure }]);
   });
 
-  it('are the same without a trace', async () => {
+  it('works without tracing', async () => {
     const steps = iterateInSpan(noopTracer, 'work', {}, async function* () {
       yield* [1, 2];
     });

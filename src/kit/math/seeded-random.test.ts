@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from './seeded-random.ts';
 
-test('the generator is even and differs by seed', () => {
+test('the generator is uniform and depends on the seed', () => {
   const random = seededRandom(5);
   const drawn = Array.from({ length: 4_000 }, random);
   expect(drawn.every((value) => value >= 0 && value < 1)).toBe(true);

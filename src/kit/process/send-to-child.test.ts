@@ -12,7 +12,7 @@ function start(receive: (message: unknown) => void) {
   });
 }
 
-test('a message arrives; what is no plain data is an error of the sender', async () => {
+test('delivers a message, and throws for data that cannot be cloned', async () => {
   const up = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<unknown>();
   const child = start((message) => (message === 'up' ? up.resolve() : answer.resolve(message)));
@@ -24,7 +24,7 @@ test('a message arrives; what is no plain data is an error of the sender', async
   await child.exited;
 });
 
-test('nothing is thrown at any moment of the death of a child', async () => {
+test('does not throw while a child exits', async () => {
   for (let round = 0; round < 5; round++) {
     const up = Promise.withResolvers<void>();
     const child = start(() => up.resolve());

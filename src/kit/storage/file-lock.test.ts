@@ -7,7 +7,7 @@ import { withFileLock } from './file-lock.ts';
 
 const quick = { pollMs: 2 } as const;
 
-/** Id of a process that has ended. */
+/** Id of a process that has exited. */
 async function deadPid(): Promise<number> {
   const child = Bun.spawn([process.execPath, '--version'], { stdout: 'ignore' });
   await child.exited;
@@ -15,7 +15,7 @@ async function deadPid(): Promise<number> {
 }
 
 describe('withFileLock', () => {
-  test('lets one in at a time and leaves nothing behind', async () => {
+  test('is exclusive and leaves no files', async () => {
     const dir = await tempDir();
     const path = join(dir, 'deep', 'lock');
     let inside = 0;
@@ -35,7 +35,7 @@ describe('withFileLock', () => {
     expect(await readdir(join(dir, 'deep'))).toEqual([]);
   });
 
-  test('is free again after a failure', async () => {
+  test('is released after a failure', async () => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     const failing = withFileLock(path, quick, () => Promise.reject(new Error('broken')));
@@ -43,7 +43,7 @@ describe('withFileLock', () => {
     expect(await withFileLock(path, quick, async () => 'next')).toBe('next');
   });
 
-  test('says once that it waits, and stops waiting with the reason of an abort', async () => {
+  test('calls onWait once, and stops waiting with the reason of an abort', async () => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     const stop = new AbortController();
@@ -63,7 +63,7 @@ describe('withFileLock', () => {
     expect(waits).toBe(1);
   });
 
-  test('takes over from a process that has ended, at once, and one of those that wait alone', async () => {
+  test('exactly one waiter takes over the lock of an exited process immediately', async () => {
     const pid = await deadPid();
     for (let round = 0; round < 30; round += 1) {
       const dir = await tempDir();
@@ -83,7 +83,7 @@ describe('withFileLock', () => {
     }
   });
 
-  test('takes over though one that did so before died meanwhile', async () => {
+  test('takes over after an earlier takeover crashed', async () => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     const dead = JSON.stringify({ host: hostname(), pid: await deadPid(), token: 'old' });
@@ -96,7 +96,7 @@ describe('withFileLock', () => {
   test.each([
     ['of another machine', JSON.stringify({ host: 'elsewhere', pid: 1, token: 'old' })],
     ['without an owner', ''],
-  ])('takes over a lock %s that stays untouched', async (_name, content) => {
+  ])('takes over a stale lock %s', async (_name, content) => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     await writeFile(path, content);
@@ -105,7 +105,7 @@ describe('withFileLock', () => {
     expect(performance.now() - startMs).toBeGreaterThanOrEqual(100);
   });
 
-  test('keeps a lock that its owner touches, however long it works', async () => {
+  test('keeps a lock while its owner touches it', async () => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     const order: string[] = [];
@@ -113,7 +113,7 @@ describe('withFileLock', () => {
     let second: Promise<void> | undefined;
     await withFileLock(path, { ...quick, staleMs: 80 }, async () => {
       const { promise: done, resolve: finish } = Promise.withResolvers<void>();
-      // Four times the stale time passes before the first may end.
+      // Four times the stale time passes before the first task may finish.
       const onWait = () => setTimeout(finish, 320);
       second = withFileLock(path, { ...quick, staleMs: 80, onWait }, async () => void order.push('second'));
       await done;

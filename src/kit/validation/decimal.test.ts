@@ -15,18 +15,18 @@ test.each([
 });
 
 test.each(['', '-1', '+1', '.5', '5.', '1,5', '1e999', 'Infinity', 'NaN', '0x10', ' 1', '1_000'])(
-  '%j is no such number',
+  '%j is not a valid number',
   (text) => {
     expect(scaledInteger(text, 6)).toBeUndefined();
   },
 );
 
-test('what has more places is not rounded', () => {
+test('rejects more decimal places instead of rounding', () => {
   expect(scaledInteger('0.0000001', 6)).toBeUndefined();
   expect(scaledInteger('1e-7', 6)).toBeUndefined();
 });
 
-test('what is written is read as it was', () => {
+test('formatted numbers parse to the same value', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 18n }), fc.integer({ min: 1, max: 12 }), (units, places) => {
       const text = decimalText(units, places);
@@ -36,7 +36,7 @@ test('what is written is read as it was', () => {
   );
 });
 
-test('a floating number that was written with few digits keeps them', () => {
+test('floating point numbers with few digits keep them', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (millionths) => {
       expect(scaledInteger(String(millionths / 1e6), 6)).toBe(BigInt(millionths));
@@ -44,6 +44,6 @@ test('a floating number that was written with few digits keeps them', () => {
   );
 });
 
-test('a debt has its sign', () => {
+test('negative values have a sign', () => {
   expect(decimalText(-1_500_000n, 6)).toBe('-1.5');
 });

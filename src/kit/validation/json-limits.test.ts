@@ -6,7 +6,7 @@ const excess = (text: string) => jsonLimitViolation(new TextEncoder().encode(tex
 const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
 const list = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`;
 
-it('counts nothing that strings hold, and all that is beside them', () => {
+it('ignores the content of strings and counts everything else', () => {
   const unit = fc.constantFrom(
     '"',
     '\\',
@@ -32,8 +32,8 @@ it('counts nothing that strings hold, and all that is beside them', () => {
   expect(excess(JSON.stringify(['"[{,:\\'.repeat(MAX_JSON_VALUES)]))).toBeUndefined();
 });
 
-describe('refuses more', () => {
-  it('levels than there may be', () => {
+describe('rejects more', () => {
+  it('levels than allowed', () => {
     expect(excess(nested(MAX_JSON_LEVELS))).toBeUndefined();
     expect(excess(nested(MAX_JSON_LEVELS + 2))).toContain('100 nested lists and objects');
     expect(excess(list('[[]]', 1000))).toBeUndefined();
@@ -43,18 +43,18 @@ describe('refuses more', () => {
     ['lists', list('[]', MAX_JSON_PARTS - 1), list('[]', MAX_JSON_PARTS)],
     ['objects', list('{}', MAX_JSON_PARTS - 1), list('{}', MAX_JSON_PARTS)],
     ['fields', list('{"a":1}', MAX_JSON_PARTS / 2 - 1), list('{"a":1}', MAX_JSON_PARTS / 2)],
-  ])('%s than there may be', (_, most, more) => {
-    expect(excess(most)).toBeUndefined();
+  ])('%s than allowed', (_, max, more) => {
+    expect(excess(max)).toBeUndefined();
     expect(excess(more)).toContain('50000 lists, objects and fields');
   });
 
-  it('values than there may be', () => {
+  it('values than allowed', () => {
     expect(excess(list('1', MAX_JSON_VALUES + 1))).toBeUndefined();
     expect(excess(list('1', MAX_JSON_VALUES + 2))).toContain('1000000 values');
   });
 });
 
-it('comes to an end with what is no JSON', () => {
+it('terminates for invalid JSON', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       expect(jsonLimitViolation(bytes)).toBeUndefined();
@@ -63,7 +63,7 @@ it('comes to an end with what is no JSON', () => {
   for (const text of ['"', '"\\', ']]]]', '{"a":"']) expect(excess(text)).toBeUndefined();
 });
 
-it('is quick, and so is the parser with what passes', () => {
+it('is fast, and so is parsing of accepted text', () => {
   const worst = [
     list('1', MAX_JSON_VALUES),
     `{${Array.from({ length: MAX_JSON_PARTS - 1 }, (_, at) => `"${at}":1`).join(',')}}`,
@@ -75,7 +75,7 @@ it('is quick, and so is the parser with what passes', () => {
     const start = performance.now();
     expect(excess(text)).toBeUndefined();
     JSON.parse(text);
-    // 30 ms of an idle machine.
+    // Takes 30 ms on an idle machine.
     expect(performance.now() - start).toBeLessThan(500);
   }
 });

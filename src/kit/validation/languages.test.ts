@@ -13,7 +13,7 @@ it.each([
   expect(languageName(code)).toBe(name);
 });
 
-it.each(['xx', 'english', '', 'EN', 'e', 'en-US', '__proto__'])('%j is no code', (code) => {
+it.each(['xx', 'english', '', 'EN', 'e', 'en-US', '__proto__'])('%j is not a language code', (code) => {
   expect(languageName(code)).toBeUndefined();
 });
 
@@ -30,6 +30,6 @@ it.each([
   expect(languageCode(name)).toBe(code);
 });
 
-it.each(['klingon', '', 'constructor', 'undefined'])('%j is none', (name) => {
+it.each(['klingon', '', 'constructor', 'undefined'])('%j is not a language', (name) => {
   expect(languageCode(name)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isNestedWithin } from './nesting.ts';
 
-it('counts lists and objects alike, wherever they lie', () => {
+it('counts lists and objects at any position', () => {
   for (const [value, levels] of [
     [1, 0],
     [null, 0],
@@ -17,15 +17,15 @@ it('counts lists and objects alike, wherever they lie', () => {
   }
 });
 
-it('stops at the limit, however deep a value goes on', () => {
+it('stops at the limit for deeper values', () => {
   const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   expect(isNestedWithin(deep, 64)).toBe(false);
 });
 
-it('is quick with long lists', () => {
+it('is fast for long lists', () => {
   const long = JSON.parse(`[${'1,'.repeat(2_000_000)}1]`);
   const start = performance.now();
   expect(isNestedWithin(long, 1)).toBe(true);
-  // 20 ms of an idle machine.
+  // Takes 20 ms on an idle machine.
   expect(performance.now() - start).toBeLessThan(1000);
 });

@@ -30,7 +30,7 @@ test.each([
   '10.0.0.0/8/8',
   '10.0.0.0/-1',
   ' 10.0.0.1',
-])('%j is no range', (text) => {
+])('%j is not a range', (text) => {
   expect(parseRange(text)).toBeUndefined();
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresUrlError, parsePostgresUrl } from './postgres-url.ts';
 
-describe('a URL', () => {
-  test('has what a connection needs, the rest by default', () => {
+describe('a PostgreSQL URL', () => {
+  test('sets the connection parameters, with defaults for the rest', () => {
     const settings = parsePostgresUrl('postgres://svc:hunter2@db.internal/records');
     expect(settings).toMatchObject({
       kind: 'postgres',
@@ -19,7 +19,7 @@ describe('a URL', () => {
     expect(JSON.stringify(settings)).not.toContain('hunter2');
   });
 
-  test('may say all of it, escaped as URLs escape', () => {
+  test('can set all parameters, percent-encoded', () => {
     const settings = parsePostgresUrl(
       'postgresql://s%40v:p%3Fw%2F@[::1]:6432/re%20cords?pool_size=3&connect_timeout=2&statement_timeout=700&sslmode=verify-full&sslrootcert=/ca.pem&sslcert=/c.pem&sslkey=/k.pem',
     );
@@ -34,7 +34,7 @@ describe('a URL', () => {
     });
   });
 
-  test('may have no password, and the folder of a socket for a host', () => {
+  test('can omit the password and use a socket folder as host', () => {
     const settings = parsePostgresUrl('postgres://svc@localhost/records?host=/run/postgresql');
     expect(settings).toMatchObject({ host: '/run/postgresql', user: 'svc', password: undefined });
   });

@@ -31,7 +31,7 @@ test.each([
   expect(firstIssue(checker, value)).toMatchObject({ field, code });
 });
 
-test('a value without a fault has none', () => {
+test('returns undefined for a valid value', () => {
   expect(firstIssue(checker, { input: [{ role: 'user', content: 'x' }, { id: 'x' }], style: null })).toBe(
     undefined,
   );
@@ -43,11 +43,11 @@ test.each([
   [Type.Array(Type.Null(), { minItems: 1, maxItems: 2 }), [], 'must be a list of 1 to 2 entries, each null'],
   [Type.Array(Type.Null(), { maxItems: 1 }), [null, null], 'must be a list of at most 1 entries, each null'],
   [Type.Array(Type.Null()), 5, 'must be a list, each null'],
-])('how many entries a list may have is said (%#)', (list, value, problem) => {
+])('states the allowed number of list entries (%#)', (list, value, problem) => {
   expect(firstIssue(TypeCompiler.Compile(Type.Object({ list })), { list: value })).toMatchObject({ problem });
 });
 
-test('what is required is only said to be so where its rules are checked by hand', () => {
+test('states only that a field is required if its schema has no rules', () => {
   const byHand = TypeCompiler.Compile(Type.Object({ input: Type.Unknown() }));
   expect(firstIssue(byHand, {})).toMatchObject({ field: 'input', problem: 'is required' });
 });
