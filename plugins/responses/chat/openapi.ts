@@ -1,7 +1,12 @@
 /** OpenAPI documentation of POST /v1/chat/completions. */
 
 import { Type } from '@sinclair/typebox';
-import { failure, jsonBody, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import {
+  errorResponse,
+  jsonBody,
+  toPlainSchema,
+  WORK_FAILURES,
+} from '../../../src/http/openapi/route-docs.ts';
 import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { ChatBody } from './schema.ts';
@@ -111,13 +116,13 @@ export const COMPLETE = {
     200: {
       description: 'The completion, or its chunks',
       content: {
-        'application/json': { schema: plain(Completion) },
+        'application/json': { schema: toPlainSchema(Completion) },
         'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
       },
     },
     ...WORK_FAILURES,
-    415: failure('The body is not JSON'),
-    500: failure('The model failed'),
-    502: failure('The upstream server failed'),
+    415: errorResponse('The body is not JSON'),
+    500: errorResponse('The model failed'),
+    502: errorResponse('The upstream server failed'),
   },
 };

@@ -1,7 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Calls } from '../../../src/contract/accounts/calls.ts';
-import { failure, jsonBody, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import {
+  errorResponse,
+  jsonBody,
+  toPlainSchema,
+  WORK_FAILURES,
+} from '../../../src/http/openapi/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { embeddingList } from './response.ts';
@@ -81,11 +86,11 @@ const DOCUMENTATION = {
   responses: {
     200: {
       description: 'One vector per input, in order',
-      content: { 'application/json': { schema: plain(EmbeddingList) } },
+      content: { 'application/json': { schema: toPlainSchema(EmbeddingList) } },
     },
     ...WORK_FAILURES,
-    415: failure('The body is not JSON'),
-    500: failure('The model failed'),
-    502: failure('The upstream server failed'),
+    415: errorResponse('The body is not JSON'),
+    500: errorResponse('The model failed'),
+    502: errorResponse('The upstream server failed'),
   },
 };

@@ -1,7 +1,13 @@
 /** OpenAPI documentation of the Responses API. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import { failure, jsonBody, pathId, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import {
+  errorResponse,
+  idParameter,
+  jsonBody,
+  toPlainSchema,
+  WORK_FAILURES,
+} from '../../../src/http/openapi/route-docs.ts';
 import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
 import { INCLUDABLE } from './items/output-items.ts';
 import { ResponseBody } from './schema.ts';
@@ -67,16 +73,16 @@ data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"${MESS
 
 `;
 
-const NOT_FOUND = failure('No such response in your organization');
+const NOT_FOUND = errorResponse('No such response in your organization');
 
 function json(description: string, schema: TSchema) {
-  return { description, content: { 'application/json': { schema: plain(schema) } } };
+  return { description, content: { 'application/json': { schema: toPlainSchema(schema) } } };
 }
 
 /** Errors of all routes that look up a stored response. */
-const LOOK_UP_FAILURES = { 401: WORK_FAILURES[401], 404: NOT_FOUND, 429: failure('Too many requests') };
+const LOOK_UP_FAILURES = { 401: WORK_FAILURES[401], 404: NOT_FOUND, 429: errorResponse('Too many requests') };
 
-const ID_PARAMETER = pathId('id', ID);
+const ID_PARAMETER = idParameter('id', ID);
 
 const INCLUDE = {
   name: 'include[]',
@@ -119,15 +125,15 @@ export const CREATE = {
     200: {
       description: 'The response, or its events',
       content: {
-        'application/json': { schema: plain(ResponseSchema) },
+        'application/json': { schema: toPlainSchema(ResponseSchema) },
         'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
       },
     },
     ...WORK_FAILURES,
-    404: failure('No such conversation or item'),
-    415: failure('The body is not JSON'),
-    500: failure('The model failed before the response started'),
-    502: failure('The upstream server failed before the response started'),
+    404: errorResponse('No such conversation or item'),
+    415: errorResponse('The body is not JSON'),
+    500: errorResponse('The model failed before the response started'),
+    502: errorResponse('The upstream server failed before the response started'),
   },
 };
 
@@ -173,7 +179,7 @@ export const CANCEL = {
   parameters: [ID_PARAMETER],
   description:
     'Always rejected, because background responses are not supported. Close the connection to stop a response.',
-  responses: { 400: failure('Not a background response'), ...LOOK_UP_FAILURES },
+  responses: { 400: errorResponse('Not a background response'), ...LOOK_UP_FAILURES },
 };
 
 export const INPUT_ITEMS = {

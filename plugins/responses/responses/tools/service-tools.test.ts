@@ -168,7 +168,7 @@ test('without a search server the tool is rejected with configuration instructio
     expect.objectContaining({
       kind: 'invalid_request',
       code: 'unsupported_value',
-      message: expect.stringContaining("'[web_search]' with the 'url' of a SearXNG server"),
+      message: expect.stringContaining("'[web_search]' and the 'url' of a SearXNG server"),
     }),
   );
 });
