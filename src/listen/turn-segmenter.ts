@@ -386,17 +386,15 @@ export class TurnSegmenter {
     for (const [at, event] of events.entries())
       this.#dispatch(this.#longTurnPause(event, events[at + 1]) ?? event);
     const queue = this.#queue();
-    const handleDetectorEvents = this.#feed?.processedSample ?? queue.startSample;
+    const processed = this.#feed?.processedSample ?? queue.startSample;
     const active = this.#active;
     if (active) {
       if (this.#state.kind === 'speaking') {
-        active.targetSample = Math.max(active.targetSample, handleDetectorEvents - this.#timing.lookback);
+        active.targetSample = Math.max(active.targetSample, processed - this.#timing.lookback);
       }
       this.#deliver(active);
     }
-    queue.discardBefore(
-      Math.min(handleDetectorEvents - this.#timing.retained, active?.deliveredSample ?? handleDetectorEvents),
-    );
+    queue.discardBefore(Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed));
     if (this.#queues.length > 1) this.#queues = [queue];
     this.#reportPending();
   }

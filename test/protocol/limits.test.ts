@@ -84,7 +84,7 @@ describe('commits that wait', () => {
     client.send(append(4800));
     const [refusal] = errorsOf(await client.handled());
     expect(refusal).toMatchObject({ code: 'buffer_overflow', param: 'audio', event_id: 'append' });
-    expect(refusal?.message).toContain('wait to be transcribed');
+    expect(refusal?.message).toContain('waiting for transcription');
     stt.give({ stt: 'final' });
     await client.next('conversation.item.input_audio_transcription.completed');
     await expect.poll(async () => errorsOf(await commit(client, 4800)).length).toBe(0);
