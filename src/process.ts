@@ -10,7 +10,7 @@ import { StartError } from './contract/core/error.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Metrics } from './contract/core/metrics.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
-import { errorResponse, toServiceError } from './http/response/error-body.ts';
+import { toErrorResponse, toServiceError } from './http/response/error-body.ts';
 import { CONSOLE_FOLDER } from './http/routes/console.ts';
 import { metricsPort } from './http/routes/metrics.ts';
 import type { ServingPhase } from './http/routes/serving-phase.ts';
@@ -387,7 +387,7 @@ function listen(hostname: string, port: number, log: Logger, { fetch, ...options
       // Without this handler, Bun prints errors that the app did not handle, with their message.
       error(error) {
         log.error('request failed outside the app', error);
-        return errorResponse(toServiceError(error));
+        return toErrorResponse(toServiceError(error));
       },
     });
   } catch (error) {

@@ -34,9 +34,9 @@ export interface BullmqJobsOptions {
 export async function bullmqJobs({
   timing = TIMING,
   tracer = noopTracer,
-  ...parts
+  ...options
 }: BullmqJobsOptions): Promise<JobQueue> {
-  const redis = await openQueueRedis(parts.url);
+  const redis = await openQueueRedis(options.url);
   const queues = new Map<JobKind, QueueOf>();
   const runners = new Map<JobKind, BullmqJobRunner>();
   const queueOf = (kind: JobKind): QueueOf => {
@@ -74,7 +74,7 @@ export async function bullmqJobs({
           },
         );
       } catch (error) {
-        parts.failed?.();
+        options.failed?.();
         throw new ServiceError('overloaded', 'Job queue unavailable. Retry the request.', {
           code: 'server_overloaded',
           retryAfterS: RETRY_AFTER_S,
@@ -85,8 +85,8 @@ export async function bullmqJobs({
     startRunner(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} already have a runner`);
       const runner = new BullmqJobRunner({
-        ...{ ...parts, timing, tracer, handler },
-        redis: openWorkerRedis(parts.url),
+        ...{ ...options, timing, tracer, handler },
+        redis: openWorkerRedis(options.url),
       });
       runners.set(handler.kind, runner);
       return {

@@ -30,16 +30,16 @@ export interface SqlJobsOptions {
  * Embedded job queue: jobs in a table, each run with a lease that it renews. Machines that share the database
  * share the jobs, if their clocks differ by less than 30 s.
  */
-export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJobsOptions): JobQueue {
+export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...options }: SqlJobsOptions): JobQueue {
   const runners = new Map<JobKind, SqlJobRunner>();
   return {
     async enqueue(kind, id) {
-      await parts.store.addJob(kind, id, parts.clock.now(), tracer.currentTraceparent());
+      await options.store.addJob(kind, id, options.clock.now(), tracer.currentTraceparent());
       runners.get(kind)?.poll();
     },
     startRunner(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} already have a runner`);
-      const runner = new SqlJobRunner({ ...parts, timing, tracer, handler });
+      const runner = new SqlJobRunner({ ...options, timing, tracer, handler });
       runners.set(handler.kind, runner);
       return {
         async stop() {

@@ -15,9 +15,9 @@ export interface Tracing {
  */
 export async function openTracing(
   settings: TracingSettings | undefined,
-  parts: Omit<OtlpTracerOptions, 'settings'>,
+  options: Omit<OtlpTracerOptions, 'settings'>,
 ): Promise<Tracing> {
   if (settings === undefined) return { tracer: noopTracer, close: async () => undefined };
   const { otlpTracer } = await import('./otlp-tracer.ts');
-  return otlpTracer({ ...parts, settings });
+  return otlpTracer({ ...options, settings });
 }

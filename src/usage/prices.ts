@@ -28,13 +28,13 @@ export function areFree(prices: readonly Price[]): boolean {
  */
 export function costOf(price: Price, consumed: UsageAmounts): MicroCredits {
   const { inputTokens, outputTokens, characters = 0, audioSeconds = 0 } = consumed;
-  const parts: PicoCredits =
+  const unitCost: PicoCredits =
     price.request +
     price.inputToken * whole(inputTokens) +
     price.outputToken * whole(outputTokens) +
     price.character * whole(characters);
-  const all = parts * MICROSECONDS + price.audioSecond * whole(audioSeconds * Number(MICROSECONDS));
-  const micro = ceilDivide(all, PICO_PER_MICRO * MICROSECONDS);
+  const total = unitCost * MICROSECONDS + price.audioSecond * whole(audioSeconds * Number(MICROSECONDS));
+  const micro = ceilDivide(total, PICO_PER_MICRO * MICROSECONDS);
   return micro > MAX_GRANTED ? MAX_GRANTED : Number(micro);
 }
 

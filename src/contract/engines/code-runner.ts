@@ -34,7 +34,7 @@ export interface CodeContainer {
 export interface CodeRunner {
   /**
    * Creates an empty container. It uses no interpreter before its first run, but one is started in advance.
-   * @param owner API key, for fair scheduling.
+   * @param fairnessKey API key, for fair scheduling.
    */
-  openContainer(owner: string): CodeContainer;
+  openContainer(fairnessKey: string): CodeContainer;
 }

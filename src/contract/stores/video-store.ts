@@ -121,7 +121,7 @@ export interface VideoStore {
   /**
    * Stores a `queued` job and reserves credits for it in the same transaction.
    * @param reserved maximum cost.
-   * @param room limits of the organization.
+   * @param quota limits of the organization.
    * @returns the job of an earlier request with the same idempotency key, otherwise `video`; or the available
    *   credits if they do not cover the reservation and nothing was changed.
    * @throws ServiceError `conflict` (code `idempotency_conflict`) if the key was used with another
@@ -132,14 +132,14 @@ export interface VideoStore {
   create(
     video: VideoRecord,
     reserved: MicroCredits,
-    room: VideoQuota,
+    quota: VideoQuota,
     idempotency?: IdempotencyKey,
   ): Promise<{ readonly video: VideoRecord } | { readonly available: MicroCredits }>;
   /**
    * Checks the quota.
    * @throws ServiceError as `create` for a clip of one byte.
    */
-  requireCapacity(organization: string, room: VideoQuota): Promise<void>;
+  requireCapacity(organization: string, quota: VideoQuota): Promise<void>;
   get(organization: string, id: string): Promise<VideoRecord | undefined>;
   /**
    * Lists jobs.

@@ -49,9 +49,9 @@ export async function* iterateInSpan<Item>(
   let steps: AsyncIterator<Item> | undefined;
   let failure: unknown;
   try {
-    const begun = span.runInContext(() => work(span)[Symbol.asyncIterator]());
-    steps = begun;
-    const next = () => span.runInContext(() => begun.next());
+    const iterator = span.runInContext(() => work(span)[Symbol.asyncIterator]());
+    steps = iterator;
+    const next = () => span.runInContext(() => iterator.next());
     for (let step = await next(); !step.done; step = await next()) yield step.value;
     steps = undefined;
   } catch (error) {

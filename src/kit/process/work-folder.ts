@@ -12,11 +12,8 @@ const SELF: ProcessIdentity = {
  * Returns the name prefix of the work folders of a process.
  * @param kind purpose of the folders, in letters.
  */
-export function workFolderPrefix(
-  kind: string,
-  { hostId: place, pid, instance }: ProcessIdentity = SELF,
-): string {
-  return `${kind}-${place}-${pid}-${instance}-`;
+export function workFolderPrefix(kind: string, { hostId, pid, instance }: ProcessIdentity = SELF): string {
+  return `${kind}-${hostId}-${pid}-${instance}-`;
 }
 
 /** Whether a folder was left by a process of this host that has exited. */

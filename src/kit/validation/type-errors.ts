@@ -59,8 +59,8 @@ function describe(schema: TSchema): string {
   if (schema.anyOf !== undefined) {
     const branches = branchesOf(schema);
     const literals = branches.every((branch) => branch.const !== undefined);
-    const words = [...new Set(branches.map(describe))];
-    return literals ? `one of ${words.join(', ')}` : words.join(' or ');
+    const phrases = [...new Set(branches.map(describe))];
+    return literals ? `one of ${phrases.join(', ')}` : phrases.join(' or ');
   }
   switch (schema.type) {
     case 'string':
