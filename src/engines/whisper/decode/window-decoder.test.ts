@@ -15,7 +15,7 @@ import {
   wordTokenizer,
 } from '../../../../test/doubles/scripted-whisper.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { maxTokens } from '../shared/loop-guard.ts';
+import { maxSpeechTokens } from '../shared/loop-guard.ts';
 import type { WhisperRequest, WindowTranscript } from '../shared/protocol.ts';
 import { WindowDecoder } from './window-decoder.ts';
 
@@ -309,7 +309,7 @@ describe('a failed attempt', () => {
     const random = seededRandom(5);
     const script: Script = () => ({ [tokenOf(WORDS[Math.floor(random() * 26)] ?? 'a')]: SURE });
     const { window, graphs } = await decoded(script);
-    expect(window.outputTokens).toBe(maxTokens(2));
+    expect(window.outputTokens).toBe(maxSpeechTokens(2));
     expect(graphs.attempts.length).toBeGreaterThan(1);
   });
 

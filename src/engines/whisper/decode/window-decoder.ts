@@ -15,7 +15,7 @@ import {
   compressionRatio,
   endsInLoop,
   fastSpeechTokens,
-  maxTokens,
+  maxSpeechTokens,
   repeatedAtEnd,
 } from '../shared/loop-guard.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';
@@ -181,7 +181,7 @@ export class WindowDecoder {
       random: seededRandom(SEED),
     };
     const maxLength = Math.min(
-      maxTokens(audio.durationS),
+      maxSpeechTokens(audio.durationS),
       this.#graphs.shape.textPositions / 2 - 1,
       this.#graphs.shape.textPositions - prompt.length,
     );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compressionRatio, endsInLoop, maxTokens, repeatedAtEnd } from './loop-guard.ts';
+import { compressionRatio, endsInLoop, maxSpeechTokens, repeatedAtEnd } from './loop-guard.ts';
 
 const times = (count: number, ...block: number[]) => Array.from({ length: count }, () => block).flat();
 const range = (length: number, from = 100) => Array.from({ length }, (_, index) => from + index);
@@ -47,7 +47,7 @@ describe('a repeated block at the end', () => {
 });
 
 test('token limits are proportional to the duration', () => {
-  expect([0, -1, 1, 2.51].map(maxTokens)).toEqual([10, 10, 30, 61]);
+  expect([0, -1, 1, 2.51].map(maxSpeechTokens)).toEqual([10, 10, 30, 61]);
 });
 
 describe('compression', () => {

@@ -64,7 +64,7 @@ export function repeatedAtEnd(tokens: readonly number[]): number {
 }
 
 /** Returns the maximum number of text tokens for audio of this duration. */
-export function maxTokens(durationS: number): number {
+export function maxSpeechTokens(durationS: number): number {
   return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * MAX_TOKENS_PER_S);
 }
 
