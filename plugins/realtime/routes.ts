@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { ServiceError } from '../../src/contract/core/error.ts';
-import { failure } from '../../src/http/openapi/route-docs.ts';
+import { errorResponse } from '../../src/http/openapi/route-docs.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { addressOf } from '../../src/http/transport/address.ts';
 import { upgrade } from '../../src/http/transport/socket.ts';
@@ -65,11 +65,11 @@ function documentation() {
     ],
     responses: {
       101: { description: 'The connection is a WebSocket. The first frame is `session.created`.' },
-      400: failure('Invalid value of `events`'),
-      404: failure('`call_id` is not supported: this service has no calls'),
-      426: failure('The request is not a WebSocket upgrade'),
-      429: failure('The organization has too many open connections'),
-      503: failure('The server is shutting down'),
+      400: errorResponse('Invalid value of `events`'),
+      404: errorResponse('`call_id` is not supported: this service has no calls'),
+      426: errorResponse('The request is not a WebSocket upgrade'),
+      429: errorResponse('The organization has too many open connections'),
+      503: errorResponse('The server is shutting down'),
     },
   };
 }

@@ -84,8 +84,11 @@ const NO_AUDIO_MODALITY = invalidEvent(
 const NO_TEXT = invalidEvent(
   'response.create rejected: there is no user text to speak; add it with conversation.item.create.',
 );
-const NOTHING_TO_CANCEL = invalidEvent('No response is in progress.');
-const UNKNOWN_RESPONSE = invalidEvent("No response with this 'response_id' is in progress.", 'response_id');
+const NOTHING_TO_CANCEL = invalidEvent('There is no response in progress to cancel.');
+const UNKNOWN_RESPONSE = invalidEvent(
+  "There is no response in progress to cancel with this 'response_id'.",
+  'response_id',
+);
 
 /** Total: an event that is not allowed in a state is rejected or ignored. */
 export function next(state: State, event: Event): Step {
