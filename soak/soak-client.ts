@@ -98,7 +98,7 @@ export class SoakClient {
       });
       hasHead = true;
       entry.answered(response.status, response.headers.get('x-request-id') ?? undefined);
-      const answer = await sendWithTimeout(response);
+      const answer = await answerOf(response);
       const { statuses = [200] } = question;
       if (!statuses.includes(response.status)) {
         const { end, detail } = refusalOf(answer);
@@ -157,7 +157,7 @@ function sent(body: Question['body']): { body?: FormData | string; headers?: Rec
   return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
-async function sendWithTimeout(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<Answer> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = () => new TextDecoder().decode(bytes);
   return {

@@ -4,26 +4,26 @@ import { Type } from '@sinclair/typebox';
 import {
   CONTENT_HEADERS,
   contentResponses,
-  deleted,
-  failure,
+  deletionSchema,
+  errorResponse,
   idempotencyKey,
-  json,
+  idParameter,
   jsonBody,
+  jsonResponse,
   pageOf,
   pageQuery,
-  pathId,
-  plain,
-  query,
+  queryParameter,
+  toPlainSchema,
 } from '../../src/http/openapi/route-docs.ts';
 import { ExtensionFields } from './extension-schema.ts';
 import { VideoObject } from './response.ts';
 
 const ID = 'video_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const URL_EXAMPLE = 'https://example.com/clip.mp4';
-const VIDEO_ID = pathId('id', ID);
-const NOT_FOUND = failure('The video does not exist or belongs to another organization');
-const NO_PARAMETERS = failure('The query has an unknown parameter; `param` names it');
-const BUSY = failure('The video storage is unavailable; retry after `retry-after` seconds');
+const VIDEO_ID = idParameter('id', ID);
+const NOT_FOUND = errorResponse('The video does not exist or belongs to another organization');
+const NO_PARAMETERS = errorResponse('The query has an unknown parameter; `param` names it');
+const BUSY = errorResponse('The video storage is unavailable; retry after `retry-after` seconds');
 
 const { model, prompt, seconds } = ExtensionFields;
 const orId = Type.Object({ id: Type.String({ examples: [ID] }) }, { additionalProperties: false });
@@ -52,7 +52,7 @@ export function extensionDocumentation(clipBytes: number) {
       required: true,
       content: {
         'multipart/form-data': {
-          schema: plain(Type.Object({ model, prompt, seconds, video: file }, strict)),
+          schema: toPlainSchema(Type.Object({ model, prompt, seconds, video: file }, strict)),
         },
         'application/json': {
           schema: jsonBody(
@@ -73,18 +73,18 @@ export function extensionDocumentation(clipBytes: number) {
       },
     },
     responses: {
-      200: json('The job', VideoObject),
-      400: failure(
+      200: jsonResponse('The job', VideoObject),
+      400: errorResponse(
         'A field is missing or invalid, or the clip is not supported: `param` names the field, `message` the actual and the allowed value. `storage_limit_exceeded`: the storage quota of the organization is exceeded',
       ),
-      404: failure('The source video does not exist or belongs to another organization'),
-      409: failure('The Idempotency-Key was already used for a different request'),
-      413: failure(`The file is larger than ${clipBytes} bytes, or the form is too large`),
-      415: failure('The body is neither a multipart form nor JSON, or it is compressed'),
-      429: failure(
+      404: errorResponse('The source video does not exist or belongs to another organization'),
+      409: errorResponse('The Idempotency-Key was already used for a different request'),
+      413: errorResponse(`The file is larger than ${clipBytes} bytes, or the form is too large`),
+      415: errorResponse('The body is neither a multipart form nor JSON, or it is compressed'),
+      429: errorResponse(
         '`rate_limit_exceeded`: the organization has too many concurrent requests or unfinished jobs; `message` states the limits, `retry-after` the time to wait. `insufficient_quota`: its credits do not cover the maximum cost',
       ),
-      503: failure(
+      503: errorResponse(
         'The clip storage is full or the service is overloaded; retry after `retry-after` seconds',
       ),
     },
@@ -94,7 +94,7 @@ export function extensionDocumentation(clipBytes: number) {
 export const NOT_SUPPORTED = {
   summary: 'Not supported: create a video from text',
   description: 'Part of OpenAI’s API. Use POST /v1/videos/extensions to extend a clip.',
-  responses: { 404: failure('Always') },
+  responses: { 404: errorResponse('Always') },
 };
 
 export const LIST = {
@@ -102,8 +102,8 @@ export const LIST = {
   description: 'Videos of your organization.',
   parameters: pageQuery('videos', [0, 100, 20]),
   responses: {
-    200: json('A page of videos', pageOf(VideoObject, ID)),
-    400: failure('A parameter is invalid; `param` names it'),
+    200: jsonResponse('A page of videos', pageOf(VideoObject, ID)),
+    400: errorResponse('A parameter is invalid; `param` names it'),
     503: BUSY,
   },
 };
@@ -113,7 +113,7 @@ export const RETRIEVE = {
   description:
     'The current state of the job. While it is unfinished, the header `openai-poll-after-ms` recommends a poll delay.',
   parameters: [VIDEO_ID],
-  responses: { 200: json('The video', VideoObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: jsonResponse('The video', VideoObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -122,10 +122,10 @@ export const DELETE = {
     'Deletes the job and its files. The job must be finished, and no unfinished job may extend it.',
   parameters: [VIDEO_ID],
   responses: {
-    200: json('The video is deleted', deleted('video.deleted', ID)),
+    200: jsonResponse('The video is deleted', deletionSchema('video.deleted', ID)),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
-    409: failure('The video is unfinished, or an unfinished video extends it'),
+    409: errorResponse('The video is unfinished, or an unfinished video extends it'),
     503: BUSY,
   },
 };
@@ -136,7 +136,7 @@ export const CONTENT = {
     'The new segment as MP4 or its first frame as WebP, or a range of its bytes. HEAD returns the length.',
   parameters: [
     VIDEO_ID,
-    query(
+    queryParameter(
       'variant',
       { type: 'string', enum: ['video', 'thumbnail'], default: 'video' },
       'Kind of content. Sprite sheets are not supported.',
@@ -145,7 +145,7 @@ export const CONTENT = {
   ],
   responses: {
     ...contentResponses('video/mp4', 'image/webp'),
-    400: failure('The video has not completed (`video_not_ready`), or a parameter is invalid'),
+    400: errorResponse('The video has not completed (`video_not_ready`), or a parameter is invalid'),
     404: NOT_FOUND,
     503: BUSY,
   },

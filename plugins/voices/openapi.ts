@@ -3,22 +3,22 @@
 import {
   CONTENT_HEADERS,
   contentResponses,
-  deleted,
-  failure,
-  json,
+  deletionSchema,
+  errorResponse,
+  idParameter,
+  jsonResponse,
   pageOf,
   pageQuery,
-  pathId,
-  plain,
+  toPlainSchema,
   WORK_FAILURES,
 } from '../../src/http/openapi/route-docs.ts';
 import { enrollmentFormSchema, NewVoiceObject, VoiceObject } from './schema.ts';
 
 const ID = 'tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
-const VOICE_ID = pathId('voice_id', ID);
-const NOT_FOUND = failure('The voice does not exist or belongs to another organization');
-const NO_PARAMETERS = failure('The query has an unknown parameter; `param` names it');
-const BUSY = failure('The voice storage is unavailable; retry after `retry-after` seconds');
+const VOICE_ID = idParameter('voice_id', ID);
+const NOT_FOUND = errorResponse('The voice does not exist or belongs to another organization');
+const NO_PARAMETERS = errorResponse('The query has an unknown parameter; `param` names it');
+const BUSY = errorResponse('The voice storage is unavailable; retry after `retry-after` seconds');
 
 /** The `detail` of POST /v1/audio/voices. */
 export function enrollmentDocumentation(clipBytes: number) {
@@ -28,16 +28,16 @@ export function enrollmentDocumentation(clipBytes: number) {
       'Creates a voice from a clip of one speaker. It can be used immediately and is improved in the background. Built-in models approximate the speaker by adaptation, without voice cloning; an upstream server that clones voices receives the clip.',
     requestBody: {
       required: true,
-      content: { 'multipart/form-data': { schema: plain(enrollmentFormSchema(clipBytes)) } },
+      content: { 'multipart/form-data': { schema: toPlainSchema(enrollmentFormSchema(clipBytes)) } },
     },
     responses: {
-      200: json('The voice', NewVoiceObject),
+      200: jsonResponse('The voice', NewVoiceObject),
       ...WORK_FAILURES,
-      400: failure(
+      400: errorResponse(
         'A field is missing or invalid, or the clip is not supported (format, length, too little speech, more than one speaker); `param` names the field. `voice_limit_exceeded`: the organization has reached its limit of voices',
       ),
-      413: failure(`The clip is larger than ${clipBytes} bytes, or the form is too large`),
-      415: failure('The body is not a multipart form, or it is compressed'),
+      413: errorResponse(`The clip is larger than ${clipBytes} bytes, or the form is too large`),
+      415: errorResponse('The body is not a multipart form, or it is compressed'),
     },
   };
 }
@@ -47,8 +47,8 @@ export const LIST = {
   description: 'Voices of your organization.',
   parameters: pageQuery('voices', [1, 100, 20]),
   responses: {
-    200: json('A page of voices', pageOf(VoiceObject, ID)),
-    400: failure('A parameter is invalid; `param` names it'),
+    200: jsonResponse('A page of voices', pageOf(VoiceObject, ID)),
+    400: errorResponse('A parameter is invalid; `param` names it'),
     503: BUSY,
   },
 };
@@ -58,7 +58,7 @@ export const RETRIEVE = {
   description:
     'Returns the metadata of the voice. `status` is `improving` while it is improved in the background.',
   parameters: [VOICE_ID],
-  responses: { 200: json('The voice', VoiceObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: jsonResponse('The voice', VoiceObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -67,7 +67,7 @@ export const DELETE = {
     'Deletes the voice, its clip and all derived data. Speech that has already started is completed.',
   parameters: [VOICE_ID],
   responses: {
-    200: json('The voice is deleted', deleted('audio.voice.deleted', ID)),
+    200: jsonResponse('The voice is deleted', deletionSchema('audio.voice.deleted', ID)),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
     503: BUSY,

@@ -4,13 +4,13 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
 import { BATCH_STATUSES } from '../../../src/contract/stores/batch-store.ts';
 import {
-  failure,
+  errorResponse,
   idempotencyKey,
-  json,
+  idParameter,
   jsonBody,
+  jsonResponse,
   pageOf,
-  pathId,
-  query,
+  queryParameter,
   WORK_FAILURES,
 } from '../../../src/http/openapi/route-docs.ts';
 import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
@@ -67,11 +67,11 @@ const BatchSchema = Type.Object(
   { title: 'Batch' },
 );
 
-const UNAVAILABLE = failure('The database is unavailable');
-const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: UNAVAILABLE };
-const NOT_FOUND = failure('The batch does not exist or belongs to another organization');
+const UNAVAILABLE = errorResponse('The database is unavailable');
+const FAILURES = { 401: WORK_FAILURES[401], 429: errorResponse('Too many requests'), 503: UNAVAILABLE };
+const NOT_FOUND = errorResponse('The batch does not exist or belongs to another organization');
 
-const BATCH_ID = pathId('id', ID);
+const BATCH_ID = idParameter('id', ID);
 
 export const CREATE = {
   summary: 'Batch',
@@ -97,13 +97,13 @@ export const CREATE = {
     },
   },
   responses: {
-    200: json('The batch, with status `validating`', BatchSchema),
+    200: jsonResponse('The batch, with status `validating`', BatchSchema),
     400: WORK_FAILURES[400],
     401: WORK_FAILURES[401],
-    409: failure('The `Idempotency-Key` was already used for a different request'),
+    409: errorResponse('The `Idempotency-Key` was already used for a different request'),
     413: WORK_FAILURES[413],
-    415: failure('The body is not JSON'),
-    429: failure('The organization has too many unfinished batches'),
+    415: errorResponse('The body is not JSON'),
+    429: errorResponse('The organization has too many unfinished batches'),
     503: UNAVAILABLE,
   },
 };
@@ -113,7 +113,7 @@ export const RETRIEVE = {
   description: 'Returns all fields; values that do not exist yet are null.',
   parameters: [BATCH_ID],
   responses: {
-    200: json('The batch', BatchSchema),
+    200: jsonResponse('The batch', BatchSchema),
     400: WORK_FAILURES[400],
     404: NOT_FOUND,
     ...FAILURES,
@@ -127,12 +127,12 @@ export const CANCEL = {
     '`batch_cancelled`.',
   parameters: [BATCH_ID],
   responses: {
-    200: json('The batch, with status `cancelling`', BatchSchema),
-    400: failure('The body is not valid JSON'),
+    200: jsonResponse('The batch, with status `cancelling`', BatchSchema),
+    400: errorResponse('The body is not valid JSON'),
     404: NOT_FOUND,
-    409: failure('The batch is `finalizing` or finished'),
+    409: errorResponse('The batch is `finalizing` or finished'),
     413: WORK_FAILURES[413],
-    415: failure('The body has another content type'),
+    415: errorResponse('The body has another content type'),
     ...FAILURES,
   },
 };
@@ -141,11 +141,11 @@ export const LIST = {
   summary: 'List the batches of your organization, newest first',
   description: 'Includes finished batches. Pass `last_id` as `after` to get the next page.',
   parameters: [
-    query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Batches per page.'),
-    query('after', { type: 'string' }, 'Id of the last batch of the previous page.'),
+    queryParameter('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Batches per page.'),
+    queryParameter('after', { type: 'string' }, 'Id of the last batch of the previous page.'),
   ],
   responses: {
-    200: json('A page of batches', pageOf(BatchSchema, ID)),
+    200: jsonResponse('A page of batches', pageOf(BatchSchema, ID)),
     400: WORK_FAILURES[400],
     ...FAILURES,
   },

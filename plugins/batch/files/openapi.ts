@@ -3,23 +3,23 @@
 import {
   CONTENT_HEADERS,
   contentResponses,
-  deleted,
-  failure,
+  deletionSchema,
+  errorResponse,
   idempotencyKey,
-  json,
+  idParameter,
+  jsonResponse,
   pageOf,
   pageQuery,
-  pathId,
-  plain,
-  query,
+  queryParameter,
+  toPlainSchema,
 } from '../../../src/http/openapi/route-docs.ts';
 import { FileObject, uploadFormSchema } from './schema.ts';
 
 const ID = 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
-const FILE_ID = pathId('id', ID);
-const NOT_FOUND = failure('The file does not exist or belongs to another organization');
-const NO_PARAMETERS = failure('The query has an unknown parameter; `param` names it');
-const BUSY = failure('The file storage is unavailable; retry after `retry-after` seconds');
+const FILE_ID = idParameter('id', ID);
+const NOT_FOUND = errorResponse('The file does not exist or belongs to another organization');
+const NO_PARAMETERS = errorResponse('The query has an unknown parameter; `param` names it');
+const BUSY = errorResponse('The file storage is unavailable; retry after `retry-after` seconds');
 
 /** The `detail` of POST /v1/files. */
 export function uploadDocumentation(fileBytes: number) {
@@ -32,18 +32,18 @@ export function uploadDocumentation(fileBytes: number) {
     ],
     requestBody: {
       required: true,
-      content: { 'multipart/form-data': { schema: plain(uploadFormSchema(fileBytes)) } },
+      content: { 'multipart/form-data': { schema: toPlainSchema(uploadFormSchema(fileBytes)) } },
     },
     responses: {
-      200: json('The file', FileObject),
-      400: failure(
+      200: jsonResponse('The file', FileObject),
+      400: errorResponse(
         'A field is missing or invalid, or the form is malformed; `param` names the field. `storage_limit_exceeded`: the storage quota of the organization is exceeded',
       ),
-      409: failure('The Idempotency-Key was already used for other content'),
-      413: failure(`The file is larger than ${fileBytes} bytes, or the form is too large`),
-      415: failure('The body is not a multipart form, or it is compressed'),
-      429: failure('The organization has too many open uploads; retry after `retry-after` seconds'),
-      503: failure('The file storage is full or unavailable; retry after `retry-after` seconds'),
+      409: errorResponse('The Idempotency-Key was already used for other content'),
+      413: errorResponse(`The file is larger than ${fileBytes} bytes, or the form is too large`),
+      415: errorResponse('The body is not a multipart form, or it is compressed'),
+      429: errorResponse('The organization has too many open uploads; retry after `retry-after` seconds'),
+      503: errorResponse('The file storage is full or unavailable; retry after `retry-after` seconds'),
     },
   };
 }
@@ -52,12 +52,16 @@ export const LIST = {
   summary: 'List files',
   description: 'Files of your organization: uploaded files and results of batches.',
   parameters: [
-    query('purpose', { type: 'string', enum: ['batch', 'batch_output'] }, 'Only files with this purpose.'),
+    queryParameter(
+      'purpose',
+      { type: 'string', enum: ['batch', 'batch_output'] },
+      'Only files with this purpose.',
+    ),
     ...pageQuery('files', [1, 10_000, 10_000]),
   ],
   responses: {
-    200: json('A page of files', pageOf(FileObject, ID)),
-    400: failure('A parameter is invalid; `param` names it'),
+    200: jsonResponse('A page of files', pageOf(FileObject, ID)),
+    400: errorResponse('A parameter is invalid; `param` names it'),
     503: BUSY,
   },
 };
@@ -66,7 +70,7 @@ export const RETRIEVE = {
   summary: 'Retrieve a file',
   description: 'Returns the metadata of the file. Its bytes are at `/v1/files/{id}/content`.',
   parameters: [FILE_ID],
-  responses: { 200: json('The file', FileObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: jsonResponse('The file', FileObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -75,10 +79,10 @@ export const DELETE = {
     'Deletes the file and its bytes immediately. A file that an unfinished batch reads is not deleted.',
   parameters: [FILE_ID],
   responses: {
-    200: json('The file is deleted', deleted('file', ID)),
+    200: jsonResponse('The file is deleted', deletionSchema('file', ID)),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
-    409: failure('An unfinished batch reads the file'),
+    409: errorResponse('An unfinished batch reads the file'),
     503: BUSY,
   },
 };

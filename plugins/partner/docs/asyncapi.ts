@@ -4,7 +4,7 @@
  */
 
 import type { TSchema } from '@sinclair/typebox';
-import { plain } from '../../../src/http/openapi/route-docs.ts';
+import { toPlainSchema } from '../../../src/http/openapi/route-docs.ts';
 import { MAX_BUFFERED_BYTES, MAX_TURNS } from '../transcriber/phone-call.ts';
 import {
   errorMessage,
@@ -115,7 +115,12 @@ export function asyncApiDocument(version: string) {
 }
 
 function message(name: string, summary: string, schema: TSchema, examples: readonly object[]) {
-  return { name, summary, payload: plain(schema), examples: examples.map((payload) => ({ payload })) };
+  return {
+    name,
+    summary,
+    payload: toPlainSchema(schema),
+    examples: examples.map((payload) => ({ payload })),
+  };
 }
 
 /** Query parameters of the handshake. */

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { failure } from '../../../src/http/openapi/route-docs.ts';
+import { errorResponse } from '../../../src/http/openapi/route-docs.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { addressOf } from '../../../src/http/transport/address.ts';
 import { upgrade } from '../../../src/http/transport/socket.ts';
@@ -46,10 +46,10 @@ function documentation() {
     ],
     responses: {
       101: { description: 'The connection is a WebSocket' },
-      400: failure('The model is unknown or does not support the language'),
-      426: failure('The request is not a WebSocket upgrade'),
-      429: failure('The organization has too many open calls'),
-      503: failure('The server is shutting down'),
+      400: errorResponse('The model is unknown or does not support the language'),
+      426: errorResponse('The request is not a WebSocket upgrade'),
+      429: errorResponse('The organization has too many open calls'),
+      503: errorResponse('The server is shutting down'),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { failure, jsonBody, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import { errorResponse, jsonBody, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { addressOf } from '../../../src/http/transport/address.ts';
@@ -65,9 +65,9 @@ function documentation(maxCharacters: number) {
         content: { 'application/octet-stream': { schema: { type: 'string' as const, format: 'binary' } } },
       },
       ...WORK_FAILURES,
-      415: failure('The body is not JSON'),
-      500: failure('The synthesis failed'),
-      502: failure('The upstream synthesis server failed'),
+      415: errorResponse('The body is not JSON'),
+      500: errorResponse('The synthesis failed'),
+      502: errorResponse('The upstream synthesis server failed'),
     },
   };
 }

@@ -1,5 +1,10 @@
 import { Elysia } from 'elysia';
-import { failure, jsonBody, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import {
+  errorResponse,
+  jsonBody,
+  toPlainSchema,
+  WORK_FAILURES,
+} from '../../../src/http/openapi/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './schema.ts';
@@ -50,7 +55,7 @@ function documentation(maxCharacters: number) {
             },
           },
         },
-        'multipart/form-data': { schema: plain(speechFormSchema(maxCharacters)) },
+        'multipart/form-data': { schema: toPlainSchema(speechFormSchema(maxCharacters)) },
       },
     },
     responses: {
@@ -62,9 +67,9 @@ function documentation(maxCharacters: number) {
         },
       },
       ...WORK_FAILURES,
-      415: failure('The body is neither JSON nor a form'),
-      500: failure('The synthesis failed'),
-      502: failure('The upstream synthesis server failed'),
+      415: errorResponse('The body is neither JSON nor a form'),
+      500: errorResponse('The synthesis failed'),
+      502: errorResponse('The upstream synthesis server failed'),
     },
   };
 }

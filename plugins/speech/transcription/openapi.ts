@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts';
-import { failure, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import { errorResponse, toPlainSchema, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
 import { transcriptionFormSchema } from './schema.ts';
 
 const seconds = (description: string, example: number) => Type.Number({ description, examples: [example] });
@@ -86,13 +86,13 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
     ...TASKS[task],
     requestBody: {
       required: true,
-      content: { 'multipart/form-data': { schema: plain(transcriptionFormSchema(task, fileBytes)) } },
+      content: { 'multipart/form-data': { schema: toPlainSchema(transcriptionFormSchema(task, fileBytes)) } },
     },
     responses: {
       200: {
         description: 'The transcript in the `response_format`; with `stream`, events',
         content: {
-          'application/json': { schema: plain(Type.Union([Json, Verbose])) },
+          'application/json': { schema: toPlainSchema(Type.Union([Json, Verbose])) },
           'text/plain': text(
             '1\n00:00:00,000 --> 00:00:04,200\nAsk not what your country can do for you.\n\n',
           ),
@@ -100,10 +100,10 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
         },
       },
       ...WORK_FAILURES,
-      413: failure(`The file is larger than ${fileBytes} bytes, or the form is too large`),
-      415: failure('The body is not a multipart form'),
-      500: failure('The transcription failed'),
-      502: failure('The upstream transcription server failed'),
+      413: errorResponse(`The file is larger than ${fileBytes} bytes, or the form is too large`),
+      415: errorResponse('The body is not a multipart form'),
+      500: errorResponse('The transcription failed'),
+      502: errorResponse('The upstream transcription server failed'),
     },
   };
 }

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { expect, test } from 'vitest';
 import { nullableFields } from './nullable-fields.ts';
-import { plain } from './route-docs.ts';
+import { toPlainSchema } from './route-docs.ts';
 
-const fieldsOf = (schema: object) => nullableFields(plain(schema)).properties;
+const fieldsOf = (schema: object) => nullableFields(toPlainSchema(schema)).properties;
 
 test('makes optional fields nullable, but not required fields', () => {
   const schema = Type.Object({
@@ -36,10 +36,10 @@ test('does not change fields that already allow null', () => {
     removed: Type.Optional(Type.Null({ deprecated: true })),
     user: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
   });
-  expect(fieldsOf(schema)).toEqual(plain(schema).properties);
+  expect(fieldsOf(schema)).toEqual(toPlainSchema(schema).properties);
 });
 
 test('does not change nested objects', () => {
   const text = Type.Object({ format: Type.Optional(Type.String()) });
-  expect(fieldsOf(Type.Object({ text }))).toEqual({ text: plain(text) });
+  expect(fieldsOf(Type.Object({ text }))).toEqual({ text: toPlainSchema(text) });
 });

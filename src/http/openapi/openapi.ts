@@ -5,7 +5,7 @@ import { Elysia } from 'elysia';
 import { ERROR_KINDS, type ErrorCode, type ErrorKind, ServiceError } from '../../contract/core/error.ts';
 import { type ErrorBody, errorBody } from '../response/error-body.ts';
 import { namedSchemas } from './named-schemas.ts';
-import { failure } from './route-docs.ts';
+import { errorResponse } from './route-docs.ts';
 import { type SampledSchema, sampleOf } from './schema-sample.ts';
 
 const swaggerUi = (name: string) => fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
@@ -155,13 +155,13 @@ function normalizeDocument(document: OpenApiDocument): void {
     operation.responses ??= {};
     const { requestBody, responses, security } = operation;
     if (security?.length !== 0) {
-      responses[401] ??= failure('Missing or invalid API key');
-      responses[429] ??= failure('Rate limit exceeded; retry after `retry-after` seconds');
+      responses[401] ??= errorResponse('Missing or invalid API key');
+      responses[429] ??= errorResponse('Rate limit exceeded; retry after `retry-after` seconds');
     }
     if (requestBody !== undefined) {
-      responses[400] ??= failure('Invalid request body; `param` is the field');
-      responses[413] ??= failure('Request body too large');
-      responses[415] ??= failure('Unsupported content type');
+      responses[400] ??= errorResponse('Invalid request body; `param` is the field');
+      responses[413] ??= errorResponse('Request body too large');
+      responses[415] ??= errorResponse('Unsupported content type');
     }
     for (const [status, response] of Object.entries(responses)) {
       response.description ??= status.startsWith('2') ? 'Success' : 'Error';

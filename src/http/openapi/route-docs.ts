@@ -5,65 +5,69 @@ import { nullableFields } from './nullable-fields.ts';
 import { ErrorSchema } from './schemas.ts';
 
 /** A schema as plain JSON, without TypeBox's symbols. */
-export function plain(schema: object) {
+export function toPlainSchema(schema: object) {
   return JSON.parse(JSON.stringify(schema));
 }
 
 /** Schema of a JSON request body in which null means absent. */
 export function jsonBody(schema: object) {
-  return nullableFields(plain(schema));
+  return nullableFields(toPlainSchema(schema));
 }
 
 /** A JSON response. */
-export function json(description: string, schema: object) {
-  return { description, content: { 'application/json': { schema: plain(schema) } } };
+export function jsonResponse(description: string, schema: object) {
+  return { description, content: { 'application/json': { schema: toPlainSchema(schema) } } };
 }
 
 /** An error response. */
-export function failure(description: string) {
-  return json(description, ErrorSchema);
+export function errorResponse(description: string) {
+  return jsonResponse(description, ErrorSchema);
 }
 
 /** A binary response with one of these content types. */
-export function binary(...types: readonly string[]) {
+export function binaryContent(...types: readonly string[]) {
   const schema = { type: 'string' as const, format: 'binary' };
   return { content: Object.fromEntries(types.map((type) => [type, { schema }])) };
 }
 
 /** An id in the path. Swagger UI would prefill an `example`, so the example is only part of the description. */
-export function pathId(name: string, example: string) {
+export function idParameter(name: string, example: string) {
   const description = `An id such as \`${example}\`.`;
   return { name, in: 'path' as const, required: true, schema: { type: 'string' as const }, description };
 }
 
-export function query(name: string, schema: object, description: string) {
+export function queryParameter(name: string, schema: object, description: string) {
   return { name, in: 'query' as const, required: false, schema, description };
 }
 
-export function header(name: string, description: string, more: { schema?: object; example?: string } = {}) {
+export function headerParameter(
+  name: string,
+  description: string,
+  more: { schema?: object; example?: string } = {},
+) {
   return { name, in: 'header' as const, required: false, schema: { type: 'string' }, description, ...more };
 }
 
 /** @param effect the effect of repeating a request with the same key. */
 export function idempotencyKey(effect: string) {
   const schema = { type: 'string', minLength: 1, maxLength: 255 };
-  return header('Idempotency-Key', effect, { schema });
+  return headerParameter('Idempotency-Key', effect, { schema });
 }
 
 /** Pagination parameters of a list. @param of plural noun of the list's entries. */
 export function pageQuery(of: string, [minimum, maximum, byDefault]: readonly [number, number, number]) {
   return [
-    query(
+    queryParameter(
       'limit',
       { type: 'integer', minimum, maximum, default: byDefault },
       `Max. number of ${of} per page.`,
     ),
-    query(
+    queryParameter(
       'order',
       { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
       'Sort order by creation time.',
     ),
-    query(
+    queryParameter(
       'after',
       { type: 'string' },
       `Id of the last entry of the previous page. If empty, the first page of ${of} is returned.`,
@@ -87,7 +91,7 @@ export function pageOf(Item: TSchema, example: string) {
 }
 
 /** Schema of the response to a deletion. */
-export function deleted(object: string, example: string) {
+export function deletionSchema(object: string, example: string) {
   return Type.Object({
     id: Type.String({ examples: [example] }),
     object: Type.Literal(object),
@@ -97,10 +101,10 @@ export function deleted(object: string, example: string) {
 
 /** Request headers for ranges and revalidation. */
 export const CONTENT_HEADERS = [
-  header('Range', 'One byte range. With several ranges, all bytes are returned.', {
+  headerParameter('Range', 'One byte range. With several ranges, all bytes are returned.', {
     example: 'bytes=0-1023',
   }),
-  header(
+  headerParameter(
     'If-None-Match',
     'Entity tags of cached content, or `*`. The response header `etag` contains the tag.',
   ),
@@ -108,20 +112,20 @@ export const CONTENT_HEADERS = [
 
 /** Responses of a content route with these content types, including those to {@link CONTENT_HEADERS}. */
 export function contentResponses(...types: readonly string[]) {
-  const bytes = binary(...types);
+  const bytes = binaryContent(...types);
   return {
     200: { description: 'All bytes', ...bytes },
     206: { description: 'The requested range; `content-range` contains its position', ...bytes },
     304: { description: 'Not modified: `If-None-Match` contains the current tag' },
-    416: failure('The range starts after the last byte; `content-range` contains the length'),
+    416: errorResponse('The range starts after the last byte; `content-range` contains the length'),
   };
 }
 
 /** Error responses of every route that processes a form. */
 export const WORK_FAILURES = {
-  400: failure('Missing or invalid field; `param` is its name'),
-  401: failure('Missing or invalid API key'),
-  413: failure('Request body too large'),
-  429: failure('Concurrency limit of the organization reached; retry after `retry-after` seconds'),
-  503: failure('Server overloaded; retry after `retry-after` seconds'),
+  400: errorResponse('Missing or invalid field; `param` is its name'),
+  401: errorResponse('Missing or invalid API key'),
+  413: errorResponse('Request body too large'),
+  429: errorResponse('Concurrency limit of the organization reached; retry after `retry-after` seconds'),
+  503: errorResponse('Server overloaded; retry after `retry-after` seconds'),
 } as const;

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
-import { errorResponse, toServiceError } from '../response/error-body.ts';
+import { toErrorResponse, toServiceError } from '../response/error-body.ts';
 import { type ConnectionServer, setServerOf } from '../transport/connection-server.ts';
 import { readBody } from './body.ts';
 import { rateCheckedBody, type UploadRate } from './upload-rate.ts';
@@ -86,7 +86,7 @@ function listen(pace: UploadRate) {
         await readBody(request, 1000, pace);
         return new Response('read');
       } catch (error) {
-        return errorResponse(toServiceError(error));
+        return toErrorResponse(toServiceError(error));
       }
     },
   });

@@ -49,7 +49,7 @@ export function routeNotFound(): ServiceError {
 }
 
 /** A complete error response, for code that runs outside the app. */
-export function errorResponse(error: ServiceError): Response {
+export function toErrorResponse(error: ServiceError): Response {
   const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request'), ...errorHeaders(error) };
   return Response.json(errorBody(error), { status: error.status, headers });
 }

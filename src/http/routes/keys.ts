@@ -4,7 +4,14 @@ import { type ApiKeyRecord, type ApiKeyStore, KEY_ROLES } from '../../contract/a
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { issueKey } from '../../kit/keys/issue-key.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
-import { deleted, failure, json, pageOf, pathId, query } from '../openapi/route-docs.ts';
+import {
+  deletionSchema,
+  errorResponse,
+  idParameter,
+  jsonResponse,
+  pageOf,
+  queryParameter,
+} from '../openapi/route-docs.ts';
 import { UnixSeconds } from '../openapi/schemas.ts';
 import { pageIn, readQuery } from '../request/query.ts';
 import { callerOf, requireAdmin } from '../security/caller.ts';
@@ -55,7 +62,7 @@ const CreateKeyBody = t.Object(
   { additionalProperties: false, examples: [{ name: 'Reception', role: 'member' }] },
 );
 
-const FORBIDDEN = failure('The key is a member key: `permission_denied`');
+const FORBIDDEN = errorResponse('The key is a member key: `permission_denied`');
 
 /** GET, POST and DELETE of /v1/keys: API keys of the caller's organization, without the fixed keys of API_KEYS. */
 export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>) {
@@ -80,14 +87,17 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
           description:
             'Lists the keys of your organization, newest first, including revoked keys. Fixed keys of `API_KEYS` are not listed. The service stores only a hash of each key.',
           parameters: [
-            query(
+            queryParameter(
               'limit',
               { type: 'integer', minimum: 1, maximum: 100, default: 20 },
               'Max. number of keys per page.',
             ),
-            query('after', { type: 'string' }, 'Id of the last key of the previous page.'),
+            queryParameter('after', { type: 'string' }, 'Id of the last key of the previous page.'),
           ],
-          responses: { 200: json('A page of keys', pageOf(Key, EXAMPLE_ID)), 400: failure('Invalid query') },
+          responses: {
+            200: jsonResponse('A page of keys', pageOf(Key, EXAMPLE_ID)),
+            400: errorResponse('Invalid query'),
+          },
         },
       },
     )
@@ -106,8 +116,8 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
           summary: 'Create an API key',
           description: `Requires an admin key. An organization can have at most ${MAX_KEYS} active keys.`,
           responses: {
-            200: json('The new key. The key itself is returned only once', NewKey),
-            400: failure('Invalid field, or too many keys: `key_limit_exceeded`'),
+            200: jsonResponse('The new key. The key itself is returned only once', NewKey),
+            400: errorResponse('Invalid field, or too many keys: `key_limit_exceeded`'),
             403: FORBIDDEN,
           },
         },
@@ -137,13 +147,13 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
           summary: 'Revoke an API key',
           description:
             'Requires an admin key. The key becomes invalid immediately, on other nodes within five seconds. Work that was started with it continues.',
-          parameters: [pathId('key_id', EXAMPLE_ID)],
+          parameters: [idParameter('key_id', EXAMPLE_ID)],
           responses: {
-            200: json('The key is revoked', deleted('api_key.deleted', EXAMPLE_ID)),
-            400: failure('The key to revoke is the key of this request'),
+            200: jsonResponse('The key is revoked', deletionSchema('api_key.deleted', EXAMPLE_ID)),
+            400: errorResponse('The key to revoke is the key of this request'),
             403: FORBIDDEN,
-            404: failure('Your organization has no active key with this id'),
-            409: failure(
+            404: errorResponse('Your organization has no active key with this id'),
+            409: errorResponse(
               'It is the last active admin key, because the key of this request was revoked concurrently: `last_admin_key`',
             ),
           },

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { Clock } from '../../contract/core/clock.ts';
 import type { MetricsRegistry } from '../../metrics/registry.ts';
 import { publicPage } from '../openapi/openapi.ts';
-import { errorResponse, routeNotFound, toServiceError } from '../response/error-body.ts';
+import { routeNotFound, toErrorResponse, toServiceError } from '../response/error-body.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
 /** How long a rendered page is cached, so that frequent scrapes cause at most ten renderings per second. */
@@ -36,7 +36,7 @@ export function metricsPort(metrics: MetricsRegistry, clock: Clock) {
   // As in src/app.ts: the framework would not find the path after a short host name.
   return new Elysia({ name: 'metrics-port', handler: { standardHostname: false } })
     .onError(({ code, error }) =>
-      errorResponse(code === 'NOT_FOUND' ? routeNotFound() : toServiceError(error)),
+      toErrorResponse(code === 'NOT_FOUND' ? routeNotFound() : toServiceError(error)),
     )
     .use(metricsRoutes(metrics, clock));
 }

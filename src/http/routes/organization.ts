@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { KEY_ROLES } from '../../contract/accounts/api-key.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
-import { json } from '../openapi/route-docs.ts';
+import { jsonResponse } from '../openapi/route-docs.ts';
 import { readQuery } from '../request/query.ts';
 import { principalOf } from '../security/caller.ts';
 
@@ -36,7 +36,7 @@ export function organizationRoutes() {
         summary: 'Retrieve your organization',
         description:
           'Returns the organization of the API key and the permissions of the key. The id is the name of the organization.',
-        responses: { 200: json('The organization', Organization) },
+        responses: { 200: jsonResponse('The organization', Organization) },
       },
     },
   );

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contract/core/error.ts';
 import { newId } from '../../contract/core/id.ts';
-import { errorResponse } from '../response/error-body.ts';
+import { toErrorResponse } from '../response/error-body.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
 /**
@@ -18,7 +18,7 @@ export function startingResponse(request: Request, plugins: readonly string[]): 
       return Response.json({ status: 'starting', plugins: states, models: {} }, { status: 503, headers });
     }
     default:
-      return errorResponse(
+      return toErrorResponse(
         new ServiceError('overloaded', 'Server is starting, retry later.', {
           code: 'server_overloaded',
           retryAfterS: 1,

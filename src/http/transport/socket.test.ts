@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { errorResponse, toServiceError } from '../response/error-body.ts';
+import { toErrorResponse, toServiceError } from '../response/error-body.ts';
 import { type ConnectionServer, setServerOf } from './connection-server.ts';
 import { CLOSE, type Socket, type SocketListener, socketHandler, upgrade } from './socket.ts';
 
@@ -41,7 +41,7 @@ function serve() {
         upgrade(request, listener, { protocol: 'realtime', headers: { 'x-request-id': 'req_1' } });
         return undefined;
       } catch (error) {
-        return errorResponse(toServiceError(error));
+        return toErrorResponse(toServiceError(error));
       }
     },
   });

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { JsonSchema, TextEngine } from '../../../src/contract/engines/text.ts';
-import { sendWithTimeout } from '../../../test/contract/text-engine.cases.ts';
+import { collectResponse } from '../../../test/contract/text-engine.cases.ts';
 
 const isDate = (text: string) => !Number.isNaN(Date.parse(text));
 /** By the platform where it knows them, so that the grammar of formats does not judge itself. */
@@ -41,7 +41,7 @@ export async function schemaAnswer(
   seed: number,
   owner: string,
 ): Promise<SchemaAnswer> {
-  const { text, end } = await sendWithTimeout(engine, {
+  const { text, end } = await collectResponse(engine, {
     messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Answer with a short JSON value.' }] }],
     output: { kind: 'json_schema', name: 'value', schema, strict: true },
     sampling: { temperature: 0.7, frequencyPenalty: 1, seed },
