@@ -39,9 +39,11 @@ export function poolMeter(metrics: Metrics, tracer: Tracer = noopTracer): PoolMe
     STEP_SECONDS_BUCKETS,
   );
   const waited = queueTimeObserver(metrics);
-  const open = metrics.upDownCounter('inference_open_jobs', 'Requests to embedded models that wait or run', [
-    'priority',
-  ]);
+  const open = metrics.upDownCounter(
+    'inference_open_jobs',
+    'Queued and running requests to embedded models.',
+    ['priority'],
+  );
   const record = (
     name: string,
     { model, priority, traceparent }: MeteredJob,
