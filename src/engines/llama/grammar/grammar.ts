@@ -1,18 +1,18 @@
-/** Grammars of llama.cpp (GBNF), put together rule by rule so that it can read them: one that it cannot ends its process. */
+/** Builder for llama.cpp grammars (GBNF). It stays within the limits of llama.cpp, which crashes on invalid grammars. */
 
-import { ValidationIssue } from './schema-merge.ts';
+import { UnsupportedSchemaError } from './schema-merge.ts';
 
-/** llama.cpp repeats less than 2000 times. */
+/** llama.cpp supports fewer than 2000 repetitions. */
 export const MAX_REPEATED = 1999;
 /**
- * Characters that a text without a limit may have for each token that its answer may have. Texts have four and more
- * of them to a token: one that would never end leaves some of the tokens to what comes after it.
+ * Maximum characters of an unlimited string per token of the response. Text has four or more characters per token, so that
+ * an endless string leaves tokens for the rest of the response.
  */
 const CHARACTERS_OF_A_TOKEN = 3;
-/** Characters of longer texts are counted so many at once. */
+/** Block size in which characters of longer strings are counted. */
 const BLOCK = 64;
 
-/** Rules that every grammar may name, beside `string`. */
+/** Rules that every grammar may use, in addition to `string`. */
 const SHARED: Readonly<Record<string, string>> = {
   byte: '"25" [0-5] | "2" [0-4] [0-9] | "1" [0-9]{2} | [1-9] [0-9] | [0-9]',
   character: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" ["\\\\bfnrt]',
@@ -27,27 +27,27 @@ const SHARED: Readonly<Record<string, string>> = {
   array: '"[" (value ("," value)*)? "]"',
 };
 
-/** It counts a list's rules twice, when it has not seen what is listed before. */
+/** Maximum list length: llama.cpp counts the rules of a list twice. */
 export const MAX_LISTED = 999;
-/** Rules that llama.cpp makes of the repetitions of one grammar. */
+/** Maximum number of rules that llama.cpp creates for the repetitions of one grammar. */
 const MAX_REPETITIONS = 20_000;
-/** Far beyond what any schema needs that a model can follow. */
+/** Far more than any schema needs that a model can follow. */
 const MAX_CHARACTERS = 400_000;
 /**
- * Keywords, names, values and characters of patterns that are looked at for one grammar, which is done on the serving
- * thread: some twice as many as the largest schema has whose parts are not named again and again.
+ * Work limit of one grammar, in keywords, names, values and pattern characters. The server thread does this work. The limit
+ * is about twice the cost of the largest schema without repeated references.
  */
-const MAX_LOOKS = 50_000;
+const MAX_STEPS = 50_000;
 /**
- * Ways to begin at one place, each of which llama.cpp goes for each token: choices of choices multiply where references name
- * them again. Twice as many as the choices that a schema may have.
+ * Maximum number of alternatives at the start of a rule. llama.cpp follows all of them for each token, and nested choices
+ * multiply. Twice the number of choices of a schema.
  */
 const MAX_WAYS = 2000;
-/** Planes of Unicode in which nothing is assigned. */
+/** Unassigned planes of Unicode. */
 const RARE = /[\u{40000}-\u{DFFFF}]/gu;
 const CONTROLS = /\p{Cc}/gu;
 
-/** A literal of the grammar. */
+/** A grammar literal. */
 export function literal(text: string): string {
   const escaped = text.replace(/["\\]/g, '\\$&').replace(CONTROLS, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
@@ -55,7 +55,7 @@ export function literal(text: string): string {
   return `"${escaped}"`;
 }
 
-/** A literal of a value as JSON. What a vocabulary may lack is escaped: what cannot be written ends the process. */
+/** A literal of a value as JSON. Characters that a vocabulary may lack are escaped, because llama.cpp would crash. */
 export function jsonLiteral(value: unknown): string {
   const escaped = (character: string) => {
     const units = [character.charCodeAt(0), character.charCodeAt(1)];
@@ -64,32 +64,32 @@ export function jsonLiteral(value: unknown): string {
   return literal(JSON.stringify(value).replace(RARE, escaped));
 }
 
-/** A grammar that is put together. */
+/** A grammar under construction. */
 export class Grammar {
-  /** Characters of a text that its schema does not limit. */
+  /** Maximum characters of a string without a limit in its schema. */
   readonly maxCharacters: number;
   readonly #rules = new Map<string, string>();
-  /** Rules by their body: what is the same stands there once. */
+  /** Rules by their body, so that identical rules are shared. */
   readonly #names = new Map<string, string>();
-  /** Rules that a rule may begin with, without a character before: where they go round, nothing is ever written. */
+  /** Rules that may start a rule, before any character. A cycle is left recursion, which never produces output. */
   readonly #begins = new Map<string, readonly string[]>();
-  /** In how many ways rules may begin, of those of which it is known. */
+  /** Number of alternatives at the start of the rules that are already counted. */
   readonly #ways = new Map<string, number>();
-  /** Rules by the text that they were read from. */
+  /** Rules by their source text. */
   readonly #read = new Map<string, string>();
   #characters = 0;
   #repetitions = 0;
-  #looks = 0;
+  #steps = 0;
 
-  /** @param room tokens that an answer may have. */
+  /** @param room maximum tokens of the response. */
   constructor(room: number) {
     this.maxCharacters = room * CHARACTERS_OF_A_TOKEN;
   }
 
   /**
-   * Adds a rule and gives the name that it has here.
-   * @param begins rules that it may begin with.
-   * @throws ValidationIssue when the grammar becomes too large.
+   * Adds a rule and returns its name.
+   * @param begins rules that may start it.
+   * @throws UnsupportedSchemaError when the grammar becomes too large.
    */
   add(name: string, body: string, begins: readonly string[] = []): string {
     const known = this.#names.get(body);
@@ -100,7 +100,7 @@ export class Grammar {
     return rule;
   }
 
-  /** Makes a name for a rule that {@link define} says later. */
+  /** Reserves a name for a rule that is defined later with {@link define}. */
   reserve(name: string): string {
     const rule = `${name}-${this.#rules.size}`;
     this.#rules.set(rule, '');
@@ -115,52 +115,52 @@ export class Grammar {
   }
 
   /**
-   * Counts what of schemas is looked at.
-   * @throws ValidationIssue when it is too much.
+   * Counts work on schemas.
+   * @throws UnsupportedSchemaError when the limit is exceeded.
    */
-  look(count: number): void {
-    this.#looks += count;
-    if (this.#looks > MAX_LOOKS) throw new ValidationIssue('it is too large');
+  countSteps(count: number): void {
+    this.#steps += count;
+    if (this.#steps > MAX_STEPS) throw new UnsupportedSchemaError('the schema is too complex');
   }
 
-  /** @throws ValidationIssue when the grammar becomes too large. */
+  /** @throws UnsupportedSchemaError when the grammar becomes too large. */
   define(rule: string, body: string, begins: readonly string[]): void {
     this.#characters += body.length;
     for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
       this.#repetitions += Number(most || least);
     }
     if (this.#characters > MAX_CHARACTERS || this.#repetitions > MAX_REPETITIONS) {
-      throw new ValidationIssue('it is too large');
+      throw new UnsupportedSchemaError('the schema is too complex');
     }
     this.#rules.set(rule, body);
     this.#begins.set(rule, begins);
   }
 
   /**
-   * Looks at every rule, because one that llama.cpp cannot read or never comes through ends its process.
-   * @throws ValidationIssue when what a rule may begin with leads back to it, and when there are too many ways to begin.
+   * Checks all rules, because llama.cpp crashes on left recursion.
+   * @throws UnsupportedSchemaError for left recursion, and for too many alternatives at the start of a rule.
    */
-  checkBegins(): void {
+  checkLeftRecursion(): void {
     for (const rule of this.#begins.keys()) this.#waysOf(rule, new Set());
   }
 
-  /** @param above rules that begin with this one. */
+  /** @param above rules that start with this one. */
   #waysOf(rule: string, above: Set<string>): number {
     const known = this.#ways.get(rule);
     if (known !== undefined) return known;
-    if (above.has(rule)) throw new ValidationIssue("a '$ref' leads back to itself");
+    if (above.has(rule)) throw new UnsupportedSchemaError("'$ref' refers to itself without an intermediate value");
     const begins = this.#begins.get(rule) ?? [];
     let ways = 0;
     above.add(rule);
     for (const each of begins) ways += this.#waysOf(each, above);
     above.delete(rule);
     if (begins.length === 0) ways = this.#rules.get(rule)?.split(' | ').length ?? 1;
-    if (ways > MAX_WAYS) throw new ValidationIssue('a value may begin in too many ways');
+    if (ways > MAX_WAYS) throw new UnsupportedSchemaError('too many alternatives at the start of a value');
     this.#ways.set(rule, ways);
     return ways;
   }
 
-  /** The whole grammar. @param root what a text of it is. */
+  /** The complete grammar as GBNF. @param root body of the start rule. */
   text(root: string): string {
     const string = `"\\"" ${upTo(this.maxCharacters)} "\\""`;
     const rules = [['root', root], ...this.#rules, ['string', string], ...Object.entries(SHARED)];
@@ -168,23 +168,23 @@ export class Grammar {
   }
 }
 
-/** So many characters, a few more where they are counted in blocks, and never more than 128,000. */
+/** At most this many characters, slightly more if they are counted in blocks, and never more than 128,000. */
 function upTo(characters: number): string {
   if (characters <= MAX_REPEATED) return `character${times(0, characters)}`;
   return `block${times(0, Math.ceil(characters / BLOCK))} character{0,${BLOCK - 1}}`;
 }
 
-/** How often something may stand there; a limit beyond what llama.cpp repeats is that of llama.cpp. */
+/** A repetition. A limit above that of llama.cpp is reduced to it. */
 export function times(atLeast: number, atMost: number): string {
   if (atMost === Number.POSITIVE_INFINITY) return atLeast === 0 ? '*' : `{${atLeast},}`;
   return `{${atLeast},${Math.min(atMost, MAX_REPEATED)}}`;
 }
 
-/** A rule so many times, at most {@link MAX_LISTED}, with commas between. */
+/** A list of a rule, separated by commas, with at most {@link MAX_LISTED} items. */
 export function listOf(grammar: Grammar, rule: string, atLeast: number, atMost: number): string {
   const most = Math.min(atMost - 1, atMost === Number.POSITIVE_INFINITY ? atMost : MAX_LISTED);
   const tail = most === 0 ? '' : ` ("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
   if (atLeast > 0) return `${rule}${tail}`;
-  // By its name: around a repetition, llama.cpp counts another one as their product.
+  // A named rule, because llama.cpp multiplies the counts of nested repetitions.
   return `${grammar.add('list', `${rule}${tail}`)}?`;
 }

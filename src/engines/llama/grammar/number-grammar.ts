@@ -1,8 +1,8 @@
-/** Numbers of JSON Schema as grammar. Every number is written one way: no leading zero, plus or exponent. */
+/** Grammar for numbers of JSON Schema, in one notation: without leading zeros, plus sign or exponent. */
 
 import type { JsonSchema } from '../../../contract/engines/text.ts';
 import type { Grammar } from './grammar.ts';
-import { ValidationIssue } from './schema-merge.ts';
+import { UnsupportedSchemaError } from './schema-merge.ts';
 
 /** Digits of the largest number that is written: all of them are exact in a double. */
 const MAX_DIGITS = 15;
@@ -24,12 +24,12 @@ interface Bounds {
 
 /**
  * The rule of the numbers that a schema allows.
- * @throws ValidationIssue that names what cannot be had.
+ * @throws UnsupportedSchemaError with the unsupported keyword.
  */
 export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema: JsonSchema): string {
   for (const keyword of KEYWORDS) {
     if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword])) {
-      throw new ValidationIssue(`a '${keyword}' that is no number`);
+      throw new UnsupportedSchemaError(`'${keyword}' is not a finite number`);
     }
   }
   const { multipleOf: step, ...bounds }: Bounds & { readonly multipleOf?: number } = schema;
@@ -38,12 +38,12 @@ export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema:
   if (step !== undefined && decimals === undefined) {
     const values = Number.isSafeInteger(step) && step > 0 ? multiplesWithin(step, bounds) : undefined;
     if (values !== undefined) return grammar.add('multiple', values.map((value) => `"${value}"`).join(' | '));
-    throw new ValidationIssue(`a 'multipleOf' without limits that leave 1 to ${MAX_MULTIPLES} values`);
+    throw new UnsupportedSchemaError(`'multipleOf' without limits that allow 1 to ${MAX_MULTIPLES} values`);
   }
   const bounded = KEYWORDS.some((keyword) => keyword !== 'multipleOf' && keyword in schema);
   if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
   const body = whole ? integerGrammar(bounds) : numberGrammar(bounds, decimals);
-  if (body === undefined) throw new ValidationIssue('limits that leave no number of at most 15 digits');
+  if (body === undefined) throw new UnsupportedSchemaError('limits that allow no number of at most 15 digits');
   return grammar.add(type, body);
 }
 

@@ -1,13 +1,13 @@
-/** Two JSON Schemas as one that allows what both allow. */
+/** Intersection of two JSON Schemas. */
 
 import type { JsonSchema } from '../../../contract/engines/text.ts';
 
-/** What of a schema cannot be had; the message names the keyword. */
-export class ValidationIssue extends Error {
-  override readonly name = 'SchemaFault';
+/** An unsupported part of a schema; the message names the keyword. */
+export class UnsupportedSchemaError extends Error {
+  override readonly name = 'UnsupportedSchemaError';
 }
 
-/** Keywords that say something about the schema and nothing about the value. */
+/** Annotations, which do not constrain the value. */
 export const ANNOTATIONS: ReadonlySet<string> = new Set(
   '$schema $id $anchor $comment $defs definitions title description default examples deprecated readOnly writeOnly contentMediaType contentEncoding'.split(
     ' ',
@@ -28,66 +28,68 @@ const LIMITS: Readonly<Record<string, (a: number, b: number) => number>> = {
   maxProperties: Math.min,
 };
 
-/** Counts what is looked at; throws when it is too much. */
-export type Look = (count: number) => void;
+/** Counts work; throws when the limit is exceeded. */
+export type CountSteps = (count: number) => void;
 
-/** Characters of a value that are written in the time of a look. */
+/** Characters of a value that count as one step. */
 const CHARACTERS_OF_A_LOOK = 16;
 
-/** @throws ValidationIssue when only a program that searches could tell what both allow; what `look` throws. */
-export function mergeSchemas(a: JsonSchema, b: JsonSchema, look: Look): JsonSchema {
-  look(Object.keys(a).length + Object.keys(b).length);
+/** Merges two schemas. @throws UnsupportedSchemaError when the intersection cannot be expressed, or the error of `countSteps`. */
+export function mergeSchemas(a: JsonSchema, b: JsonSchema, countSteps: CountSteps): JsonSchema {
+  countSteps(Object.keys(a).length + Object.keys(b).length);
   const merged: Record<string, unknown> = { ...a };
   for (const [keyword, value] of Object.entries(b)) {
     const other = merged[keyword];
     merged[keyword] =
-      other === undefined || ANNOTATIONS.has(keyword) ? value : mergedValue(keyword, other, value, look);
+      other === undefined || ANNOTATIONS.has(keyword)
+        ? value
+        : mergedValue(keyword, other, value, countSteps);
   }
   for (const [closed, open] of [
     [a, b],
     [b, a],
   ] as const) {
-    // A closed object knows only the properties beside it.
+    // A closed object allows only the properties of the same schema.
     const { additionalProperties = true } = closed;
     if (additionalProperties === true) continue;
     const known = record(closed.properties);
     const names = Object.keys(record(open.properties));
-    look(names.length);
+    countSteps(names.length);
     if (names.some((name) => !Object.hasOwn(known, name))) {
-      throw new ValidationIssue(`'additionalProperties' beside properties of another part`);
+      throw new UnsupportedSchemaError(`'additionalProperties' combined with properties of another schema`);
     }
   }
   return merged;
 }
 
-function mergedValue(keyword: string, a: unknown, b: unknown, look: Look): unknown {
-  if (isSame(a, b, look)) return a;
+function mergedValue(keyword: string, a: unknown, b: unknown, countSteps: CountSteps): unknown {
+  if (isSame(a, b, countSteps)) return a;
   const limit = LIMITS[keyword];
   if (limit !== undefined && typeof a === 'number' && typeof b === 'number') return limit(a, b);
   switch (keyword) {
     case 'properties':
-      return mergedProperties(record(a), record(b), look);
+      return mergedProperties(record(a), record(b), countSteps);
     case 'required':
-      look(list(a).length + list(b).length);
+      countSteps(list(a).length + list(b).length);
       return [...new Set([...list(a), ...list(b)])];
     case 'type':
-      look(list(a).length * list(b).length);
+      countSteps(list(a).length * list(b).length);
       return sharedTypes(list(a), list(b));
     case 'enum': {
-      const texts = new Set(list(b).map((value) => valueText(value, look)));
-      return list(a).filter((value) => texts.has(valueText(value, look)));
+      const texts = new Set(list(b).map((value) => valueText(value, countSteps)));
+      return list(a).filter((value) => texts.has(valueText(value, countSteps)));
     }
     default:
-      throw new ValidationIssue(`two different '${keyword}'`);
+      throw new UnsupportedSchemaError(`conflicting values of '${keyword}'`);
   }
 }
 
 function mergedProperties(
   a: Record<string, unknown>,
   b: Record<string, unknown>,
-  look: Look,
+  countSteps: CountSteps,
 ): Record<string, unknown> {
-  look(Object.keys(a).length + Object.keys(b).length);
+  countSteps(Object.keys(a).length + Object.keys(b).length);
   const merged = new Map(Object.entries(a));
   for (const [name, schema] of Object.entries(b)) {
     merged.set(name, merged.has(name) ? { allOf: [merged.get(name), schema] } : schema);
@@ -101,52 +103,52 @@ function sharedTypes(a: readonly unknown[], b: readonly unknown[]): unknown[] {
   return [...new Set([...a.filter((type) => has(b, type)), ...b.filter((type) => has(a, type))])];
 }
 
-/** Whether two values are the same, whatever the order of their members. */
-function isSame(a: unknown, b: unknown, look: Look): boolean {
-  look(1);
+/** Deep equality, independent of the order of members. */
+function isSame(a: unknown, b: unknown, countSteps: CountSteps): boolean {
+  countSteps(1);
   if (a === b) return true;
   if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((each, i) => isSame(each, b[i], look));
+    return Array.isArray(b) && a.length === b.length && a.every((each, i) => isSame(each, b[i], countSteps));
   }
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   const [membersA, membersB] = [record(a), record(b)];
   const names = Object.keys(membersA);
   return (
     names.length === Object.keys(membersB).length &&
-    names.every((name) => Object.hasOwn(membersB, name) && isSame(membersA[name], membersB[name], look))
+    names.every((name) => Object.hasOwn(membersB, name) && isSame(membersA[name], membersB[name], countSteps))
   );
 }
 
-/** A value as JSON: that of the same value is the same, whatever the order of its members. */
-export function valueText(value: unknown, look: Look): string {
+/** Canonical JSON of a value, independent of the order of members. */
+export function valueText(value: unknown, countSteps: CountSteps): string {
   const text = JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
       : each,
   );
-  look(Math.ceil(text.length / CHARACTERS_OF_A_LOOK));
+  countSteps(Math.ceil(text.length / CHARACTERS_OF_A_LOOK));
   return text;
 }
 
 /**
- * A limit of a number of things.
- * @throws ValidationIssue for one that is no such number.
+ * Reads a size limit such as `minItems`.
+ * @throws UnsupportedSchemaError if it is not a non-negative integer.
  */
 export function countOf(schema: JsonSchema, keyword: string, fallback: number): number {
   const value = schema[keyword];
   if (value === undefined) return fallback;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
-  throw new ValidationIssue(`a '${keyword}' that is no number of things`);
+  throw new UnsupportedSchemaError(`'${keyword}' is not a non-negative integer`);
 }
 
-/** A value as an object; nothing when it is none. */
+/** A value as an object; an empty object for other values. */
 export function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {};
 }
 
-/** A value as a list: itself, or alone. */
+/** A value as an array: itself, or an array with the value. */
 export function list(value: unknown): unknown[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value];

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { type Grammar, MAX_REPEATED, times } from './grammar.ts';
 import { patternGrammar, UnsupportedPatternError } from './pattern-grammar.ts';
-import { countOf, ValidationIssue } from './schema-merge.ts';
+import { countOf, UnsupportedSchemaError } from './schema-merge.ts';
 
 const DATE = '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])';
 const TIME = '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] "Z"';
@@ -25,7 +25,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 /**
  * The rule of the strings that a schema allows.
- * @throws ValidationIssue that names what cannot be had.
+ * @throws UnsupportedSchemaError with the unsupported keyword.
  */
 export function stringRule(grammar: Grammar, schema: JsonSchema): string {
   const { format, pattern } = schema;
@@ -33,13 +33,13 @@ export function stringRule(grammar: Grammar, schema: JsonSchema): string {
   const atMost = countOf(schema, 'maxLength', Number.POSITIVE_INFINITY);
   const bounded = atLeast > 0 || atMost < Number.POSITIVE_INFINITY;
   if ([format !== undefined, pattern !== undefined, bounded].filter(Boolean).length > 1) {
-    throw new ValidationIssue("two of 'format', 'pattern' and limits of the length");
+    throw new UnsupportedSchemaError("more than one of 'format', 'pattern' and length limits");
   }
   if (format !== undefined) return formatRule(grammar, format);
   if (pattern !== undefined) return patternRule(grammar, pattern);
   if (!bounded) return 'string';
-  if (atLeast > atMost) throw new ValidationIssue("more 'minLength' than 'maxLength'");
-  if (atLeast > MAX_REPEATED) throw new ValidationIssue(`a 'minLength' above ${MAX_REPEATED}`);
+  if (atLeast > atMost) throw new UnsupportedSchemaError("'minLength' above 'maxLength'");
+  if (atLeast > MAX_REPEATED) throw new UnsupportedSchemaError(`'minLength' above ${MAX_REPEATED}`);
   if (atMost === 0) return grammar.add('text', '"\\"\\""');
   const most = Math.min(atMost, Math.max(atLeast, grammar.maxCharacters));
   return grammar.add('text', `"\\"" character${times(atLeast, most)} "\\""`);
@@ -49,18 +49,18 @@ function formatRule(grammar: Grammar, format: unknown): string {
   const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
   if (known !== undefined) return grammar.add('format', `"\\"" ${known} "\\""`);
   const named = typeof format === 'string' && /^[a-z-]{1,40}$/.test(format) ? ` '${format}'` : '';
-  throw new ValidationIssue(`the format${named}; there are ${Object.keys(FORMATS).join(', ')}`);
+  throw new UnsupportedSchemaError(`the format${named}; supported formats: ${Object.keys(FORMATS).join(', ')}`);
 }
 
 function patternRule(grammar: Grammar, pattern: unknown): string {
-  if (typeof pattern !== 'string') throw new ValidationIssue("a 'pattern' that is no text");
+  if (typeof pattern !== 'string') throw new UnsupportedSchemaError("'pattern' is not a string");
   try {
     return grammar.once(pattern, () => {
-      grammar.look(LOOKS_OF_A_CHARACTER * pattern.length);
+      grammar.countSteps(LOOKS_OF_A_CHARACTER * pattern.length);
       return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
     });
   } catch (error) {
     if (!(error instanceof UnsupportedPatternError)) throw error;
-    throw new ValidationIssue(`a 'pattern' with ${error.message}`);
+    throw new UnsupportedSchemaError(`'pattern' with ${error.message}`);
   }
 }
