@@ -99,7 +99,7 @@ async function continued(name: string, clip: string): Promise<Outcome> {
       height,
       fps,
       frames,
-      soundBeyondS: 0,
+      audioExcessS: 0,
       seconds: SECONDS,
       audio: true,
     };
