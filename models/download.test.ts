@@ -115,10 +115,10 @@ describe('download', () => {
   });
 
   test.each([
-    ['other bytes of the file', `bytes ${half + 1}-${file.length - 1}/${file.length}`],
-    ['a file of another length', `bytes ${half}-${file.length - 1}/${file.length + 1}`],
-    ['no readable range', 'whatever'],
-  ])('restarts if the range is for %s', async (_name, range) => {
+    ['the range of other bytes', `bytes ${half + 1}-${file.length - 1}/${file.length}`],
+    ['the range of another file length', `bytes ${half}-${file.length - 1}/${file.length + 1}`],
+    ['an invalid range', 'invalid'],
+  ])('restarts if the response has %s', async (_name, range) => {
     const { failure, bytes, starts } = await trial({
       reply: (request, index) =>
         index === 0
