@@ -186,7 +186,7 @@ describe('the shipped model', () => {
     }
   });
 
-  it('leaves a call as it was cut: nothing is to be called with what nobody said', async () => {
+  it('does not complete a truncated call', async () => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     const { calls, end } = await collectResponse(engine, {
       messages: SHORT,

@@ -1,4 +1,4 @@
-/** Grammars of llama.cpp (GBNF) as `src/engines/llama/grammar/grammar.ts` writes them, read back into their parts. */
+/** Parser for the GBNF that `src/engines/llama/grammar/grammar.ts` generates. */
 
 export type GrammarPart =
   | { readonly kind: 'text'; readonly text: string }
@@ -8,26 +8,26 @@ export type GrammarPart =
   | { readonly kind: 'sequence'; readonly of: readonly GrammarPart[] }
   | RepeatedPart;
 
-/** @property most `Infinity` for any number of times. */
+/** @property max `Infinity` for an unlimited repetition. */
 export interface RepeatedPart {
   readonly kind: 'repeat';
   readonly of: GrammarPart;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
-/** Code points from one to another, both included. */
+/** Inclusive range of code points. */
 type CodeRange = readonly [from: number, to: number];
 
-const SIGNS: Readonly<Record<string, readonly [least: number, most: number]>> = {
+const SIGNS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   '*': [0, Number.POSITIVE_INFINITY],
   '+': [1, Number.POSITIVE_INFINITY],
   '?': [0, 1],
 };
 
 /**
- * The rules of a grammar by their names.
- * @throws Error for what is no grammar.
+ * Parses the rules of a grammar by their names.
+ * @throws Error for an invalid grammar.
  */
 export function readGrammar(grammar: string): Map<string, GrammarPart> {
   const rules = grammar.split('\n').map((line): [string, GrammarPart] => {
@@ -47,7 +47,7 @@ class RuleReader {
 
   read(): GrammarPart {
     const part = this.#choice();
-    if (this.#at < this.#body.length) throw new Error(`A grammar has what is no part at ${this.#at}.`);
+    if (this.#at < this.#body.length) throw new Error(`Invalid grammar: unexpected input at ${this.#at}.`);
     return part;
   }
 
@@ -70,12 +70,12 @@ class RuleReader {
   #repeated(of: GrammarPart): GrammarPart {
     const [sign, fewest, comma, highest] = this.#match(/[*+?]|\{(\d+)(,?)(\d*)\}/y) ?? [];
     if (sign === undefined) return of;
-    const least = Number(fewest);
+    const min = Number(fewest);
     const [low, high] = SIGNS[sign] ?? [
-      least,
-      !comma ? least : highest ? Number(highest) : Number.POSITIVE_INFINITY,
+      min,
+      !comma ? min : highest ? Number(highest) : Number.POSITIVE_INFINITY,
     ];
-    return { kind: 'repeat', of, least: low, most: high };
+    return { kind: 'repeat', of, min: low, max: high };
   }
 
   #single(): GrammarPart | undefined {
@@ -95,7 +95,7 @@ class RuleReader {
     }
     if (this.#match(/\(/y)) {
       const part = this.#choice();
-      if (!this.#match(/ *\)/y)) throw new Error(`A grammar lacks a bracket at ${this.#at}.`);
+      if (!this.#match(/ *\)/y)) throw new Error(`Invalid grammar: missing bracket at ${this.#at}.`);
       return part;
     }
     const [name] = this.#match(/[a-z][a-z0-9-]*/y) ?? [];
@@ -108,7 +108,7 @@ class RuleReader {
     const code = x ?? u ?? U;
     if (code !== undefined) return Number.parseInt(code, 16);
     const [character] = escaped ?? plain ?? [];
-    if (character === undefined) throw new Error(`A grammar has what is no character at ${this.#at}.`);
+    if (character === undefined) throw new Error(`Invalid grammar: invalid character at ${this.#at}.`);
     return character.codePointAt(0) ?? 0;
   }
 

@@ -148,7 +148,8 @@ export class Grammar {
   #waysOf(rule: string, above: Set<string>): number {
     const known = this.#ways.get(rule);
     if (known !== undefined) return known;
-    if (above.has(rule)) throw new UnsupportedSchemaError("'$ref' refers to itself without an intermediate value");
+    if (above.has(rule))
+      throw new UnsupportedSchemaError("'$ref' refers to itself without an intermediate value");
     const begins = this.#begins.get(rule) ?? [];
     let ways = 0;
     above.add(rule);

@@ -43,7 +43,8 @@ export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema:
   const bounded = KEYWORDS.some((keyword) => keyword !== 'multipleOf' && keyword in schema);
   if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
   const body = whole ? integerGrammar(bounds) : numberGrammar(bounds, decimals);
-  if (body === undefined) throw new UnsupportedSchemaError('limits that allow no number of at most 15 digits');
+  if (body === undefined)
+    throw new UnsupportedSchemaError('limits that allow no number of at most 15 digits');
   return grammar.add(type, body);
 }
 

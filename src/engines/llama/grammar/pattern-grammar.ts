@@ -1,25 +1,25 @@
-/** Regular expressions of JSON Schema as grammar of what stands between the quotes of a JSON string. */
+/** Converts regular expressions of JSON Schema to a grammar for the contents of a JSON string. */
 
 /** Code points from one to another, both included. */
 type Range = readonly [from: number, to: number];
 
 /**
  * A part of a pattern: its grammar, whether it may be nothing, how many rules the library makes of it, and at how
- * many places in it a text may be, which it all follows.
+ * many positions in it a text may be, which it all follows.
  */
 interface Part {
   readonly grammar: string;
   readonly empty: boolean;
   readonly rules: number;
-  readonly places: number;
+  readonly positions: number;
 }
 
-/** What a pattern holds that cannot be had. */
+/** An unsupported part of a pattern. */
 export class UnsupportedPatternError extends Error {
   override readonly name = 'PatternFault';
 }
 
-const NOTHING: Part = { grammar: '', empty: true, rules: 0, places: 0 };
+const NOTHING: Part = { grammar: '', empty: true, rules: 0, positions: 0 };
 const LAST = 0x10ffff;
 const ALL: readonly Range[] = [[0, LAST]];
 const DIGITS: readonly Range[] = [[0x30, 0x39]];
@@ -67,10 +67,10 @@ const RAW: readonly Range[] = [
   [0x80, 0xd7ff],
   [0xe000, 0x3ffff],
 ];
-/** Rules that the library makes of one repetition at most; with more it gives up on the grammar. */
+/** Maximum number of rules that llama.cpp creates for one repetition. It rejects grammars with more. */
 const MAX_RULES = 1999;
 /** Places of a repeated group. */
-const MAX_PLACES = 256;
+const MAX_POSITIONS = 256;
 const MAX_CHARACTERS = 1000;
 
 /**
@@ -104,7 +104,7 @@ class PatternReader {
         [open ? this.#text : '', grammar, goesOn ? this.#text : ''].filter(Boolean).join(' '),
       );
     } while (this.#take('|'));
-    if (this.#at < this.#pattern.length) throw this.#fault();
+    if (this.#at < this.#pattern.length) throw this.#issue();
     return alternatives.map((each) => each || '""').join(' | ');
   }
 
@@ -115,7 +115,7 @@ class PatternReader {
       grammar: parts.map(({ grammar }) => grammar).join(' '),
       empty: parts.every(({ empty }) => empty),
       rules: total(parts, 'rules'),
-      places: total(parts, 'places'),
+      positions: total(parts, 'positions'),
     };
   }
 
@@ -127,7 +127,7 @@ class PatternReader {
       grammar: `(${grammar})`,
       empty: parts.some(({ empty }) => empty),
       rules: 1 + total(parts, 'rules'),
-      places: total(parts, 'places'),
+      positions: total(parts, 'positions'),
     };
   }
 
@@ -139,19 +139,21 @@ class PatternReader {
     this.#take('?');
     const [least, most] = times;
     const endless = most === Number.POSITIVE_INFINITY;
-    if (part.empty && endless) throw new UnsupportedPatternError('the repetition of what may be empty');
-    if (most < least) throw this.#fault();
+    if (part.empty && endless)
+      throw new UnsupportedPatternError('a repetition of an expression that may be empty');
+    if (most < least) throw this.#issue();
     if (most === 0) return NOTHING;
-    const places = part.places * (endless ? least + 1 : most);
-    if (part.places > 1 && places > MAX_PLACES) throw new UnsupportedPatternError('so many repetitions');
+    const positions = part.positions * (endless ? least + 1 : most);
+    if (part.positions > 1 && positions > MAX_POSITIONS)
+      throw new UnsupportedPatternError('too many repetitions');
     if (Math.max(1, part.rules) * (endless ? Math.max(1, least) : most) > MAX_RULES) {
-      throw new UnsupportedPatternError('so many repetitions');
+      throw new UnsupportedPatternError('too many repetitions');
     }
     return {
       grammar: `${part.grammar}{${least},${endless ? '' : most}}`,
       empty: part.empty || least === 0,
       rules: part.rules + (endless ? 1 : most - least),
-      places,
+      positions,
     };
   }
 
@@ -169,17 +171,17 @@ class PatternReader {
   #atom(): Part {
     if (this.#take('(')) {
       if (this.#next === '?' && this.#match(/\?(:|<[A-Za-z_]\w*>)/y) === undefined) {
-        throw new UnsupportedPatternError('groups that look ahead or behind');
+        throw new UnsupportedPatternError('lookahead or lookbehind');
       }
       const group = this.#alternatives();
-      if (!this.#take(')')) throw this.#fault();
+      if (!this.#take(')')) throw this.#issue();
       return group;
     }
     if (this.#take('[')) return characters(this.#class());
     if (this.#take('.')) return characters(without(ALL, LINE_ENDS));
     if (this.#take('\\')) return characters(this.#escape());
     const character = this.#next;
-    if ('^*+?{})]'.includes(character)) throw this.#fault();
+    if ('^*+?{})]'.includes(character)) throw this.#issue();
     this.#at += character.length;
     return characters([codeRange(character)]);
   }
@@ -197,14 +199,14 @@ class PatternReader {
       const to = this.#member();
       const [[low] = [LAST]] = from;
       const [[high] = [0]] = to;
-      if (from.length !== 1 || to.length !== 1 || low > high) throw this.#fault();
+      if (from.length !== 1 || to.length !== 1 || low > high) throw this.#issue();
       ranges.push([low, high]);
     }
     return negated ? without(ALL, ranges) : ranges;
   }
 
   #member(): readonly Range[] {
-    if (this.#at >= this.#pattern.length) throw this.#fault();
+    if (this.#at >= this.#pattern.length) throw this.#issue();
     if (this.#take('\\')) return this.#escape();
     const character = this.#next;
     this.#at += character.length;
@@ -223,7 +225,7 @@ class PatternReader {
     if (letter === 'u' || letter === 'x') {
       const [, plain, braced] = this.#match(digits) ?? [];
       const code = Number.parseInt(plain ?? braced ?? '', 16);
-      if (!(code <= LAST)) throw this.#fault();
+      if (!(code <= LAST)) throw this.#issue();
       return [[code, code]];
     }
     if (/^[A-Za-z0-9]?$/.test(letter)) throw new UnsupportedPatternError(`\\${letter}`);
@@ -249,14 +251,14 @@ class PatternReader {
     return found ?? undefined;
   }
 
-  #fault(): UnsupportedPatternError {
+  #issue(): UnsupportedPatternError {
     return new UnsupportedPatternError(
-      `what stands at character ${[...this.#pattern.slice(0, this.#at)].length + 1}`,
+      `unsupported syntax at character ${[...this.#pattern.slice(0, this.#at)].length + 1}`,
     );
   }
 }
 
-function total(parts: readonly Part[], count: 'rules' | 'places'): number {
+function total(parts: readonly Part[], count: 'rules' | 'positions'): number {
   return parts.reduce((sum, part) => sum + part[count], 0);
 }
 
@@ -276,9 +278,9 @@ function characters(ranges: readonly Range[]): Part {
   const parts = escaped.map(([, json]) => `"${json.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`);
   if (raw.length > 0) parts.unshift(`[${raw.map(rangeText).join('')}]`);
   if (parts.length === 0)
-    throw new UnsupportedPatternError('a class of characters that a JSON string cannot hold');
-  if (parts.length === 1) return { grammar: parts[0] ?? '', empty: false, rules: 0, places: 1 };
-  return { grammar: `(${parts.join(' | ')})`, empty: false, rules: 1, places: 1 };
+    throw new UnsupportedPatternError('a character class that no JSON string can contain');
+  if (parts.length === 1) return { grammar: parts[0] ?? '', empty: false, rules: 0, positions: 1 };
+  return { grammar: `(${parts.join(' | ')})`, empty: false, rules: 1, positions: 1 };
 }
 
 function rangeText([from, to]: Range): string {

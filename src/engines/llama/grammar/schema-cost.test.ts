@@ -12,8 +12,8 @@ const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const members = (count: number, schema: unknown = true) =>
   Object.fromEntries(numbers(count).map((i) => [`p${i}`, schema]));
 /** Other references to the same. */
-const again = (name: string, count: number, beside: object = {}) =>
-  numbers(count).map(() => ({ $ref: `#/$defs/${name}`, ...beside }));
+const again = (name: string, count: number, base: object = {}) =>
+  numbers(count).map(() => ({ $ref: `#/$defs/${name}`, ...base }));
 const inTurn = (count: number) => numbers(count).map((i) => ({ $ref: `#/$defs/${i % 2 === 0 ? 'a' : 'b'}` }));
 const ideographs = (count: number) => String.fromCharCode(...numbers(count).map((i) => 0x4e00 + 2 * i));
 
@@ -63,7 +63,7 @@ const HOSTILE: Readonly<Record<string, (n: number) => object>> = {
     ),
     $ref: '#/$defs/d24',
   }),
-  'a closed object beside as large a one': (n) => ({
+  'a closed object combined with as large a one': (n) => ({
     allOf: [{ properties: members(n), additionalProperties: false }, { properties: members(n) }],
   }),
   'many keywords that are read again': (n) => ({
@@ -162,5 +162,5 @@ it('several schemas of one request share what may be looked at', () => {
   read();
   expect(() => {
     for (const _ of numbers(20)) read();
-  }).toThrow('it is too large');
+  }).toThrow('the schema is too complex');
 });

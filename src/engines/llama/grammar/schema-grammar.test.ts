@@ -41,58 +41,66 @@ it('writes only what schemas of a library allow, and refuses none of them', () =
   }
 });
 
-describe('a schema that a grammar cannot follow is refused by what it asks for', () => {
+describe('an unsupported schema is rejected with its keyword', () => {
   it.each<[string, JsonSchema | boolean, string]>([
-    ['what is no schema', { items: 5 } as JsonSchema, 'what is no schema (at items)'],
-    ['nothing in the place of a schema', { allOf: [null] } as JsonSchema, 'what is no schema'],
+    ['not a schema', { items: 5 } as JsonSchema, 'not a schema (at items)'],
+    ['nothing in the place of a schema', { allOf: [null] } as JsonSchema, 'not a schema'],
     [
-      'a limit that is no number',
+      'a limit that is not a number',
       { type: 'string', maxLength: '5' },
-      "a 'maxLength' that is no number of things",
+      "'maxLength' is not a non-negative integer",
     ],
-    ['more things than can be', { type: 'array', minItems: 1000 }, "a 'minItems' above 999"],
-    ['half a thing', { type: 'array', minItems: 1.5 }, "a 'minItems' that is no number of things"],
+    ['more things than can be', { type: 'array', minItems: 1000 }, "'minItems' above 999"],
+    ['half a thing', { type: 'array', minItems: 1.5 }, "'minItems' is not a non-negative integer"],
     [
       'a number without end',
       { type: 'number', maximum: Number.POSITIVE_INFINITY },
-      "a 'maximum' that is no number",
+      "'maximum' is not a finite number",
     ],
-    ['an older word', { type: 'integer', exclusiveMinimum: true }, "a 'exclusiveMinimum' that is no number"],
-    ['a broken reference', { $ref: '#/%' }, "a '$ref' to what is not there"],
+    [
+      'an older word',
+      { type: 'integer', exclusiveMinimum: true },
+      "'exclusiveMinimum' is not a finite number",
+    ],
+    ['a broken reference', { $ref: '#/%' }, "'$ref' to a missing schema"],
     ['not of everything', { not: true }, "'not'"],
     ['a long pattern', { pattern: 'a'.repeat(1001) }, 'more than 1000 characters'],
-    ['many repetitions of patterns', { pattern: 'a{0,1500}b{0,1500}'.repeat(20) }, 'it is too large'],
-    ['false', false, 'nothing is valid here'],
+    [
+      'many repetitions of patterns',
+      { pattern: 'a{0,1500}b{0,1500}'.repeat(20) },
+      'the schema is too complex',
+    ],
+    ['false', false, 'no value is valid'],
     ['not', { not: { type: 'null' } }, "'not'"],
     ['a condition deep inside', { properties: { a: { items: { if: {} } } } }, "'if' (at properties/a/items)"],
     ['patternProperties', { patternProperties: { '^x': {} } }, "'patternProperties'"],
     ['uniqueItems', { type: 'array', uniqueItems: true }, "'uniqueItems'"],
     ['an unknown format', { type: 'string', format: 'iri' }, "the format 'iri'"],
-    ['an unknown type', { type: 'text' }, "a 'type' that there is not"],
-    ['more types than there are', { type: Array(8).fill('string') }, "a 'type' that is named twice"],
-    ['all of very many', { allOf: Array(257).fill({}) }, "an 'allOf' of more than 256"],
-    [
-      'a reference to a list',
-      { allOf: [{ type: 'null' }], $ref: '#/allOf' },
-      "a '$ref' to what is not there",
-    ],
+    ['an unknown type', { type: 'text' }, "unknown 'type'"],
+    ['more types than there are', { type: Array(8).fill('string') }, "duplicate 'type'"],
+    ['all of very many', { allOf: Array(257).fill({}) }, "'allOf' with more than 256 schemas"],
+    ['a reference to a list', { allOf: [{ type: 'null' }], $ref: '#/allOf' }, "'$ref' to a missing schema"],
     [
       'oneOf with a value twice',
       { oneOf: [{ const: { a: 1, b: 2 } }, { enum: [{ b: 2, a: 1 }] }] },
-      "a 'oneOf'",
+      "'oneOf' with schemas",
     ],
-    ['a pattern that looks ahead', { pattern: '^(?=a)' }, 'groups that look ahead or behind'],
-    ['a pattern that goes round', { pattern: '(a*)*' }, 'the repetition of what may be empty'],
-    ['a pattern that is too much', { pattern: '^(a{0,50}){50}$' }, 'so many repetitions'],
-    ['a pattern of repetitions in repetitions', { pattern: '^((a{1,9}){1,9}){1,9}$' }, 'so many repetitions'],
-    ['a pattern and a length', { pattern: 'a', maxLength: 3 }, "two of 'format', 'pattern'"],
-    ['a reference to nothing', { $ref: '#/$defs/none' }, "a '$ref' to what is not there"],
-    ['a reference elsewhere', { $ref: 'https://example.com/x' }, "a '$ref' outside the schema"],
-    ['a reference to itself', { $ref: '#' }, "a '$ref' leads back to itself"],
+    ['a pattern that looks ahead', { pattern: '^(?=a)' }, 'lookahead or lookbehind'],
+    ['a pattern that goes round', { pattern: '(a*)*' }, 'a repetition of an expression that may be empty'],
+    ['a pattern that is too much', { pattern: '^(a{0,50}){50}$' }, 'too many repetitions'],
+    [
+      'a pattern of repetitions in repetitions',
+      { pattern: '^((a{1,9}){1,9}){1,9}$' },
+      'too many repetitions',
+    ],
+    ['a pattern and a length', { pattern: 'a', maxLength: 3 }, "more than one of 'format', 'pattern'"],
+    ['a reference to nothing', { $ref: '#/$defs/none' }, "'$ref' to a missing schema"],
+    ['a reference elsewhere', { $ref: 'https://example.com/x' }, "'$ref' outside the schema"],
+    ['a reference to itself', { $ref: '#' }, "'$ref' refers to itself without an intermediate value"],
     [
       'a choice that may be itself',
       { anyOf: [{ $ref: '#' }, { type: 'null' }] },
-      "a '$ref' leads back to itself",
+      "'$ref' refers to itself without an intermediate value",
     ],
     [
       'a member that may be itself',
@@ -100,7 +108,7 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
         properties: { a: { $ref: '#/$defs/a' } },
         $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'null' }] } },
       },
-      "a '$ref' leads back to itself",
+      "'$ref' refers to itself without an intermediate value",
     ],
     [
       'an item that may be itself, by another',
@@ -108,14 +116,22 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
         items: { $ref: '#/$defs/a' },
         $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/a' }] } },
       },
-      "a '$ref' leads back to itself",
+      "'$ref' refers to itself without an intermediate value",
     ],
-    ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "'$ref' and 'allOf' go deeper"],
-    ['oneOf with more than one', { oneOf: [{ type: 'number' }, { type: 'integer' }] }, "a 'oneOf'"],
-    ['limits without a number', { type: 'integer', minimum: 3, maximum: 2 }, 'limits that leave no number'],
-    ['a step without limits', { type: 'integer', multipleOf: 7 }, "a 'multipleOf' without limits"],
-    ['values beside limits', { enum: [1, 2], minimum: 2 }, "'minimum' beside 'enum' or 'const'"],
-    ['two patterns', { allOf: [{ pattern: 'a' }, { pattern: 'b' }] }, "two different 'pattern'"],
+    ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "'$ref' and 'allOf' nested deeper"],
+    [
+      'oneOf with more than one',
+      { oneOf: [{ type: 'number' }, { type: 'integer' }] },
+      "'oneOf' with schemas",
+    ],
+    ['limits without a number', { type: 'integer', minimum: 3, maximum: 2 }, 'limits that allow no number'],
+    ['a step without limits', { type: 'integer', multipleOf: 7 }, "'multipleOf' without limits"],
+    [
+      'values combined with limits',
+      { enum: [1, 2], minimum: 2 },
+      "'minimum' combined with 'enum' or 'const'",
+    ],
+    ['two patterns', { allOf: [{ pattern: 'a' }, { pattern: 'b' }] }, "conflicting values of 'pattern'"],
   ])('%s', (_, schema, what) => {
     expect(() => written(schema)).toThrow(
       expect.objectContaining({ kind: 'invalid_request', param: 'schema' }),
@@ -125,9 +141,9 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
 
   it('one that is far too large', () => {
     const values = Array.from({ length: 1001 }, (_, i) => `value ${i}`);
-    expect(() => written({ enum: values })).toThrow('it has more than 1000 values');
+    expect(() => written({ enum: values })).toThrow('more than 1000 enum values');
     expect(written({ enum: values.slice(1) }, 1)).toHaveLength(1);
-    expect(() => written({ const: 'x'.repeat(400_000) })).toThrow('it is too large');
+    expect(() => written({ const: 'x'.repeat(400_000) })).toThrow('exceeds 120000 characters');
   });
 
   it('one whose parts name each other too often', () => {
@@ -136,9 +152,9 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
       const $ref = `#/$defs/d${i - 1}`;
       $defs[`d${i}`] = { allOf: [{ $ref }, { $ref }] };
     }
-    expect(() => written({ $defs, $ref: '#/$defs/d24' })).toThrow('it is too large');
+    expect(() => written({ $defs, $ref: '#/$defs/d24' })).toThrow('the schema is too complex');
     const required = Array.from({ length: 1001 }, (_, i) => `name ${i}`);
-    expect(() => written({ required })).toThrow('it has more than 1000 values');
+    expect(() => written({ required })).toThrow('more than 1000 enum values');
   });
 
   it('one of choices of choices, whose ways to begin multiply', () => {
@@ -151,14 +167,14 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
       return { required: ['k'], properties: { k: { $ref: `#/$defs/a${levels}` } }, $defs };
     };
     expect(written(choices(10), 1)).toHaveLength(1);
-    expect(() => written(choices(11))).toThrow('a value may begin in too many ways');
-    expect(() => written(choices(25))).toThrow('a value may begin in too many ways');
+    expect(() => written(choices(11))).toThrow('too many alternatives at the start of a value');
+    expect(() => written(choices(25))).toThrow('too many alternatives at the start of a value');
   });
 
   it('one that is far too deep', () => {
     let schema: JsonSchema = { type: 'null' };
     for (let depth = 0; depth < 100; depth += 1) schema = { type: 'array', items: schema };
-    expect(() => written(schema)).toThrow('it is deeper than 64');
+    expect(() => written(schema)).toThrow('nesting deeper than 64');
   });
 });
 
@@ -236,7 +252,7 @@ describe('what a schema asks for', () => {
     expect(all({ oneOf: [one('a'), one('b')] })).toEqual(new Set(['{"kind":"a"}', '{"kind":"b"}']));
   });
 
-  it('one of many, told apart by a value, or by their types', () => {
+  it('one of many, distinguished by a value or by type', () => {
     const values = Array.from({ length: 300 }, (_, i) => ({ const: `${i}` }));
     expect(all({ oneOf: values }).size).toBeGreaterThan(100);
     const types = { oneOf: [{ type: 'null' }, { const: 'a', type: 'string' }, { type: 'boolean' }] };
@@ -253,7 +269,7 @@ describe('what a schema asks for', () => {
     expect(all(schema)).toEqual(new Set(['{"n":1}', '{"n":2}']));
   });
 
-  it('choices beside what always holds', () => {
+  it('choices combined with other constraints', () => {
     const schema = {
       type: 'object',
       properties: { a: { const: 1 }, b: { const: 2 } },
@@ -278,7 +294,7 @@ describe('what a schema asks for', () => {
 
   it('characters that a vocabulary may lack only as escapes', () => {
     expect(all({ const: 'é\u{50000}😀' })).toEqual(new Set(['"é\\ud900\\udc00😀"']));
-    expect(() => written({ pattern: '^\\u{50000}$' })).toThrow('that a JSON string cannot hold');
+    expect(() => written({ pattern: '^\\u{50000}$' })).toThrow('that no JSON string can contain');
   });
 
   it('dates and times that there are', () => {

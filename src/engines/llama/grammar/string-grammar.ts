@@ -49,7 +49,9 @@ function formatRule(grammar: Grammar, format: unknown): string {
   const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
   if (known !== undefined) return grammar.add('format', `"\\"" ${known} "\\""`);
   const named = typeof format === 'string' && /^[a-z-]{1,40}$/.test(format) ? ` '${format}'` : '';
-  throw new UnsupportedSchemaError(`the format${named}; supported formats: ${Object.keys(FORMATS).join(', ')}`);
+  throw new UnsupportedSchemaError(
+    `the format${named}; supported formats: ${Object.keys(FORMATS).join(', ')}`,
+  );
 }
 
 function patternRule(grammar: Grammar, pattern: unknown): string {

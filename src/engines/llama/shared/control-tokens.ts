@@ -3,7 +3,7 @@
  * prompt injection under another role, so they are escaped.
  */
 
-/** Candidates: the control tokens of common templates, and all words of a template that look like one. */
+/** Candidates: the control tokens of common templates, and all words of a template that countSteps like one. */
 const COMMON = [
   '<|im_start|>',
   '<|im_end|>',

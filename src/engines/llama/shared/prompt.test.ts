@@ -52,14 +52,14 @@ describe('messages', () => {
     expect(grammars({ messages: [says('Hi')] }).whole).toBeUndefined();
   });
 
-  it('tell of the tools that may be called, before what else the system says', () => {
+  it('list the callable tools before the system message', () => {
     const messages: ChatMessage[] = [{ role: 'system', text: 'Be kind.' }, says('Hi')];
-    const asked = buildPrompt(textRequest({ messages, tools: [LAMP, BELL] }), undefined);
-    const [system] = asked.conversation.messages;
+    const constraints = buildPrompt(textRequest({ messages, tools: [LAMP, BELL] }), undefined);
+    const [system] = constraints.conversation.messages;
     expect(system?.content).toContain('{"name":"bell","description":"Rings."}');
     expect(system?.content).toContain('{"name":"lamp","parameters":');
     expect(system?.content).toMatch(/\nBe kind\.$/);
-    expect(asked.answer).toBe('either');
+    expect(constraints.answer).toBe('either');
     const named = buildPrompt(
       textRequest({ messages, tools: [LAMP, BELL], toolChoice: { name: 'bell' } }),
       undefined,
@@ -125,7 +125,7 @@ describe('what ends an answer that was cut', () => {
 });
 
 describe('refuses', () => {
-  it('a schema that cannot be followed, unless it is only a wish', () => {
+  it('an unsupported schema, unless it is not strict', () => {
     const parameters = { properties: { a: { not: {} } } };
     const tool = (strict: boolean) => [{ name: 'f', parameters, strict }];
     expect(() => grammars({ tools: tool(true) })).toThrow("'not' (at properties/a)");

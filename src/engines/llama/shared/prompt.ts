@@ -1,4 +1,4 @@
-/** What a request means to a model that knows only messages, text and a grammar. */
+/** Converts requests to messages and a grammar for llama.cpp. */
 
 import { invalidRequest, ServiceError } from '../../../contract/core/error.ts';
 import type {
@@ -13,7 +13,7 @@ import { schemaRule } from '../grammar/schema-grammar.ts';
 import type { NativeMessage, NativeTool } from './native.ts';
 import { DEFAULT_TOOL_CALL_SYNTAX, type ToolCallSyntax } from './tool-call-syntax.ts';
 
-/** Most calls of one answer. */
+/** Maximum number of calls in a response. */
 const MAX_CALLS = 16;
 
 /** A conversation as the chat template takes it. */
@@ -39,9 +39,9 @@ export interface ResponseGrammar {
 }
 
 /**
- * Puts a request into messages.
- * @param learned words of the model's template; absent: it knows no tools, and messages tell of them.
- * @throws ServiceError `invalid_request` for a part that cannot be had, and a tool that is not there.
+ * Converts a request to messages.
+ * @param learned tool call syntax of the template. If undefined, tools are described in a system message.
+ * @throws ServiceError `invalid_request` for an unsupported message part or an unknown tool.
  */
 export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | undefined): LlamaPrompt {
   const words = learned ?? DEFAULT_TOOL_CALL_SYNTAX;
@@ -62,9 +62,9 @@ export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | unde
 }
 
 /**
- * Puts into a grammar what of a request the answer has to keep to.
- * @param room tokens that the answer may have: texts that nothing else limits are limited by them.
- * @throws ServiceError `invalid_request` for a schema that cannot be had.
+ * Builds the grammar that constrains the response.
+ * @param room maximum tokens of the response, which limits otherwise unlimited strings.
+ * @throws ServiceError `invalid_request` for an unsupported schema.
  */
 export function buildGrammar(
   request: TextRequest,
@@ -86,7 +86,7 @@ function callableTools({ tools, toolChoice }: TextRequest): readonly FunctionToo
   if (typeof toolChoice !== 'object') return tools;
   const named = tools.filter(({ name }) => name === toolChoice.name);
   if (named.length > 0 || tools.length === 0) return named;
-  throw invalidRequest('tool_choice names a tool that is not there.', 'tool_choice');
+  throw invalidRequest("'tool_choice' names an unknown tool.", 'tool_choice');
 }
 
 function nativeMessages(
@@ -115,13 +115,13 @@ function nativeMessages(
 function partText(part: UserPart, index: number): string {
   if (part.kind === 'text') return part.text;
   throw invalidRequest(
-    `messages[${index}]: this model takes no parts of kind '${part.kind}'; allowed: text.`,
+    `messages[${index}]: this model does not support message parts of kind '${part.kind}'; allowed: text.`,
     'messages',
     'unsupported_value',
   );
 }
 
-/** Neighbours of one role that only say something become one message: many templates want roles to take turns. */
+/** Merges adjacent messages of one role, because many templates require alternating roles. */
 function merged(messages: readonly NativeMessage[]): NativeMessage[] {
   const all: NativeMessage[] = [];
   for (const message of messages) {
@@ -141,7 +141,7 @@ function nativeTool({
   return { type: 'function', function: { name, description, parameters } };
 }
 
-/** Templates want an object; what was cut before its end is none. */
+/** Templates require JSON arguments. Truncated arguments are wrapped in an object. */
 function nativeCall({ id, name, arguments: text }: ToolCall) {
   let object = text;
   try {
@@ -152,7 +152,7 @@ function nativeCall({ id, name, arguments: text }: ToolCall) {
   return { id, type: 'function', function: { name, arguments: object } } as const;
 }
 
-/** What a model is told of its tools whose template cannot. */
+/** System message that describes the tools, for templates without support for tools. */
 function toolsText(tools: readonly FunctionTool[], must: boolean, many: boolean): string {
   const definitions = tools.map(({ name, description, parameters }) =>
     JSON.stringify({ name, description, parameters }),
@@ -167,7 +167,7 @@ function toolsText(tools: readonly FunctionTool[], must: boolean, many: boolean)
   ].join('\n');
 }
 
-/** Calls in our own words. Arguments that are no JSON stand as they are. */
+/** Renders calls in the default syntax. Invalid JSON arguments are inserted unchanged. */
 function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string {
   const { opens, nameEnds, between, closes } = DEFAULT_TOOL_CALL_SYNTAX;
   const each = calls.map((call) => `${call.name}${nameEnds}${call.arguments}`);
@@ -180,7 +180,7 @@ function outputRule(grammar: Grammar, { output }: TextRequest): string | undefin
   return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');
 }
 
-/** Any text that does not begin like some other. */
+/** Any text that does not start with the first character of another. */
 function textRule(other: string): string {
   const first = other.charCodeAt(0).toString(16).padStart(4, '0');
   return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
@@ -198,11 +198,11 @@ function callsRule(
   return `${literal(opens)} ${call} ${more}${literal(closes)}`;
 }
 
-/** @throws ServiceError `invalid_request` for strict parameters that cannot be followed. */
+/** @throws ServiceError `invalid_request` for unsupported strict parameters. */
 function argumentsRule(grammar: Grammar, { parameters, strict }: FunctionTool): string {
   if (parameters === undefined) return 'object';
   try {
-    // Arguments are an object, whatever else the schema says.
+    // Arguments are always an object, even if the schema allows other types.
     return schemaRule(grammar, { allOf: [{ type: 'object' }, parameters] }, 'tools', parameters);
   } catch (error) {
     if (strict || !(error instanceof ServiceError)) throw error;

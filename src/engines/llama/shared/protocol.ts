@@ -43,9 +43,9 @@ export interface LlamaSampling {
 }
 
 export type LlamaCommand =
-  /** Reply: `measured` or `refused`. */
+  /** Reply: `measured` or `unsupported`. */
   | { readonly kind: 'measure'; readonly answer: number; readonly conversation: Conversation }
-  /** Replies: any number of `said`, then `ended`, `failed` or `refused`. */
+  /** Replies: any number of `said`, then `ended`, `failed` or `unsupported`. */
   | {
       readonly kind: 'begin';
       readonly answer: number;

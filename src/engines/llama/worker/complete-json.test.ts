@@ -24,7 +24,7 @@ function ended(schema: JsonSchema | boolean, said: string): string {
   return said + end;
 }
 
-/** Cuts an answer to a schema wherever it may be cut, and looks at what it becomes. */
+/** Cuts an answer to a schema wherever it may be cut, and steps at what it becomes. */
 function expectValid(schema: JsonSchema, seed: number): void {
   const grammar = buildGrammar(schema);
   const valid = ajv.compile(schema);
@@ -91,7 +91,7 @@ it('ends a text where its limit is, and at the room of the answer where it has n
   expect(longest({}, 20)).toBe(60);
 });
 
-it('knows nothing of what its grammar does not allow', () => {
+it('returns nothing for text that the grammar does not allow', () => {
   expect(completeJson(buildGrammar({ type: 'null' }), 'no')).toBeUndefined();
   expect(completeJson(buildGrammar({ type: 'null' }), 'null and more')).toBeUndefined();
 });
@@ -103,7 +103,7 @@ it('leaves an answer as it is that lacks too much', () => {
   expect(completeJson(buildGrammar(list(short, 2)), '[')).toBeUndefined();
 });
 
-it('gives up on what takes too long to read', () => {
+it('returns nothing for text that is too expensive to parse', () => {
   const letters = (count: number) => `"${'a'.repeat(count)}`;
   expect(ended({ type: 'string' }, letters(100_000))).toBe(`${letters(100_000)}"`);
   expect(completeJson(buildGrammar({ type: 'string', pattern: 'c' }), letters(100_000))).toBe('c"');

@@ -5,7 +5,7 @@ import { type GrammarPart, type RepeatedPart, readGrammar } from '../grammar/gra
 /** Longest end that is given: an answer that lacks more is left as it was cut. */
 const MAX_CHARACTERS = 16_384;
 /** Parts that are looked at to follow one answer: of one that may be read in very many ways nothing is said. */
-const MAX_LOOKS = 2_000_000;
+const MAX_STEPS = 2_000_000;
 /** What a class that says what it is not is written as. */
 const PLAIN = [0x20, 0x30, 0x61];
 
@@ -26,14 +26,14 @@ export function completeJson(grammar: string, said: string): string | undefined 
   return rest && new ShortestTexts(rules).ofAny(rest);
 }
 
-/** Reads a text in every way that a grammar allows at once. */
+/** Follows all parses of a text that a grammar allows. */
 class Follower {
   readonly #rules: ReadonlyMap<string, GrammarPart>;
   readonly #repeats = new Map<RepeatedPart, RepeatedPart>();
   /** What comes at last, by what comes before it. */
   readonly #last = new Map<GrammarPart, Rest>();
   readonly #before = new Map<Rest, Map<GrammarPart, Rest>>();
-  #looks = 0;
+  #steps = 0;
 
   constructor(rules: ReadonlyMap<string, GrammarPart>) {
     this.#rules = rules;
@@ -46,7 +46,7 @@ class Follower {
     ]);
     for (const character of text) {
       rests = this.#after(rests, character);
-      if (rests.size === 0 || this.#looks > MAX_LOOKS) return undefined;
+      if (rests.size === 0 || this.#steps > MAX_STEPS) return undefined;
     }
     return [...rests];
   }
@@ -56,8 +56,8 @@ class Follower {
     // What is added on the way is looked at, too.
     const open = new Set(rests);
     for (const rest of open) {
-      this.#looks += 1;
-      if (rest === undefined || this.#looks > MAX_LOOKS) continue;
+      this.#steps += 1;
+      if (rest === undefined || this.#steps > MAX_STEPS) continue;
       const { part, then } = rest;
       switch (part.kind) {
         case 'text':
@@ -80,8 +80,8 @@ class Follower {
           open.add(part.of.reduceRight((rest: Rest | undefined, each) => this.#rest(each, rest), then));
           break;
         case 'repeat':
-          if (part.least === 0) open.add(then);
-          if (part.most > 0) open.add(this.#rest(part.of, this.#rest(this.#once(part), then)));
+          if (part.min === 0) open.add(then);
+          if (part.max > 0) open.add(this.#rest(part.of, this.#rest(this.#once(part), then)));
           break;
       }
     }
@@ -90,10 +90,10 @@ class Follower {
 
   /** What is left of a repetition after one of its times. */
   #once(part: RepeatedPart): RepeatedPart {
-    if (part.least === 0 && part.most === Number.POSITIVE_INFINITY) return part;
+    if (part.min === 0 && part.max === Number.POSITIVE_INFINITY) return part;
     const known = this.#repeats.get(part);
     if (known) return known;
-    const once = { ...part, least: Math.max(0, part.least - 1), most: part.most - 1 };
+    const once = { ...part, min: Math.max(0, part.min - 1), max: part.max - 1 };
     this.#repeats.set(part, once);
     return once;
   }
@@ -145,7 +145,7 @@ class ShortestTexts {
       case 'sequence':
         return this.#sum(part.of);
       case 'repeat':
-        return part.least === 0 ? 0 : part.least * this.#length(part.of);
+        return part.min === 0 ? 0 : part.min * this.#length(part.of);
     }
   }
 
@@ -167,7 +167,7 @@ class ShortestTexts {
       case 'sequence':
         return part.of.map((each) => this.#text(each)).join('');
       case 'repeat':
-        return part.least === 0 ? '' : this.#text(part.of).repeat(part.least);
+        return part.min === 0 ? '' : this.#text(part.of).repeat(part.min);
     }
   }
 
