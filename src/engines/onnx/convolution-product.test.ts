@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { needsArithmetic } from '../../../test/harness/arithmetic.ts';
 import { openGraph } from '../runtime/runtime.ts';
 import { type Arithmetic, convolutionProduct } from './convolution-product.ts';
 import { GraphBuilder } from './graph-builder.ts';
@@ -72,9 +73,10 @@ describe('convolutionProduct', () => {
     { taps: 7, dilation: 3 },
   ];
   for (const [arithmetic, tolerance] of forms) {
-    test.each(shapes)(
+    test.for(shapes)(
       `${arithmetic} equals the definition, $taps taps, dilation $dilation`,
-      async ({ taps, dilation }) => {
+      async ({ taps, dilation }, context) => {
+        needsArithmetic(context, arithmetic);
         const { layer, weight } = layerWith(taps);
         const g = new GraphBuilder('convolution');
         g.output('y', convolutionProduct(g, g.input('x', [1, 'time', INPUTS]), layer, dilation, arithmetic));

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { needsArithmetic } from '../../../test/harness/arithmetic.ts';
 import { openGraph } from '../runtime/runtime.ts';
 import { GraphBuilder } from './graph-builder.ts';
 import { type LinearArithmetic, type LinearLayer, linearLayer, rowwiseLinearLayer } from './linear-layer.ts';
@@ -79,6 +80,8 @@ const BOUNDS: [LinearArithmetic, number][] = [
 const forms = { linearLayer, rowwiseLinearLayer };
 
 describe.each(BOUNDS)('%s', (arithmetic, bound) => {
+  beforeEach((context) => needsArithmetic(context, arithmetic));
+
   describe.each(Object.entries(forms))('%s', (_, append) => {
     test('equals the definition for outputs of any magnitude', async () => {
       const x = wave(7 * INPUTS, 3);

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, type TestContext, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { tinyWhisper } from '../../../../test/generators/tiny-whisper.ts';
+import { needsArithmetic } from '../../../../test/harness/arithmetic.ts';
 import {
   decode,
   type Encoded,
@@ -11,17 +12,10 @@ import {
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import type { LinearArithmetic } from '../../onnx/linear-layer.ts';
 import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
-import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
 import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import { alignerGraph } from '../import/aligner-graph.ts';
 import { decoderGraph } from '../import/decoder-graph.ts';
 import { type CachedSilence, encoderGraph, restGraph, type SilentRest } from '../import/encoder-graph.ts';
-
-/** Products of int8 weights saturate on processors without dot-product instructions, which therefore get uint8 weights. */
-function needsArithmetic(context: TestContext, arithmetic: LinearArithmetic): void {
-  if (arithmetic === 'int8' && arithmeticFor('cpu') !== 'int8')
-    context.skip('int8 saturates on this processor');
-}
 
 /** Compares the graphs with a reference implementation of the architecture, with small random weights. */
 
