@@ -68,7 +68,7 @@ async function errorOf(response: Response): Promise<WireError> {
   return body.error;
 }
 
-describe('every answer', () => {
+describe('every response', () => {
   test.each([
     ['GET', '/', 200],
     ['GET', '/console/main-0a1b2c3d.js', 200],
@@ -109,13 +109,13 @@ describe('every answer', () => {
     if (status >= 400) await errorOf(response);
   });
 
-  test('request ids are never the same twice', async () => {
+  test('request ids are unique', async () => {
     const app = open();
     const ids = await Promise.all(Array.from({ length: 50 }, () => app.send('/healthz')));
     expect(new Set(ids.map((answer) => answer.headers.get('x-request-id'))).size).toBe(50);
   });
 
-  test('405 names the methods that exist', async () => {
+  test('405 lists the allowed methods', async () => {
     const response = await open().send('/v1/models', { method: 'POST', headers: { 'x-api-key': KEY_A } });
     expect(response.headers.get('allow')).toBe('GET, HEAD');
     expect((await errorOf(response)).message).toContain('GET, HEAD');
@@ -123,7 +123,7 @@ describe('every answer', () => {
 });
 
 describe('keys', () => {
-  test('without one, every route but the public ones answers 401 missing_api_key', async () => {
+  test('without one, every route except the public ones returns 401 missing_api_key', async () => {
     const { app, send } = open({ routes: [feature] });
     expect(app.routes.length).toBeGreaterThan(8);
     for (const { method, path } of app.routes) {
@@ -166,13 +166,13 @@ describe('keys', () => {
     [{ authorization: 'Bearer ' }, 'missing_api_key'],
     [{ 'x-api-key': '  ' }, 'missing_api_key'],
     [{}, 'missing_api_key'],
-  ])('%o answers 401 %s', async (headers, code) => {
+  ])('%o returns 401 %s', async (headers, code) => {
     const response = await open().send('/v1/models', { headers });
     expect(response.status).toBe(401);
     expect(await errorOf(response)).toMatchObject({ type: 'invalid_request_error', param: null, code });
   });
 
-  test('a path written in another way is never a way around the key', async () => {
+  test('an alternative spelling of a path does not bypass authentication', async () => {
     const app = open({ routes: [feature] });
     for (const path of [
       '/v1/%6dodels',
@@ -186,7 +186,7 @@ describe('keys', () => {
     }
   });
 
-  test('the name by which the host is called does not matter', async () => {
+  test('the host name does not matter', async () => {
     const { app } = open();
     for (const host of ['x', 'api', 'localhost', '127.0.0.1:1', '[::1]:8080']) {
       const request = new Request(`http://${host}/v1/models`, { headers: { 'x-api-key': KEY_A } });
@@ -203,7 +203,7 @@ describe('keys', () => {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('60');
     expect(await errorOf(refused)).toMatchObject({ type: 'rate_limit_error', code: 'rate_limit_exceeded' });
-    // A fixed key and a stored one, neither of which this process has seen.
+    // A fixed and a stored key, neither of which this process has cached.
     const created = await send('/v1/keys', {
       method: 'POST',
       headers: { 'x-api-key': KEY_A, 'content-type': 'application/json' },
@@ -222,7 +222,7 @@ describe('keys', () => {
     expect((await send('/v1/models', { headers: { 'x-api-key': 'wrong' } })).status).toBe(401);
   });
 
-  test('a path that does not exist is 404 to anybody', async () => {
+  test('an unknown path is 404 without a key', async () => {
     expect((await open().send('/v1/nothing', { headers: {} })).status).toBe(404);
   });
 
@@ -250,7 +250,7 @@ describe('keys', () => {
 describe('bodies', () => {
   const app = () => open({ routes: [feature] });
 
-  test('a handler gets the caller and the body', async () => {
+  test('a handler receives the caller and the body', async () => {
     const response = await app().send('/v1/things/x', json({ name: 'ab' }));
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
@@ -279,7 +279,7 @@ describe('bodies', () => {
     ['{"name":"a"', null, 'invalid_json', 'valid JSON'],
     ['{"name":"a"}}', null, 'invalid_json', 'valid JSON'],
     [`${'['.repeat(30_000)}`, null, 'invalid_value', '100 nested lists and objects'],
-  ])('%j answers 400 with param %s, code %s and says: %s', async (body, param, code, words) => {
+  ])('%j returns 400 with param %s, code %s and message: %s', async (body, param, code, words) => {
     const response = await app().send('/v1/things/x', json(body));
     expect(response.status).toBe(400);
     const error = await errorOf(response);
@@ -287,7 +287,7 @@ describe('bodies', () => {
     expect(error.message).toContain(words);
   });
 
-  test('messages never repeat what was sent', async () => {
+  test('messages never contain request data', async () => {
     const secret = 'my private words';
     for (const body of [{ name: secret }, { name: 'a', kind: secret }, `{"name": "${secret}`]) {
       const response = await app().send('/v1/things/x', json(body));
@@ -311,7 +311,7 @@ describe('bodies', () => {
     },
   );
 
-  test('a body over the limit answers 413, announced or not', async () => {
+  test('a body over the limit returns 413, with or without content-length', async () => {
     const { send } = open({ routes: [feature], requestBytes: 2048 });
     const announced = await send('/v1/things/x', {
       method: 'POST',
@@ -333,7 +333,7 @@ describe('bodies', () => {
 });
 
 describe('failures', () => {
-  test('an unexpected one answers 500 without its message, and logs its class only', async () => {
+  test('an unexpected error returns 500 without its message, and logs only its class', async () => {
     const app = open({ routes: [feature] });
     const response = await app.send('/v1/broken');
     const error = await errorOf(response);
@@ -343,7 +343,7 @@ describe('failures', () => {
     expect(line?.fields.request_id).toBe(response.headers.get('x-request-id'));
   });
 
-  test('an answer of ours that breaks its schema is 500, not the fault of the caller', async () => {
+  test('a response that violates its schema is 500, not a client error', async () => {
     const response = await open({ routes: [feature] }).send('/v1/wrong');
     expect(response.status).toBe(500);
     expect(JSON.stringify(await errorOf(response))).not.toContain('private');
@@ -395,7 +395,7 @@ describe('readiness', () => {
     return { status: answer.status, body: await answer.json() };
   };
 
-  test('shows each plugin and each model, and stays 200 while a model works', async () => {
+  test('reports each plugin and each model, and stays 200 while a model works', async () => {
     expect(await readyz({ readiness: () => plugins, models: () => models })).toEqual({
       status: 200,
       body: {
@@ -425,7 +425,7 @@ describe('readiness', () => {
 });
 
 describe('log and metrics', () => {
-  test('one line a request, with the pattern of the route and never its query', async () => {
+  test('one line per request, with the route pattern and without the query', async () => {
     const app = open();
     app.log.lines.length = 0;
     const response = await app.send('/v1/models/private-id?secret=1');
@@ -444,7 +444,7 @@ describe('log and metrics', () => {
     expect(JSON.stringify(app.log.lines)).not.toMatch(/private-id|secret|key-of/);
   });
 
-  test('a watcher who is answered well has no line: it asks several times a second', async () => {
+  test('successful probes are not logged, because they are frequent', async () => {
     const app = open();
     app.log.lines.length = 0;
     for (const path of ['/healthz', '/readyz']) expect((await app.send(path)).status).toBe(200);
@@ -465,14 +465,14 @@ describe('log and metrics', () => {
     expect(text).not.toContain('x3');
   });
 
-  test('/metrics can be left to another port', async () => {
+  test('/metrics can be disabled on the main port', async () => {
     const { send } = open({ showMetrics: false });
     expect((await send('/metrics', { headers: {} })).status).toBe(404);
   });
 });
 
 describe('browsers', () => {
-  test('a preflight is answered without a key and lists what the SDK sends', async () => {
+  test('a preflight needs no key and allows the headers of the SDK', async () => {
     const response = await open().send('/v1/models', {
       method: 'OPTIONS',
       headers: { origin: 'https://page.test', 'access-control-request-method': 'POST' },
@@ -493,7 +493,7 @@ describe('browsers', () => {
     }
   });
 
-  test('answers and errors can be read by a page', async () => {
+  test('pages can read responses and errors', async () => {
     for (const headers of [
       { origin: 'https://page.test', 'x-api-key': KEY_A },
       { origin: 'https://page.test' },
@@ -520,7 +520,7 @@ describe('browsers, when CONFIG lists origins', () => {
     ['http://console.test', null],
     ['null', null],
     [undefined, null],
-  ])('an answer to a page of %s may be read by %s', async (origin, allowed) => {
+  ])('a response to a page of %s can be read by %s', async (origin, allowed) => {
     const response = await listed().send('/v1/models', from(origin));
     expect(response.status).toBe(200);
     expect(response.headers.get('access-control-allow-origin')).toBe(allowed);
@@ -544,7 +544,7 @@ describe('browsers, when CONFIG lists origins', () => {
     ['https://other.test', 403],
     ['null', 403],
     ['http://service.test.other', 403],
-  ])('a WebSocket of a page of %s is answered %i', async (origin, status) => {
+  ])('a WebSocket of a page of %s returns %i', async (origin, status) => {
     const response = await listed().send(
       '/v1/models',
       from(origin, { upgrade: 'websocket', host: 'service.test' }),
@@ -553,7 +553,7 @@ describe('browsers, when CONFIG lists origins', () => {
     if (status === 403) expect(await errorOf(response)).toMatchObject({ param: 'Origin' });
   });
 
-  test('without a list, any page may open one', async () => {
+  test('without a list, any page can open one', async () => {
     const response = await open().send('/v1/models', from('https://other.test', { upgrade: 'websocket' }));
     expect(response.status).toBe(200);
   });
@@ -576,7 +576,7 @@ interface OpenApi {
 }
 
 describe('swagger', () => {
-  test('lists every route, says which need a key, and gives the rules of fields', async () => {
+  test('documents every route, its authentication and the rules of its fields', async () => {
     const { app, send } = open({ routes: [feature] });
     const document = (await (await send('/swagger/json', { headers: {} })).json()) as OpenApi;
     for (const { method, path } of app.routes) {
@@ -596,7 +596,7 @@ describe('swagger', () => {
       expect(answer.description).toEqual(expect.any(String));
       expect(Object.keys(answer.content ?? {}).length).toBeLessThan(2);
     }
-    // Features of this app have no routes under the others.
+    // The app of this test has no feature routes.
     expect(document.tags.map(({ name }) => name)).toEqual(['models', 'usage', 'organization', 'service']);
     expect(document.security).toEqual([{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }]);
     const limit = document.paths['/v1/usage']?.get?.parameters?.find(({ name }) => name === 'limit');
@@ -676,7 +676,7 @@ describe('rate limits', () => {
           expect.objectContaining({ organization: 'a', keyId: expect.stringMatching(/^[0-9a-f]{16}$/) }),
         ),
       );
-      // What needs no key is not counted.
+      // Requests that need no key are not counted.
       expect((await limited.send('/healthz', { headers: {} })).status).toBe(200);
       expect(users).toHaveLength(2);
     } finally {

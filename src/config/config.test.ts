@@ -42,7 +42,7 @@ const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 
 describe('defaults', () => {
   test('match the contract', () => {
-    const config = loadConfig({ HOME: '/home/somebody' });
+    const config = loadConfig({ HOME: '/home/user' });
     expect(config).toMatchObject({ host: '127.0.0.1', port: 8080, apiKeys: [], plugins: undefined });
     expect(config.metricsPort).toBeUndefined();
     expect(config.dataDir).toBe(resolve('data'));
@@ -97,7 +97,7 @@ describe('defaults', () => {
   test('inference processes receive the variables of libraries, and no keys', () => {
     const forLibraries = {
       PATH: '/bin',
-      HOME: '/home/somebody',
+      HOME: '/home/user',
       LD_LIBRARY_PATH: '/lib',
       CUDA_VISIBLE_DEVICES: '0',
       OMP_NUM_THREADS: '2',

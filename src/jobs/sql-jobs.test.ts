@@ -149,8 +149,17 @@ it('logs unavailable dependencies once with their recovery, and other failures e
     ...{ store: jobStore(records), clock, log, timing, self: FIRST, isRunning: () => true },
   });
   queues.push(queue);
-  const away = new ServiceError('overloaded', 'It is away.', { code: 'server_overloaded' });
-  const ends = [away, away, away, undefined, new Error('a fault'), new Error('a fault'), undefined, away];
+  const unavailable = new ServiceError('overloaded', 'Unavailable.', { code: 'server_overloaded' });
+  const ends = [
+    unavailable,
+    unavailable,
+    unavailable,
+    undefined,
+    new Error('failure'),
+    new Error('failure'),
+    undefined,
+    unavailable,
+  ];
   queue.startRunner({
     kind: 'batch',
     concurrency: 1,
@@ -165,7 +174,7 @@ it('logs unavailable dependencies once with their recovery, and other failures e
   const waiting = 'jobs wait for an unavailable dependency';
   const fault = { level: 'error', message: 'job failed, will be retried', fields: { job: 'a' } };
   expect(log.lines).toMatchObject([
-    { level: 'error', message: waiting, fields: { kind: 'batch', job: 'a' }, error: away },
+    { level: 'error', message: waiting, fields: { kind: 'batch', job: 'a' }, error: unavailable },
     { level: 'info', fields: { kind: 'batch', failed: waiting, times: 3 } },
     fault,
     fault,
