@@ -105,7 +105,7 @@ describe('the process of a segment', () => {
   it('logs the cause of a failure without returning it', async () => {
     const { segment, log } = await runFake('fail');
     await expect(segment).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
-    expect(log.lines).toMatchObject([{ level: 'error', error: { name: 'ClipFaultError' } }]);
+    expect(log.lines).toMatchObject([{ level: 'error', error: { name: 'UnusableClipError' } }]);
   });
 
   it('is not started for an aborted request', async () => {
@@ -151,6 +151,6 @@ describe('a generated segment', () => {
     const work = { to: join(await tempDir(), 'segment'), saveState: async () => {} };
     const segment = engine.extend(requestOf(import.meta.filename), work, never);
     await expect(segment).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
-    expect(log.lines).toMatchObject([{ error: { name: 'ClipFaultError' } }]);
+    expect(log.lines).toMatchObject([{ error: { name: 'UnusableClipError' } }]);
   });
 });
