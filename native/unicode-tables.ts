@@ -6,7 +6,7 @@
 const FIRST_NON_ASCII = 0x80;
 const LAST = 0x10ffff;
 
-/** Format characters that begin a grapheme cluster rather than extend one (UAX 29, Prepend). */
+/** Format characters that start a grapheme cluster instead of extending one (UAX 29, Prepend). */
 const PREPEND = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
 
 type Kind = 'upper' | 'lower' | 'digit' | 'mark' | 'emoji';
@@ -30,7 +30,7 @@ function kindOf(codePoint: number): Kind | undefined {
   return undefined;
 }
 
-/** Joins neighbours of one kind, and runs in which capital and small letters alternate. */
+/** Joins neighbours of the same class, and ranges of alternating capital and small letters. */
 function joinRanges(): Range[] {
   const ranges: Range[] = [];
   for (let codePoint = FIRST_NON_ASCII; codePoint <= LAST; codePoint++) {
@@ -61,7 +61,7 @@ function joinRanges(): Range[] {
   return ranges;
 }
 
-/** The header's text. */
+/** Text of the header file. */
 export function unicodeHeader(): string {
   const rows = joinRanges().map(
     ({ first, last, kind }) => `    {0x${first.toString(16)}, 0x${last.toString(16)}, RangeKind::${kind}},`,

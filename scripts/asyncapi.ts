@@ -4,8 +4,8 @@ import { asyncApiDocument as partnerDocument } from '../plugins/partner/docs/asy
 import { asyncApiDocument as realtimeDocument } from '../plugins/realtime/docs/asyncapi.ts';
 
 /**
- * The AsyncAPI documents of the sockets. `bun scripts/asyncapi.ts` writes them; `bun run check` holds them
- * against the schemas that they are made of.
+ * The AsyncAPI documents of the WebSocket endpoints. `bun scripts/asyncapi.ts` writes them; `bun run check`
+ * verifies that they match the schemas.
  */
 
 const DOCUMENTS = {
@@ -13,8 +13,8 @@ const DOCUMENTS = {
   'docs/partner.asyncapi.json': partnerDocument,
 };
 
-/** What is wrong with the documents that are kept, one line each. */
-export async function asyncApiFaults(root: string): Promise<string[]> {
+/** Errors in the committed documents, one line each. */
+export async function asyncApiErrors(root: string): Promise<string[]> {
   const kept = await Promise.all(
     documentTexts().map(async ([path, text]) => {
       const file = Bun.file(`${root}/${path}`);
@@ -22,7 +22,7 @@ export async function asyncApiFaults(root: string): Promise<string[]> {
     }),
   );
   const wrong = kept.filter(({ isTrue }) => !isTrue);
-  return wrong.map(({ path }) => `${path} is not what the schemas say; run: bun scripts/asyncapi.ts`);
+  return wrong.map(({ path }) => `${path} does not match the schemas; run: bun scripts/asyncapi.ts`);
 }
 
 function documentTexts(): readonly (readonly [path: string, text: string])[] {

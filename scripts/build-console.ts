@@ -1,9 +1,9 @@
 /**
- * Builds the console of web/ into .cache/console, only when something that it is made of has changed. The files have
- * names that change with their content; the service serves them (src/http/routes/console.ts).
+ * Builds the console in web/ to .cache/console if its sources have changed. File names contain a content
+ * hash; the service serves the files (src/http/routes/console.ts).
  *
- *   bun scripts/build-console.ts            build what changed
- *   bun scripts/build-console.ts --watch    and again at every change, until it is ended
+ * - bun scripts/build-console.ts            builds if necessary
+ * - bun scripts/build-console.ts --watch    also rebuilds on every change
  */
 
 import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
@@ -24,9 +24,9 @@ interface BuiltFile {
 }
 
 /**
- * Makes sure that the built console is there and belongs to the present sources.
- * @returns false when it already did.
- * @throws Error with what the bundler said.
+ * Ensures that the built console is up to date.
+ * @returns false if it already was.
+ * @throws Error with the messages of the bundler.
  */
 export async function buildConsole(): Promise<boolean> {
   const stamp = inputDigest();
@@ -90,8 +90,8 @@ async function build(
 }
 
 /**
- * The page with one style for all: the bundler makes one for each script that is loaded later, and nothing that would
- * load it. The page is served one level above its files.
+ * Returns the page with one style sheet for all pages: the bundler creates one per lazily loaded script, but
+ * no code that loads it. The page is served one level above its files.
  */
 function withOneStyle(files: readonly BuiltFile[]): BuiltFile[] {
   const page = textOf(files.find(({ name }) => name === 'index.html'));
@@ -110,7 +110,7 @@ function withOneStyle(files: readonly BuiltFile[]): BuiltFile[] {
 }
 
 function textOf(file: BuiltFile | undefined): string {
-  if (file === undefined) throw new Error('the bundler made no page or no style');
+  if (file === undefined) throw new Error('the bundler created no page or no style sheet');
   return new TextDecoder().decode(file.bytes);
 }
 
@@ -125,7 +125,7 @@ async function separateScripts(): Promise<ReadonlyMap<string, BuiltFile>> {
     .map((path) => join(WEB, path));
   const scripts = paths.map(async (path) => {
     const [output] = await build([path]);
-    if (output === undefined) throw new Error(`${path} came to nothing`);
+    if (output === undefined) throw new Error(`${path} resulted in no output`);
     const bytes = new Uint8Array(await output.arrayBuffer());
     const name = `${basename(path, '.ts')}-${sha256(bytes).slice(0, 8)}.js`;
     return [path, { name, bytes }] as const;
@@ -133,7 +133,7 @@ async function separateScripts(): Promise<ReadonlyMap<string, BuiltFile>> {
   return new Map(await Promise.all(scripts));
 }
 
-/** `import address from './x-worklet.ts?url'`: the address of a script of its own. */
+/** `import address from './x-worklet.ts?url'` resolves to the URL of a separate script. */
 function scriptAddresses(scripts: ReadonlyMap<string, BuiltFile>): BunPlugin {
   return {
     name: 'script-addresses',
@@ -145,7 +145,7 @@ function scriptAddresses(scripts: ReadonlyMap<string, BuiltFile>): BunPlugin {
       builder.onLoad({ filter: /.*/, namespace: 'script-address' }, ({ path }) => {
         const script = scripts.get(path);
         if (script === undefined)
-          throw new Error(`${path}: such a script ends with -worklet.ts or -worker.ts`);
+          throw new Error(`${path}: the name of a separate script must end with -worklet.ts or -worker.ts`);
         const contents = `export default new URL(${JSON.stringify(`./${script.name}`)}, import.meta.url).href;`;
         return { contents, loader: 'js' };
       });
@@ -164,7 +164,7 @@ async function buildOnce(): Promise<void> {
   }
 }
 
-/** What a person can do something with: the bundler's own messages, with their places. */
+/** The error messages of the bundler with their positions, otherwise the message of the error. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(String).join('\n');
   return error instanceof Error ? error.message : String(error);
@@ -175,7 +175,7 @@ if (import.meta.main) {
   if (process.argv.includes('--watch')) {
     let building = Promise.resolve();
     let wanted = false;
-    // Several changes that come together are built once.
+    // Changes in quick succession cause one build.
     watch(WEB, { recursive: true }, () => {
       if (wanted) return;
       wanted = true;

@@ -1,8 +1,8 @@
 /**
- * Builds the native addon with cmake-js, only when something that it is made of has changed.
+ * Builds the native addon with cmake-js if its inputs have changed.
  *
- *   bun scripts/build-native.ts              build native/build/Release/voice_native.node
- *   bun scripts/build-native.ts --sanitize   build and run the C++ tests under AddressSanitizer and UBSan
+ * - bun scripts/build-native.ts              builds native/build/Release/voice_native.node
+ * - bun scripts/build-native.ts --sanitize   builds and runs the C++ tests under AddressSanitizer and UBSan
  */
 
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ const TESTS = join(BUILD, 'sanitize');
 
 type Log = (line: string) => void;
 
-/** Why the native code cannot be built on this machine, or undefined when it can. */
+/** The missing build tool, with installation instructions; undefined if all are installed. */
 export function missingBuildTool(): string | undefined {
   if (Bun.which('cmake') === null) {
     return 'cmake is missing: install cmake 3.18 or later (Debian and Ubuntu: apt-get install cmake g++ make; macOS: brew install cmake)';
@@ -33,7 +33,7 @@ export function missingBuildTool(): string | undefined {
   return undefined;
 }
 
-/** Digest of the sources, the packages and the platform: what the addon depends on. */
+/** Digest of everything that the addon depends on: sources, packages and platform. */
 function inputDigest(): string {
   const hash = createHash('sha256');
   const sources = readdirSync(join(NATIVE, 'src'), { recursive: true, withFileTypes: true })
@@ -45,7 +45,7 @@ function inputDigest(): string {
       .update(readFileSync(path))
       .update('\0');
   }
-  // Packages whose code ends up in the addon or decides how it is built; cmake-js brings the headers.
+  // Packages that are linked into the addon or that control the build; cmake-js provides the headers.
   const requireInCmakeJs = createRequire(require.resolve('cmake-js/package.json'));
   for (const name of ['cmake-js', 'node-addon-api', 'node-api-headers']) {
     const from = name === 'node-api-headers' ? requireInCmakeJs : require;
@@ -55,7 +55,7 @@ function inputDigest(): string {
   return hash.update(`${process.platform}-${process.arch}`).digest('hex');
 }
 
-/** Runs a command to its end and returns its output. @throws Error with the output when it fails. */
+/** Runs a command and returns its output. @throws Error with the output if it fails. */
 async function run(
   command: string[],
   failure: string,
@@ -77,10 +77,10 @@ async function run(
 }
 
 /**
- * Makes sure that the addon is there and belongs to the present sources.
- * @param log takes progress lines; nothing is logged when there is nothing to do.
- * @returns whether it had to be built.
- * @throws Error that names the missing tool, or holds the compiler's output.
+ * Ensures that the addon is up to date.
+ * @param log receives progress lines; not called if there is nothing to do.
+ * @returns whether the addon was built.
+ * @throws Error that names the missing tool, or with the compiler's output.
  */
 export async function buildNative(log: Log): Promise<boolean> {
   const digest = inputDigest();
@@ -93,20 +93,20 @@ export async function buildNative(log: Log): Promise<boolean> {
   const parallel = String(availableParallelism());
   await run(
     [process.execPath, cmakeJs, 'compile', '--directory', NATIVE, '--out', BUILD, '--parallel', parallel],
-    'The native addon did not build',
+    'Building the native addon failed',
   );
   if (!existsSync(ADDON))
-    throw new Error('The native addon did not build: cmake-js left no voice_native.node');
-  // Renamed into place: a build that was cut off never looks complete.
+    throw new Error('Building the native addon failed: cmake-js created no voice_native.node');
+  // Renamed into place, so that an interrupted build is not taken for a complete one.
   await writeFile(`${STAMP}.new`, digest);
   await rename(`${STAMP}.new`, STAMP);
   return true;
 }
 
 /**
- * Builds the C++ tests with AddressSanitizer and UBSan and runs them; no Node is involved.
- * @returns the tests' output.
- * @throws Error with the output when a test or a sanitizer fails, or a tool is missing.
+ * Builds the C++ tests with AddressSanitizer and UBSan and runs them, without Node.js.
+ * @returns the output of the tests.
+ * @throws Error with the output if a test or a sanitizer fails, or if a tool is missing.
  */
 export async function runNativeTests(log: Log): Promise<string> {
   const missing = missingBuildTool();
@@ -118,9 +118,9 @@ export async function runNativeTests(log: Log): Promise<string> {
     '-DVOICE_NATIVE_SANITIZE=ON',
     '-DCMAKE_BUILD_TYPE=RelWithDebInfo',
   ];
-  await run(['cmake', '-S', NATIVE, '-B', TESTS, ...options], 'The native tests could not be configured');
+  await run(['cmake', '-S', NATIVE, '-B', TESTS, ...options], 'Configuring the native tests failed');
   const parallel = String(availableParallelism());
-  await run(['cmake', '--build', TESTS, '--parallel', parallel], 'The native tests did not build');
+  await run(['cmake', '--build', TESTS, '--parallel', parallel], 'Building the native tests failed');
   log('running the native tests');
   return run([join(TESTS, 'voice_native_test')], 'The native tests failed', {
     ASAN_OPTIONS: 'detect_leaks=1',

@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
-import { asyncApiFaults } from './asyncapi.ts';
-import { docsFaults, environmentTable } from './checks/docs-true.ts';
-import { sourceFaults } from './checks/source-rules.ts';
-import { licenceFaults } from './licences.ts';
+import { asyncApiErrors } from './asyncapi.ts';
+import { docsErrors, environmentTable } from './checks/docs-true.ts';
+import { sourceErrors } from './checks/source-rules.ts';
+import { licenceErrors } from './licences.ts';
 
 /**
- * `bun run check`: types, lint and format, dependency directions, source rules, and whether the documents
- * are true. `--environment-table` prints the table of docs/guide/configuration.md.
+ * `bun run check`: types, lint and format, dependency rules, source rules, and consistency of the documents.
+ * `--environment-table` prints the table of docs/guide/configuration.md.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
 
 interface Check {
   readonly name: string;
-  /** Empty when all is well, else what is wrong. */
+  /** Returns the errors; empty if the check passes. */
   run(): Promise<string>;
 }
 
@@ -39,13 +39,13 @@ const CHECKS: readonly Check[] = [
     'exports,types,files',
     '--no-progress',
   ]),
-  { name: 'source rules', run: async () => (await sourceFaults(ROOT)).join('\n') },
-  { name: 'documents are true', run: async () => (await docsFaults(ROOT)).join('\n') },
-  { name: 'licences are known', run: async () => (await licenceFaults(ROOT)).join('\n') },
-  { name: 'AsyncAPI document is true', run: async () => (await asyncApiFaults(ROOT)).join('\n') },
+  { name: 'source rules', run: async () => (await sourceErrors(ROOT)).join('\n') },
+  { name: 'documents are consistent', run: async () => (await docsErrors(ROOT)).join('\n') },
+  { name: 'licences are known', run: async () => (await licenceErrors(ROOT)).join('\n') },
+  { name: 'AsyncAPI documents match the schemas', run: async () => (await asyncApiErrors(ROOT)).join('\n') },
 ];
 
-/** A tool of node_modules, run by this same Bun. */
+/** Runs a tool of node_modules with this Bun. */
 function command(name: string, args: readonly string[]): Check {
   return {
     name,
@@ -66,9 +66,9 @@ if (process.argv.includes('--environment-table')) {
 } else {
   let failed = 0;
   for (const check of CHECKS) {
-    const faults = await check.run();
-    if (faults !== '') failed += 1;
-    console.log(faults === '' ? `ok      ${check.name}` : `FAILED  ${check.name}\n${faults}\n`);
+    const errors = await check.run();
+    if (errors !== '') failed += 1;
+    console.log(errors === '' ? `ok      ${check.name}` : `FAILED  ${check.name}\n${errors}\n`);
   }
   process.exit(failed === 0 ? 0 : 1);
 }

@@ -16,7 +16,7 @@ const USAGE = `Usage:
 /** Transfers per query. */
 const PAGE = 500;
 
-/** What the command line asked for cannot be done. */
+/** Invalid arguments, or an operation that is not possible. */
 class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
@@ -29,13 +29,13 @@ async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The arguments as an action, so that wrong ones are refused before anything is opened. */
+/** Parses the arguments before the database is opened. */
 function parse([command, flag, organization = '', ...rest]: readonly string[]): (
   store: CreditStore,
 ) => Promise<void> {
   if (flag !== '--org') throw new UsageError(USAGE);
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(organization)) {
-    throw new UsageError('An organization is 1 to 64 of A-Z a-z 0-9 . _ -');
+    throw new UsageError('An organization name consists of 1 to 64 characters: A-Z a-z 0-9 . _ -');
   }
   if (command === 'grant' && rest.length === 1) {
     const amount = parseCredits(rest[0] ?? '');
@@ -52,7 +52,7 @@ function parse([command, flag, organization = '', ...rest]: readonly string[]): 
 async function grant(store: CreditStore, organization: string, amount: number): Promise<void> {
   const { available } = await store.grant(organization, amount, unixSeconds(systemClock));
   console.log(
-    `'${organization}' was given ${creditText(amount)} and has ${creditText(available)} available.`,
+    `'${organization}' received ${creditText(amount)} credits and has ${creditText(available)} available.`,
   );
 }
 
@@ -69,7 +69,7 @@ async function history(store: CreditStore, organization: string): Promise<void> 
   for (;;) {
     const transfers = await store.history(organization, { limit: PAGE, before });
     for (const transfer of transfers) console.log(line(transfer));
-    if (before === undefined && transfers.length === 0) console.log('Nothing has happened yet.');
+    if (before === undefined && transfers.length === 0) console.log('No transfers yet.');
     if (transfers.length < PAGE) return;
     before = transfers.at(-1)?.sequence;
   }

@@ -25,7 +25,7 @@ interface Stores {
   readonly organizations: OrganizationStore;
 }
 
-/** What the command line asked for cannot be done. */
+/** Invalid arguments, or an operation that is not possible. */
 class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
@@ -41,14 +41,14 @@ async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The arguments as an action, so that wrong ones are refused before anything is opened. */
+/** Parses the arguments before the database is opened. */
 function parse([command, ...rest]: readonly string[]): (stores: Stores) => Promise<void> {
   if (command === 'create') {
-    const { organization, ...wish } = parseWish(rest);
+    const { organization, ...options } = parseKeyOptions(rest);
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(organization)) {
-      throw new UsageError('An organization is 1 to 64 of A-Z a-z 0-9 . _ -');
+      throw new UsageError('An organization name consists of 1 to 64 characters: A-Z a-z 0-9 . _ -');
     }
-    return ({ keys }) => create(keys, { organization, ...wish });
+    return ({ keys }) => create(keys, { organization, ...options });
   }
   if (command === 'list' && rest.length === 0) return ({ keys }) => list(keys);
   if (command === 'organizations' && rest.length === 0) {
@@ -60,17 +60,17 @@ function parse([command, ...rest]: readonly string[]): (stores: Stores) => Promi
 }
 
 /** `--org NAME` and `--admin`, in any order. */
-function parseWish(args: readonly string[]): NewKeyOptions {
+function parseKeyOptions(args: readonly string[]): NewKeyOptions {
   const names = args.filter((arg) => arg !== '--admin');
   const [option, organization] = names;
   if (args.length - names.length > 1 || names.length !== 2 || option !== '--org') throw new UsageError(USAGE);
   return { organization: organization ?? '', role: args.includes('--admin') ? 'admin' : 'member' };
 }
 
-async function create(store: ApiKeyStore, wish: NewKeyOptions): Promise<void> {
-  const { key, record } = await issueKey(store, wish);
+async function create(store: ApiKeyStore, options: NewKeyOptions): Promise<void> {
+  const { key, record } = await issueKey(store, options);
   console.log(
-    `${record.id} for '${wish.organization}', ${wish.role === 'admin' ? "an admin's" : "a member's"}. It is shown only now:\n\n    ${key}\n`,
+    `${record.id} for '${options.organization}', ${options.role === 'admin' ? "an admin's" : "a member's"}. It is shown only now:\n\n    ${key}\n`,
   );
 }
 
@@ -103,7 +103,7 @@ async function listOrganizations(store: OrganizationStore): Promise<void> {
   for (const { id, createdAt, keys } of organizations) {
     console.log([id, `since ${day(createdAt)}`, `${keys} ${keys === 1 ? 'key' : 'keys'}`].join('  '));
   }
-  if (organizations.length === 0) console.log('There are no organizations.');
+  if (organizations.length === 0) console.log('No organizations.');
 }
 
 function day(unixSeconds: number): string {

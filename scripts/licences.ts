@@ -3,13 +3,14 @@ import { dirname, join, resolve } from 'node:path';
 import { Glob } from 'bun';
 
 /**
- * What is handed on with the service, and under which licences: packages that run in it, and those that its console is built of. `bun run licences` writes the list into docs/licences.md;
- * `bun run check` holds the page against what is installed. Packages for one kind of machine differ from place to place:
- * they are looked at, but not listed.
+ * Licences of everything that is distributed with the service: runtime packages and packages of the console.
+ * `bun run licences` writes the list to docs/licences.md; `bun run check` compares the page with the
+ * installed packages. Platform-specific packages are checked but not listed, because they differ between
+ * machines.
  */
 
 const PAGE = 'docs/licences.md';
-/** Everything from here on is the list. */
+/** The list starts here. */
 const HEADING = '## Packages';
 
 /** Licences that require only attribution, and the MPL, which requires the source of its own files. */
@@ -35,10 +36,10 @@ const CONTENTS: Readonly<Record<string, string>> = {
   pyodide: 'MPL-2.0 AND PSF-2.0',
 };
 
-/** Packages that may be under another licence; each has its words on the page. */
+/** Packages with other licences; the page explains them. */
 const EXCEPTIONS: Readonly<Record<string, string>> = { phonemizer: 'GPL-3.0-or-later' };
 
-/** Packages with compiled parts, by the beginning of their names; each has its words on the page. */
+/** Prefixes of packages with compiled parts; the page explains them. */
 const COMPILED = [
   '@fugood/node-llama-',
   '@msgpackr-extract/',
@@ -67,36 +68,34 @@ interface Package {
   readonly isForOneMachine: boolean;
 }
 
-/** What is wrong with the licences or with the page about them, one line each. */
-export async function licenceFaults(root: string): Promise<string[]> {
+/** Errors in the licences or in the page, one line each. */
+export async function licenceErrors(root: string): Promise<string[]> {
   const packages = await installed(root);
   const page = Bun.file(`${root}/${PAGE}`);
   const text = (await page.exists()) ? await page.text() : '';
-  const faults = packages.flatMap((each) => faultsOf(each, text));
+  const errors = packages.flatMap((each) => errorsOf(each, text));
   if (text !== withList(text, packages))
-    faults.push(`${PAGE} is not what is installed; run: bun run licences`);
-  return faults;
+    errors.push(`${PAGE} does not match the installed packages; run: bun run licences`);
+  return errors;
 }
 
-function faultsOf({ name, licence, folder }: Package, page: string): string[] {
-  const faults: string[] = [];
+function errorsOf({ name, licence, folder }: Package, page: string): string[] {
+  const errors: string[] = [];
   if (!isAllowed(licence, EXCEPTIONS[name])) {
-    faults.push(
-      `${name}: the licence ${licence ?? 'is not named and'} is not among those that scripts/licences.ts allows`,
-    );
+    errors.push(`${name}: the licence ${licence ?? '(unknown)'} is not allowed by scripts/licences.ts`);
   }
   const family = COMPILED.find((beginning) => name.startsWith(beginning));
   const [compiled] = COMPILED_FILES.scanSync({ cwd: folder, onlyFiles: true });
   if (compiled !== undefined && !compiled.includes('node_modules/') && family === undefined) {
-    faults.push(
+    errors.push(
       `${name}: has a compiled part, ${compiled}; find out what it contains and document it in ${PAGE}`,
     );
   }
-  if (family !== undefined && !page.includes(family)) faults.push(`${PAGE} says nothing of ${name}`);
-  return faults;
+  if (family !== undefined && !page.includes(family)) errors.push(`${PAGE} does not mention ${name}`);
+  return errors;
 }
 
-/** Whether one way to choose among alternatives is allowed; brackets stand around alternatives only. */
+/** Whether at least one alternative is allowed; only alternatives may be in parentheses. */
 function isAllowed(expression: string | undefined, exception: string | undefined): boolean {
   const allows = (licence: string) => ALLOWED.has(licence) || licence === exception;
   return (expression ?? '?')
@@ -104,7 +103,7 @@ function isAllowed(expression: string | undefined, exception: string | undefined
     .every((part) => part.replace(/[()]/g, '').split(' OR ').some(allows));
 }
 
-/** Packages that package.json's dependencies bring, and those that pages are built of. */
+/** Runtime dependencies of package.json, and packages of the console. */
 async function installed(root: string): Promise<readonly Package[]> {
   const found = new Map<string, Package>();
   const visit = async (folder: string): Promise<void> => {
@@ -113,8 +112,8 @@ async function installed(root: string): Promise<readonly Package[]> {
     ).json();
     const built = folder === root ? await importedByPages(root) : [];
     for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...built]) {
-      const place = placeOf(name, folder, root);
-      // Of another kind of machine.
+      const place = packageFolder(name, folder, root);
+      // A package for another platform.
       if (place === undefined || found.has(place)) continue;
       const manifest: Manifest = await Bun.file(`${place}/package.json`).json();
       found.set(place, {
@@ -141,7 +140,7 @@ async function importedByPages(root: string): Promise<readonly string[]> {
 }
 
 /** The folder of a package, by the rules of module resolution. */
-function placeOf(name: string, from: string, root: string): string | undefined {
+function packageFolder(name: string, from: string, root: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);
     if (existsSync(join(place, 'package.json'))) return realpathSync(place);
@@ -154,7 +153,7 @@ function named({ license, licenses }: Manifest): string | undefined {
   return license?.type ?? licenses?.map(({ type }) => type).join(' OR ');
 }
 
-/** The page with a list of these packages. */
+/** The page with the list of these packages. */
 function withList(page: string, packages: readonly Package[]): string {
   const names = new Map<string, Set<string>>();
   for (const { name, licence = 'unknown', isForOneMachine } of packages) {
@@ -173,7 +172,7 @@ if (import.meta.main) {
   const root = resolve(import.meta.dir, '..');
   const page = Bun.file(`${root}/${PAGE}`);
   await Bun.write(page, withList((await page.exists()) ? await page.text() : '', await installed(root)));
-  const faults = await licenceFaults(root);
-  console.log(faults.length === 0 ? `${PAGE} is written` : faults.join('\n'));
-  process.exit(faults.length === 0 ? 0 : 1);
+  const errors = await licenceErrors(root);
+  console.log(errors.length === 0 ? `${PAGE} is written` : errors.join('\n'));
+  process.exit(errors.length === 0 ? 0 : 1);
 }

@@ -14,7 +14,7 @@ const USAGE = `Usage: bun run models <command>
 const config = loadConfig();
 const stop = new AbortController();
 const onSignal = () =>
-  stop.abort(new Error('Stopped. What has arrived is kept; the next fetch continues it.'));
+  stop.abort(new Error('Stopped. Partial downloads are kept and resumed by the next fetch.'));
 process.once('SIGINT', onSignal);
 process.once('SIGTERM', onSignal);
 

@@ -17,16 +17,16 @@ const USAGE = `Usage:
   bun run plugins disable NAME   switch one off: its work ends, its memory is given back
   bun run plugins enable NAME    switch one on again`;
 
-interface Parts {
-  /** The database. */
+interface Deps {
+  /** Name of the database, for messages. */
   readonly where: string;
   readonly switches: PluginSwitchStore;
   readonly available: readonly PluginNode[];
-  /** Those that PLUGINS loads. */
+  /** Plugins that the PLUGINS setting loads. */
   readonly loaded: readonly PluginNode[];
 }
 
-/** What the command line asked for cannot be done. */
+/** Invalid arguments, or an operation that is not possible. */
 class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
@@ -43,29 +43,33 @@ async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The arguments as an action, so that wrong ones are refused before anything is opened. */
-function parse([command, ...rest]: readonly string[]): (parts: Parts) => Promise<void> {
+/** Parses the arguments before the database is opened. */
+function parse([command, ...rest]: readonly string[]): (deps: Deps) => Promise<void> {
   const [name] = rest;
   if (command === 'list' && rest.length === 0) return list;
   if ((command === 'enable' || command === 'disable') && rest.length === 1 && name !== undefined) {
-    return (parts) => set(parts, name, command === 'enable');
+    return (deps) => set(deps, name, command === 'enable');
   }
   throw new UsageError(USAGE);
 }
 
-async function list({ switches, available, loaded }: Parts): Promise<void> {
-  const wishes = await switches.list();
+async function list({ switches, available, loaded }: Deps): Promise<void> {
+  const settings = await switches.list();
   const longest = Math.max(...available.map(({ name }) => name.length));
   for (const plugin of available) {
-    const wish = wishes.get(plugin.name);
-    const since = wish && `since ${new Date(wish.changedAt * 1000).toISOString().slice(0, 16)}Z`;
-    const state = loaded.includes(plugin) ? (wish?.enabled === false ? 'off' : 'on') : 'left out by PLUGINS';
+    const setting = settings.get(plugin.name);
+    const since = setting && `since ${new Date(setting.changedAt * 1000).toISOString().slice(0, 16)}Z`;
+    const state = loaded.includes(plugin)
+      ? setting?.enabled === false
+        ? 'off'
+        : 'on'
+      : 'left out by PLUGINS';
     console.log([plugin.name.padEnd(longest), state, since].filter(Boolean).join('  '));
   }
 }
 
-async function set(parts: Parts, name: string, enabled: boolean): Promise<void> {
-  const { where, switches, available, loaded } = parts;
+async function set(deps: Deps, name: string, enabled: boolean): Promise<void> {
+  const { where, switches, available, loaded } = deps;
   const plugin = available.find((each) => each.name === name);
   if (plugin === undefined) {
     const names = available.map((each) => each.name).join(', ');

@@ -1,7 +1,8 @@
 /**
- * What `start`, `dev`, `test` and `bench` run first: the locked packages, the native addon, the console, the model files.
- * Each step is skipped when its result is already there, so a second run only checks. Until the packages are
- * installed, only modules without packages may be loaded: everything else is imported inside the steps.
+ * Runs before `start`, `dev`, `test` and `bench`: installs the locked packages, builds the native addon and
+ * the console, and downloads the model files. Each step is skipped if its result is up to date. Until the
+ * packages are installed, only modules without packages may be loaded: all others are imported inside the
+ * steps.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,13 +28,13 @@ const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
     'resemblyzer',
   ],
   bench: ['kokoro', 'piper', 'whisper-base', 'bench'],
-  // A container image is built without models; they come into its volume at the first start.
+  // A container image is built without models; they are downloaded to its volume at the first start.
   image: null,
 };
 
 const INSTALLED = 'installed';
 
-/** A step that failed, with a message for the person who typed the command. */
+/** A failed step, with a message for the user. */
 class SetupError extends Error {
   override readonly name = 'SetupError';
 }
@@ -52,11 +53,11 @@ async function main(args: readonly string[]): Promise<void> {
     await step('console', bundleConsole);
     return false;
   });
-  if (isInstalled) return await continueAnew(args);
-  if (extraEngines !== null) await step('models', () => bringModels(extraEngines));
+  if (isInstalled) return await continueInNewProcess(args);
+  if (extraEngines !== null) await step('models', () => downloadModels(extraEngines));
 }
 
-/** Runs one step and says how long it took and what it did. */
+/** Runs a step and logs its duration and result. */
 async function step(name: string, work: () => Promise<string>): Promise<string> {
   stop.signal.throwIfAborted();
   const startMs = performance.now();
@@ -65,20 +66,20 @@ async function step(name: string, work: () => Promise<string>): Promise<string> 
   return outcome;
 }
 
-/** The other steps, in a new process: one that began without the packages does not see them. */
-async function continueAnew(args: readonly string[]): Promise<void> {
+/** Runs the other steps in a new process, because this one started without the packages. */
+async function continueInNewProcess(args: readonly string[]): Promise<void> {
   const rest = Bun.spawn([process.execPath, import.meta.path, ...args], {
     stdin: 'ignore',
     stdout: 'inherit',
     stderr: 'inherit',
   });
-  // A signal to the group reaches it too, and it says what it has to say.
+  // A signal to the process group also reaches the child, which reports it.
   const forward = () => rest.kill('SIGTERM');
   stop.signal.addEventListener('abort', forward, { once: true });
   process.exitCode = await rest.exited;
 }
 
-/** Installs when the lock file, the package file or the runtime changed since the last time. */
+/** Installs the packages if the lock file, the package file or the runtime changed. */
 async function installPackages(): Promise<string> {
   const stampPath = join(root, 'node_modules', '.setup-stamp');
   const inputs = ['bun.lock', 'package.json'].map((name) => readFileSync(join(root, name), 'utf8'));
@@ -96,7 +97,7 @@ async function installPackages(): Promise<string> {
   stop.signal.throwIfAborted();
   if (exitCode !== 0) {
     throw new SetupError(
-      `Installing the packages failed (exit code ${exitCode}); the lines above say why. If they name the network, check the registry and proxy settings; if they name the lock file, package.json and bun.lock do not belong together.`,
+      `Installing the packages failed (exit code ${exitCode}); see the output above. For network errors, check the registry and proxy settings; if they name the lock file, package.json and bun.lock do not belong together.`,
     );
   }
   writeFileSync(stampPath, stamp);
@@ -121,8 +122,8 @@ async function bundleConsole(): Promise<string> {
   }
 }
 
-/** The files of every embedded model that CONFIG maps to, checked by sha256 and fetched where needed. */
-async function bringModels(extraEngines: readonly string[]): Promise<string> {
+/** Verifies the files of all configured embedded models by SHA-256 and downloads missing ones. */
+async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../src/config/config.ts');
   const { enginesOfPlugins, entriesForModels } = await import('../src/engines/embedded-models.ts');
   const { fetchEntries } = await import('../models/fetch.ts');
@@ -139,12 +140,12 @@ async function bringModels(extraEngines: readonly string[]): Promise<string> {
   return `${files} files in ${config.modelsDir} have their sha256, ${fetched} fetched`;
 }
 
-/** Errors of the steps are written for people; anything that is not foreseen is a fault here and shows its stack. */
+/** Expected errors have a message for the user; unexpected ones show their stack. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const forPeople = ['SetupError', 'ConfigError', 'ModelFetchError'];
   if (stop.signal.aborted || forPeople.includes(error.name)) return error.message;
-  if (isUnwritable(error)) return `${error.message}. Give this user the right to write to ${root}.`;
+  if (isUnwritable(error)) return `${error.message}. Grant this user write access to ${root}.`;
   if (isDiskFull(error)) return `${error.message}. Free some space on the disk that holds ${root}.`;
   return error.stack ?? error.message;
 }

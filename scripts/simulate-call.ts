@@ -1,4 +1,7 @@
-/** `bun run simulate-call`: a call of a voice-agent platform to a running service, and how soon it answers. */
+/**
+ * `bun run simulate-call`: simulates a call of a voice-agent platform and measures the latency of the
+ * service.
+ */
 
 import { parseArgs } from 'node:util';
 import { SimulatedCall, type SimulatedTurn } from '../tools/simulate-call/call-simulator.ts';
@@ -89,6 +92,6 @@ function table(turns: readonly SimulatedTurn[]): string {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(`The call broke off: ${error instanceof Error ? error.message : error}`);
+  console.error(`The call failed: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 }

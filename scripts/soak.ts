@@ -1,4 +1,7 @@
-/** `bun run soak`: load of every kind on real servers for a while, with faults, and a report of what was lost. */
+/**
+ * `bun run soak`: load and fault injection on real servers for a given time, with a report of errors and
+ * losses.
+ */
 
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,20 +24,20 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => stop.abort(new Error('the run was stopped')));
+    process.once(name, () => stop.abort(new Error('the run was cancelled')));
   }
-  const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
-  const found = await soak({ ...options, signal: stop.signal, say });
+  const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+  const found = await soak({ ...options, signal: stop.signal, say: log });
   const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: ROOT })
     .stdout.toString()
     .trim();
   const page = await writeReport(options.out, { ...found, machine: machine(), commit: commit || 'unknown' });
-  for (const { promise, looked, faults } of found.checks) {
-    console.log(`${faults.length === 0 ? 'kept  ' : 'BROKEN'}  ${promise} (${looked})`);
-    for (const fault of faults) console.log(`          ${fault}`);
+  for (const { promise, looked, faults: errors } of found.checks) {
+    console.log(`${errors.length === 0 ? 'kept  ' : 'BROKEN'}  ${promise} (${looked})`);
+    for (const fault of errors) console.log(`          ${fault}`);
   }
   console.log(page);
-  return found.checks.every(({ faults }) => faults.length === 0) ? 0 : 1;
+  return found.checks.every(({ faults: errors }) => errors.length === 0) ? 0 : 1;
 }
 
 function optionsOf(args: readonly string[]) {

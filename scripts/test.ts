@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dir, '..');
 
-/** The part of vitest's JSON report that is read here. */
+/** The part of vitest's JSON report that this script uses. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -53,9 +53,9 @@ const report: Report | undefined = (await file.exists()) ? await file.json() : u
 rmSync(scratch, { recursive: true });
 
 const tests = report?.testResults.flatMap((result) => result.assertionResults) ?? [];
-// Whatever neither passed nor failed did not run.
+// All other statuses count as skipped.
 const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed');
-// A file that could not even be loaded has no failed test in it, and still is a failure.
+// A file that fails to load has no failed test, but is a failure.
 const broken = report?.testResults.filter(
   ({ status, assertionResults }) =>
     status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),

@@ -5,32 +5,32 @@ const USAGE = `Usage: bun run trace-check <file | ->
   Judges a trace of realtime frames, one JSON entry a line, by the order rules and the schemas of the events.
   See docs/guide/realtime-traces.md. Exit code 0 when nothing is wrong, 1 when something is, 2 for wrong usage.`;
 
-/** Longest line: an append that fills the buffer has 35 MB. */
+/** Maximum line length: an append event that fills the buffer has 35 MB. */
 const MAX_LINE_CHARACTERS = 64 * 1024 * 1024;
-/** Faults that are printed; the rest is counted. */
-const MOST_SHOWN = 100;
+/** Maximum number of printed violations; the rest is counted. */
+const MAX_SHOWN = 100;
 
-/** The lines of a stream of UTF-8, without their ends. */
+/** The lines of a UTF-8 stream without line breaks. */
 async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  /** The beginning of a line; only what is new is looked through. */
-  let begun = '';
+  /** The incomplete line; only new data are searched. */
+  let pending = '';
   for await (const chunk of stream) {
     const [end = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n');
-    begun += end;
+    pending += end;
     for (const next of lines) {
-      yield begun;
-      begun = next;
+      yield pending;
+      pending = next;
     }
-    if (begun.length > MAX_LINE_CHARACTERS) {
+    if (pending.length > MAX_LINE_CHARACTERS) {
       throw new RangeError(`a line has more than ${MAX_LINE_CHARACTERS} characters`);
     }
   }
-  begun += decoder.decode();
-  if (begun !== '') yield begun;
+  pending += decoder.decode();
+  if (pending !== '') yield pending;
 }
 
-/** What of a trace has been judged so far. */
+/** State of a trace check. */
 class Judge {
   readonly #states = new Map<string, State>();
   readonly #fault: (text: string) => void;
@@ -46,14 +46,14 @@ class Judge {
     try {
       entry = parseTraceLine(text);
     } catch (error) {
-      this.#fault(`no trace entry: ${error instanceof Error ? error.message : error}`);
+      this.#fault(`not a trace entry: ${error instanceof Error ? error.message : error}`);
       return;
     }
     const connection = entry.connection ?? '';
     if (!this.#states.has(connection)) this.connections += 1;
     const { state, violations } = check(this.#states.get(connection) ?? initial, entry);
     for (const { rule, section, message } of violations) this.#fault(`${rule} (${section}): ${message}`);
-    // A name may be used again once its connection is over.
+    // A name may be reused after its connection has ended.
     if ('end' in entry) {
       this.#states.delete(connection);
       return;
@@ -61,10 +61,10 @@ class Judge {
     this.#states.set(connection, state);
     this.frames += 1;
     if (entry.from === 'client') return;
-    const faults = (state.dialect === undefined ? (['spec', 'ga'] as const) : [state.dialect]).map(
+    const errors = (state.dialect === undefined ? (['spec', 'ga'] as const) : [state.dialect]).map(
       (dialect) => serverEventFault(entry.frame, dialect),
     );
-    if (faults.every((fault) => fault !== undefined)) this.#fault(`schema (wire 8.5): ${faults[0]}`);
+    if (errors.every((fault) => fault !== undefined)) this.#fault(`schema (wire 8.5): ${errors[0]}`);
   }
 }
 
@@ -77,10 +77,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const name = path === '-' ? 'stdin' : path;
   let line = 0;
-  let faults = 0;
+  let errors = 0;
   const judge = new Judge((text) => {
-    faults += 1;
-    if (faults <= MOST_SHOWN) console.log(`${name}:${line}: ${text}`);
+    errors += 1;
+    if (errors <= MAX_SHOWN) console.log(`${name}:${line}: ${text}`);
   });
   try {
     for await (const text of linesOf(path === '-' ? Bun.stdin.stream() : Bun.file(path).stream())) {
@@ -91,14 +91,12 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`${name}:${line + 1}: ${error instanceof Error ? error.message : error}`);
     return 1;
   }
-  if (faults > MOST_SHOWN) console.log(`and ${faults - MOST_SHOWN} more`);
+  if (errors > MAX_SHOWN) console.log(`and ${errors - MAX_SHOWN} more`);
   const what = `${judge.frames} frames of ${judge.connections} connections`;
   console.log(
-    faults === 0
-      ? `${what}: every rule is kept`
-      : `${what}: ${faults === 1 ? '1 fault' : `${faults} faults`}`,
+    errors === 0 ? `${what}: no violations` : `${what}: ${errors === 1 ? '1 fault' : `${errors} faults`}`,
   );
-  return faults === 0 ? 0 : 1;
+  return errors === 0 ? 0 : 1;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { docsFaults, environmentTable } from '../scripts/checks/docs-true.ts';
-import { sourceFaults } from '../scripts/checks/source-rules.ts';
+import { docsErrors, environmentTable } from '../scripts/checks/docs-true.ts';
+import { sourceErrors } from '../scripts/checks/source-rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -104,7 +104,7 @@ describe('source rules', () => {
     ['plugins/a/b.ts', 'const now = Date.now();', 'src/kit/clock.ts reads the time'],
     ['src/http/a.ts', "console.log('text');", 'logs through Logger'],
   ])('%s: %s', async (path, text, why) => {
-    const errors = await sourceFaults(tree({ [path]: `// a comment\n${text}` }));
+    const errors = await sourceErrors(tree({ [path]: `// a comment\n${text}` }));
     expect(errors).toEqual([expect.stringContaining(`${path}:2: `)]);
     expect(errors[0]).toContain(why);
   });
@@ -116,7 +116,7 @@ describe('source rules', () => {
       'src/kit/a.ts': '/** Not process.env. */\n// nor Date.now()',
       'src/kit/a.test.ts': 'console.log(Date.now());',
     });
-    expect(await sourceFaults(folder)).toEqual([]);
+    expect(await sourceErrors(folder)).toEqual([]);
   });
 });
 
@@ -129,7 +129,7 @@ describe('documents', () => {
       [CONFIGURATION]: `${page}\nSee \`src/main.ts\`, [that](../../src/main.ts), [this](#configuration) and \`bun run check\`.`,
       'src/main.ts': '',
     });
-    expect(await docsFaults(folder)).toEqual([]);
+    expect(await docsErrors(folder)).toEqual([]);
   });
 
   test.each([
@@ -140,21 +140,21 @@ describe('documents', () => {
     ['a link', `${page}\nSee [it](models/gone.md).`, 'links to models/gone.md, which does not exist'],
     ['a link from the root', `${page}\nSee [it](/README.md).`, 'links to /README.md, which does not exist'],
     ['an anchor', `${page}\nSee [it](#gone).`, 'configuration.md has no such heading'],
-    ['an unknown variable', `${page}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
+    ['an unknown variable', `${page}| COLOUR | red | – |\n`, 'contains COLOUR, which is not used'],
   ])('with an error in %s fail', async (_, text, words) => {
-    const errors = await docsFaults(tree({ [CONFIGURATION]: text }));
+    const errors = await docsErrors(tree({ [CONFIGURATION]: text }));
     expect(errors.join('\n')).toContain(words);
   });
 
   test('a comment that refers to a missing page is reported', async () => {
     const folder = tree({ [CONFIGURATION]: page, 'src/kit/a.ts': '// See docs/decisions/gone.md.' });
-    expect(await docsFaults(folder)).toEqual([
+    expect(await docsErrors(folder)).toEqual([
       'src/kit/a.ts: names docs/decisions/gone.md, which does not exist',
     ]);
   });
 
   test('a missing configuration page is reported', async () => {
-    expect(await docsFaults(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
+    expect(await docsErrors(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
   });
 });
 

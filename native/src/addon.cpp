@@ -20,16 +20,16 @@ using voice::bytes_arg;
 using voice::Resampler;
 using voice::SentenceChunker;
 
-/** Raised whenever an export changes; src/audio/native.ts asks for the same number. */
+/** Incremented whenever an export changes; src/audio/native.ts checks for the same number. */
 constexpr uint32_t kAbiVersion = 2;
 
-/** Output may be six times the input, 48,000 / 8,000. */
+/** The output may be six times as long as the input: 48,000 / 8,000. */
 using AnyResampler = std::variant<Resampler<int16_t>, Resampler<float>>;
 
 constexpr napi_type_tag kResamplerTag{0x6c1f0e5a9d2b4738, 0xb3a7c4d18e905f62};
 constexpr napi_type_tag kChunkerTag{0x2f84d6b01ce97a53, 0x97e05b3c6af1d824};
 
-/** All state of the addon, one per environment (main thread or worker): filter tables in use. */
+/** All state of the addon, one instance per environment (main thread or worker): filter tables in use. */
 struct AddonState {
   std::map<std::pair<uint32_t, uint32_t>, std::weak_ptr<const voice::FirTable>> tables;
 
@@ -74,7 +74,7 @@ Napi::Value encode(const Napi::CallbackInfo& info) {
 template <typename Array, typename Sample>
 Napi::Value decode_bytes(Napi::Env env, size_t encoding, std::span<const uint8_t> bytes) {
   if (encoding == 0 && bytes.size() % 2 != 0) {
-    voice::throw_range_error(env, "bytes of pcm16 must be even in number, got " + std::to_string(bytes.size()));
+    voice::throw_range_error(env, "pcm16 requires an even number of bytes, got " + std::to_string(bytes.size()));
   }
   auto out = Array::New(env, encoding == 0 ? bytes.size() / 2 : bytes.size());
   const auto samples = writable<Array, Sample>(out);
@@ -187,7 +187,7 @@ SentenceChunker& chunker_arg(const Napi::CallbackInfo& info) {
 Napi::Value strings_of(Napi::Env env, const std::vector<std::u16string>& strings) {
   auto array = Napi::Array::New(env, strings.size());
   for (size_t i = 0; i < strings.size(); i++) {
-    // As a plain Value: Set would turn a Napi::String into UTF-8 and back, which loses lone surrogates.
+    // As a plain Value: Set would convert a Napi::String to UTF-8 and back, which loses lone surrogates.
     const Napi::Value string = Napi::String::New(env, strings[i]);
     array.Set(static_cast<uint32_t>(i), string);
   }
@@ -205,7 +205,7 @@ Napi::Value chunker_push(const Napi::CallbackInfo& info) {
   const std::u16string text = voice::text_arg(info, 1, "text");
   if (text.size() + chunker.pending_units() > voice::kMaxElements) {
     voice::throw_range_error(info.Env(), "more than " + std::to_string(voice::kMaxElements) +
-                                             " UTF-16 units would wait for the end of a sentence");
+                                             " UTF-16 units without the end of a sentence");
   }
   std::vector<std::u16string> chunks;
   chunker.push(text, chunks);
@@ -225,7 +225,7 @@ void chunker_close(const Napi::CallbackInfo& info) {
   voice::handle_arg<SentenceChunker>(info, kChunkerTag, "sentence chunker").object.reset();
 }
 
-/** Farthest that the first node may lie from the picture's corner, and nodes from each other, in pixels. */
+/** Maximum distance of the first node from the corner of the picture, and between nodes, in pixels. */
 constexpr double kFarthestNode = voice::kMaxSide;
 constexpr uint32_t kMostNodes = voice::kMaxSide;
 
@@ -247,7 +247,7 @@ void warp_picture(const Napi::CallbackInfo& info) {
   if (from.size() != bytes || into.size() != bytes) {
     voice::throw_range_error(env, "from and into must have " + std::to_string(bytes) + " bytes");
   }
-  if (from.data() == into.data()) voice::throw_range_error(env, "into must not be from itself");
+  if (from.data() == into.data()) voice::throw_range_error(env, "into must not be the same buffer as from");
   const size_t nodes = size_t{columns} * rows;
   if (x.size() != nodes || y.size() != nodes) {
     voice::throw_range_error(env, "x and y must have " + std::to_string(nodes) + " nodes");

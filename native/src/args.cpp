@@ -30,7 +30,7 @@ std::span<const Element> elements_arg(const Napi::CallbackInfo& info, size_t ind
   }
   if (length > kMaxElements) {
     throw_range_error(env, std::string(name) + " has " + std::to_string(length) + " elements; at most " +
-                               std::to_string(kMaxElements) + " are taken per call");
+                               std::to_string(kMaxElements) + " are allowed per call");
   }
   if (length > 0 && data == nullptr) throw_type_error(env, std::string(name) + " is in a detached buffer");
   return {static_cast<const Element*>(data), length};
@@ -55,7 +55,7 @@ std::span<const uint8_t> bytes_arg(const Napi::CallbackInfo& info, size_t index,
 
 std::span<uint8_t> writable_bytes_arg(const Napi::CallbackInfo& info, size_t index, const char* name) {
   const auto bytes = bytes_arg(info, index, name);
-  // JavaScript's own memory, which it may write to.
+  // Memory of JavaScript, which is writable.
   return {const_cast<uint8_t*>(bytes.data()), bytes.size()};
 }
 
@@ -68,9 +68,9 @@ std::u16string text_arg(const Napi::CallbackInfo& info, size_t index, const char
   }
   if (length > kMaxElements) {
     throw_range_error(env, std::string(name) + " has " + std::to_string(length) + " UTF-16 units; at most " +
-                               std::to_string(kMaxElements) + " are taken per call");
+                               std::to_string(kMaxElements) + " are allowed per call");
   }
-  std::u16string text(length + 1, u'\0');  // the call writes a terminator
+  std::u16string text(length + 1, u'\0');  // the call appends a terminator
   if (napi_get_value_string_utf16(env, value, text.data(), text.size(), &length) != napi_ok) {
     throw_type_error(env, std::string(name) + " could not be read");
   }
@@ -100,7 +100,7 @@ uint32_t integer_arg(const Napi::CallbackInfo& info, size_t index, const char* n
   if (!value.IsNumber()) throw_type_error(info.Env(), std::string(name) + " must be a number");
   const double number = value.As<Napi::Number>().DoubleValue();
   if (!(number >= low && number <= high) || number != std::floor(number)) {
-    throw_range_error(info.Env(), std::string(name) + " must be a whole number from " + std::to_string(low) + " to " +
+    throw_range_error(info.Env(), std::string(name) + " must be an integer from " + std::to_string(low) + " to " +
                                       std::to_string(high));
   }
   return static_cast<uint32_t>(number);

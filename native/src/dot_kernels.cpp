@@ -3,9 +3,9 @@
 #include <array>
 #include <cstring>
 
-// One text for every processor: the compiler lowers the vectors to what the target offers. The plain
-// build gives SSE2 on x86-64 and NEON on arm64; on x86-64 a second build with AVX2 and FMA is taken when
-// the processor has both.
+// One source for all processors: the compiler lowers the vectors to the target's instructions. The plain build uses
+// SSE2 on x86-64 and NEON on arm64; on x86-64 a second build with AVX2 and FMA is selected if the processor supports
+// both.
 #if defined(__GNUC__) || defined(__clang__)
 #define VOICE_VECTOR __attribute__((vector_size(32)))
 #define VOICE_INLINE inline __attribute__((always_inline))

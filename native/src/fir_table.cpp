@@ -12,11 +12,11 @@ namespace voice {
 namespace {
 
 constexpr double kStopBandDb = 110.0;
-/** Middle of the transition band, which spans 0.9 to 1.0 of the lower Nyquist frequency. */
+/** Centre of the transition band, which spans 0.9 to 1.0 of the lower Nyquist frequency. */
 constexpr double kCutOff = 0.95;
 constexpr double kTransition = 0.1;
 
-/** I0(x): power series in (x / 2)^2, whose 30 terms reach a double's precision for x up to 12. */
+/** I0(x) as a power series in (x / 2)^2; 30 terms reach double precision for x up to 12. */
 double bessel_i0(double x) {
   static constexpr auto kCoefficients = [] {
     std::array<double, 31> values{1.0};
@@ -28,7 +28,7 @@ double bessel_i0(double x) {
   return sum;
 }
 
-/** Half length of the filter in samples of the lower rate, by Kaiser's formula. */
+/** Half length of the filter in samples of the lower rate, according to Kaiser's formula. */
 double half_length() { return (kStopBandDb - 7.95) / (2.285 * std::numbers::pi * kTransition) / 2.0; }
 
 }  // namespace
@@ -55,7 +55,7 @@ FirTable::FirTable(uint32_t in_hz, uint32_t out_hz) {
     return bandwidth * (angle == 0.0 ? 1.0 : std::sin(angle) / angle) * window;
   };
 
-  // The response is even, so one side of it, in steps of a phase, holds every tap.
+  // The response is even, so one side of it, sampled at every phase, contains every tap.
   const uint64_t resolution = exact_ ? phases_ : kCoarsePhases;
   std::vector<float> side(half() * static_cast<size_t>(resolution) + 1);
   for (size_t i = 0; i < side.size(); i++) {

@@ -10,17 +10,14 @@ inline constexpr uint32_t kMinRateHz = 8'000;
 inline constexpr uint32_t kMaxRateHz = 48'000;
 
 /**
- * Low-pass filter of a rate conversion, sampled for every phase that an output can have between two
- * inputs: a Kaiser-windowed sinc (J. F. Kaiser, "Nonrecursive digital filter design using the
- * I0-sinh window function", 1974) whose pass-band ends at 0.9 and whose stop-band starts at 1.0 of the
- * lower Nyquist frequency.
- *
- * An output at the time of input sample `i` plus `phase / phases` is the sum over k of
- * `input[i - half + 1 + k] * row(phase)[k]`, where `taps == 2 * half`.
- *
- * `phases` is out / gcd(in, out). When a row for each of them would pass {@link kMaxExactFloats}, the table
- * holds {@link kCoarsePhases} rows and one more on the left and two on the right, and the resampler
- * interpolates between four of them with a cubic, whose error stays below -130 dB.
+ * Low-pass filter of a rate conversion, sampled for every phase that an output can have between two inputs: a
+ * Kaiser-windowed sinc (J. F. Kaiser, "Nonrecursive digital filter design using the I0-sinh window function", 1974)
+ * with a pass band up to 0.9 and a stop band from 1.0 of the lower Nyquist frequency.
+ * An output at the time of input sample `i` plus `phase / phases` is the sum over k of `input[i - half + 1 + k] *
+ * row(phase)[k]`, where `taps == 2 * half`.
+ * `phases` is out / gcd(in, out). If one row per phase would exceed {@link kMaxExactFloats}, the table has {@link
+ * kCoarsePhases} rows plus one on the left and two on the right, and the resampler interpolates between four rows
+ * with a cubic, with an error below -130 dB.
  */
 class FirTable {
  public:
@@ -28,10 +25,10 @@ class FirTable {
   FirTable(uint32_t in_hz, uint32_t out_hz);
 
   uint64_t phases() const { return phases_; }
-  /** Input phases that one output advances: in / gcd(in, out). */
+  /** Input phases per output: in / gcd(in, out). */
   uint64_t step() const { return step_; }
   size_t taps() const { return taps_; }
-  /** Input samples that an output needs after its own time. */
+  /** Number of input samples after its own time that an output needs. */
   size_t half() const { return taps_ / 2; }
   bool exact() const { return exact_; }
   /** Row of an exact phase. */

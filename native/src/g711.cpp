@@ -9,7 +9,7 @@
 namespace voice::g711 {
 namespace {
 
-/** Code of one value on mu-law's 14-bit scale: sign, segment and step of |value| + 33 (G.711 table 2). */
+/** Code of a value on mu-law's 14-bit scale: sign, segment and step of |value| + 33 (G.711 table 2). */
 constexpr uint8_t mulaw_code(int value14) {
   const bool negative = value14 < 0;
   const unsigned magnitude = static_cast<unsigned>(negative ? ~value14 : value14) + 33u;
@@ -20,7 +20,7 @@ constexpr uint8_t mulaw_code(int value14) {
   return static_cast<uint8_t>((negative ? 0x7Fu : 0xFFu) - code);
 }
 
-/** Code of one value on a 12-bit scale, which is half of A-law's 13-bit one (G.711 table 1). */
+/** Code of a value on a 12-bit scale, half of A-law's 13-bit scale (G.711 table 1). */
 constexpr uint8_t alaw_code(int value12) {
   const bool negative = value12 < 0;
   const unsigned magnitude = static_cast<unsigned>(negative ? ~value12 : value12);

@@ -8,7 +8,7 @@
 namespace voice {
 namespace {
 
-/** Lagrange weights of the rows at -1, 0, 1 and 2 for a point `x` in 0…1. */
+/** Lagrange weights of the rows at -1, 0, 1 and 2 for a position `x` in 0…1. */
 void cubic_weights(double x, float weights[4]) {
   weights[0] = static_cast<float>(-x * (x - 1.0) * (x - 2.0) / 6.0);
   weights[1] = static_cast<float>((x + 1.0) * (x - 1.0) * (x - 2.0) / 2.0);
@@ -16,7 +16,7 @@ void cubic_weights(double x, float weights[4]) {
   weights[3] = static_cast<float>((x + 1.0) * x * (x - 1.0) / 6.0);
 }
 
-/** int16 keeps its own scale inside, so that whole numbers stay exact. */
+/** int16 keeps its own scale internally, so that integers stay exact. */
 template <typename Sample>
 Sample from_sum(float sum) {
   if constexpr (std::is_same_v<Sample, int16_t>) {
@@ -37,7 +37,7 @@ Resampler<Sample>::Resampler(std::shared_ptr<const FirTable> table, KernelChoice
 
 template <typename Sample>
 void Resampler<Sample>::reset() {
-  // The first output stands at input 0, so half - 1 samples of silence lie before it.
+  // The first output is at input 0, so half - 1 samples of silence precede it.
   window_.assign(table_ ? table_->half() - 1 : 0, 0.0f);
   position_ = 0;
   phase_ = 0;
@@ -84,7 +84,7 @@ void Resampler<Sample>::push(std::span<const Sample> in, std::span<Sample> out) 
 
 template <typename Sample>
 void Resampler<Sample>::flush(std::span<Sample> out) {
-  // At most `half` samples of silence, since the last output stands before the end of the input.
+  // At most `half` samples of silence, since the last output is before the end of the input.
   if (!out.empty()) {
     take(nullptr, table_->half());
     give(out);
@@ -94,7 +94,7 @@ void Resampler<Sample>::flush(std::span<Sample> out) {
 
 template <typename Sample>
 void Resampler<Sample>::take(const Sample* in, size_t count) {
-  // An output moves on by less than the filter's length, so the position never passes the window's end.
+  // An output advances by less than the filter length, so the position stays within the window.
   window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(position_));
   position_ = 0;
   const size_t start = window_.size();

@@ -12,42 +12,40 @@
 namespace voice {
 
 /**
- * Streaming rate converter for one mono signal. Output sample n stands for the time n / out_hz, that is,
- * the filter's delay is taken out: silence is assumed before the first and after the last sample.
- *
- * However the input is cut into pushes, the output is the same to the bit. After `flush` the stream has
- * given `round(pushed * out_hz / in_hz)` samples, halves rounded up, and a new stream begins.
- *
- * `Sample` is `float` (any scale, not limited) or `int16_t` (rounded to nearest, saturated). Equal rates
- * pass the samples through.
+ * Streaming rate converter for one mono signal. Output sample n corresponds to the time n / out_hz: the filter delay
+ * is compensated, with silence before the first and after the last sample.
+ * The output is bit-identical for any division of the input into pushes. After `flush` the stream has returned
+ * `round(pushed * out_hz / in_hz)` samples, halves rounded up, and a new stream starts.
+ * `Sample` is `float` (any scale, unlimited) or `int16_t` (rounded to nearest, saturated). Equal rates copy the
+ * samples.
  */
 template <typename Sample>
 class Resampler {
  public:
-  /** `table` belongs to the pair of rates; null for equal rates. */
+  /** `table` must match the two rates; null for equal rates. */
   Resampler(std::shared_ptr<const FirTable> table, KernelChoice choice);
 
-  /** Samples that a push of `count` will give. */
+  /** Number of samples that a push of `count` samples returns. */
   uint64_t pushed_size(uint64_t count) const;
-  /** Takes `in` and writes exactly `pushed_size(in.size())` samples. */
+  /** Reads `in` and writes exactly `pushed_size(in.size())` samples. */
   void push(std::span<const Sample> in, std::span<Sample> out);
 
-  /** Samples that a flush will give. */
+  /** Number of samples that a flush returns. */
   uint64_t flushed_size() const;
   /** Ends the stream: writes exactly `flushed_size()` samples and resets. */
   void flush(std::span<Sample> out);
 
-  /** Forgets everything that was pushed. */
+  /** Discards all pushed samples. */
   void reset();
 
-  /** Input samples that must follow an output's own time before it is given. */
+  /** Number of input samples after its own time that an output needs. */
   size_t latency() const { return table_ ? table_->half() : 0; }
   const char* kernel_name() const { return kernels_->name; }
 
  private:
-  /** Outputs whose samples are complete once `total` inputs have been pushed. */
+  /** Number of complete outputs after `total` pushed inputs. */
   uint64_t complete_after(uint64_t total) const;
-  /** Takes at most {@link kBlock} samples; null stands for silence. */
+  /** Appends at most {@link kBlock} samples; null is silence. */
   void take(const Sample* in, size_t count);
   /** Computes the next outputs. */
   void give(std::span<Sample> out);
@@ -56,9 +54,9 @@ class Resampler {
 
   std::shared_ptr<const FirTable> table_;
   const DotKernels* kernels_;
-  /** Inputs that coming outputs still need, oldest first. */
+  /** Inputs that later outputs need, oldest first. */
   std::vector<float> window_;
-  /** Time of the next output: index of its first tap in the window, and phase. */
+  /** Position of the next output: index of its first tap in the window, and phase. */
   size_t position_ = 0;
   uint64_t phase_ = 0;
   uint64_t pushed_ = 0;

@@ -5,9 +5,9 @@
 namespace voice {
 namespace {
 
-/** A line of fewer characters is a heading, an item or a verse; longer ones are wrapped prose. */
+/** A line with fewer characters is a heading, a list item or a verse; longer lines are wrapped prose. */
 constexpr size_t kShortLine = 60;
-/** Brackets and quotes to look behind for the letter that decides. */
+/** Maximum number of brackets and quotes to skip before the letter that decides. */
 constexpr uint32_t kMaxOpeners = 8;
 
 bool is_space(CharClass kind) { return kind == CharClass::space || kind == CharClass::newline; }
@@ -33,7 +33,7 @@ bool is_ascii_letter(char32_t code_point) {
 void SentenceChunker::push(std::u16string_view text, std::vector<std::u16string>& chunks) {
   text_.append(text);
   scan(false, chunks);
-  // What is being peeked at is not yet known to belong to this sentence.
+  // The text after the gap may belong to the next sentence.
   limit_.feed(text_, phase_ == Phase::peek ? gap_end_ : next_, chunks);
   const size_t given = limit_.start();
   if (given == 0) return;
@@ -52,7 +52,7 @@ void SentenceChunker::flush(std::vector<std::u16string>& chunks) {
 void SentenceChunker::scan(bool ended, std::vector<std::u16string>& chunks) {
   while (true) {
     while (next_ < text_.size()) {
-      // The second half of a pair may be in the next push.
+      // The second half of a surrogate pair may be in the next push.
       const bool half = next_ + 1 == text_.size() && (text_[next_] & 0xFC00u) == 0xD800u;
       if (half && !ended) return;
       const auto [code_point, units] = decode_at(text_, next_);
@@ -80,7 +80,7 @@ void SentenceChunker::scan(bool ended, std::vector<std::u16string>& chunks) {
       }
     }
     if (!ended || phase_ != Phase::peek) return;
-    // The end of the text ends the word.
+    // The end of the text also ends the word.
     settle(starts_sentences(peeked_), chunks);
   }
 }
@@ -122,7 +122,7 @@ void SentenceChunker::on_body(char32_t code_point, CharClass kind) {
   }
   line_++;
   if (code_point == kLeftGuillemet || code_point == kRightGuillemet) in_guillemets_ = code_point == kLeftGuillemet;
-  // Inside a word these are an apostrophe, a time or a part of an address.
+  // Inside a word these are an apostrophe, or part of a time or a URL.
   const bool inner = (kind == CharClass::quote || kind == CharClass::clause) && !word_.empty();
   if (is_word(kind) || inner) {
     if (word_.empty()) word_is_first_ = !has_word_;
@@ -144,7 +144,7 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
     return true;
   }
   const bool emoji = kind == CharClass::emoji;
-  // In Chinese a left quote behind a stop opens; in German it closes.
+  // In Chinese a left quote after a stop opens; in German it closes.
   const bool opens_next = stop_.wide && points_left(code_point);
   if (kind == CharClass::closer || (kind == CharClass::quote && !opens_next) || emoji) {
     line_++;
@@ -154,7 +154,7 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
     has_word_ = has_word_ || emoji;
     return true;
   }
-  // A quoted sentence goes on with the particle that quotes it (to, tte).
+  // A quoted sentence continues with the Japanese quotative particle (to, tte).
   const bool quoted = stop_.closed && (code_point == 0x3068 || code_point == 0x3063);
   const bool ends = stop_.wide && has_word_ && !quoted && kind != CharClass::wide_clause;
   if (ends) {
@@ -164,7 +164,7 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
   }
   const bool bare = !stop_.followed && !stop_.wide;
   if (bare && stop_.hard && !word_.empty()) {
-    word_.append('!');  // a?b=c in an address
+    word_.append('!');  // a?b=c in a URL
   } else if (bare && stop_.dots == 1 && !stop_.hard) {
     word_.append('.');  // 3.14, e.g, example.com
   } else {

@@ -11,22 +11,22 @@ namespace {
 
 using Words = std::string_view;
 
-/** Titles and places that stand before a name; with a capital. */
+/** Titles and places before a name; capitalized. */
 constexpr Words kTitles[] = {"adm", "brig", "br",   "capt", "cmdr", "col",  "cpl",    "cpt",  "dr",  "fr",
                              "ft",  "gen",  "gov",  "hon",  "lt",   "maj",  "messrs", "mlle", "mme", "mr",
                              "mrs", "ms",   "msgr", "mt",   "mx",   "pres", "prof",   "pt",   "pvt", "rep",
                              "rev", "rt",   "sen",  "sgt",  "sra",  "srta", "supt"};
 
-/** Words that go on, in any case. */
+/** Words within a sentence, in any case. */
 constexpr Words kConnectors[] = {"approx", "bzw", "ca",   "cf",   "d.h", "e.g", "eg",
                                  "i.e",    "ie",  "incl", "resp", "viz", "vs",  "z.b"};
 
-/** Words that stand before a number. */
+/** Words before a number. */
 constexpr Words kNumbered[] = {"apt",  "art", "ch",  "chap", "eq",  "eqs", "ex",  "ext", "fig",
                                "figs", "hwy", "max", "min",  "no",  "nos", "nr",  "op",  "para",
                                "pg",   "p",   "pp",  "rte",  "sec", "tel", "ver", "vol", "vols"};
 
-/** Shortened names that also end sentences; with a capital. */
+/** Shortened names that may also end a sentence; capitalized. */
 constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd",  "bros", "co",   "corp", "dec", "dept",
                             "est", "feb",  "fri", "inc",  "jan",   "jr",   "jul",  "jun",  "llc", "ltd",
                             "mar", "mon",  "nov", "oct",  "rd",    "sat",  "sep",  "sept", "sr",  "st",
@@ -43,7 +43,7 @@ constexpr Words kStarters[] = {
     "we",      "were",    "what",   "when",     "where",  "while", "who",     "why",    "with", "would", "yes",
     "yet",     "you",     "your"};
 
-/** Lower-case ASCII form, or an empty view when there are other characters or too many. */
+/** Lower-case ASCII form; an empty view for other characters or too many. */
 struct Folded {
   std::array<char, ShortWord::kCapacity> letters{};
   size_t size = 0;
@@ -89,7 +89,7 @@ bool is_dotted(const ShortWord& word) {
   return dotted && group > 0;
 }
 
-/** `1`, `12`, `a`, `iv`: what numbers a list when it stands first. */
+/** `1`, `12`, `a`, `iv`: list numbers when they are the first word. */
 bool is_enumerator(const ShortWord& word) {
   if (word.size() == 1) return is_letter(word[0]) || class_of(word[0]) == CharClass::digit;
   if (word.size() > 4) return false;

@@ -5,7 +5,7 @@
 
 namespace voice {
 
-/** What a single full stop after a word tells. */
+/** Meaning of a single full stop after a word. */
 enum class StopMeaning {
   sentence,       // a sentence may end here
   abbreviation,   // never ends a sentence: Mr. e.g. vs.
@@ -13,7 +13,7 @@ enum class StopMeaning {
   uncertain,      // U.S., a.m., Inc., initials: ends a sentence only before a word that usually starts one
 };
 
-/** The start of a word, as far as it matters: longer words are in none of the lists. */
+/** The start of a word; longer words are in none of the lists. */
 class ShortWord {
  public:
   void clear() { size_ = 0; }
@@ -22,7 +22,7 @@ class ShortWord {
     if (size_ <= kCapacity) size_++;
   }
   bool empty() const { return size_ == 0; }
-  /** Characters, {@link kCapacity} + 1 when there were more. */
+  /** Number of characters; {@link kCapacity} + 1 for longer words. */
   size_t size() const { return size_; }
   bool fits() const { return size_ <= kCapacity; }
   char32_t operator[](size_t at) const { return letters_[at]; }
@@ -35,13 +35,12 @@ class ShortWord {
 };
 
 /**
- * Meaning of a stop after `word`, which holds everything since the last white space, bracket or dash,
- * earlier dots included. `first` says that the sentence holds no word before it, so that `1.` and `a.`
- * number a list.
+ * Meaning of a stop after `word`, which contains everything since the last white space, bracket or dash, including
+ * earlier dots. `first` is true for the first word of a sentence, where `1.` and `a.` number a list.
  */
 StopMeaning meaning_of_stop(const ShortWord& word, bool first);
 
-/** Whether a capitalised word is one that starts sentences far more often than it is a name: The, It, But. */
+/** Whether a capitalized word starts sentences far more often than it is a name: The, It, But. */
 bool starts_sentences(const ShortWord& word);
 
 }  // namespace voice

@@ -36,7 +36,7 @@ struct Special {
   CharClass kind;
 };
 
-/** Punctuation outside ASCII, sorted. Raised digits mark footnotes and close like a bracket. */
+/** Punctuation outside ASCII, sorted. Superscript digits mark footnotes and close like a bracket. */
 constexpr Special kSpecials[] = {
     {0x85, 0x85, CharClass::newline},         {0xA0, 0xA0, CharClass::space},
     {0xA1, 0xA1, CharClass::opener},          {0xAB, 0xAB, CharClass::quote},
@@ -79,7 +79,7 @@ constexpr Special kSpecials[] = {
     {0xFF64, 0xFF64, CharClass::wide_clause},
 };
 
-/** The entry that holds `code_point`, or null. */
+/** The entry that contains `code_point`, or null. */
 template <typename Entry, size_t Size>
 const Entry* find(const Entry (&entries)[Size], char32_t code_point) {
   const Entry* after = std::upper_bound(std::begin(entries), std::end(entries), code_point,
@@ -123,7 +123,7 @@ constexpr Span kPrefixes[] = {
     {0x11A3A, 0x11A3A}, {0x11A84, 0x11A89}, {0x11D46, 0x11D46}, {0x11F02, 0x11F02},
 };
 
-/** Indic_Conjunct_Break=Linker: the virama that joins two consonants into one cluster. */
+/** Indic_Conjunct_Break=Linker: viramas, which join two consonants into one cluster. */
 constexpr Span kViramas[] = {
     {0x94D, 0x94D},     {0x9CD, 0x9CD},     {0xACD, 0xACD},     {0xB4D, 0xB4D},     {0xC4D, 0xC4D},
     {0xD4D, 0xD4D},     {0x1039, 0x1039},   {0x17D2, 0x17D2},   {0x1A60, 0x1A60},   {0x1B44, 0x1B44},
@@ -132,7 +132,7 @@ constexpr Span kViramas[] = {
 };
 
 constexpr char32_t kZeroWidthJoiner = 0x200D;
-/** Nothing before the combining marks binds its neighbours, CR and LF apart. */
+/** First code point that can bind neighbours (combining marks), apart from CR and LF. */
 constexpr char32_t kFirstBinding = 0x300;
 
 bool within(char32_t code_point, char32_t first, char32_t last) { return code_point >= first && code_point <= last; }

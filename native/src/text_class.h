@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-/** What a character means to the sentence chunker, and where grapheme clusters may be cut. */
+/** Character classes of the sentence chunker, and boundaries of grapheme clusters. */
 namespace voice {
 
 enum class CharClass : uint8_t {
@@ -16,17 +16,17 @@ enum class CharClass : uint8_t {
   wide_stop,    // 。！？: end a sentence without white space
   clause,       // , ; :
   wide_clause,  // ，、；：
-  quote,        // opens or closes, by where it stands; Markdown's emphasis too
+  quote,        // opens or closes depending on its position; also Markdown emphasis
   opener,
   closer,
   dash,  // dashes and bullets
   digit,
   upper,
   lower,
-  letter,  // letters without case, and whatever has no class of its own
+  letter,  // letters without case, and all characters without another class
   symbol,
   emoji,
-  mark,  // combining, joining and invisible characters: belong to what stands before them
+  mark,  // combining, joining and invisible characters: belong to the previous character
 };
 
 CharClass class_of(char32_t code_point);
@@ -36,7 +36,7 @@ struct Decoded {
   size_t units;
 };
 
-/** Code point at `at` of UTF-16 text; a lone surrogate stands for itself. */
+/** Code point at `at` in UTF-16 text; a lone surrogate is returned unchanged. */
 inline Decoded decode_at(std::u16string_view text, size_t at) {
   const char16_t first = text[at];
   if ((first & 0xFC00u) == 0xD800u && at + 1 < text.size()) {
@@ -48,12 +48,12 @@ inline Decoded decode_at(std::u16string_view text, size_t at) {
   return {first, 1};
 }
 
-/** Whether text may be broken between two neighbours that are written without spaces (ideographs, kana). */
+/** Whether text may be split between two such neighbours, which are written without spaces (ideographs, kana). */
 bool is_ideographic(char32_t code_point);
 
 /**
- * Follows text code point by code point and tells whether it may be cut before the next one. It never
- * allows a cut that UAX 29 forbids inside a grapheme cluster; it forbids a few more, which does no harm.
+ * Tracks text code point by code point and determines whether it may be split before the next one. It never allows a
+ * split that UAX 29 forbids inside a grapheme cluster; it forbids a few more, which is harmless.
  */
 class GraphemeCursor {
  public:
@@ -63,10 +63,10 @@ class GraphemeCursor {
 
  private:
   char32_t previous_ = 0;
-  /** The previous character binds the next one: a joiner, a prefix, or a virama and its marks. */
+  /** The previous character binds the next one: a joiner, a prefix, or a virama with its marks. */
   bool binds_next_ = false;
   bool after_virama_ = false;
-  /** An odd number of regional indicators has just gone by: half a flag. */
+  /** An odd number of regional indicators precedes: half a flag. */
   bool half_flag_ = false;
 };
 

@@ -16,10 +16,10 @@ namespace {
 
 constexpr int32_t kPhases = 64;
 constexpr int kPhaseBits = 6;
-/** Farther displacements are this far, in phases: a float still tells them apart, and nothing overflows. */
+/** Displacements are clamped to this many phases: exact as floats, and without integer overflow. */
 constexpr float kFarthest = 1 << 23;
 
-/** Four numbers that are worked on at once, where the compiler knows how. */
+/** Four numbers, processed as a vector where the compiler supports it. */
 #if defined(__GNUC__) || defined(__clang__)
 typedef float Four __attribute__((vector_size(16)));
 #else
@@ -38,7 +38,7 @@ struct Four {
 };
 #endif
 
-/** Four pixels beside each other. */
+/** Four adjacent pixels. */
 inline Four four_at(const uint8_t* pixels) {
 #if defined(__SSE2__)
   int32_t bytes;
@@ -58,7 +58,7 @@ inline Four four_of(const Weights& weights) {
   return four;
 }
 
-/** Four weights for each phase; they sum to 1, and without a fraction they are that pixel alone. */
+/** Four weights for each phase, with sum 1; without a fraction only that pixel has a weight. */
 std::array<Weights, kPhases> cubic_weights() {
   std::array<Weights, kPhases> weights{};
   for (size_t phase = 0; phase < kPhases; phase++) {
@@ -79,7 +79,7 @@ struct Plane {
   int32_t height;
 };
 
-/** A place inside: the picture goes on as its mirror image, again and again. */
+/** Maps a position into the picture by repeated mirroring at its borders. */
 int32_t mirrored(int32_t place, int32_t side) {
   if (place >= 0 && place < side) return place;
   const int32_t period = 2 * side;
@@ -87,7 +87,7 @@ int32_t mirrored(int32_t place, int32_t side) {
   return turn < side ? turn : period - 1 - turn;
 }
 
-/** In phases; what is no number is as far as can be, too. */
+/** Converts to phases; NaN is clamped to the maximum. */
 float phases_of(float pixels) {
   const float phases = pixels * kPhases;
   if (!(phases > -kFarthest)) return -kFarthest;
@@ -131,14 +131,14 @@ class RowDisplacements {
 
  private:
   const DisplacementGrid& grid_;
-  /** Of each column: the node on its left, and how far it lies towards the next. */
+  /** For each column: the node to its left, and the fractional position towards the next one. */
   std::vector<uint32_t> node_;
   std::vector<float> share_;
   std::vector<float> nodes_x_;
   std::vector<float> nodes_y_;
 };
 
-/** Weighs four lines of four pixels. */
+/** Weighted sum of four lines of four pixels. */
 inline uint8_t light_of(const std::array<Four, 4>& lines, const Weights& by_x,
                         const Weights& by_y) {
   const Four columns = by_y[0] * lines[0] + by_y[1] * lines[1] + by_y[2] * lines[2] + by_y[3] * lines[3];
@@ -147,7 +147,7 @@ inline uint8_t light_of(const std::array<Four, 4>& lines, const Weights& by_x,
   return static_cast<uint8_t>(std::min(std::max(light, 0), 255));
 }
 
-/** Where some of the four pixels of a direction lie beyond the border. */
+/** Used if some of the four pixels of a direction are beyond the border. */
 uint8_t light_at_border(const Plane& plane, int32_t left, int32_t top, const Weights& by_x,
                         const Weights& by_y) {
   std::array<Four, 4> lines;
@@ -180,8 +180,8 @@ void cubic_row(const Plane& plane, const RowDisplacements& by, int32_t row, uint
 }
 
 /**
- * A row of a colour plane. Its displacements are those of the light on its left and above: half a pixel off, which no
- * field tells apart.
+ * A row of a chroma plane. Its displacements are those of the luma pixel at its top left, half a pixel off, which is
+ * negligible.
  */
 void linear_row(const Plane& plane, const RowDisplacements& by, int32_t row, uint8_t* into) {
   for (int32_t column = 0; column < plane.width; column++) {

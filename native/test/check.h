@@ -4,10 +4,10 @@
 #include <source_location>
 #include <string>
 
-/** The little that these tests need; no framework has to be installed. */
+/** Minimal test helpers, so that no framework is required. */
 namespace voice::test {
 
-/** Counts a check; a failed one is printed with its place, and makes the program fail. */
+/** Counts a check; a failed check is printed with its location and makes the program fail. */
 void check(bool passed, const std::string& what, std::source_location where = std::source_location::current());
 
 /** Groups of checks, one per file, called by main.cpp. */
@@ -16,7 +16,7 @@ void test_resampler();
 void test_sentences();
 void test_warp();
 
-/** Numbers that are the same in every run (Knuth's MMIX generator, upper bits). */
+/** Deterministic random numbers (Knuth's MMIX generator, upper bits). */
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}

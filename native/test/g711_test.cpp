@@ -12,7 +12,7 @@
 namespace voice::test {
 namespace {
 
-/** Column 1 and 2 of the tables of G.711: number of intervals, size of an interval, smallest first. */
+/** Columns 1 and 2 of the tables of G.711: number of intervals and interval size, smallest first. */
 using Segments = std::vector<std::pair<int, int>>;
 const Segments kAlaw{{32, 2}, {16, 4}, {16, 8}, {16, 16}, {16, 32}, {16, 64}, {16, 128}};
 const Segments kMulaw{{1, 1}, {15, 2}, {16, 4}, {16, 8}, {16, 16}, {16, 32}, {16, 64}, {16, 128}, {16, 256}};
@@ -26,7 +26,7 @@ std::vector<int> decisions(const Segments& segments, int scale) {
   return values;
 }
 
-/** Interval of a value: those of negative values are closed above, because the cut to fewer bits rounds down. */
+/** Interval of a value: negative intervals are closed above, because truncation rounds down. */
 int interval_of(const std::vector<int>& bounds, int value) {
   int interval = 0;
   while (interval < 127 && (value >= 0 ? value >= bounds[static_cast<size_t>(interval) + 1]
@@ -62,7 +62,7 @@ void against_the_tables(bool mulaw) {
   convert(samples, floats);
   std::vector<uint8_t> float_codes(samples.size());
   mulaw ? g711::encode_mulaw(floats, float_codes) : g711::encode_alaw(floats, float_codes);
-  check(float_codes == codes, "float is coded like int16");
+  check(float_codes == codes, "float is encoded like int16");
 
   for (int interval = 0; interval < 128; interval++) {
     const auto at = static_cast<size_t>(interval);
@@ -73,7 +73,7 @@ void against_the_tables(bool mulaw) {
     mulaw ? g711::decode_mulaw(both, decoded) : g711::decode_alaw(both, decoded);
     mulaw ? g711::decode_mulaw(both, decoded_floats) : g711::decode_alaw(both, decoded_floats);
     check(decoded[0] == value && decoded[1] == -value, "value of interval " + std::to_string(interval));
-    check(decoded_floats[0] * 32768.0f == static_cast<float>(value), "the same as float");
+    check(decoded_floats[0] * 32768.0f == static_cast<float>(value), "float output matches int16");
   }
 }
 
@@ -85,7 +85,7 @@ void sample_formats() {
   convert(floats, back);
   check(back == samples, "int16 to float and back");
 
-  // One byte in front, so that every read and write is misaligned.
+  // One extra byte in front, so that every access is misaligned.
   std::vector<uint8_t> bytes(samples.size() * 2 + 1);
   const std::span<uint8_t> shifted = std::span(bytes).subspan(1);
   write_pcm16(samples, shifted);
@@ -102,10 +102,10 @@ void sample_formats() {
   const std::vector<int16_t> expected{0, 0, 32767, -32768, 32767, -32768, 32767, -32768, 0, 0};
   std::vector<int16_t> got(odd.size());
   convert(odd, got);
-  check(got == expected, "what is not in range saturates, NaN is silence");
+  check(got == expected, "out-of-range values saturate and NaN is silence");
 }
 
-/** Every float there is, 1 in 4,099: none may overflow the integer conversion (UBSan). */
+/** One in 4,099 of all float bit patterns: none may overflow the integer conversion (UBSan). */
 void every_float() {
   bool near = true;
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4099) {

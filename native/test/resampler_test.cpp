@@ -26,7 +26,7 @@ Resampler<Sample> make(Pair pair, KernelChoice choice) {
   return Resampler<Sample>(table, choice);
 }
 
-/** Pushes `in`, in heap buffers of the exact sizes, so that the sanitizer sees every step outside. */
+/** Pushes `in` in heap buffers of the exact size, so that the sanitizer detects every out-of-bounds access. */
 template <typename Sample>
 void push(Resampler<Sample>& resampler, std::span<const Sample> in, std::vector<Sample>& out) {
   const std::vector<Sample> piece(in.begin(), in.end());
@@ -59,7 +59,7 @@ std::vector<float> tone(double hz, double rate_hz, size_t length) {
   return samples;
 }
 
-/** A tone of the pass-band must come out as the same tone, phase included: the delay is taken out. */
+/** A tone in the pass band must be unchanged including its phase, since the delay is compensated. */
 void tones(Pair pair, KernelChoice choice) {
   const double nyquist = std::min(pair.in_hz, pair.out_hz) / 2.0;
   for (const double part : {0.05, 0.5, 0.9}) {
@@ -104,7 +104,7 @@ void splits(Random& random) {
     check(whole.size() == length, "length of " + std::to_string(pair.in_hz) + " to " + std::to_string(pair.out_hz));
 
     auto resampler = make<Sample>(pair, choice);
-    for (int stream = 0; stream < 2; stream++) {  // the second one runs on what flush has left behind
+    for (int stream = 0; stream < 2; stream++) {  // the second stream starts from the state after a flush
       std::vector<Sample> parts;
       for (size_t at = 0; at < in.size();) {
         const size_t count =
@@ -142,7 +142,7 @@ void kernels() {
 }
 
 void memory_is_bounded() {
-  // The ugliest pair: no row for each of 47,999 phases.
+  // The worst pair: too many phases for one row each (47,999).
   check(!FirTable(8000, 47999).exact(), "many phases are interpolated");
   check(FirTable(44100, 16000).exact() && FirTable(11025, 48000).exact(), "usual pairs have exact rows");
   check(FirTable(48000, 8000).taps() == 864, "longest filter");

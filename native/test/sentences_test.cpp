@@ -25,7 +25,7 @@ std::u16string joined(const Chunks& chunks) {
   return text;
 }
 
-/** `marked` holds `|` between its sentences. */
+/** `marked` has `|` between its sentences. */
 void sentences(const std::u16string& marked) {
   Chunks expected{u""};
   std::u16string text;
@@ -53,7 +53,7 @@ void fixed_cases() {
   check(split(std::u16string(1500, u'x')).size() == 3, "600 at most");
 }
 
-/** Any units at all, those that mean something more often. */
+/** Random units, with special characters more frequent. */
 std::u16string random_text(Random& random) {
   static const std::u16string kMeaningful =
       u"....!?  \n\r\t\"'()[],;:-*aAbTtheHIiUSMr19\u3002\uFF01\u300C\u300D\u3001\u2026\u201C\u201D\u0301\u200D\uFE0F"
@@ -90,7 +90,7 @@ void random_cases() {
   for (int round = 0; round < 3000; round++) {
     const std::u16string text = random_text(random);
     const Chunks whole = split(text);
-    check(joined(whole) == text, "nothing lost or added, round " + std::to_string(round));
+    check(joined(whole) == text, "chunks are the whole text, round " + std::to_string(round));
     for (const auto& chunk : whole) {
       check(!chunk.empty() && visible_length(chunk) <= kPassLimit, "length, round " + std::to_string(round));
     }
@@ -104,7 +104,7 @@ void random_cases() {
     }
     chunker.flush(parts);
     check(parts == whole, "split, round " + std::to_string(round));
-    check(chunker.pending_units() == 0, "flush leaves nothing");
+    check(chunker.pending_units() == 0, "flush empties the buffer");
   }
 }
 
@@ -115,10 +115,10 @@ void hostile_texts() {
     SentenceChunker chunker;
     Chunks chunks;
     for (size_t at = 0; at < text.size(); at += 7) chunker.push(std::u16string_view(text).substr(at, 7), chunks);
-    // What waits is bounded by the pass limit, unless all of it is white space.
-    if (part[0] != u'\n') check(chunker.pending_units() < 2 * kPassLimit, "little waits");
+    // The buffer is limited by the pass limit, unless it contains only white space.
+    if (part[0] != u'\n') check(chunker.pending_units() < 2 * kPassLimit, "the buffer is bounded");
     chunker.flush(chunks);
-    check(joined(chunks) == text, "hostile text comes back");
+    check(joined(chunks) == text, "hostile text is returned unchanged");
   }
 }
 

@@ -51,7 +51,7 @@ int mirrored(int place, int side) {
 void test_warp() {
   Random random(11);
   const auto from = noise(random);
-  check(warped(from, constant(0, 0)) == from, "without displacements nothing changes");
+  check(warped(from, constant(0, 0)) == from, "no displacement leaves the picture unchanged");
 
   for (const auto& [dx, dy] : {std::pair{2, 0}, {-6, 4}, {30, -40}, {400, 1000}}) {
     const auto into = warped(from, constant(static_cast<float>(dx), static_cast<float>(dy)));
@@ -63,10 +63,10 @@ void test_warp() {
         same &= into[static_cast<size_t>(y) * kWidth + static_cast<size_t>(x)] == from[taken];
       }
     }
-    check(same, "a shift by " + std::to_string(dx) + ", " + std::to_string(dy) + " takes whole pixels, mirrored");
+    check(same, "a shift by " + std::to_string(dx) + ", " + std::to_string(dy) + " copies whole pixels and mirrors at the border");
   }
 
-  // Cubics and lines give a ramp back: inside, a shift by a fraction is exact.
+  // Cubic and linear interpolation reproduce a ramp: inside, a fractional shift is exact.
   std::vector<uint8_t> ramp(from.size());
   for (uint32_t y = 0; y < kHeight; y++) {
     for (uint32_t x = 0; x < kWidth; x++) ramp[y * kWidth + x] = static_cast<uint8_t>(2 * x + y);
@@ -75,13 +75,13 @@ void test_warp() {
   for (uint32_t y = 2; y < kHeight - 3; y++) {
     for (uint32_t x = 2; x < kWidth - 3; x++) {
       const double exact = 2 * (x + 0.5) + y + 0.25;
-      check(std::abs(moved[y * kWidth + x] - exact) <= 0.5, "a ramp stays one");
+      check(std::abs(moved[y * kWidth + x] - exact) <= 0.5, "a ramp is reproduced");
     }
   }
 
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float odd : {infinity, -infinity, std::nanf(""), 1e30F, -1e30F, 1e5F}) {
-    check(warped(from, constant(odd, odd)).size() == from.size(), "no displacement leads astray");
+    check(warped(from, constant(odd, odd)).size() == from.size(), "extreme displacements are safe");
   }
   for (int round = 0; round < 200; round++) {
     Field field;
@@ -89,7 +89,7 @@ void test_warp() {
     for (auto& y : field.y) y = (static_cast<float>(random.below(4000)) - 2000) / 16;
     const double origin = static_cast<double>(random.below(200)) - 100;
     const auto into = warped(from, field, origin, 1 + random.below(40));
-    check(into.size() == from.size(), "any field is taken");
+    check(into.size() == from.size(), "any displacement field is accepted");
   }
 }
 

@@ -16,76 +16,79 @@ const PAGES = [
 /** The page with the table of environment variables. */
 const CONFIGURATION = 'docs/guide/configuration.md';
 const FOLDERS = 'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|docker|deploy|\\.ci';
-/** A path as prose names it, such as src/kit/clock.ts or docs/decisions; placeholders and globs are left out. */
+/**
+ * A repository path in prose, such as src/kit/clock.ts or docs/decisions; placeholders and globs are not
+ * matched.
+ */
 const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 
 /** Errors in the documents: missing paths, scripts and link targets, and a wrong table of environment variables. */
-export async function docsFaults(root: string): Promise<string[]> {
-  const faults: string[] = [];
+export async function docsErrors(root: string): Promise<string[]> {
+  const errors: string[] = [];
   const pages = PAGES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]);
   for (const page of pages) {
     const text = await Bun.file(`${root}/${page}`).text();
     for (const [path] of text.matchAll(PATH)) {
       const made = /^(native\/build|(bench|soak)\/results)\b/.test(path);
       if (!made && !existsSync(`${root}/${path}`))
-        faults.push(`${page}: names ${path}, which does not exist`);
+        errors.push(`${page}: names ${path}, which does not exist`);
     }
     for (const [, script = ''] of text.matchAll(SCRIPT)) {
-      if (!Object.hasOwn(packageJson.scripts, script)) faults.push(`${page}: names the script ${script}`);
+      if (!Object.hasOwn(packageJson.scripts, script)) errors.push(`${page}: names the script ${script}`);
     }
-    faults.push(...(await linkFaults(root, page, text)));
+    errors.push(...(await linkErrors(root, page, text)));
   }
-  return [...faults, ...(await reasonFaults(root)), ...(await environmentFaults(root))];
+  return [...errors, ...(await reasonErrors(root)), ...(await environmentErrors(root))];
 }
 
 /** Links and images whose file or heading does not exist. */
-async function linkFaults(root: string, page: string, text: string): Promise<string[]> {
-  const faults: string[] = [];
+async function linkErrors(root: string, page: string, text: string): Promise<string[]> {
+  const errors: string[] = [];
   for (const href of hrefsIn(text).filter((each) => !/^https?:/.test(each))) {
     const [path = '', anchor] = href.split('#');
     const target = path === '' ? page : posix.join(posix.dirname(page), path);
     if (path.startsWith('/') || !existsSync(`${root}/${target}`)) {
-      faults.push(`${page}: links to ${href}, which does not exist`);
+      errors.push(`${page}: links to ${href}, which does not exist`);
     } else if (anchor !== undefined) {
       const headings = target.endsWith('.md') ? headingsIn(await Bun.file(`${root}/${target}`).text()) : [];
       const isThere = headings.some((heading) => heading.anchor === anchor);
-      if (!isThere) faults.push(`${page}: links to ${href}, but ${target} has no such heading`);
+      if (!isThere) errors.push(`${page}: links to ${href}, but ${target} has no such heading`);
     }
   }
-  return faults;
+  return errors;
 }
 
 /** Pages that comments refer to and that do not exist. */
-async function reasonFaults(root: string): Promise<string[]> {
-  const faults: string[] = [];
+async function reasonErrors(root: string): Promise<string[]> {
+  const errors: string[] = [];
   for (const path of new Glob('{src,plugins,models,native,scripts,tools}/**/*.{ts,h,cpp}').scanSync(root)) {
     const text = await Bun.file(`${root}/${path}`).text();
     for (const [page] of text.matchAll(/(?<![\w/])docs\/[\w/-]+\.md/g)) {
-      if (!existsSync(`${root}/${page}`)) faults.push(`${path}: names ${page}, which does not exist`);
+      if (!existsSync(`${root}/${page}`)) errors.push(`${path}: names ${page}, which does not exist`);
     }
   }
-  return faults;
+  return errors;
 }
 
 /** Compares the table of the configuration page with the variables that src/config/config.ts reads. */
-async function environmentFaults(root: string): Promise<string[]> {
+async function environmentErrors(root: string): Promise<string[]> {
   const page = Bun.file(`${root}/${CONFIGURATION}`);
   if (!(await page.exists())) return [`${CONFIGURATION} is missing`];
   const text = await page.text();
-  const faults = environmentTable()
+  const errors = environmentTable()
     .split('\n')
     .filter((row) => !text.includes(row))
     .map((row) => `${CONFIGURATION}: this row of the environment table is missing or differs: ${row}`);
   const known = new Set<string>(ENVIRONMENT.map(({ name }) => name));
   for (const [, name = ''] of text.matchAll(/^\| ([A-Z][A-Z0-9_]+) \|/gm)) {
     if (!known.has(name))
-      faults.push(`${CONFIGURATION}: the environment table names ${name}, which nothing reads`);
+      errors.push(`${CONFIGURATION}: the environment table contains ${name}, which is not used`);
   }
-  return faults;
+  return errors;
 }
 
-/** The table of environment variables, as the configuration page shows it. */
+/** The table of environment variables for the configuration page. */
 export function environmentTable(): string {
   const rows = ENVIRONMENT.map(({ name, fallback, meaning }) => `| ${name} | ${fallback} | ${meaning} |`);
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');

@@ -1,10 +1,10 @@
 import { Glob } from 'bun';
 
-/** A rule that a search through the text can hold. */
+/** A rule that a text search can check. */
 interface SourceRule {
   readonly pattern: RegExp;
   readonly why: string;
-  /** The one place where it is right. */
+  /** The only file that may match. */
   readonly home: string;
 }
 
@@ -21,23 +21,23 @@ const RULES: readonly SourceRule[] = [
   },
   {
     pattern: /\bconsole\.(log|info|warn|error|debug)\(/,
-    why: 'the product logs through Logger; only src/process.ts speaks to the console',
+    why: 'the product logs through Logger; only src/process.ts writes to the console',
     home: 'src/process.ts',
   },
 ];
 
-/** Faults in the sources of the product, one line each. */
-export async function sourceFaults(root: string): Promise<string[]> {
-  const faults: string[] = [];
+/** Violations in the product sources, one line each. */
+export async function sourceErrors(root: string): Promise<string[]> {
+  const errors: string[] = [];
   for await (const path of new Glob('{src,plugins}/**/*.ts').scan(root)) {
     if (path.endsWith('.test.ts')) continue;
     const lines = (await Bun.file(`${root}/${path}`).text()).split('\n');
     for (const [index, line] of lines.entries()) {
       const code = line.replace(/^\s*(\*|\/\/|\/\*).*/, '');
       for (const { pattern, why, home } of RULES) {
-        if (path !== home && pattern.test(code)) faults.push(`${path}:${index + 1}: ${why}`);
+        if (path !== home && pattern.test(code)) errors.push(`${path}:${index + 1}: ${why}`);
       }
     }
   }
-  return faults;
+  return errors;
 }

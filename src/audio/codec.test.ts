@@ -44,7 +44,9 @@ describe('pcm16', () => {
 
   test('rejects an odd number of bytes', () => {
     expect(() => decodeToInt16(new Uint8Array(3), 'pcm16')).toThrow(RangeError);
-    expect(() => decodeToFloat32(new Uint8Array(3), 'pcm16')).toThrow('even in number, got 3');
+    expect(() => decodeToFloat32(new Uint8Array(3), 'pcm16')).toThrow(
+      'requires an even number of bytes, got 3',
+    );
   });
 
   test('round-trips every sample through int16, float and bytes', () => {

@@ -108,7 +108,7 @@ describe('warpPicture', () => {
   const FAULTS: readonly [number, unknown, string][] = [
     [0, new Uint8Array(95), 'from and into must have 96 bytes'],
     [9, new Uint8Array(97), 'from and into must have 96 bytes'],
-    [9, from, 'into must not be from itself'],
+    [9, from, 'into must not be the same buffer as from'],
     [9, new Uint8ClampedArray(96), 'into must be a Uint8Array'],
     [9, new Uint8Array(new SharedArrayBuffer(96)), 'into must not be in shared memory'],
     [1, 7, 'width and height must be even'],
@@ -175,7 +175,7 @@ describe('memory is checked before access', () => {
     expect(call('decode', 'mulaw', bytes, 'int16')).toThrow(RangeError);
     expect(native.decode('mulaw', bytes.subarray(1), 'int16').length).toBe(native.maxElements);
     expect(call('chunkerPush', chunker, 'x'.repeat(native.maxElements + 1))).toThrow(
-      'at most 16777216 are taken',
+      'at most 16777216 are allowed per call',
     );
   });
 });

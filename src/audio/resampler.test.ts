@@ -221,7 +221,7 @@ test('rates that are not integers or out of range are rejected', () => {
   for (const rate of [7_999, 48_001, 0, -8_000, 16_000.5, NaN, Infinity]) {
     expect(() => new Resampler({ fromHz: rate, toHz: 16_000, format: 'int16' })).toThrow(RangeError);
     expect(() => new Resampler({ fromHz: 16_000, toHz: rate, format: 'int16' })).toThrow(
-      'toHz must be a whole number from 8000 to 48000',
+      'toHz must be an integer from 8000 to 48000',
     );
   }
 });

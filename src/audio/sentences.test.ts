@@ -179,7 +179,7 @@ describe('streaming', () => {
     chunker.push(spaces);
     chunker.push(spaces);
     expect(() => chunker.push(' ')).toThrow(
-      new RangeError('more than 16777216 UTF-16 units would wait for the end of a sentence'),
+      new RangeError('more than 16777216 UTF-16 units without the end of a sentence'),
     );
     expect(chunker.flush().join('').length).toBe(2 ** 24);
     chunker.close();

@@ -1,4 +1,4 @@
-/** Entry of a media process, which does one job and ends. Never loaded by the serving process. */
+/** Entry point of a media process, which runs one job and exits. Never loaded by the server. */
 
 import { writeFileSync } from 'node:fs';
 import { exitWithParent } from '../kit/process/child-lifecycle.ts';
@@ -6,18 +6,18 @@ import { openTrack } from './audio/decode-audio.ts';
 import { writeThumbnail } from './clips/clip-thumbnail.ts';
 import { cutClip } from './clips/cut-clip.ts';
 import { measureClip } from './clips/measure-clip.ts';
-import { type ClipAnswer, ClipFaultError, type ClipJob } from './process/clip-protocol.ts';
+import { type ClipJob, type ClipResult, UnusableClipError } from './process/clip-protocol.ts';
 import { loadCodecs } from './process/codecs.ts';
 import {
   type AudioJob,
   type FromMediaProcess,
-  MediaFaultError,
   type ToMediaProcess,
+  UnusableMediaError,
 } from './process/protocol.ts';
 
 const send = (message: FromMediaProcess) => process.send?.(message);
 
-/** Blocks that may be sent before the reader takes more. */
+/** Flow control: number of blocks that may be sent before the reader requests more. */
 class Credit {
   #blocks = 0;
   #granted = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ class Credit {
     this.#granted.resolve();
   }
 
-  async spend(): Promise<void> {
+  async consumeCredit(): Promise<void> {
     while (this.#blocks === 0) {
       this.#granted = Promise.withResolvers();
       await this.#granted.promise;
@@ -42,13 +42,13 @@ async function decodeAudio(job: AudioJob): Promise<FromMediaProcess> {
   const { info, declaredS, blocks } = await openTrack(job);
   send({ kind: 'opened', info, declaredS });
   for await (const samples of blocks) {
-    await credit.spend();
+    await credit.consumeCredit();
     send({ kind: 'samples', samples });
   }
   return { kind: 'done' };
 }
 
-async function answerAbout(job: ClipJob): Promise<ClipAnswer> {
+async function runClipJob(job: ClipJob): Promise<ClipResult> {
   switch (job.kind) {
     case 'measure':
       return { kind: job.kind, facts: await measureClip(job.path) };
@@ -64,31 +64,31 @@ async function run(work: () => Promise<FromMediaProcess>): Promise<void> {
   try {
     send(await work());
   } catch (error) {
-    if (error instanceof MediaFaultError) send({ kind: 'refused', fault: error.fault });
-    else if (error instanceof ClipFaultError) send({ kind: 'unusable', fault: error.fault });
-    // Whatever else it is, the process ends by it, and the reader sees that.
+    if (error instanceof UnusableMediaError) send({ kind: 'refused', issue: error.issue });
+    else if (error instanceof UnusableClipError) send({ kind: 'unusable', issue: error.issue });
+    // Any other error ends the process, which the server detects.
     else process.exit(1);
   }
 }
 
-/** When memory runs out, the kernel should end this process and not the one that serves. */
-function offerToKernel(): void {
+/** The OOM killer should end this process rather than the server. */
+function preferForOomKill(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Only Linux has it.
+    // Supported on Linux only.
   }
 }
 
 process.on('message', (message: ToMediaProcess) => {
   if (message.kind !== 'clip') credit.grant(message.credit);
   if (message.kind === 'more') return;
-  send({ kind: 'begun' });
-  void run(() => (message.kind === 'clip' ? answerAbout(message.job) : decodeAudio(message.job)));
+  send({ kind: 'started' });
+  void run(() => (message.kind === 'clip' ? runClipJob(message.job) : decodeAudio(message.job)));
 });
 exitWithParent();
 process.on('uncaughtException', () => process.exit(1));
-// What a decoder throws reaches `run`, and once more this way when the library closes the decoder.
+// A decoder error rejects `run` and, when the library closes the decoder, a second promise.
 process.on('unhandledRejection', () => undefined);
-offerToKernel();
+preferForOomKill();
 loadCodecs();

@@ -24,7 +24,7 @@ process.on('message', ({ clip, to }: ContinuationJob) => {
       break;
     }
     case 'fail':
-      send({ kind: 'failed', error: { name: 'ClipFaultError', message: 'broken' } });
+      send({ kind: 'failed', error: { name: 'UnusableClipError', message: 'broken' } });
       break;
     case 'done':
       send({ kind: 'done', seconds: 4 });

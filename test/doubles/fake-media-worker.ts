@@ -17,8 +17,8 @@ process.on('message', (message: ToMediaProcess) => {
   if (message.kind === 'more') return;
   const doing = basename(message.job.path);
   const blockSamples = message.kind === 'run' ? message.job.blockSamples : 0;
-  if (doing === 'unbegun') return;
-  send({ kind: 'begun' });
+  if (doing === 'unstarted') return;
+  send({ kind: 'started' });
   if (doing.startsWith('opened-')) send({ kind: 'opened', info: INFO });
   if (doing.endsWith('silent')) return;
   if (doing.endsWith('spin')) for (;;);

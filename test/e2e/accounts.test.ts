@@ -246,7 +246,7 @@ describe('credits', () => {
 
     // A running service applies a grant immediately.
     const granted = await credits('grant', '--org', 'a', '1.5');
-    expect(granted).toEqual({ code: 0, text: "'a' was given 1.5 and has 1.5 available." });
+    expect(granted).toEqual({ code: 0, text: "'a' received 1.5 credits and has 1.5 available." });
     expect(await balance(service)).toMatchObject({ balance: 1.5 });
     upstream.answer(() => new Response(SECOND));
     expect((await (await speak(service, 'Ten chars.')).bytes()).length).toBe(48_000);
@@ -268,7 +268,7 @@ describe('credits', () => {
     [['grant', '--org', 'a'], 'Usage:'],
     [['grant', '--org', 'a', '0'], 'AMOUNT must be'],
     [['grant', '--org', 'a', '-1'], 'AMOUNT must be'],
-    [['grant', '--org', 'a b', '1'], 'An organization is 1 to 64'],
+    [['grant', '--org', 'a b', '1'], 'An organization name consists of 1 to 64'],
     [['grant', '--org', 'a', '1000000001'], 'can be granted at most 1000000000 credits'],
     [['balance', 'a'], 'Usage:'],
     [['take', '--org', 'a'], 'Usage:'],

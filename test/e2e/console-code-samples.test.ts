@@ -20,7 +20,7 @@ const made = bodyOf(
   },
   { input: QUOTED, previous: 'resp_1' },
 );
-if ('faults' in made) throw new Error('the form is at fault');
+if ('fieldErrors' in made) throw new Error('the form is at fault');
 const { body } = made;
 const whole = { ...body, stream: false };
 

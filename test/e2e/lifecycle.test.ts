@@ -157,7 +157,7 @@ describe('keys', () => {
   test('organizations of fixed keys and of made ones are listed', async () => {
     const dataDir = dataFolder();
     const none = await keys(dataDir, 'organizations');
-    expect(none).toEqual({ exitCode: 0, output: 'There are no organizations.\n' });
+    expect(none).toEqual({ exitCode: 0, output: 'No organizations.\n' });
     await launch({ dataDir });
     for (const org of ['acme', 'a', 'acme']) await keys(dataDir, 'create', '--org', org);
     const { output } = await keys(dataDir, 'organizations');

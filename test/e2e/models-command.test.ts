@@ -75,7 +75,7 @@ test('the set-up says in one line where it cannot write', async () => {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   expect(await child.stderr.text()).toMatch(
-    /^setup failed: E\w+: .*setup\.lock'\. Give this user the right to write to .*\n$/,
+    /^setup failed: E\w+: .*setup\.lock'\. Grant this user write access to .*\n$/,
   );
   expect(await child.exited).toBe(1);
 });

@@ -36,7 +36,7 @@ test('a good trace of several connections, mixed, passes with one line', async (
   const mixed = Array.from({ length: Math.max(a.length, b.length) }, (_, at) => [a[at], b[at]]).flat();
   const entries = mixed.filter((entry) => entry !== undefined);
   const frames = entries.filter((entry) => !('end' in entry)).length;
-  const line = `${frames} frames of 2 connections: every rule is kept\n`;
+  const line = `${frames} frames of 2 connections: no violations\n`;
   expect(await traceCheck(text(entries))).toEqual({ exitCode: 0, out: line, err: '' });
   expect(await traceCheck(text(entries), { byStdin: true })).toEqual({ exitCode: 0, out: line, err: '' });
 });
@@ -68,9 +68,9 @@ test('an invalid line is reported, and the others are checked', async () => {
   const trace = text(legalConversation(5, 'ga'));
   const { exitCode, out } = await traceCheck(`{"from":"client"\n{"from":"nobody","frame":1}\n[]\n${trace}`);
   expect(exitCode).toBe(1);
-  expect(out).toContain('FILE:1: no trace entry: ');
-  expect(out).toContain('FILE:2: no trace entry: `from` must be "client" or "server"\n');
-  expect(out).toContain('FILE:3: no trace entry: must be a JSON object\n');
+  expect(out).toContain('FILE:1: not a trace entry: ');
+  expect(out).toContain('FILE:2: not a trace entry: `from` must be "client" or "server"\n');
+  expect(out).toContain('FILE:3: not a trace entry: must be a JSON object\n');
   expect(out).toContain(': 3 faults\n');
 });
 
@@ -83,7 +83,7 @@ test('a large file is read in pieces', async () => {
   const { exitCode, out } = await traceCheck(
     text([...trace.slice(0, -1), ...new Array(40).fill(append), { end: 'quiet' }]),
   );
-  expect(out).toBe(`${trace.length - 1 + 40} frames of 1 connections: every rule is kept\n`);
+  expect(out).toBe(`${trace.length - 1 + 40} frames of 1 connections: no violations\n`);
   expect(exitCode).toBe(0);
 });
 

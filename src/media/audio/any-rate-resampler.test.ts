@@ -15,7 +15,9 @@ function convert(samples: Float32Samples, fromHz: number, toHz: number, pushSamp
   return Float32Array.from(parts.flatMap((part) => [...part]));
 }
 
-/** Largest difference, leaving out both ends, where the filter hears the silence around the signal. */
+/**
+ * Maximum absolute difference, ignoring both ends, where the filter includes the silence around the signal.
+ */
 function largestDifference(a: Float32Array, b: Float32Array, edge: number): number {
   let largest = 0;
   for (let i = edge; i < Math.min(a.length, b.length) - edge; i++) {
@@ -27,23 +29,23 @@ function largestDifference(a: Float32Array, b: Float32Array, edge: number): numb
 test.each([
   2000, 4000, 5512, 7350, 7999, 8000, 11_025, 22_050, 44_100, 48_000, 50_000, 64_000, 88_200, 96_000, 176_400,
   192_000, 352_800, 384_000, 768_000,
-])('%d Hz becomes 16 kHz: as long, as loud, at the same time', (fromHz) => {
+])('%d Hz is converted to 16 kHz with the same duration, level and timing', (fromHz) => {
   const out = convert(sine(0.5, fromHz, 440), fromHz, 16_000);
   expect(Math.abs(out.length - 8000)).toBeLessThanOrEqual(1);
   expect(largestDifference(out, sine(0.5, 16_000, 440), 600)).toBeLessThan(2e-3);
 });
 
-test('what 16 kHz cannot hold does not fold down from 192 kHz', () => {
+test('frequencies above 8 kHz do not alias from 192 kHz', () => {
   const out = convert(sine(0.25, 192_000, 30_000), 192_000, 16_000);
   expect(loudnessDb(out.subarray(500, out.length - 500))).toBeLessThan(-80);
 });
 
-test('pushes of any length give the same, to the bit', () => {
+test('the output is bit-identical for any chunk sizes', () => {
   const tone = sine(0.1, 192_000, 1000);
   expect(convert(tone, 192_000, 24_000, 7)).toEqual(convert(tone, 192_000, 24_000, 19_200));
 });
 
-describe('rates that are refused', () => {
+describe('unsupported rates', () => {
   test.each([0, 1999, 8000.5, 50_021, 768_001, 4_294_967_295, Number.NaN])('%d Hz', (rateHz) => {
     expect(isConvertible(rateHz)).toBe(false);
     expect(() => new AnyRateResampler(rateHz, 16_000)).toThrow(RangeError);

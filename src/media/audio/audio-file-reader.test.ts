@@ -42,7 +42,7 @@ async function stored(content: Uint8Array | string, name = 'upload'): Promise<st
   return path;
 }
 
-/** Gives the track of an MP4 file whose `moov` comes last an edit list: it starts at sample `from`. */
+/** Adds an edit list to the track of an MP4 file whose `moov` box is last: it starts at sample `from`. */
 function withEditList(file: Buffer, from: number): Buffer {
   const editBox = Buffer.alloc(36);
   editBox.writeUInt32BE(36, 0);
@@ -50,9 +50,9 @@ function withEditList(file: Buffer, from: number): Buffer {
   editBox.writeUInt32BE(28, 8);
   editBox.write('elst', 12, 'latin1');
   editBox.writeUInt32BE(1, 20); // one entry, after version and flags
-  editBox.writeUInt32BE(1000, 24); // its length, in the movie's time
-  editBox.writeUInt32BE(from, 28); // where it starts, in the track's time
-  editBox.writeUInt32BE(0x1_0000, 32); // at rate 1
+  editBox.writeUInt32BE(1000, 24); // duration, in movie time units
+  editBox.writeUInt32BE(from, 28); // start, in track time units
+  editBox.writeUInt32BE(0x1_0000, 32); // rate 1
   for (const box of ['moov', 'trak']) {
     const at = file.lastIndexOf(box) - 4;
     file.writeUInt32BE(file.readUInt32BE(at) + editBox.length, at);
@@ -61,7 +61,7 @@ function withEditList(file: Buffer, from: number): Buffer {
   return Buffer.concat([file.subarray(0, media), editBox, file.subarray(media)]);
 }
 
-/** Runs with a reader of its own. */
+/** Runs a test with its own reader. */
 async function withReader<T>(
   options: Omit<AudioFileReaderOptions, 'environment'>,
   use: (own: AudioFileReader) => Promise<T>,
@@ -80,11 +80,11 @@ function mean(samples: Float32Array): number {
 
 describe('compressed files', () => {
   test.each(ENCODED)('%s', async (name, container, codec) => {
-    // What the file is called says nothing.
+    // The file name must not matter.
     const path = await stored(await Bun.file(join(files.folder, name)).bytes(), 'upload.txt');
     const { info, samples } = await listen(path);
     expect(info).toEqual({ container, codec, rateHz: 48_000, channels: 2 } satisfies AudioFileInfo);
-    // Frames of the codec before the tone and after it, at most.
+    // The codec may add frames before and after the tone.
     expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ);
     expect(samples.length).toBeLessThanOrEqual(RATE_HZ * 1.08);
     const middle = samples.subarray(4000, 12_000);
@@ -92,12 +92,12 @@ describe('compressed files', () => {
     expect(Math.abs(mean(middle))).toBeLessThan(1e-3);
   });
 
-  test('an Ogg file ends where its last page says', async () => {
+  test('an Ogg file ends at the position of its last page', async () => {
     expect((await listen(join(files.folder, 'tone.opus.ogg'))).samples).toHaveLength(RATE_HZ);
     expect((await listen(join(files.folder, 'tone.vorbis.ogg'))).samples).toHaveLength(RATE_HZ);
   });
 
-  test('what an edit list puts before the start of an MP4 track is left out', async () => {
+  test('samples before the start of an MP4 edit list are omitted', async () => {
     const whole = join(files.folder, 'tone.moov-last.m4a');
     const before = (await listen(whole, 48_000)).samples;
     const edited = withEditList(Buffer.from(await Bun.file(whole).bytes()), 1024);
@@ -105,7 +105,7 @@ describe('compressed files', () => {
     expect(after).toEqual(before.subarray(1024));
   });
 
-  test('real recordings have their length', async () => {
+  test('real recordings have their duration', async () => {
     const { info, samples, blocks } = await listen(recording('jfk.flac'));
     expect(info).toEqual({ container: 'flac', codec: 'flac', rateHz: 44_100, channels: 2 });
     expect(samples).toHaveLength(11 * RATE_HZ);
@@ -115,7 +115,7 @@ describe('compressed files', () => {
   });
 });
 
-describe('WAV of every kind', () => {
+describe('WAV formats', () => {
   const shape = { kind: 'int', bits: 16, rateHz: 16_000, channels: 1 } as const;
   const shapes: readonly WavShape[] = [
     { ...shape, bits: 8 },
@@ -139,7 +139,7 @@ describe('WAV of every kind', () => {
     expect(samples.every((value, i) => Math.abs(value - (tone[i] ?? 0)) < tolerance)).toBe(true);
   });
 
-  test('channels are mixed to their mean', async () => {
+  test('channels are averaged', async () => {
     const level = [0.8, -0.2, 0];
     const file = wavFile({ ...shape, channels: 3 }, (channel) =>
       new Float32Array(800).fill(level[channel] ?? 0),
@@ -149,7 +149,7 @@ describe('WAV of every kind', () => {
     expect(samples.every((value) => Math.abs(value - 0.2) < 1e-4)).toBe(true);
   });
 
-  test('192 kHz comes down, 4 kHz comes up', async () => {
+  test('192 kHz is downsampled and 4 kHz is upsampled', async () => {
     for (const rateHz of [192_000, 4000]) {
       const { info, samples } = await listen(await stored(wavFile({ ...shape, rateHz }, sine(0.5, rateHz))));
       expect(info.rateHz).toBe(rateHz);
@@ -158,13 +158,13 @@ describe('WAV of every kind', () => {
     }
   });
 
-  test('values that no audio has are silence or held', async () => {
+  test('NaN becomes silence and out-of-range values are clamped', async () => {
     const odd = Float32Array.of(Number.NaN, Number.POSITIVE_INFINITY, -1e30, 1.5, 0.25);
     const { samples } = await listen(await stored(wavFile({ ...shape, kind: 'float', bits: 32 }, odd)));
     expect([...samples]).toEqual([0, 8, -8, 1.5, 0.25]);
   });
 
-  test('a length that is claimed and not there is not believed', async () => {
+  test('a declared length beyond the end of the file is ignored', async () => {
     const tone = sine(0.5, RATE_HZ);
     const streamed = wavFile({ ...shape, claims: { dataBytes: 0xffff_ffff } }, tone);
     expect((await listen(await stored(streamed))).samples).toHaveLength(tone.length);
@@ -173,10 +173,14 @@ describe('WAV of every kind', () => {
   });
 
   test.each([
-    ['no sample', wavFile(shape, new Float32Array(0)), /holds no sound/],
+    ['no sample', wavFile(shape, new Float32Array(0)), /no audio samples/],
     ['20 bits', wavFile({ ...shape, bits: 24 }, sine(0.1, 16_000)).with(34, 20), /bit depth \(20\)/],
     ['another codec', wavFile({ ...shape, claims: { tag: 0x55 } }, sine(0.1, 16_000)), /format tag 85/],
-    ['0 Hz', wavFile({ ...shape, claims: { rateHz: 0 } }, sine(0.1, 16_000)), /sample rate of 0 Hz; allowed/],
+    [
+      '0 Hz',
+      wavFile({ ...shape, claims: { rateHz: 0 } }, sine(0.1, 16_000)),
+      /sample rate of 0 Hz; supported/,
+    ],
     ['4 GHz', wavFile({ ...shape, claims: { rateHz: 0xffff_ffff } }, sine(0.1, 16_000)), /4294967295 Hz/],
     [
       '0 channels',
@@ -186,22 +190,22 @@ describe('WAV of every kind', () => {
     [
       '65535 channels',
       wavFile({ ...shape, claims: { channels: 65_535 } }, sine(0.1, 16_000)),
-      /65535 channels; at most 64/,
+      /65535 channels; the maximum is 64/,
     ],
     ['only a header', wavFile(shape, sine(0.1, 16_000)).slice(0, 30), /damaged/],
-  ])('%s is refused', async (_, file, message) => {
+  ])('%s is rejected', async (_, file, message) => {
     await expect(listen(await stored(file))).rejects.toMatchObject(badFile(message));
   });
 });
 
-describe('the rate of the file itself', () => {
+describe('the native rate of a file', () => {
   test.each([
     [22_050, 22_050],
     [48_000, 48_000],
     [8000, 8000],
     [4000, 8000],
     [96_000, 48_000],
-  ])('of %i Hz gives %i', async (fileHz, rateHz) => {
+  ])('of %i Hz results in %i Hz', async (fileHz, rateHz) => {
     const wav = wavFile({ kind: 'int', bits: 16, rateHz: fileHz, channels: 1 }, sine(1, fileHz));
     const file = await reader.openFile(await stored(wav), 'own', 'file', never);
     expect([file.info.rateHz, file.rateHz]).toEqual([fileHz, rateHz]);
@@ -209,55 +213,55 @@ describe('the rate of the file itself', () => {
     expect(blocks.reduce((sum, { length }) => sum + length, 0)).toBe(rateHz);
   });
 
-  test('is told of others, too', async () => {
+  test('is reported for other containers too', async () => {
     const file = await reader.openFile(join(files.folder, 'tone.mp3'), 24_000, 'file', never);
     expect([file.info.rateHz, file.rateHz]).toEqual([48_000, 24_000]);
     await file.samples.return();
   });
 });
 
-describe('who takes some formats only', () => {
+describe('a request with allowed formats', () => {
   const formats = { containers: new Set(['wav', 'mp3']), label: 'WAV and MP3' };
   const openFor = (path: string) => reader.openFile(path, RATE_HZ, 'file', never, formats);
 
-  test('gets those, and names them when it refuses others', async () => {
+  test('accepts these and names them when it rejects others', async () => {
     await (await openFor(join(files.folder, 'tone.mp3'))).samples.return();
     await expect(openFor(join(files.folder, 'tone.flac'))).rejects.toMatchObject({
-      ...badFile(/^The audio in 'file' is a flac file\. Allowed are WAV and MP3\.$/),
+      ...badFile(/^The audio in 'file' is a flac file\. Supported: WAV and MP3\.$/),
       code: 'unsupported_value',
     });
     await expect(openFor(await stored('no audio'))).rejects.toMatchObject(
-      badFile(/Allowed are WAV and MP3\.$/),
+      badFile(/Supported: WAV and MP3\.$/),
     );
   });
 });
 
-describe('what is no audio', () => {
+describe('content that is not audio', () => {
   test('an empty file', async () => {
     await expect(listen(await stored(''))).rejects.toMatchObject(badFile(/^The file in 'file' is empty/));
   });
 
   test('text', async () => {
     await expect(listen(await stored('Not audio. '.repeat(500), 'speech.mp3'))).rejects.toMatchObject(
-      badFile(/no audio format.*Allowed are WAV, MP3, M4A/),
+      badFile(/unknown audio format.*Supported: WAV, MP3, M4A/),
     );
   });
 
-  test.each(['R', '{"a":1}'])('what is too short to be told: %s', async (content) => {
-    await expect(listen(await stored(content))).rejects.toMatchObject(badFile(/no audio format/));
+  test.each(['R', '{"a":1}'])('content that is too short to identify: %s', async (content) => {
+    await expect(listen(await stored(content))).rejects.toMatchObject(badFile(/unknown audio format/));
   });
 
-  test('a film that breaks off before its list of tracks', async () => {
+  test('a video file that ends before its list of tracks', async () => {
     const whole = await readFile(join(files.folder, 'tone.moov-last.m4a'));
     const cut = new Uint8Array(whole.subarray(0, whole.length / 2));
-    await expect(listen(await stored(cut))).rejects.toMatchObject(badFile(/no audio track, or breaks off/));
+    await expect(listen(await stored(cut))).rejects.toMatchObject(badFile(/no audio track or is truncated/));
   });
 
-  test("a missing file is nobody's request", async () => {
+  test('a missing file is not a request error', async () => {
     await expect(listen(join(await tempDir(), 'gone'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('lists that name other files open none of them, near or far', async () => {
+  test('playlists do not open local or remote files', async () => {
     let requests = 0;
     const server = Bun.serve({
       port: 0,
@@ -278,10 +282,10 @@ describe('what is no audio', () => {
     );
     try {
       for (const list of lists) {
-        // Beside the file that it names.
+        // Next to the file that it references.
         const path = join(files.folder, 'list.m3u8');
         await writeFile(path, list);
-        await expect(listen(path)).rejects.toMatchObject(badFile(/no audio format/));
+        await expect(listen(path)).rejects.toMatchObject(badFile(/unknown audio format/));
       }
     } finally {
       await server.stop(true);
@@ -293,45 +297,47 @@ describe('what is no audio', () => {
 describe('limits', () => {
   const mono = { kind: 'int', bits: 16, rateHz: 16_000, channels: 1 } as const;
 
-  test('longer audio than allowed is refused where it passes the limit', async () => {
+  test('audio that is too long is rejected when it passes the limit', async () => {
     await withReader({ maxS: 2 }, async (own) => {
       const fits = await stored(wavFile(mono, sine(2, RATE_HZ)));
       expect((await listen(fits, RATE_HZ, own)).samples).toHaveLength(2 * RATE_HZ);
       const long = await stored(wavFile(mono, sine(2.6, RATE_HZ)));
       const { samples } = await own.openFile(long, RATE_HZ, 'file', never);
       for (let block = 0; block < 4; block++) expect((await samples.next()).done).toBe(false);
-      await expect(samples.next()).rejects.toMatchObject(badFile(/longer than the allowed 2 s/));
+      await expect(samples.next()).rejects.toMatchObject(badFile(/longer than the maximum of 2 s/));
       expect(await samples.next()).toEqual({ value: undefined, done: true });
     });
   });
 
-  test('what declares to be too long is refused before it is decoded', async () => {
+  test('a declared duration above the limit is rejected before decoding', async () => {
     const long = await encodedFiles(3);
     onTestFinished(long.remove);
-    const tooLong = badFile(/^The audio in 'file' is 3 s long by its header, .* allowed 1 s\.$/);
+    const tooLong = badFile(
+      /^The audio in 'file' is 3 s long according to its header; the maximum is 1 s\.$/,
+    );
     await withReader({ maxS: 1 }, async (own) => {
       for (const [name] of ENCODED) {
         const opened = own.openFile(join(long.folder, name), RATE_HZ, 'file', never);
-        // A stream without a header, and one whose header was written before its end.
+        // A stream without a header, and a file whose header was written before its end.
         if (/aac|fragmented/.test(name)) await (await opened).samples.return();
         else await expect(opened, name).rejects.toMatchObject(tooLong);
       }
     });
   });
 
-  test('four hours and more are refused at once', async () => {
-    // The samples are a hole in the file: silence.
+  test('more than four hours are rejected immediately', async () => {
+    // The samples are a sparse region of the file: silence.
     const dataBytes = (4 * 3600 + 60) * 16_000;
     const path = await stored(wavFile({ ...mono, rateHz: 8000, claims: { dataBytes } }, sine(0, 8000)));
     await truncate(path, 44 + dataBytes);
     await expect(reader.openFile(path, RATE_HZ, 'file', never)).rejects.toMatchObject(
-      badFile(/is 14460 s long .* allowed 14400 s/),
+      badFile(/is 14460 s long .* maximum is 14400 s/),
     );
   });
 
-  test('a header that does not know the length declares none, and one that lies is held by the count', async () => {
+  test('an unknown duration is not declared, and a wrong duration is detected by counting samples', async () => {
     const whole = await readFile(join(files.folder, 'tone.moov-last.m4a'));
-    const durationAt = whole.lastIndexOf('mdhd') + 20; // after version, two times and the time scale
+    const durationAt = whole.lastIndexOf('mdhd') + 20; // after the version, two timestamps and the time scale
     const declaring = async (ticks: number) => {
       const file = Buffer.from(whole);
       file.writeUInt32BE(ticks, durationAt);
@@ -346,12 +352,12 @@ describe('limits', () => {
     await withReader({ maxS: 0.5 }, async (own) => {
       const short = await declaring(100);
       await expect(listen(short, RATE_HZ, own)).rejects.toMatchObject(
-        badFile(/longer than the allowed 0.5 s/),
+        badFile(/longer than the maximum of 0.5 s/),
       );
     });
   });
 
-  test('MP3 without a count of its frames declares nothing', async () => {
+  test('MP3 without a frame count declares no duration', async () => {
     const long = await encodedFiles(3);
     onTestFinished(long.remove);
     const file = await readFile(join(long.folder, 'tone.mp3'));
@@ -366,32 +372,32 @@ describe('limits', () => {
     });
   });
 
-  test('more files than allowed are refused until one is closed', async () => {
+  test('files above the limit are rejected until one is closed', async () => {
     await withReader({ maxOpen: 2 }, async (own) => {
       const path = await stored(wavFile(mono, sine(1, RATE_HZ)));
       const open = () => own.openFile(path, RATE_HZ, 'file', never);
       const [one] = await Promise.all([open(), open()]);
       await expect(open()).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: expect.any(Number) });
-      // Never pulled, and closed all the same.
+      // Never iterated, but closed.
       await one?.samples.return();
       await (await open()).samples.return();
     });
   });
 
-  test('a file of half an hour is read in bounded memory', async () => {
-    // The samples are a hole in the file: silence.
+  test('a file of half an hour is read with bounded memory', async () => {
+    // The samples are a sparse region of the file: silence.
     const path = await stored(
       wavFile({ ...mono, rateHz: 8000, claims: { dataBytes: 28_800_000 } }, sine(0, 8000)),
     );
     await truncate(path, 44 + 28_800_000);
-    // In a process of its own, whose memory no other test changes.
+    // In a separate process, because other tests change the memory of this one.
     const script = join(await tempDir(), 'half-an-hour.ts');
     await writeFile(
       script,
       `import { audioFileReader } from ${JSON.stringify(join(import.meta.dirname, 'audio-file-reader.ts'))};
       const reader = audioFileReader({ environment: {} });
       const before = process.memoryUsage.rss();
-      const { samples } = await reader.open(${JSON.stringify(path)}, 8000, 'file', new AbortController().signal);
+      const { samples } = await reader.openFile(${JSON.stringify(path)}, 8000, 'file', new AbortController().signal);
       let total = 0;
       for await (const block of samples) total += block.length;
       console.log(JSON.stringify({ total, grownBytes: process.memoryUsage.rss() - before }));
@@ -401,20 +407,20 @@ describe('limits', () => {
     const { total, grownBytes } = JSON.parse(await new Response(child.stdout).text());
     expect(await child.exited).toBe(0);
     expect(total).toBe(1800 * 8000);
-    // All of it would be 58 MB as float.
+    // All samples as floats would be 58 MB.
     expect(grownBytes).toBeLessThan(40 * 2 ** 20);
   });
 });
 
 describe('ends', () => {
-  test('an abort while samples are awaited ends the decoder with the reason', async () => {
+  test('an abort while samples are pending ends the decoder and throws the reason', async () => {
     const path = await stored(
       wavFile({ kind: 'int', bits: 16, rateHz: 16_000, channels: 1 }, sine(5, RATE_HZ)),
     );
     const controller = new AbortController();
     const { samples } = await reader.openFile(path, RATE_HZ, 'file', controller.signal);
     await samples.next();
-    const reason = new Error('client went away');
+    const reason = new Error('client disconnected');
     const pending = samples.next();
     controller.abort(reason);
     await expect(pending).rejects.toBe(reason);
@@ -422,7 +428,7 @@ describe('ends', () => {
     await expect(reader.openFile(path, RATE_HZ, 'file', controller.signal)).rejects.toBe(reason);
   });
 
-  test('a closed reader opens nothing', async () => {
+  test('a closed reader opens no files', async () => {
     const own = audioFileReader({ environment: {} });
     await own.close();
     await own.close();

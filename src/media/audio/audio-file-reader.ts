@@ -1,38 +1,36 @@
-/**
- * Reads audio files in processes of their own, one file each (docs/decisions/a-process-for-each-file.md).
- */
+/** Reads audio files in separate processes, one per file (docs/decisions/a-process-for-each-file.md). */
 
 import { stat } from 'node:fs/promises';
 import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/error.ts';
 import type { AllowedFormats, AudioFileReader, OpenAudioFile } from '../../contract/engines/audio-file.ts';
 import { lossError } from '../process/errors.ts';
 import { MediaProcessLost } from '../process/media-process.ts';
-import { MediaProcesses } from '../process/process-pool.ts';
-import { type AskedSamples, type AudioFileLimits, AudioFileSamples } from './audio-file-samples.ts';
+import { MediaProcessPool } from '../process/process-pool.ts';
+import { type AudioFileLimits, AudioFileSamples, type ReadParams } from './audio-file-samples.ts';
 
 export interface AudioFileReaderOptions {
-  /** Everything that the processes find in their environment: what libraries read, and no keys. */
+  /** The complete environment of the processes: variables that libraries read, and no keys. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Longest audio of one file, in seconds. */
+  /** Maximum duration of a file in seconds. */
   readonly maxS?: number;
-  /** Files open at once; one more is refused. */
+  /** Maximum number of open files; further files are rejected. */
   readonly maxOpen?: number;
-  /** A decoder that is waited for and gives nothing for so long is killed. */
-  readonly stallLimitMs?: number;
-  /** A decoder whose resident memory passes this is killed; an idle one has about 75 MB. */
+  /** A decoder that sends nothing for this time while data is awaited is killed, in ms. */
+  readonly stallTimeoutMs?: number;
+  /** A decoder with more resident memory is killed; an idle one has about 75 MB. */
   readonly memoryLimitBytes?: number;
-  /** Path of the processes' entry file, for tests. */
+  /** Path of the entry file of the processes, for tests. */
   readonly entry?: string;
 }
 
 const MAX_S = 4 * 3600;
 const MAX_OPEN = 8;
-const STALL_LIMIT_MS = 10_000;
+const STALL_TIMEOUT_MS = 10_000;
 const MEMORY_LIMIT_BYTES = 512 * 2 ** 20;
 const RETRY_AFTER_S = 2;
 const ATTEMPTS = 2;
 
-/** Starts reading: one process stands by from now on. */
+/** Creates the reader and starts one spare process. */
 export function audioFileReader(options: AudioFileReaderOptions): AudioFileReader {
   return new ProcessAudioFileReader(options);
 }
@@ -40,17 +38,17 @@ export function audioFileReader(options: AudioFileReaderOptions): AudioFileReade
 class ProcessAudioFileReader implements AudioFileReader {
   readonly maxOpen: number;
   readonly #limits: AudioFileLimits;
-  readonly #processes: MediaProcesses;
+  readonly #processes: MediaProcessPool;
   #closed = false;
 
   constructor(options: AudioFileReaderOptions) {
     this.#limits = {
       maxS: options.maxS ?? MAX_S,
-      stallLimitMs: options.stallLimitMs ?? STALL_LIMIT_MS,
+      stallTimeoutMs: options.stallTimeoutMs ?? STALL_TIMEOUT_MS,
       memoryLimitBytes: options.memoryLimitBytes ?? MEMORY_LIMIT_BYTES,
     };
     this.maxOpen = options.maxOpen ?? MAX_OPEN;
-    this.#processes = new MediaProcesses({ ...options, ...this.#limits });
+    this.#processes = new MediaProcessPool({ ...options, ...this.#limits });
   }
 
   async openFile(
@@ -67,21 +65,21 @@ class ProcessAudioFileReader implements AudioFileReader {
       try {
         return await this.#start(path, { rateHz, field, signal, formats });
       } catch (error) {
-        // The spare may have died unseen while it waited, which says nothing about the file.
+        // The spare process may have crashed while it was idle; this is not caused by the file.
         if (!(error instanceof MediaProcessLost)) throw error;
         if (attempt === ATTEMPTS) throw lossError(error.reason, field, this.#limits);
       }
     }
   }
 
-  async #start(path: string, asked: AskedSamples): Promise<OpenAudioFile> {
-    asked.signal.throwIfAborted();
+  async #start(path: string, params: ReadParams): Promise<OpenAudioFile> {
+    params.signal.throwIfAborted();
     this.#checkRoom();
     const samples = new AudioFileSamples({
       process: this.#processes.take(),
       release: (process) => this.#processes.release(process),
       limits: this.#limits,
-      ...asked,
+      ...params,
     });
     try {
       return { ...(await samples.start(path)), samples };
@@ -101,7 +99,7 @@ class ProcessAudioFileReader implements AudioFileReader {
     if (this.#processes.working < this.maxOpen) return;
     throw new ServiceError(
       'overloaded',
-      `The server is already reading ${this.maxOpen} audio files, which is its limit. Try again shortly.`,
+      `The server has reached its limit of ${this.maxOpen} open audio files. Retry later.`,
       { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
     );
   }

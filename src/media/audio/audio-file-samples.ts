@@ -1,53 +1,53 @@
-/** The samples of one open file, as the serving process pulls them from the file's own process. */
+/** The samples of one open file, pulled by the server from the file's own process. */
 
 import { invalidRequest } from '../../contract/core/error.ts';
 import { type Float32Samples, MAX_RATE_HZ } from '../../contract/engines/audio.ts';
 import type { AllowedFormats, OpenAudioFile } from '../../contract/engines/audio-file.ts';
-import { faultError, lossError, wrongFormat } from '../process/errors.ts';
+import { lossError, unusableFileError, wrongFormat } from '../process/errors.ts';
 import { type MediaProcess, MediaProcessLost } from '../process/media-process.ts';
 import { type FromMediaProcess, rateOf } from '../process/protocol.ts';
 
-/** Blocks of half a second: the serving thread takes one in well under a millisecond. */
+/** Blocks of half a second; the server handles one in far less than a millisecond. */
 const BLOCKS_PER_SECOND = 2;
-/** Blocks that lie decoded and unread, in both processes and between them, at most. */
+/** Maximum number of decoded, unread blocks in both processes and between them. */
 const BLOCKS_AHEAD = 8;
 
 export interface AudioFileLimits {
-  /** Longest audio of one file, in seconds. */
+  /** Maximum duration of a file in seconds. */
   readonly maxS: number;
-  readonly stallLimitMs: number;
+  readonly stallTimeoutMs: number;
   readonly memoryLimitBytes: number;
 }
 
-/** What is asked of a file. */
-export interface AskedSamples {
+/** Parameters of a read. */
+export interface ReadParams {
   readonly rateHz: number | 'own';
-  /** The request's field that an error names. */
+  /** Request field that errors name. */
   readonly field: string;
-  /** Absent: all that can be read. */
+  /** Undefined: all supported formats. */
   readonly formats: AllowedFormats | undefined;
   readonly signal: AbortSignal;
 }
 
-export interface AudioFileSamplesOptions extends AskedSamples {
-  /** A process without a job. */
+export interface AudioFileSamplesOptions extends ReadParams {
+  /** An idle process. */
   readonly process: MediaProcess;
-  /** Takes the process back and ends it. */
+  /** Returns the process to the pool, which ends it. */
   readonly release: (process: MediaProcess) => Promise<void>;
   readonly limits: AudioFileLimits;
 }
 
 /**
- * Not an async generator function, because `return()` of one that was never pulled runs none of its code, and
- * the process would stay. One call of {@link next} at a time.
+ * Not an async generator function: `return()` of a generator that was never iterated does not run its
+ * `finally`, so the process would leak. {@link next} must not be called concurrently.
  */
 export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, undefined> {
   readonly #options: AudioFileSamplesOptions;
   readonly #onAbort = () => void this.#end();
   #samples = 0;
-  /** Known when the file is open. */
+  /** Known once the file is open. */
   #rateHz = MAX_RATE_HZ;
-  #ended = false;
+  #isClosed = false;
 
   constructor(options: AudioFileSamplesOptions) {
     this.#options = options;
@@ -55,10 +55,10 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
   }
 
   /**
-   * Begins to decode.
-   * @returns what the file is and says of itself, once its beginning has been decoded.
-   * @throws ServiceError; the signal's reason; MediaProcessLost `not-started` when another process should be
-   *   tried. To be followed by {@link return}.
+   * Starts decoding. The caller must call {@link return} in any case.
+   * @returns format and declared properties, once the beginning of the file was decoded.
+   * @throws ServiceError; the signal's reason; MediaProcessLost `not-started` if another process should be
+   * tried.
    */
   async start(path: string): Promise<Omit<OpenAudioFile, 'samples'>> {
     const { process, rateHz, limits, formats, field } = this.#options;
@@ -74,7 +74,7 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
 
   async next(): Promise<IteratorResult<Float32Samples, void>> {
     this.#options.signal.throwIfAborted();
-    if (this.#ended) return { value: undefined, done: true };
+    if (this.#isClosed) return { value: undefined, done: true };
     try {
       const message = await this.#receive();
       if (message.kind === 'samples') {
@@ -84,8 +84,8 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
       }
       return await this.return();
     } catch (error) {
-      // Somebody else ended it while this call waited.
-      const returned = this.#ended && !this.#options.signal.aborted;
+      // Another call ended the reader while this one waited.
+      const returned = this.#isClosed && !this.#options.signal.aborted;
       await this.#end();
       if (returned) return { value: undefined, done: true };
       throw error;
@@ -110,13 +110,13 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
     return this;
   }
 
-  /** The next message that is good news. */
+  /** Receives the next message; throws if it is an error. */
   async #receive(): Promise<FromMediaProcess> {
     const { process, signal, field, limits, formats } = this.#options;
     try {
       const message = await process.next();
       signal.throwIfAborted();
-      if (message.kind === 'refused') throw faultError(message.fault, field, formats?.label);
+      if (message.kind === 'refused') throw unusableFileError(message.issue, field, formats?.label);
       return message;
     } catch (error) {
       signal.throwIfAborted();
@@ -125,20 +125,20 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
     }
   }
 
-  /** What a file declares is checked when it is opened; but it may declare less than it holds, or nothing. */
+  /** The declared duration is checked when the file is opened, but it may be too small or missing. */
   #count(samples: number): void {
     const { limits, field } = this.#options;
     this.#samples += samples;
     if (this.#samples <= limits.maxS * this.#rateHz) return;
     throw invalidRequest(
-      `The audio in '${field}' is longer than the allowed ${limits.maxS} s.`,
+      `The audio in '${field}' is longer than the maximum of ${limits.maxS} s.`,
       field,
       'invalid_value',
     );
   }
 
   async #end(): Promise<void> {
-    this.#ended = true;
+    this.#isClosed = true;
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     await this.#options.release(this.#options.process);
   }

@@ -1,18 +1,18 @@
-/** How long a file says that its audio is, as far as it says so and the saying costs no look at all of it. */
+/** Declared duration of a file, if its headers have one that can be read without scanning the file. */
 
 import type { FileHandle } from 'node:fs/promises';
 import type { InputAudioTrack } from 'mediabunny';
 
-/** All ones in 32 bits: "cannot be determined" in an MP4 header (ISO/IEC 14496-12, 8.4.2.3). */
+/** All bits set: "cannot be determined" in an MP4 header (ISO/IEC 14496-12, 8.4.2.3). */
 const UNKNOWN_TICKS = 0xffff_ffff;
 const ID3_HEADER_BYTES = 10;
-/** Where the first frame of an MP3 file is looked for, after its ID3 tag. */
+/** Search range in bytes for the first frame of an MP3 file, after its ID3 tag. */
 const FIRST_FRAME_BYTES = 4096;
 
 /**
- * Seconds of audio by the headers, from the first that can be heard. Raw streams (ADTS), live recordings and MP3
- * files without a count of frames declare nothing.
- * @param endS where the last page of an Ogg file says that the track ends, from the start of its time.
+ * Duration in seconds according to the headers, from the first audible sample. Raw streams (ADTS), live
+ * recordings and MP3 files without a frame count declare none.
+ * @param endS end of the track in seconds according to the last page of an Ogg file.
  */
 export async function declaredLengthS(
   track: InputAudioTrack,
@@ -28,7 +28,7 @@ export async function declaredLengthS(
     if (ticks === UNKNOWN_TICKS || !Number.isSafeInteger(ticks)) return undefined;
     return declaredEndS - Math.max(0, firstS);
   } catch {
-    // What is wrong with the file shows when it is decoded.
+    // A damaged file is reported when it is decoded.
     return undefined;
   }
 }
@@ -38,19 +38,19 @@ async function headersEnd(
   container: string,
   file: FileHandle,
 ): Promise<number | null> {
-  // Without a count the library takes the bit rate of the first frame for that of all.
+  // Without a frame count, the library assumes that the bit rate of the first frame is that of the file.
   if (container === 'mp3' && !(await hasFrameCount(file))) return null;
   return await track.getDurationFromMetadata();
 }
 
-/** Whether an MP3 file begins with the frame that tells about the others, called `Xing` or `Info`. */
+/** Whether an MP3 file starts with a `Xing` or `Info` frame, which has the number of frames. */
 async function hasFrameCount(file: FileHandle): Promise<boolean> {
   const head = await bytesAt(file, 0, ID3_HEADER_BYTES);
-  // The length of an ID3v2 tag has seven bits in each byte (ID3v2.4, 3.1).
+  // The size of an ID3v2 tag has seven bits per byte (ID3v2.4, 3.1).
   const tagBytes = head.subarray(6, 10).reduce((length, byte) => length * 128 + (byte & 127), 0);
   const firstFrame = head.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + tagBytes : 0;
-  const begin = await bytesAt(file, firstFrame, FIRST_FRAME_BYTES);
-  return begin.includes('Xing') || begin.includes('Info');
+  const start = await bytesAt(file, firstFrame, FIRST_FRAME_BYTES);
+  return start.includes('Xing') || start.includes('Info');
 }
 
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {

@@ -1,7 +1,6 @@
 /**
- * Audio files to mono samples, inside a media process. The containers are read by mediabunny, which is
- * TypeScript, the codecs are FFmpeg's, which is not: so FFmpeg sees packets of one stream and nothing else,
- * neither paths nor addresses.
+ * Decodes audio files to mono samples, in a media process. Containers are parsed by mediabunny (TypeScript)
+ * and codecs are FFmpeg's (native), so FFmpeg gets only the packets of one stream, never paths or URLs.
  */
 
 import { type AudioSample, AudioSampleSink, type Input, type InputAudioTrack } from 'mediabunny';
@@ -9,36 +8,39 @@ import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { AudioFileInfo } from '../../contract/engines/audio-file.ts';
 import { prepend } from '../../kit/async/prepend.ts';
 import { containerOf, openMediaFile } from '../process/media-file.ts';
-import { type AudioJob, type MediaFault, MediaFaultError, rateOf } from '../process/protocol.ts';
+import { type AudioJob, type MediaIssue, rateOf, UnusableMediaError } from '../process/protocol.ts';
 import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
 import { declaredLengthS } from './declared-length.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 
-/** More than any microphone array in use; what it bounds is the memory of one packet. */
+/** More than any common microphone array; limits the memory of a packet. */
 const MAX_CHANNELS = 64;
-/** Decoded overshoots stay as they are; what a float file holds beyond 18 dB over full scale is no audio. */
-const LARGEST_SAMPLE = 8;
-/** Headers round, and count what encoders put before and after: closer to the limit the decoded samples decide. */
+/** Decoder overshoot is kept; values of float files above +18 dBFS are clamped. */
+const MAX_SAMPLE = 8;
+/**
+ * Tolerance in seconds: headers are rounded and include encoder padding. Near the limit the decoded samples
+ * decide.
+ */
 const DECLARED_SLACK_S = 1;
 
 /** A file with an audio track whose beginning was decoded. */
 export interface OpenTrack {
   readonly info: AudioFileInfo;
-  /** Length by the headers; undefined when they say nothing. */
+  /** Duration according to the headers; undefined if unknown. */
   readonly declaredS: number | undefined;
   /**
-   * The rest of the work: mono samples at the rate asked for, in blocks of one length but the last.
-   * @throws MediaFaultError `broken`, `rate`, `too-many-channels`.
+   * The remaining decoding: mono samples at the requested rate in blocks of equal length, except the last.
+   * @throws UnusableMediaError `broken`, `rate`, `too-many-channels`.
    */
   readonly blocks: AsyncGenerator<Float32Samples, void, undefined>;
 }
 
 /**
- * Opens a file and decodes the beginning of its main audio track. `blocks` must be run or returned: it closes the
- * file.
+ * Opens a file and decodes the beginning of its main audio track. `blocks` must be iterated to its end or
+ * returned, which closes the file.
  * @param job `rateHz` is the rate of the blocks, 8,000 to 48,000 Hz, or `own`.
- * @throws MediaFaultError when the content is not audio that can be decoded, or declares to be too long; the
- *   system's error when the path cannot be opened.
+ * @throws UnusableMediaError if the content is not decodable audio or declares a duration above the limit; the
+ * system's error if the path cannot be opened.
  */
 export async function openTrack({ path, rateHz, blockSamples, maxS }: AudioJob): Promise<OpenTrack> {
   const { input, file, close: end } = await openMediaFile(path);
@@ -49,7 +51,7 @@ export async function openTrack({ path, rateHz, blockSamples, maxS }: AudioJob):
     checkLength(declaredS, maxS);
     const samples = audibleSamples(track, endS, { container, codec });
     const first = await samples.next();
-    if (first.done) throw new MediaFaultError({ kind: 'no-samples', container });
+    if (first.done) throw new UnusableMediaError({ kind: 'no-samples', container });
     const { sampleRate, numberOfChannels } = first.value.sample;
     const info = { container, codec, rateHz: sampleRate, channels: numberOfChannels };
     checkShape(info);
@@ -61,7 +63,7 @@ export async function openTrack({ path, rateHz, blockSamples, maxS }: AudioJob):
   }
 }
 
-/** A decoded run, of which the frames from `from` to before `to` lie inside the track. */
+/** Decoded samples, of which the frames in [from, to) are inside the track. */
 interface AudibleSample {
   readonly sample: AudioSample;
   readonly from: number;
@@ -72,13 +74,13 @@ async function audioTrackOf(
   input: Input,
 ): Promise<{ readonly track: InputAudioTrack; readonly container: string; readonly codec: string }> {
   const container = await containerOf(input);
-  if (container === undefined) throw new MediaFaultError({ kind: 'unknown-format' });
+  if (container === undefined) throw new UnusableMediaError({ kind: 'unknown-format' });
   try {
     const track = await input.getPrimaryAudioTrack();
-    if (track === null) throw new MediaFaultError({ kind: 'no-audio', container });
+    if (track === null) throw new UnusableMediaError({ kind: 'no-audio', container });
     const codec = await track.getCodec();
     if (codec === null || !(await track.canDecode())) {
-      throw new MediaFaultError({ kind: 'unknown-codec', container, codec: codec ?? 'unknown' });
+      throw new UnusableMediaError({ kind: 'unknown-codec', container, codec: codec ?? 'unknown' });
     }
     checkShape({
       container,
@@ -88,13 +90,16 @@ async function audioTrackOf(
     });
     return { track, container, codec };
   } catch (error) {
-    if (error instanceof MediaFaultError) throw error;
-    throw new MediaFaultError(badContainer(container, error), error);
+    if (error instanceof UnusableMediaError) throw error;
+    throw new UnusableMediaError(badContainer(container, error), error);
   }
 }
 
-/** The library's words about WAV headers say what was found, in numbers alone; others may quote the file. */
-function badContainer(container: string, error: unknown): MediaFault {
+/**
+ * Messages of the library about WAV headers contain only numbers and are shown; other messages may quote the
+ * file.
+ */
+function badContainer(container: string, error: unknown): MediaIssue {
   const message = error instanceof Error ? error.message : '';
   return /^(Unsupported|Invalid) WAVE /.test(message)
     ? { kind: 'bad-container', container, detail: message }
@@ -102,20 +107,20 @@ function badContainer(container: string, error: unknown): MediaFault {
 }
 
 function checkShape({ rateHz, channels }: AudioFileInfo): void {
-  if (!isConvertible(rateHz)) throw new MediaFaultError({ kind: 'rate', rateHz, allowed: ALLOWED_RATES });
+  if (!isConvertible(rateHz)) throw new UnusableMediaError({ kind: 'rate', rateHz, allowed: ALLOWED_RATES });
   if (channels > MAX_CHANNELS) {
-    throw new MediaFaultError({ kind: 'too-many-channels', channels, most: MAX_CHANNELS });
+    throw new UnusableMediaError({ kind: 'too-many-channels', channels, max: MAX_CHANNELS });
   }
 }
 
 function checkLength(declaredS: number | undefined, maxS: number): void {
   if (declaredS === undefined || declaredS < maxS + DECLARED_SLACK_S) return;
-  throw new MediaFaultError({ kind: 'too-long', declaredS, maxS });
+  throw new UnusableMediaError({ kind: 'too-long', declaredS, maxS });
 }
 
 /**
- * Where a track ends, in seconds from its start. The last page of an Ogg file tells how much of its last packet
- * counts, which the library's decoders give in full.
+ * End of a track in seconds from its start. The last page of an Ogg file defines how much of its last packet
+ * is valid; the library's decoders return the whole packet.
  */
 async function endOf(track: InputAudioTrack): Promise<number> {
   try {
@@ -125,7 +130,7 @@ async function endOf(track: InputAudioTrack): Promise<number> {
   }
 }
 
-/** Decoded runs with something between the start of the track, before which encoders put their delay, and its end. */
+/** Decoded samples between the start of the track, which excludes the encoder delay, and its end. */
 async function* audibleSamples(
   track: InputAudioTrack,
   endS: number,
@@ -140,7 +145,7 @@ async function* audibleSamples(
       sample.close();
     }
   } catch (error) {
-    throw new MediaFaultError({ kind: 'broken', ...names }, error);
+    throw new UnusableMediaError({ kind: 'broken', ...names }, error);
   }
 }
 
@@ -155,7 +160,7 @@ async function* blocksOf(
   const blocks = new SampleBlocks(blockSamples);
   try {
     for await (const run of monoRuns(first, samples, info, rateHz)) yield* blocks.push(run);
-    if (blocks.taken === 0) throw new MediaFaultError({ kind: 'no-samples', container: info.container });
+    if (blocks.taken === 0) throw new UnusableMediaError({ kind: 'no-samples', container: info.container });
     const rest = blocks.rest();
     if (rest.length > 0) yield rest;
   } finally {
@@ -164,7 +169,7 @@ async function* blocksOf(
   }
 }
 
-/** Mono runs at the wanted rate. The rate and the channels of a track may change on the way. */
+/** Mono samples at the requested rate. The rate and channels of a track may change in the middle. */
 async function* monoRuns(
   first: AudibleSample,
   samples: AsyncGenerator<AudibleSample, void, undefined>,
@@ -189,7 +194,7 @@ async function* monoRuns(
   }
 }
 
-/** Mean of all channels, which cannot pass the loudest of them. */
+/** Mean of all channels, whose level never exceeds that of the loudest channel. */
 function mixedDown({ sample, from, to }: AudibleSample): Float32Samples {
   const mixed = new Float32Array(to - from);
   const plane = new Float32Array(to - from);
@@ -200,8 +205,8 @@ function mixedDown({ sample, from, to }: AudibleSample): Float32Samples {
   }
   for (let i = 0; i < mixed.length; i++) {
     const value = (mixed[i] as number) / sample.numberOfChannels;
-    // NaN, which only float files hold, becomes silence.
-    mixed[i] = Number.isNaN(value) ? 0 : Math.max(-LARGEST_SAMPLE, Math.min(LARGEST_SAMPLE, value));
+    // Float files may contain NaN, which becomes silence.
+    mixed[i] = Number.isNaN(value) ? 0 : Math.max(-MAX_SAMPLE, Math.min(MAX_SAMPLE, value));
   }
   return mixed;
 }

@@ -32,7 +32,7 @@ async function stored(name: string, content: Uint8Array = Uint8Array.of(1)): Pro
   return path;
 }
 
-/** Seconds of audio that a file gave. */
+/** Decoded duration of a file in seconds. */
 async function secondsOf(reader: AudioFileReader, path: string): Promise<number> {
   const { samples } = await reader.openFile(path, RATE_HZ, 'file', never);
   let total = 0;
@@ -43,19 +43,19 @@ async function secondsOf(reader: AudioFileReader, path: string): Promise<number>
   return total / RATE_HZ;
 }
 
-describe('a file that does this to its decoder is a 400', () => {
+describe('a decoder that fails in one of these ways is a 400', () => {
   test.each([
-    ['silent', /takes the decoder too long: nothing came for 0.2 s/],
-    ['opened-silent', /too long/],
-    ['spin', /too long/],
-    ['memory', /more than the allowed 300 MiB of memory/],
+    ['silent', /could not be decoded: no output for 0.2 s/],
+    ['opened-silent', /no output for/],
+    ['spin', /no output for/],
+    ['memory', /exceeded 300 MiB of memory/],
     ['exit', /could not be decoded/],
     ['opened-segfault', /could not be decoded/],
     ['opened-huge', /could not be decoded/],
   ])('%s', async (doing, message) => {
-    // Its start does not count, and what ends by itself has all the time that a busy machine takes for it.
-    const stallLimitMs = /silent|spin/.test(doing) ? 200 : 30_000;
-    const reader = newReader({ entry: FAKE, stallLimitMs, memoryLimitBytes: 300 * 2 ** 20 });
+    // Excludes the start; decoders that end by themselves get enough time on a loaded machine.
+    const stallTimeoutMs = /silent|spin/.test(doing) ? 200 : 30_000;
+    const reader = newReader({ entry: FAKE, stallTimeoutMs, memoryLimitBytes: 300 * 2 ** 20 });
     await expect(secondsOf(reader, await stored(doing))).rejects.toMatchObject({
       kind: 'invalid_request',
       param: 'file',
@@ -63,12 +63,12 @@ describe('a file that does this to its decoder is a 400', () => {
     });
   });
 
-  test('but a decoder that cannot be started is ours', async () => {
+  test('a decoder that cannot be started is a server error', async () => {
     const reader = newReader({ entry: '/nowhere/worker.ts' });
     await expect(secondsOf(reader, await stored('any'))).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  test('and so is one that the system does not start', async () => {
+  test('a process that the system does not start is a server error', async () => {
     const spawn = vi.spyOn(Bun, 'spawn').mockImplementation(() => {
       throw new Error('EAGAIN');
     });
@@ -81,7 +81,7 @@ describe('a file that does this to its decoder is a 400', () => {
   });
 });
 
-/** Processes with a marked environment. */
+/** Ids of processes with a marker in their environment. */
 async function marked(mark: string): Promise<number[]> {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
   const found = await Promise.all(
@@ -93,14 +93,14 @@ async function marked(mark: string): Promise<number[]> {
   return found.flat();
 }
 
-/** Waits until none of the processes is left. */
+/** Waits until none of the processes exists. */
 function gone(pids: readonly number[], mark: string): Promise<boolean> {
   return vi.waitUntil(async () => (await marked(mark)).every((pid) => !pids.includes(pid)), {
     timeout: 20_000,
   });
 }
 
-test('a killed decoder costs its request, a killed spare none, and closing leaves nobody', async () => {
+test('a killed decoder fails only its request, a killed spare process fails none, and close() ends all', async () => {
   const mark = `MARK=${crypto.randomUUID()}`;
   const reader = audioFileReader({ environment: { MARK: mark } });
   const tone = sine(6, RATE_HZ);
@@ -123,7 +123,7 @@ test('a killed decoder costs its request, a killed spare none, and closing leave
   expect(await marked(mark)).toEqual([]);
 });
 
-test('a spare goes when the process that started it is killed', async () => {
+test('a spare process ends when its parent is killed', async () => {
   const mark = `MARK=${crypto.randomUUID()}`;
   const script = `
     const { audioFileReader } = await import(${JSON.stringify(join(import.meta.dirname, 'audio-file-reader.ts'))});
@@ -145,7 +145,7 @@ test('a spare goes when the process that started it is killed', async () => {
 
 type Damage = (file: Uint8Array<ArrayBuffer>, random: () => number) => Uint8Array<ArrayBuffer>;
 
-/** Sets bytes at random places among the first `reach`. */
+/** Overwrites bytes at random positions in the first `reach` bytes. */
 function overwrite(file: Uint8Array<ArrayBuffer>, random: () => number, count: number, reach: number) {
   const damaged = file.slice();
   for (let i = 0; i < count; i++) damaged[Math.floor(random() * reach)] = Math.floor(random() * 256);
@@ -153,12 +153,12 @@ function overwrite(file: Uint8Array<ArrayBuffer>, random: () => number, count: n
 }
 
 const DAMAGES: Readonly<Record<string, Damage>> = {
-  'cut off': (file, random) => file.slice(0, Math.floor(random() * file.length)),
+  truncation: (file, random) => file.slice(0, Math.floor(random() * file.length)),
   'a damaged header': (file, random) => overwrite(file, random, 6, Math.min(file.length, 400)),
   'scattered damage': (file, random) => overwrite(file, random, 20, file.length),
 };
 
-describe('damaged files give sound or a 400', () => {
+describe('damaged files result in audio or a 400', () => {
   const SEED = 20_261_121;
   const names = ['tone.wav', ...ENCODED.map(([name]) => name)];
 
@@ -174,12 +174,12 @@ describe('damaged files give sound or a 400', () => {
     }
   });
 
-  test('random bytes behind each kind of beginning', async () => {
-    const reader = newReader({ stallLimitMs: 2000 });
+  test('random bytes after a valid beginning of each format', async () => {
+    const reader = newReader({ stallTimeoutMs: 2000 });
     const random = seededRandom(SEED);
     const noise = () => Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256));
     await expectSoundOrRefusal(reader, await stored('noise', noise()), 'noise');
-    // Most noise makes the library look for the next WebM element at one place for ever.
+    // For max random content the library searches the next WebM element at the same position forever.
     for (const name of ['tone.mp3', 'tone.m4a', 'tone.flac', 'tone.opus.ogg', 'tone.webm', 'tone.aac']) {
       const content = noise();
       content.set(new Uint8Array(await readFile(join(files.folder, name))).slice(0, 64));

@@ -1,24 +1,24 @@
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 
-/** Gathers runs of samples of any length into blocks of one length. */
+/** Collects chunks of samples of any length into blocks of equal length. */
 export class SampleBlocks {
   readonly #length: number;
   #block: Float32Samples;
   #filled = 0;
   #taken = 0;
 
-  /** @param length samples of every block but the last, at least 1. */
+  /** @param length samples per block except the last, at least 1. */
   constructor(length: number) {
     this.#length = length;
     this.#block = new Float32Array(length);
   }
 
-  /** Samples that were pushed so far. */
+  /** Number of samples that were pushed. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Takes samples and gives the blocks that they complete. A block belongs to the caller. */
+  /** Appends samples and yields the completed blocks. The caller owns the blocks. */
   *push(samples: Float32Samples): Generator<Float32Samples> {
     this.#taken += samples.length;
     for (let at = 0; at < samples.length; ) {
@@ -34,7 +34,7 @@ export class SampleBlocks {
     }
   }
 
-  /** The samples that filled no block, maybe none. */
+  /** The samples of the incomplete block, possibly none. */
   rest(): Float32Samples {
     return this.#block.slice(0, this.#filled);
   }

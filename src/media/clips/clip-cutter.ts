@@ -3,12 +3,12 @@ import type { ClipCut, CutClip } from '../process/clip-protocol.ts';
 
 export type { ClipCut, CutClip };
 
-/** Encodes parts of clips again, each in a process of its own. */
+/** Re-encodes parts of clips, each in a separate process. */
 export interface ClipCutter {
   /**
-   * Writes a part of a clip as MP4 with H.264 and AAC, its frames evenly at the clip's mean rate.
-   * @throws ServiceError `invalid_request`, param `video`, when the clip cannot be read or the part holds no frame;
-   *   `overloaded` when too many are cut; the signal's reason after an abort.
+   * Writes a part of a clip as MP4 with H.264 and AAC, with a constant frame rate, the mean rate of the clip.
+   * @throws ServiceError `invalid_request`, param `video`, if the clip cannot be read or the part has no
+   * frames; `overloaded` if too many clips are being cut; the signal's reason after an abort.
    */
   cut(path: string, to: string, part: ClipCut, signal: AbortSignal): Promise<CutClip>;
   /** Ends every process. Idempotent. */
@@ -16,17 +16,17 @@ export interface ClipCutter {
 }
 
 const MAX_OPEN = 2;
-/** Thirty seconds of 1080p at 60 frames a second take minutes, and longer where others want the cores. */
-const STALL_LIMIT_MS = 600_000;
+/** Thirty seconds of 1080p at 60 fps take minutes, and longer on a loaded machine. */
+const STALL_TIMEOUT_MS = 600_000;
 const PROCESSOR_LIMIT_S = 600;
 const MEMORY_LIMIT_BYTES = 2 ** 30;
 
-/** @param options `environment`: everything that the processes find in theirs. */
+/** @param options `environment`: the complete environment of the processes. */
 export function clipCutter(options: Pick<ClipJobsOptions, 'environment'>): ClipCutter {
   const jobs = new ClipJobs({
     ...options,
     maxOpen: MAX_OPEN,
-    stallLimitMs: STALL_LIMIT_MS,
+    stallTimeoutMs: STALL_TIMEOUT_MS,
     processorLimitS: PROCESSOR_LIMIT_S,
     memoryLimitBytes: MEMORY_LIMIT_BYTES,
   });

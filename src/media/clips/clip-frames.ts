@@ -1,6 +1,6 @@
 /**
- * Frames of a clip, decoded: packets by mediabunny, which is TypeScript, pictures by FFmpeg, which gets nothing but
- * packets.
+ * Decodes the frames of a clip: packets are parsed by mediabunny (TypeScript), and pictures are decoded by
+ * FFmpeg, which gets only packets.
  */
 
 import { type EncodedPacket, EncodedPacketSink } from 'mediabunny';
@@ -18,28 +18,29 @@ import {
   Frame,
   Packet,
 } from 'node-av';
-import { ClipFaultError } from '../process/clip-protocol.ts';
+import { UnusableClipError } from '../process/clip-protocol.ts';
 import { checkPixels, MAX_PIXELS, type VideoTrack } from './open-clip.ts';
 
 const CODEC_IDS = { avc: AV_CODEC_ID_H264, hevc: AV_CODEC_ID_HEVC };
-/** Two pictures at a time; each thread holds pictures of its own. */
+/** Frame threads; each one holds its own pictures. */
 const THREADS = 2;
 
-/** One decoded picture as the file has it, neither turned nor scaled. */
+/** A decoded picture as stored in the file, neither rotated nor scaled. */
 export interface ClipFrame {
-  /** To be freed by who takes it. */
+  /** The receiver must free it. */
   readonly frame: Frame;
-  /** From the clip's start, in seconds. */
+  /** Presentation time in seconds from the start of the clip. */
   readonly timeS: number;
-  /** Whether the decoder found nothing wrong with it. */
+  /** False if the decoder reported damage. */
   readonly sound: boolean;
 }
 
 /**
- * Decodes to the end, in the order in which frames are shown.
- * @param fromS where the first frame that is wanted is shown: the key packet at or before it comes first.
- * @throws ClipFaultError `broken` for what cannot be decoded, `cut-off` when a packet lies beyond the end of the file,
- *   `too-many-pixels`.
+ * Decodes up to the end, in presentation order.
+ * @param fromS presentation time of the first requested frame; decoding starts at the key packet at or before
+ * it.
+ * @throws UnusableClipError `broken` for undecodable content, `cut-off` if a packet is beyond the end of the
+ * file, `too-many-pixels`.
  */
 export async function* clipFrames(
   video: VideoTrack,
@@ -51,8 +52,8 @@ export async function* clipFrames(
     for await (const packet of packetsFrom(video, fromS)) yield* decoder.decode(packet);
     yield* decoder.decode(null);
   } catch (error) {
-    if (error instanceof ClipFaultError) throw error;
-    throw new ClipFaultError({ kind: 'broken', track: 'video', codec: video.codec }, error);
+    if (error instanceof UnusableClipError) throw error;
+    throw new UnusableClipError({ kind: 'broken', track: 'video', codec: video.codec }, error);
   } finally {
     decoder?.close();
   }
@@ -66,7 +67,7 @@ async function* packetsFrom(
   const found = await sink.getKeyPacket(fromS, { verifyKeyPackets: true });
   let packet = found ?? (await sink.getFirstPacket());
   while (packet !== null) {
-    if (packet.data.length < packet.byteLength) throw new ClipFaultError({ kind: 'cut-off' });
+    if (packet.data.length < packet.byteLength) throw new UnusableClipError({ kind: 'cut-off' });
     yield packet;
     packet = await sink.getNextPacket(packet);
   }
@@ -76,7 +77,7 @@ class FrameDecoder {
   readonly #context: CodecContext;
   readonly #packet = new Packet();
   readonly #frame = new Frame();
-  /** Times of the packets that were given, by their number, which FFmpeg hands on as the time of their frame. */
+  /** Times of the sent packets by index. FFmpeg passes the index on as the timestamp of the frame. */
   readonly #timesS: number[] = [];
 
   private constructor(context: CodecContext) {
@@ -95,13 +96,13 @@ class FrameDecoder {
     context.codecId = CODEC_IDS[name];
     context.threadCount = THREADS;
     context.extraData = extraDataOf(config?.description);
-    // As strict as to keep the order of frames that the stream implies but does not tell.
+    // Strict mode keeps the implicit frame order of streams that do not signal their reordering depth.
     const options = Dictionary.fromObject({ strict: FF_COMPLIANCE_STRICT, max_pixels: MAX_PIXELS });
     FFmpegError.throwIfError(await context.open2(codec, options), 'open2');
     return new FrameDecoder(context);
   }
 
-  /** Gives it a packet, or null after the last, and yields the frames that are done. */
+  /** Sends a packet, or null at the end, and yields the completed frames. */
   async *decode(packet: EncodedPacket | null): AsyncGenerator<ClipFrame, void, undefined> {
     if (packet !== null) {
       this.#packet.data = Buffer.from(packet.data);

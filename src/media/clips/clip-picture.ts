@@ -2,16 +2,16 @@ import type { Frame } from 'node-av';
 import type { VideoTrack } from './open-clip.ts';
 import type { PictureShape } from './picture-shaper.ts';
 
-/** How a clip is meant to be seen. */
+/** Display properties of a clip. */
 export interface ClipView extends Pick<PictureShape, 'rotation' | 'mirrored'> {
-  /** Upright, in square pixels. */
+  /** After rotation, in square pixels. */
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * How a decoded frame is meant to be seen: its size is the decoder's word; the shape of its pixels is the container's
- * where it has one, else the decoder's; which way is up is the container's.
+ * Display properties of a decoded frame. The size is the decoder's; the pixel aspect ratio is the container's
+ * if it has one, otherwise the decoder's; the rotation is the container's.
  */
 export async function viewOf({ track }: VideoTrack, frame: Frame): Promise<ClipView> {
   const rotation = await track.getRotation();

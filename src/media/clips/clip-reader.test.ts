@@ -24,7 +24,7 @@ const RECIPES = [
   { ...AVC, name: 'uneven.mp4', fps: 30, seconds: 3, uneven: true },
   { ...HEVC, name: 'hevc.mov', audioCodec: 'aac', width: 180, height: 320 },
   { ...HEVC, name: 'hevc.mp4' },
-  // More pixels than are decoded whole.
+  // More pixels than the limit for complete decoding.
   { ...AVC, name: 'long.mp4', scene: 'still', width: 640, height: 360, seconds: 60 },
 ] as const satisfies readonly ClipRecipe[];
 type Name = (typeof RECIPES)[number]['name'];
@@ -47,7 +47,7 @@ function newReader(options: Omit<ClipReaderOptions, 'environment'> = {}): ClipRe
 
 const measured = (name: Name): Promise<ClipFacts> => newReader().measure(clip(name), 'video', never);
 
-describe('what a clip is', () => {
+describe('the properties of a clip', () => {
   test.each<[Name, Partial<ClipFacts>]>([
     [
       'aac.mp4',
@@ -74,19 +74,19 @@ describe('what a clip is', () => {
     if (durationS !== undefined) expect(found.durationS).toBeCloseTo(durationS, 2);
   });
 
-  test('its sound', async () => {
+  test('its audio', async () => {
     expect((await measured('aac.mp4')).audio).toMatchObject({ codec: 'aac', rateHz: 44_100, channels: 2 });
     const { audio } = await measured('mp3.mp4');
     expect(audio).toMatchObject({ codec: 'mp3', rateHz: 48_000, channels: 1 });
     expect(Math.abs((audio?.durationS ?? 0) - 2)).toBeLessThan(0.1);
   });
 
-  test.each(['.mp3', 'ms\0U'])('its MP3 as QuickTime names it: %j', async (tag) => {
+  test.each(['.mp3', 'ms\0U'])('MP3 audio with the QuickTime name %j', async (tag) => {
     const bytes = await readFile(clip('mp3.mp4'));
     const named = join(await tempDir(), 'named.mov');
     for (const [name, other] of [
       ['mp4a', tag],
-      // Without what says it too.
+      // Removes the other box that identifies MP3.
       ['esds', 'free'],
     ] as const) {
       bytes.write(other, bytes.indexOf(name), 'latin1');
@@ -103,21 +103,21 @@ describe('what a clip is', () => {
     expect(await readFile(other)).toEqual(await readFile(one));
   });
 
-  test('frames at uneven times count as many as there are in a second, in the mean', async () => {
+  test('a variable frame rate is reported as its mean', async () => {
     const { frames, fps, durationS } = await measured('uneven.mp4');
     expect(frames).toBe(60);
     expect(durationS).toBeCloseTo(3, 2);
     expect(fps).toBeCloseTo(20, 1);
   });
 
-  test('29.97 frames a second are told from 30', async () => {
+  test('29.97 fps is distinguished from 30 fps', async () => {
     expect((await measured('ntsc.mp4')).fps).toBeCloseTo(29.97, 2);
   });
 
   test.each([
-    ['breaks off', (file: Buffer) => file.subarray(0, Math.floor(file.length * 0.97))],
+    ['is truncated', (file: Buffer) => file.subarray(0, Math.floor(file.length * 0.97))],
     ['is damaged at its end', (file: Buffer) => file.fill(0, Math.floor(file.length * 0.97))],
-  ])('a long clip, of which not all is decoded, is refused when it %s', async (_, spoil) => {
+  ])('a long clip, which is decoded only in part, is rejected if it %s', async (_, spoil) => {
     const path = join(await tempDir(), 'spoilt.mp4');
     await writeFile(path, spoil(await readFile(clip('long.mp4'))));
     await expect(newReader().measure(path, 'video', never)).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe('what a clip is', () => {
     });
   });
 
-  test('its name counts for nothing', async () => {
+  test('its file name is ignored', async () => {
     const path = join(await tempDir(), 'clip.txt');
     await writeFile(path, await readFile(clip('hevc.mov')));
     expect(await newReader().measure(path, 'video', never)).toMatchObject({
@@ -150,7 +150,7 @@ describe('a thumbnail', () => {
     expect([bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff]).toEqual([width, height]);
   });
 
-  test('of what is no clip is a 400', async () => {
+  test('of content that is not a clip is a 400', async () => {
     const path = join(await tempDir(), 'note.mp4');
     await writeFile(path, 'a note');
     const drawn = newReader().thumbnail(path, `${path}.webp`, never);
@@ -166,7 +166,7 @@ describe('a part of a clip', () => {
     return to.then(async (path) => ({ path, ...(await cutter.cut(clip(name), path, part, never)) }));
   }
 
-  test('its end, smaller, with its sound', async () => {
+  test('its end, scaled down, with audio', async () => {
     const part = await cut('aac.mp4', { fromS: -0.5, width: 160, height: 90 });
     expect(part).toMatchObject({ frames: 12, seconds: 0.5, audio: true, width: 160, height: 90 });
     const facts = await newReader().measure(part.path, 'video', never);
@@ -179,28 +179,28 @@ describe('a part of a clip', () => {
     });
   });
 
-  test('what comes after its beginning, turned upright', async () => {
+  test('the part after its start, rotated', async () => {
     const part = await cut('turned.mp4', { fromS: 0.25, toS: 1.25, width: 180, height: 320 });
     expect(part).toMatchObject({ frames: 24, seconds: 1, audio: false });
     const facts = await newReader().measure(part.path, 'video', never);
     expect(facts).toMatchObject({ frames: 24, width: 180, height: 320 });
   });
 
-  test('frames at uneven times become even', async () => {
+  test('a variable frame rate becomes constant', async () => {
     const part = await cut('uneven.mp4', { fromS: 1, toS: 3, width: 320, height: 180 });
     expect(part).toMatchObject({ frames: 40, seconds: 2 });
   });
 
-  test('none beyond its end', async () => {
+  test('no part beyond its end', async () => {
     await expect(cut('aac.mp4', { fromS: 5, width: 160, height: 90 })).rejects.toMatchObject({
       kind: 'invalid_request',
-      message: expect.stringMatching(/no frames/),
+      message: expect.stringMatching(/no visible frames/),
     });
   });
 });
 
 describe('processes', () => {
-  /** A file whose name tells the false process what to do. */
+  /** A file whose name selects the behaviour of the fake process. */
   async function doing(what: string): Promise<string> {
     const path = join(await tempDir(), what);
     await writeFile(path, 'x');
@@ -208,15 +208,15 @@ describe('processes', () => {
   }
 
   test.each([
-    ['silent', /too long/],
-    ['memory', /more than the allowed 300 MiB/],
-    ['exit', /it ended the decoder/],
-    ['segfault', /it ended the decoder/],
+    ['silent', /no output for/],
+    ['memory', /exceeded 300 MiB/],
+    ['exit', /the decoder crashed/],
+    ['segfault', /the decoder crashed/],
     ['chatter', /could not be decoded/],
-  ])('what makes its process be %s is a 400', async (what, message) => {
+  ])('content that makes its process be %s is a 400', async (what, message) => {
     const reader = newReader({
       entry: FAKE,
-      stallLimitMs: what === 'silent' ? 200 : 30_000,
+      stallTimeoutMs: what === 'silent' ? 200 : 30_000,
       memoryLimitBytes: 300 * 2 ** 20,
     });
     const verdict = reader.measure(await doing(what), 'video', never);
@@ -226,13 +226,13 @@ describe('processes', () => {
     });
   });
 
-  test('what computes on is ended after its processor time', async () => {
-    const reader = newReader({ entry: FAKE, stallLimitMs: 100_000, processorLimitS: 1 });
+  test('a process that exceeds its CPU time is ended', async () => {
+    const reader = newReader({ entry: FAKE, stallTimeoutMs: 100_000, processorLimitS: 1 });
     const verdict = reader.measure(await doing('spin'), 'video', never);
-    await expect(verdict).rejects.toMatchObject({ message: expect.stringMatching(/too much work/) });
+    await expect(verdict).rejects.toMatchObject({ message: expect.stringMatching(/CPU time limit/) });
   });
 
-  test('more clips than allowed are refused until one is done', async () => {
+  test('clips above the limit are rejected until one is finished', async () => {
     const reader = newReader({ entry: FAKE, maxOpen: 1 });
     const abort = new AbortController();
     const first = reader.measure(await doing('silent'), 'video', abort.signal);
@@ -244,7 +244,7 @@ describe('processes', () => {
     await expect(third).rejects.toMatchObject({ kind: 'invalid_request' });
   });
 
-  test('closing ends what is open, and refuses what comes', async () => {
+  test('close() ends running jobs and rejects new ones', async () => {
     const reader = newReader({ entry: FAKE });
     const open = reader.measure(await doing('silent'), 'video', never);
     const refused = expect(open).rejects.toMatchObject({ kind: 'overloaded' });

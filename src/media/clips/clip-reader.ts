@@ -3,24 +3,24 @@ import type { ClipFacts, ClipReader } from '../../contract/engines/video.ts';
 import { ClipJobs, type ClipJobsOptions } from '../process/clip-jobs.ts';
 
 export interface ClipReaderOptions extends Pick<ClipJobsOptions, 'environment' | 'entry'> {
-  /** Clips read at once at most. */
+  /** Maximum number of clips that are read concurrently. */
   readonly maxOpen?: number;
-  /** How long a clip is waited for when its process uses no processor, as on a busy machine. */
-  readonly stallLimitMs?: number;
-  /** Processor time for one clip, in whole seconds. */
+  /** Timeout in ms while the process uses no CPU time, for example on a loaded machine. */
+  readonly stallTimeoutMs?: number;
+  /** CPU time limit per clip in whole seconds. */
   readonly processorLimitS?: number;
-  /** A process whose resident memory passes this is killed. */
+  /** A process with more resident memory is killed. */
   readonly memoryLimitBytes?: number;
 }
 
 const MAX_OPEN = 4;
-const STALL_LIMIT_MS = 15_000;
-/** The largest clip that is taken needs about two. */
+const STALL_TIMEOUT_MS = 15_000;
+/** The largest allowed clip needs about two. */
 const PROCESSOR_LIMIT_S = 4;
-/** A clip of 1080p takes 130 MiB, the largest frames that are allowed 620. */
+/** A 1080p clip needs 130 MiB, the largest allowed frames 620 MiB. */
 const MEMORY_LIMIT_BYTES = 2 ** 30;
 
-/** Reads clips: nothing is started before there is one. */
+/** Creates the reader; no process is started before the first clip. */
 export function clipReader(options: ClipReaderOptions): ClipReader {
   return new ProcessClipReader(options);
 }
@@ -31,7 +31,7 @@ class ProcessClipReader implements ClipReader {
   constructor(options: ClipReaderOptions) {
     this.#jobs = new ClipJobs({
       maxOpen: MAX_OPEN,
-      stallLimitMs: STALL_LIMIT_MS,
+      stallTimeoutMs: STALL_TIMEOUT_MS,
       processorLimitS: PROCESSOR_LIMIT_S,
       memoryLimitBytes: MEMORY_LIMIT_BYTES,
       ...options,

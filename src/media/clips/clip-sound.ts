@@ -1,23 +1,23 @@
 import { type AudioSample, AudioSampleSink } from 'mediabunny';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
-import { ClipFaultError } from '../process/clip-protocol.ts';
+import { UnusableClipError } from '../process/clip-protocol.ts';
 import type { AudioTrack } from './open-clip.ts';
 
-/** A run of a clip's sound. */
+/** A chunk of the audio of a clip. */
 export interface ClipSound {
   readonly rateHz: number;
-  /** One or two planes of one length; more channels than two are mixed to the mean of them all. */
+  /** One or two planes of equal length; more than two channels are averaged to one. */
   readonly channels: readonly Float32Samples[];
 }
 
-/** Codecs need what comes before a packet to decode it right. */
+/** Preroll in seconds: decoders need the packets before a position to decode it correctly. */
 const LEAD_S = 0.1;
 
 /**
- * The sound of a clip between two times, in runs without gaps.
- * @param fromS from the clip's start, in seconds; negative: from its start.
- * @param toS what comes later is left out, as is what lies after the end by the file's index.
- * @throws ClipFaultError `broken`.
+ * The audio of a clip between two times, in contiguous chunks.
+ * @param fromS seconds from the start of the clip; negative: from its start.
+ * @param toS end in seconds; samples after the end of the track according to the index are also omitted.
+ * @throws UnusableClipError `broken`.
  */
 export async function* clipSound(
   { track, codec, packets }: AudioTrack,
@@ -35,7 +35,7 @@ export async function* clipSound(
       sample.close();
     }
   } catch (error) {
-    throw new ClipFaultError({ kind: 'broken', track: 'audio', codec }, error);
+    throw new UnusableClipError({ kind: 'broken', track: 'audio', codec }, error);
   }
 }
 

@@ -1,45 +1,45 @@
-/** The end of a clip, decoded, for what goes on from it; inside the process that calls. */
+/** The decoded end of a clip, for its continuation. Runs in the calling process. */
 
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { ClipColour, I420 } from '../encode/picture.ts';
-import { ClipFaultError } from '../process/clip-protocol.ts';
+import { UnusableClipError } from '../process/clip-protocol.ts';
 import { type ClipSound, clipSound } from './clip-sound.ts';
 import { type AudioTrack, openClip, type VideoTrack } from './open-clip.ts';
 import { shapedFrames } from './shaped-frames.ts';
 
-export interface TailWish {
-  /** How many frames before the end. */
+export interface TailOptions {
+  /** Maximum number of frames before the end. */
   readonly frames: number;
-  /** The size that they get, in pixels, even; their shape is stretched to it. */
+  /** Output size in pixels, even; frames are stretched to it. */
   readonly width: number;
   readonly height: number;
-  /** How much sound before the end, in seconds. */
+  /** Duration of the audio before the end, in seconds. */
   readonly audioS: number;
 }
 
 export interface TailFrame {
-  /** When it is shown, in seconds from the clip's start. */
+  /** Presentation time in seconds from the start of the clip. */
   readonly timeS: number;
   readonly pixels: I420;
 }
 
 export interface ClipTail {
-  /** In the order in which they are shown; the last is the last of the clip. Fewer where the clip has fewer. */
+  /** In presentation order; the last one is the last frame of the clip. Fewer if the clip has fewer. */
   readonly frames: readonly TailFrame[];
   readonly colour: ClipColour;
-  /** Ends where the clip's sound ends. Undefined when the clip is silent or none was wanted. */
+  /** Ends at the end of the clip's audio. Undefined if the clip has no audio or none was requested. */
   readonly audio: ClipSound | undefined;
 }
 
 /**
  * Reads the end of a clip.
- * @throws ClipFaultError.
+ * @throws UnusableClipError.
  */
-export async function readClipTail(path: string, wish: TailWish): Promise<ClipTail> {
+export async function readClipTail(path: string, options: TailOptions): Promise<ClipTail> {
   const clip = await openClip(path);
   try {
-    const { frames, colour } = await tailFrames(clip.video, wish);
-    const audio = wish.audioS > 0 && clip.audio ? await tailAudio(clip.audio, wish.audioS) : undefined;
+    const { frames, colour } = await tailFrames(clip.video, options);
+    const audio = options.audioS > 0 && clip.audio ? await tailAudio(clip.audio, options.audioS) : undefined;
     return { frames, colour, audio };
   } finally {
     await clip.close();
@@ -48,19 +48,20 @@ export async function readClipTail(path: string, wish: TailWish): Promise<ClipTa
 
 async function tailFrames(
   video: VideoTrack,
-  wish: TailWish,
+  options: TailOptions,
 ): Promise<{ readonly frames: readonly TailFrame[]; readonly colour: ClipColour }> {
   const { startsS } = video.packets;
-  const fromS = startsS.at(-wish.frames) ?? startsS[0] ?? 0;
+  const fromS = startsS.at(-options.frames) ?? startsS[0] ?? 0;
   const frames: TailFrame[] = [];
   let colour: ClipColour | undefined;
-  for await (const { timeS, pixels, colour: its } of shapedFrames(video, fromS, wish)) {
+  for await (const { timeS, pixels, colour: its } of shapedFrames(video, fromS, options)) {
     frames.push({ timeS, pixels });
     colour = its;
   }
-  if (colour === undefined) throw new ClipFaultError({ kind: 'broken', track: 'video', codec: video.codec });
-  // Frames of one time are possible: there may be more than were wanted.
-  return { frames: frames.slice(-wish.frames), colour };
+  if (colour === undefined)
+    throw new UnusableClipError({ kind: 'broken', track: 'video', codec: video.codec });
+  // Frames may share a timestamp, so there may be more than requested.
+  return { frames: frames.slice(-options.frames), colour };
 }
 
 async function tailAudio(audio: AudioTrack, seconds: number): Promise<ClipSound> {
@@ -73,7 +74,7 @@ function joined(parts: readonly ClipSound[], { rateHz, codec }: AudioTrack): Cli
   const [first] = parts;
   if (first === undefined) return { rateHz, channels: [new Float32Array(0)] };
   if (parts.some((part) => part.rateHz !== first.rateHz || part.channels.length !== first.channels.length)) {
-    throw new ClipFaultError({ kind: 'broken', track: 'audio', codec });
+    throw new UnusableClipError({ kind: 'broken', track: 'audio', codec });
   }
   return {
     rateHz: first.rateHz,

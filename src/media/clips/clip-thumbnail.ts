@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { FF_ENCODER_LIBWEBP, FFmpegError, type Frame, Packet, Rational } from 'node-av';
 import { encoderNamed } from '../encode/track-encoder.ts';
-import { ClipFaultError } from '../process/clip-protocol.ts';
+import { UnusableClipError } from '../process/clip-protocol.ts';
 import { clipFrames } from './clip-frames.ts';
 import { viewOf } from './clip-picture.ts';
 import { openClip, type VideoTrack } from './open-clip.ts';
 import { PictureShaper } from './picture-shaper.ts';
 
-/** The longer side of a thumbnail at most, in pixels. */
+/** Maximum length of the longer side of a thumbnail, in pixels. */
 const MAX_SIDE = 640;
 
 /**
- * Writes the first frame that is shown as WebP, its longer side at most 640 pixels.
- * @throws ClipFaultError.
+ * Writes the first displayed frame as WebP; its longer side has at max 640 pixels.
+ * @throws UnusableClipError.
  */
 export async function writeThumbnail(path: string, to: string): Promise<void> {
   const clip = await openClip(path);
@@ -34,7 +34,7 @@ async function firstFrame(video: VideoTrack): Promise<Frame> {
     if (timeS >= firstS) return frame;
     frame.free();
   }
-  throw new ClipFaultError({ kind: 'broken', track: 'video', codec: video.codec });
+  throw new UnusableClipError({ kind: 'broken', track: 'video', codec: video.codec });
 }
 
 async function webpOf(video: VideoTrack, frame: Frame): Promise<Buffer> {

@@ -1,21 +1,21 @@
-/** A part of a clip, encoded again, inside a media process. */
+/** Re-encodes a part of a clip, in a media process. */
 
 import type { ClipColour, I420 } from '../encode/picture.ts';
 import { type SegmentAudio, SegmentWriter } from '../encode/segment-writer.ts';
-import { type ClipCut, ClipFaultError, type CutClip } from '../process/clip-protocol.ts';
+import { type ClipCut, type CutClip, UnusableClipError } from '../process/clip-protocol.ts';
 import { type ClipSound, clipSound } from './clip-sound.ts';
 import { type OpenClip, openClip, type VideoTrack } from './open-clip.ts';
 import { shapedFrames } from './shaped-frames.ts';
 
-/** What AAC can be encoded at; sound of another rate is left out. */
+/** Sample rates that AAC supports, in Hz; audio with another rate is omitted. */
 const AAC_RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
-/** Threads of the encoder: somebody waits for this one job. */
+/** Threads of the encoder: a client waits for this job. */
 const THREADS = 2;
 
 /**
- * Encodes a part of a clip as MP4 with H.264 and AAC. Its frames come evenly, at the mean rate of the clip: where the
- * clip's do not, some are shown twice or left out.
- * @throws ClipFaultError, `no-frames` where the part holds none.
+ * Encodes a part of a clip as MP4 with H.264 and AAC at a constant frame rate, the mean rate of the clip:
+ * with a variable frame rate, frames are repeated or dropped.
+ * @throws UnusableClipError, `no-frames` if the part has none.
  */
 export async function cutClip(path: string, to: string, cut: ClipCut): Promise<CutClip> {
   const clip = await openClip(path);
@@ -33,7 +33,7 @@ async function encodePart({ video, audio }: OpenClip, to: string, cut: ClipCut):
   const fromS = Math.max(0, startS, cut.fromS < 0 ? endS + cut.fromS : cut.fromS);
   const toS = Math.min(endS, cut.toS ?? endS);
   const frames = Math.round((toS - fromS) * fps);
-  if (frames < 1) throw new ClipFaultError({ kind: 'no-frames' });
+  if (frames < 1) throw new UnusableClipError({ kind: 'no-frames' });
   const sound = audio && (await SoundAlong.open(clipSound(audio, fromS, toS)));
   let writer: SegmentWriter | undefined;
   try {
@@ -43,7 +43,7 @@ async function encodePart({ video, audio }: OpenClip, to: string, cut: ClipCut):
       await sound?.addTo(writer, 1 / fps);
     }
     if (writer === undefined)
-      throw new ClipFaultError({ kind: 'broken', track: 'video', codec: video.codec });
+      throw new UnusableClipError({ kind: 'broken', track: 'video', codec: video.codec });
     await sound?.addTo(writer, Number.POSITIVE_INFINITY);
     const written = await writer.finish();
     return { ...written, width: cut.width, height: cut.height, audio: sound !== undefined };
@@ -53,7 +53,7 @@ async function encodePart({ video, audio }: OpenClip, to: string, cut: ClipCut):
   }
 }
 
-/** One frame for each of even times: the one that is shown then. */
+/** Resamples frames to constant intervals: the frame displayed at each time. */
 async function* evenFrames(
   video: VideoTrack,
   times: { readonly fromS: number; readonly fps: number; readonly frames: number },
@@ -71,12 +71,12 @@ async function* evenFrames(
   for (; shown && next < frames; next++) yield shown;
 }
 
-/** The sound of a part, which is written along with its frames. */
+/** Audio of the part, interleaved with the frames. */
 class SoundAlong {
   readonly shape: SegmentAudio;
   readonly #runs: AsyncGenerator<ClipSound, void, undefined>;
   #run: ClipSound | undefined;
-  /** How far the sound that was written is ahead of the frames, in seconds. */
+  /** Duration in seconds by which the written audio is ahead of the frames. */
   #aheadS = 0;
 
   private constructor(runs: AsyncGenerator<ClipSound, void, undefined>, first: ClipSound) {
@@ -85,7 +85,7 @@ class SoundAlong {
     this.shape = { rateHz: first.rateHz, channels: first.channels.length === 1 ? 1 : 2 };
   }
 
-  /** Undefined where there is no sound in the part, or none that AAC can hold. */
+  /** Undefined if the part has no audio, or none that AAC supports. */
   static async open(runs: AsyncGenerator<ClipSound, void, undefined>): Promise<SoundAlong | undefined> {
     const { value: first } = await runs.next();
     if (first && AAC_RATES.includes(first.rateHz)) return new SoundAlong(runs, first);
@@ -93,7 +93,7 @@ class SoundAlong {
     return undefined;
   }
 
-  /** Writes as much as goes with so many seconds of frames. */
+  /** Writes the audio for the given duration of frames. */
   async addTo(writer: SegmentWriter, seconds: number): Promise<void> {
     this.#aheadS -= seconds;
     while (this.#run !== undefined && this.#aheadS < 0) {

@@ -1,24 +1,24 @@
-/** What a clip is, found out by decoding it, inside a media process. */
+/** Determines the properties of a clip by decoding it, in a media process. */
 
 import { AudioSampleSink } from 'mediabunny';
 import type { ClipAudio, ClipFacts } from '../../contract/engines/video.ts';
-import { ClipFaultError } from '../process/clip-protocol.ts';
+import { UnusableClipError } from '../process/clip-protocol.ts';
 import { clipFrames } from './clip-frames.ts';
 import { type ClipView, viewOf } from './clip-picture.ts';
 import { type AudioTrack, openClip, type VideoTrack } from './open-clip.ts';
 
-/** A clip of no more pixels in all its frames is decoded whole: 13 s of 720p at 24 frames a second. */
+/** Clips with at max this many pixels in all frames are decoded completely: 13 s of 720p at 24 fps. */
 const WHOLE_PIXELS = 300e6;
-/** Of any other: its beginning, and what comes after its last key frame, each as far as these go. */
-const BEGINNING_PIXELS = 100e6;
+/** Pixels that are decoded of larger clips, at the beginning and after the last key frame each. */
+const HEAD_PIXELS = 100e6;
 const END_PIXELS = 600e6;
-/** Sound beyond a minute or so is not decoded. */
+/** Maximum number of decoded audio packets: about a minute. */
 const MAX_AUDIO_PACKETS = 3000;
 
 /**
- * Measures a clip. Its length is counted in the times of its packets; that these can be decoded is tried on all of them,
- * or on the beginning and the end where a clip is large.
- * @throws ClipFaultError; the system's error when the path cannot be opened.
+ * Measures a clip. Its duration is the sum of its packet durations. All packets are decoded as a check, or
+ * only the beginning and the end of a large clip.
+ * @throws UnusableClipError; the system's error if the path cannot be opened.
  */
 export async function measureClip(path: string): Promise<Omit<ClipFacts, 'lengthBytes'>> {
   const clip = await openClip(path);
@@ -32,7 +32,7 @@ export async function measureClip(path: string): Promise<Omit<ClipFacts, 'length
       videoCodec: video.codec,
       width,
       height,
-      // The first frame may begin before the clip does.
+      // The first frame may start before the clip does.
       fps: rounded(startsS.length / (endS - firstS)),
       frames: startsS.length,
       durationS: rounded(endS - Math.max(0, firstS)),
@@ -43,35 +43,35 @@ export async function measureClip(path: string): Promise<Omit<ClipFacts, 'length
   }
 }
 
-/** Without the dust of sums of fractions. */
+/** Removes floating-point rounding errors of sums. */
 function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-/** @throws ClipFaultError `broken`, `cut-off`, `too-many-pixels`. */
+/** @throws UnusableClipError `broken`, `cut-off`, `too-many-pixels`. */
 async function tryVideo(video: VideoTrack): Promise<ClipView> {
   const { startsS, count } = video.packets;
   const lastS = startsS.at(-1) ?? 0;
   const beginning = await tryFrames(video, Number.NEGATIVE_INFINITY, (pixels) =>
-    pixels * count <= WHOLE_PIXELS ? WHOLE_PIXELS : BEGINNING_PIXELS,
+    pixels * count <= WHOLE_PIXELS ? WHOLE_PIXELS : HEAD_PIXELS,
   );
   if (beginning.view === undefined) throw broken(video);
-  const end = beginning.ended ? beginning : await tryFrames(video, lastS, () => END_PIXELS);
-  if (end.ended && !(end.last?.sound && end.last.timeS >= lastS)) throw broken(video);
+  const end = beginning.isComplete ? beginning : await tryFrames(video, lastS, () => END_PIXELS);
+  if (end.isComplete && !(end.last?.sound && end.last.timeS >= lastS)) throw broken(video);
   return beginning.view;
 }
 
 interface TriedFrames {
-  /** Of the first frame. */
+  /** Display properties of the first frame. */
   readonly view: ClipView | undefined;
   readonly last: { readonly timeS: number; readonly sound: boolean } | undefined;
-  /** Whether the last frame of the clip is among them. */
-  readonly ended: boolean;
+  /** Whether the last frame of the clip was decoded. */
+  readonly isComplete: boolean;
 }
 
 /**
  * Decodes from the key frame at or before a time.
- * @param maxPixels how many pixels to decode at most, told the pixels of one frame.
+ * @param maxPixels returns the maximum number of pixels to decode, given the pixels per frame.
  */
 async function tryFrames(
   video: VideoTrack,
@@ -87,15 +87,15 @@ async function tryFrames(
       last = { timeS, sound };
       const framePixels = frame.width * frame.height;
       pixels += framePixels;
-      if (pixels > maxPixels(framePixels)) return { view, last, ended: false };
+      if (pixels > maxPixels(framePixels)) return { view, last, isComplete: false };
     } finally {
       frame.free();
     }
   }
-  return { view, last, ended: true };
+  return { view, last, isComplete: true };
 }
 
-/** @throws ClipFaultError `broken`. */
+/** @throws UnusableClipError `broken`. */
 async function tryAudio({ track, codec, packets }: AudioTrack): Promise<ClipAudio> {
   let facts: ClipAudio | undefined;
   try {
@@ -108,12 +108,12 @@ async function tryAudio({ track, codec, packets }: AudioTrack): Promise<ClipAudi
       if (tried === MAX_AUDIO_PACKETS) break;
     }
   } catch (error) {
-    throw new ClipFaultError({ kind: 'broken', track: 'audio', codec }, error);
+    throw new UnusableClipError({ kind: 'broken', track: 'audio', codec }, error);
   }
-  if (facts === undefined) throw new ClipFaultError({ kind: 'broken', track: 'audio', codec });
+  if (facts === undefined) throw new UnusableClipError({ kind: 'broken', track: 'audio', codec });
   return facts;
 }
 
-function broken({ codec }: VideoTrack): ClipFaultError {
-  return new ClipFaultError({ kind: 'broken', track: 'video', codec });
+function broken({ codec }: VideoTrack): UnusableClipError {
+  return new UnusableClipError({ kind: 'broken', track: 'video', codec });
 }

@@ -1,4 +1,4 @@
-/** Clips as they lie in their file: their tracks, checked by their headers, and the times of their packets. */
+/** Opens clips: validates the headers of their tracks and reads the times of their packets. */
 
 import {
   type EncodedPacket,
@@ -8,19 +8,22 @@ import {
   type InputTrack,
   type InputVideoTrack,
 } from 'mediabunny';
-import { ClipFaultError } from '../process/clip-protocol.ts';
+import { UnusableClipError } from '../process/clip-protocol.ts';
 import { containerOf, openMediaFile } from '../process/media-file.ts';
 
 const CLIP_CONTAINERS = ['mp4', 'mov'];
 const VIDEO_CODECS = ['avc', 'hevc'] as const;
 const AUDIO_CODECS = ['aac', 'mp3'];
-/** How QuickTime names MP3 (QuickTime File Format, sound sample descriptions), which the library does not know. */
+/**
+ * QuickTime names of MP3 (QuickTime File Format, sound sample descriptions), which the library does not
+ * support.
+ */
 const QUICKTIME_MP3: ReadonlySet<unknown> = new Set(['.mp3', 'ms\0U']);
-/** A square picture of 6,000 pixels a side; a decoder holds a dozen of them. */
+/** A square picture with sides of 6,000 pixels; a decoder holds about a dozen pictures. */
 export const MAX_PIXELS = 36_000_000;
-/** Ten minutes at 30 frames a second: whatever is longer is too long for everybody, and its packets need not be known. */
+/** Ten minutes at 30 fps. Longer clips exceed the duration limit anyway. */
 const MAX_PACKETS = 20_000;
-/** Cameras write half a dozen. */
+/** Cameras write about six. */
 const MAX_TRACKS = 64;
 
 export type VideoCodecName = (typeof VIDEO_CODECS)[number];
@@ -29,7 +32,7 @@ export interface OpenClip {
   /** `mp4` or `mov`. */
   readonly container: string;
   readonly video: VideoTrack;
-  /** Undefined when the clip is silent. */
+  /** Undefined if the clip has no audio. */
   readonly audio: AudioTrack | undefined;
   close(): Promise<void>;
 }
@@ -48,19 +51,19 @@ export interface AudioTrack {
   readonly packets: TrackPackets;
 }
 
-/** What the index of a file says about the packets of a track that are shown or heard. Times in seconds. */
+/** Presentation times of the packets of a track according to the index, in seconds. */
 export interface TrackPackets {
-  /** Of the packets that are not wholly before the clip's start, ascending. */
+  /** Start times of packets that do not end before the start of the clip, ascending. */
   readonly startsS: readonly number[];
-  /** Where the last of them ends. */
+  /** End time of the last packet. */
   readonly endS: number;
-  /** Of all packets, also of those before the start, which the others may need. */
+  /** Number of all packets, including those before the start that others depend on. */
   readonly count: number;
 }
 
 /**
- * Opens a clip and reads its index; nothing is decoded yet.
- * @throws ClipFaultError; the system's error when the path cannot be opened.
+ * Opens a clip and reads its index without decoding.
+ * @throws UnusableClipError; the system's error if the path cannot be opened.
  */
 export async function openClip(path: string): Promise<OpenClip> {
   const { input, close } = await openMediaFile(path);
@@ -70,8 +73,8 @@ export async function openClip(path: string): Promise<OpenClip> {
       await checkTracks(input);
       return { container, video: await videoOf(input, container), audio: await audioOf(input), close };
     } catch (error) {
-      if (error instanceof ClipFaultError) throw error;
-      throw new ClipFaultError({ kind: 'bad-container', container }, error);
+      if (error instanceof UnusableClipError) throw error;
+      throw new UnusableClipError({ kind: 'bad-container', container }, error);
     }
   } catch (error) {
     await close();
@@ -81,21 +84,22 @@ export async function openClip(path: string): Promise<OpenClip> {
 
 async function clipContainerOf(input: Input): Promise<string> {
   const container = await containerOf(input);
-  if (container === undefined) throw new ClipFaultError({ kind: 'unknown-format' });
-  if (!CLIP_CONTAINERS.includes(container)) throw new ClipFaultError({ kind: 'other-container', container });
+  if (container === undefined) throw new UnusableClipError({ kind: 'unknown-format' });
+  if (!CLIP_CONTAINERS.includes(container))
+    throw new UnusableClipError({ kind: 'other-container', container });
   return container;
 }
 
 async function checkTracks(input: Input): Promise<void> {
   const tracks = (await input.getTracks()).length;
-  if (tracks > MAX_TRACKS) throw new ClipFaultError({ kind: 'too-many-tracks', tracks, most: MAX_TRACKS });
+  if (tracks > MAX_TRACKS) throw new UnusableClipError({ kind: 'too-many-tracks', tracks, max: MAX_TRACKS });
 }
 
 async function videoOf(input: Input, container: string): Promise<VideoTrack> {
   const track = await input.getPrimaryVideoTrack();
-  if (track === null) throw new ClipFaultError({ kind: 'no-video', container });
+  if (track === null) throw new UnusableClipError({ kind: 'no-video', container });
   const codec = await codecName(track);
-  if (!isVideoCodec(codec)) throw new ClipFaultError({ kind: 'video-codec', codec });
+  if (!isVideoCodec(codec)) throw new UnusableClipError({ kind: 'video-codec', codec });
   const [width, height] = [await track.getCodedWidth(), await track.getCodedHeight()];
   checkPixels(width, height);
   return { track, codec, packets: await packetsOf(track, 'video') };
@@ -106,14 +110,14 @@ async function audioOf(input: Input): Promise<AudioTrack | undefined> {
   if (found === null) return undefined;
   const track = await withKnownCodec(found);
   const codec = await codecName(track);
-  if (!AUDIO_CODECS.includes(codec)) throw new ClipFaultError({ kind: 'audio-codec', codec });
+  if (!AUDIO_CODECS.includes(codec)) throw new UnusableClipError({ kind: 'audio-codec', codec });
   const channels = await track.getNumberOfChannels();
   const packets = await packetsOf(track, 'audio');
   if (packets.startsS.length === 0) return undefined;
   return { track, codec, rateHz: await track.getSampleRate(), channels, packets };
 }
 
-/** The track, as one of MP3 where it is; a frame of MP3 says all of itself, so its decoder needs nothing else. */
+/** Identifies MP3 tracks. MP3 frames are self-contained, so the decoder needs no further configuration. */
 async function withKnownCodec(track: InputAudioTrack): Promise<InputAudioTrack> {
   if ((await track.getCodec()) !== null) return track;
   if (!QUICKTIME_MP3.has(await track.getInternalCodecId())) return track;
@@ -126,10 +130,10 @@ async function withKnownCodec(track: InputAudioTrack): Promise<InputAudioTrack> 
   return Object.assign(Object.create(track) as InputAudioTrack, asMp3);
 }
 
-/** What no decoder may be asked to make room for. @throws ClipFaultError `too-many-pixels`. */
+/** Limits the memory that a decoder allocates. @throws UnusableClipError `too-many-pixels`. */
 export function checkPixels(width: number, height: number): void {
   if (width * height > MAX_PIXELS) {
-    throw new ClipFaultError({ kind: 'too-many-pixels', width, height, most: MAX_PIXELS });
+    throw new UnusableClipError({ kind: 'too-many-pixels', width, height, max: MAX_PIXELS });
   }
 }
 
@@ -137,7 +141,7 @@ function isVideoCodec(codec: string): codec is VideoCodecName {
   return (VIDEO_CODECS as readonly string[]).includes(codec);
 }
 
-/** The library's name, else the four characters of the container, of which only plain ones are told. */
+/** The library's name, otherwise the four-character code of the container if it is printable. */
 async function codecName(track: InputTrack): Promise<string> {
   const codec = await track.getCodec();
   if (codec !== null) return codec;
@@ -145,7 +149,7 @@ async function codecName(track: InputTrack): Promise<string> {
   return typeof id === 'string' && /^[\w.]{1,8}$/.test(id) ? id : 'unknown';
 }
 
-/** @throws ClipFaultError `too-many-packets`, `no-frames`. */
+/** @throws UnusableClipError `too-many-packets`, `no-frames`. */
 async function packetsOf(track: InputTrack, kind: 'video' | 'audio'): Promise<TrackPackets> {
   const sink = new EncodedPacketSink(track);
   const startsS: number[] = [];
@@ -155,12 +159,13 @@ async function packetsOf(track: InputTrack, kind: 'video' | 'audio'): Promise<Tr
   while (packet !== null) {
     count += 1;
     if (count > MAX_PACKETS)
-      throw new ClipFaultError({ kind: 'too-many-packets', track: kind, most: MAX_PACKETS });
+      throw new UnusableClipError({ kind: 'too-many-packets', track: kind, max: MAX_PACKETS });
     const packetEndS = packet.timestamp + packet.duration;
     if (packet.timestamp >= 0 || packetEndS > 0) startsS.push(packet.timestamp);
     endS = Math.max(endS, packetEndS);
     packet = await sink.getNextPacket(packet, { metadataOnly: true });
   }
-  if (kind === 'video' && !(startsS.length > 0 && endS > 0)) throw new ClipFaultError({ kind: 'no-frames' });
+  if (kind === 'video' && !(startsS.length > 0 && endS > 0))
+    throw new UnusableClipError({ kind: 'no-frames' });
   return { startsS: startsS.sort((a, b) => a - b), endS, count };
 }

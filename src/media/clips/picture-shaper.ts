@@ -10,30 +10,30 @@ import {
   Frame,
 } from 'node-av';
 
-/** How a picture is to be shown, and in what size. */
+/** Rotation and output size of a picture. */
 export interface PictureShape {
-  /** Clockwise, before it is mirrored. */
+  /** Clockwise, applied before mirroring. */
   readonly rotation: 0 | 90 | 180 | 270;
   readonly mirrored: boolean;
-  /** In pixels, even. */
+  /** Even number of pixels. */
   readonly width: number;
   readonly height: number;
 }
 
-/** The frame stays the caller's, and what comes of it can be had at once. */
+/** The caller keeps the frame, and the output is available immediately. */
 const TAKE_NOW = (AV_BUFFERSRC_FLAG_KEEP_REF | AV_BUFFERSRC_FLAG_PUSH) as AVBufferSrcFlag;
 
 const TURNS = { 0: [], 90: ['transpose=clock'], 180: ['hflip', 'vflip'], 270: ['transpose=cclock'] };
 
 interface OpenGraph {
-  /** The pictures that it takes. */
+  /** Key of the input format. */
   readonly of: string;
   readonly graph: FilterGraph;
   readonly source: FilterContext;
   readonly sink: FilterContext;
 }
 
-/** Turns, scales and converts decoded pictures: what comes out is of one size, 4:2:0 with 8 bits, of limited range. */
+/** Rotates, scales and converts decoded pictures to one size, 8-bit 4:2:0, limited range. */
 export class PictureShaper {
   readonly #filters: string;
   #open: OpenGraph | undefined;
@@ -48,7 +48,7 @@ export class PictureShaper {
     ].join(',');
   }
 
-  /** A picture in shape, to be freed by the caller, to whom `frame` still belongs. */
+  /** Returns the converted picture, which the caller must free. The caller keeps `frame`. */
   async shape(frame: Frame): Promise<Frame> {
     const { source, sink } = await this.#graphFor(frame);
     FFmpegError.throwIfError(await source.buffersrcAddFrame(frame, TAKE_NOW), 'buffersrcAddFrame');
@@ -68,7 +68,7 @@ export class PictureShaper {
     this.#open = undefined;
   }
 
-  /** The graph for pictures like this one: a stream may change in the middle. */
+  /** Returns the filter graph for the format of this picture, which may change within a stream. */
   async #graphFor(frame: Frame): Promise<OpenGraph> {
     const of = [
       `video_size=${frame.width}x${frame.height}`,
@@ -91,7 +91,8 @@ async function openGraph(of: string, filters: string): Promise<OpenGraph> {
   try {
     const source = created(graph, 'buffer', of);
     const sink = created(graph, 'buffersink', null);
-    // The filters' input is the source's output, and the other way round.
+    // FFmpeg names the ends from the outside: the input of the filters is the output of the source, and vice
+    // versa.
     const outputs = FilterInOut.createList([{ name: 'in', filterCtx: source, padIdx: 0 }]);
     const inputs = FilterInOut.createList([{ name: 'out', filterCtx: sink, padIdx: 0 }]);
     FFmpegError.throwIfError(graph.parsePtr(`[in]${filters}[out]`, inputs, outputs), 'parsePtr');
@@ -106,6 +107,6 @@ async function openGraph(of: string, filters: string): Promise<OpenGraph> {
 function created(graph: FilterGraph, name: string, options: string | null): FilterContext {
   const filter = Filter.getByName(name);
   const context = filter && graph.createFilter(filter, name, options);
-  if (context === null) throw new Error(`FFmpeg could not make the filter '${name}'`);
+  if (context === null) throw new Error(`FFmpeg could not create the filter '${name}'`);
   return context;
 }

@@ -4,18 +4,18 @@ import { viewOf } from './clip-picture.ts';
 import type { VideoTrack } from './open-clip.ts';
 import { PictureShaper } from './picture-shaper.ts';
 
-/** A frame of a clip, upright and of the size that was asked for. */
+/** A frame of a clip, rotated and scaled to the requested size. */
 export interface ShapedFrame {
-  /** From the clip's start, in seconds. */
+  /** Presentation time in seconds from the start of the clip. */
   readonly timeS: number;
   readonly pixels: I420;
   readonly colour: ClipColour;
 }
 
 /**
- * The frames of a clip from a time on, in the order in which they are shown.
+ * Yields the frames of a clip from a time on, in presentation order.
  * @param size in pixels, even; pictures are stretched to it.
- * @throws ClipFaultError as {@link clipFrames}.
+ * @throws UnusableClipError as {@link clipFrames}.
  */
 export async function* shapedFrames(
   video: VideoTrack,

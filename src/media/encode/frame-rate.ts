@@ -1,4 +1,4 @@
-/** How near to a multiple of 1000/1001 a rate is taken for one. */
+/** Relative tolerance for rates that are treated as a multiple of 1000/1001. */
 const NTSC_TOLERANCE = 1e-4;
 
 export interface FrameRate {
@@ -6,7 +6,9 @@ export interface FrameRate {
   readonly den: number;
 }
 
-/** A rate as players like it: a whole number, that of 1000/1001 of one, or a number of thousandths. */
+/**
+ * Converts a rate to a fraction that players support: an integer, an integer times 1000/1001, or thousandths.
+ */
 export function frameRateOf(fps: number): FrameRate {
   const near = (rate: number) => Math.abs(fps - rate) < rate * NTSC_TOLERANCE;
   const whole = Math.round(fps);

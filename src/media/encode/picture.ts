@@ -8,12 +8,12 @@ import {
 } from 'node-av';
 
 /**
- * A picture in 4:2:0 with 8 bits: the planes Y, U and V one after the other, without padding, Y from 16 to 235, U and V
- * from 16 to 240, sides even. Upright, in square pixels.
+ * An 8-bit 4:2:0 picture: planes Y, U and V in sequence without padding, Y from 16 to 235, U and V from 16 to
+ * 240, even sides. Upright, square pixels.
  */
 export type I420 = Uint8Array<ArrayBuffer>;
 
-/** What the numbers of a picture mean, by the code points of ITU-T H.273; 2 where the clip does not say. */
+/** Colour properties as code points of ITU-T H.273; 2 if unspecified. */
 export interface ClipColour {
   readonly primaries: AVColorPrimaries;
   readonly transfer: AVColorTransferCharacteristic;
@@ -24,7 +24,7 @@ export function i420Bytes(width: number, height: number): number {
   return (width * height * 3) / 2;
 }
 
-/** A copy of a picture as FFmpeg takes it, to be freed. */
+/** Copies a picture to an FFmpeg frame, which the caller must free. */
 export function frameOf(pixels: I420, width: number, height: number, colour: ClipColour): Frame {
   const bytes = Buffer.from(pixels.buffer, pixels.byteOffset, pixels.byteLength);
   const frame = Frame.fromVideoBuffer(bytes, { width, height, format: AV_PIX_FMT_YUV420P });
@@ -35,7 +35,7 @@ export function frameOf(pixels: I420, width: number, height: number, colour: Cli
   return frame;
 }
 
-/** The pixels of a frame in 4:2:0 with 8 bits, which is freed. */
+/** Returns the pixels of an 8-bit 4:2:0 frame and frees the frame. */
 export function pixelsOf(frame: Frame): I420 {
   try {
     return new Uint8Array(frame.toBuffer());

@@ -28,7 +28,7 @@ async function written(segment: TestSegment): Promise<ReadSegment & { readonly p
   return { path, ...(JSON.parse(said) as ReadSegment) };
 }
 
-/** What ffprobe says of a file, and what it warns of. */
+/** Properties and warnings of a file according to ffprobe. */
 async function probed(path: string) {
   const probe = Bun.spawn([FFPROBE, '-v', 'warning', '-show_streams', '-count_frames', '-of', 'json', path], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -41,16 +41,13 @@ async function probed(path: string) {
   return { warnings, video: streams[0], audio: streams[1] };
 }
 
-describe('what is written is what is read', () => {
+describe('a written segment', () => {
   test.each<[string, TestSegment]>([
-    ['with sound', { ...SEGMENT, audio: SOUND }],
-    [
-      'with sound of one channel at 16 kHz',
-      { ...SEGMENT, frames: 12, audio: { rateHz: 16_000, channels: 1 } },
-    ],
+    ['with audio', { ...SEGMENT, audio: SOUND }],
+    ['with mono audio at 16 kHz', { ...SEGMENT, frames: 12, audio: { rateHz: 16_000, channels: 1 } }],
     ['without', { ...SEGMENT, frames: 6 }],
     ['upright', { ...SEGMENT, width: 180, height: 320, frames: 12 }],
-    ['at 29.97 frames a second', { ...SEGMENT, fps: 29.97, frames: 30 }],
+    ['at 29.97 fps', { ...SEGMENT, fps: 29.97, frames: 30 }],
     ['one frame', { ...SEGMENT, frames: 1 }],
   ])('%s', async (_, segment) => {
     const { frames, seconds, tail, audio } = await written(segment);
@@ -71,13 +68,13 @@ describe('what is written is what is read', () => {
   });
 });
 
-test('the index comes before the content', async () => {
+test('has the index before the content', async () => {
   const { path } = await written({ ...SEGMENT, frames: 6 });
   const bytes = await readFile(path);
   expect(bytes.indexOf('moov')).toBeLessThan(bytes.indexOf('mdat'));
 });
 
-test('ffprobe reads it without a warning, and as what it is', async (context) => {
+test('is read by ffprobe without warnings', async (context) => {
   needs(context, existsSync(FFPROBE), `ffprobe at ${FFPROBE}`);
   const { path } = await written({ ...SEGMENT, audio: SOUND });
   const { warnings, video, audio } = await probed(path);
@@ -113,20 +110,20 @@ interface Played {
   readonly videoHeight: number;
   readonly duration: number;
   readonly reached: number;
-  readonly fault: string | null;
+  readonly issue: string | null;
 }
 
-/** Runs in the page that Chromium makes for a file. */
+/** Runs in the page that Chromium creates for a media file. */
 const PLAY = `(async () => {
   const video = document.querySelector('video');
   const ended = new Promise((resolve) => { video.onended = resolve; });
   await video.play();
   await ended;
   const { videoWidth, videoHeight, duration, currentTime: reached, error } = video;
-  return { videoWidth, videoHeight, duration, reached, fault: error && error.message };
+  return { videoWidth, videoHeight, duration, reached, issue: error && error.message };
 })()`;
 
-test('Chromium plays it to its end', async (context) => {
+test('is played by Chromium to its end', async (context) => {
   needs(context, existsSync(CHROMIUM), `Chromium at ${CHROMIUM}`);
   const { path } = await written({ ...SEGMENT, audio: SOUND });
   const browser = await chromium.launch({
@@ -137,7 +134,7 @@ test('Chromium plays it to its end', async (context) => {
   const page = await browser.newPage();
   await page.goto(`file://${path}`);
   const played = (await page.evaluate(PLAY)) as Played;
-  expect(played).toMatchObject({ videoWidth: 320, videoHeight: 180, fault: null });
+  expect(played).toMatchObject({ videoWidth: 320, videoHeight: 180, issue: null });
   expect(played.duration).toBeCloseTo(1.5, 1);
   expect(played.reached).toBeCloseTo(1.5, 1);
 });
@@ -150,6 +147,6 @@ test.each([
   [25.0001, 25, 1],
   [20, 20, 1],
   [27.3333, 27_333, 1000],
-])('%d frames a second are written as %d/%d', (fps, num, den) => {
+])('%d fps is written as %d/%d', (fps, num, den) => {
   expect(frameRateOf(fps)).toEqual({ num, den });
 });

@@ -14,7 +14,7 @@ import {
   type Stream,
 } from 'node-av';
 
-/** An encoder of FFmpeg that waits for its settings. */
+/** Creates an FFmpeg encoder without settings. */
 export function encoderNamed(name: FFVideoEncoder | FFAudioEncoder): CodecContext {
   const codec = Codec.findEncoderByName(name);
   if (codec === null) throw new Error(`this build of FFmpeg has no encoder '${name}'`);
@@ -23,7 +23,7 @@ export function encoderNamed(name: FFVideoEncoder | FFAudioEncoder): CodecContex
   return context;
 }
 
-/** One track of a file that is written: an encoder, and where its packets go. */
+/** One track of an output file: an encoder and the stream of its packets. */
 export class TrackEncoder {
   readonly #file: FormatContext;
   readonly #context: CodecContext;
@@ -38,7 +38,7 @@ export class TrackEncoder {
     this.#packet.alloc();
   }
 
-  /** Opens an encoder that has its settings, and adds its track to a file whose header is not yet written. */
+  /** Opens a configured encoder and adds its track to a file whose header is not yet written. */
   static async open(
     file: FormatContext,
     context: CodecContext,
@@ -53,12 +53,12 @@ export class TrackEncoder {
     return new TrackEncoder(file, context, stream);
   }
 
-  /** Samples of one frame of sound. */
+  /** Samples per audio frame. */
   get frameSamples(): number {
     return this.#context.frameSize;
   }
 
-  /** Encodes one frame, or with null what the encoder still holds, and writes what comes out. */
+  /** Encodes one frame, or flushes the encoder with null, and writes the output. */
   async encode(frame: Frame | null): Promise<void> {
     FFmpegError.throwIfError(await this.#context.sendFrame(frame), 'sendFrame');
     for (;;) {

@@ -1,42 +1,41 @@
 import { invalidRequest, type ServiceError } from '../../contract/core/error.ts';
-import type { ClipFault } from './clip-protocol.ts';
+import type { ClipIssue } from './clip-protocol.ts';
 
-const ALLOWED =
-  'Allowed are MP4 and QuickTime files with H.264 or H.265 video, and with AAC, MP3 or no audio.';
+const ALLOWED = 'Supported are MP4 and QuickTime files with H.264 or H.265 video and AAC, MP3 or no audio.';
 
 /**
- * The 400 for a clip that cannot be used.
- * @param field the request's field that held it.
+ * The 400 error for a clip that cannot be used.
+ * @param field the request field with the clip.
  */
-export function clipFaultError(fault: ClipFault, field: string): ServiceError {
-  return invalidRequest(faultMessage(fault, field), field, 'invalid_value');
+export function unusableClipError(issue: ClipIssue, field: string): ServiceError {
+  return invalidRequest(issueMessage(issue, field), field, 'invalid_value');
 }
 
-function faultMessage(fault: ClipFault, field: string): string {
-  switch (fault.kind) {
+function issueMessage(issue: ClipIssue, field: string): string {
+  switch (issue.kind) {
     case 'unknown-format':
-      return `The content of '${field}' is in no format that can be read. ${ALLOWED}`;
+      return `The content of '${field}' has an unknown format. ${ALLOWED}`;
     case 'other-container':
-      return `The content of '${field}' is a file of the format ${fault.container}, which is no clip. ${ALLOWED}`;
+      return `The content of '${field}' is a ${issue.container} file, not a video clip. ${ALLOWED}`;
     case 'bad-container':
-      return `The ${fault.container} file in '${field}' is damaged or of a kind that cannot be read. ${ALLOWED}`;
+      return `The ${issue.container} file in '${field}' is damaged or not supported. ${ALLOWED}`;
     case 'too-many-tracks':
-      return `The clip in '${field}' has ${fault.tracks} tracks; at most ${fault.most} are allowed.`;
+      return `The clip in '${field}' has ${issue.tracks} tracks; the maximum is ${issue.max}.`;
     case 'no-video':
-      return `The ${fault.container} file in '${field}' has no video track, or breaks off before it tells of one.`;
+      return `The ${issue.container} file in '${field}' has no video track or is truncated.`;
     case 'video-codec':
-      return `The clip in '${field}' has video of a codec that cannot be used (${fault.codec}). ${ALLOWED}`;
+      return `The clip in '${field}' has an unsupported video codec (${issue.codec}). ${ALLOWED}`;
     case 'audio-codec':
-      return `The clip in '${field}' has audio of a codec that cannot be used (${fault.codec}). ${ALLOWED}`;
+      return `The clip in '${field}' has an unsupported audio codec (${issue.codec}). ${ALLOWED}`;
     case 'too-many-pixels':
-      return `The clip in '${field}' has frames of ${fault.width}x${fault.height} pixels; at most ${fault.most} pixels a frame are allowed.`;
+      return `The clip in '${field}' has frames of ${issue.width}x${issue.height} pixels; the maximum is ${issue.max} pixels per frame.`;
     case 'too-many-packets':
-      return `The ${fault.track} of the clip in '${field}' has more than the allowed ${fault.most} packets.`;
+      return `The ${issue.track} of the clip in '${field}' has too many packets; the maximum is ${issue.max}.`;
     case 'no-frames':
-      return `The clip in '${field}' has no frames that are shown.`;
+      return `The clip in '${field}' has no visible frames.`;
     case 'cut-off':
-      return `The clip in '${field}' breaks off before its end.`;
+      return `The clip in '${field}' is truncated.`;
     case 'broken':
-      return `The ${fault.track} of the clip in '${field}' is damaged or breaks off: it could not be decoded (${fault.codec}).`;
+      return `The ${issue.track} of the clip in '${field}' is damaged or truncated: it could not be decoded (${issue.codec}).`;
   }
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/error.ts';
-import { clipFaultError } from './clip-errors.ts';
-import type { ClipAnswer, ClipJob } from './clip-protocol.ts';
+import { unusableClipError } from './clip-errors.ts';
+import type { ClipJob, ClipResult } from './clip-protocol.ts';
 import { lossError } from './errors.ts';
 import { MediaProcess, MediaProcessLost, type MediaProcessOptions } from './media-process.ts';
 import type { FromMediaProcess } from './protocol.ts';
@@ -9,11 +9,11 @@ import type { FromMediaProcess } from './protocol.ts';
 const RETRY_AFTER_S = 2;
 
 export interface ClipJobsOptions extends MediaProcessOptions {
-  /** Jobs at once at most; each is a process. */
+  /** Maximum number of concurrent jobs; each one is a process. */
   readonly maxOpen: number;
 }
 
-/** Jobs about clips: each in a process of its own, which ends with it. */
+/** Runs clip jobs, each in its own process. */
 export class ClipJobs {
   readonly #options: ClipJobsOptions;
   readonly #open = new Set<MediaProcess>();
@@ -24,26 +24,26 @@ export class ClipJobs {
   }
 
   /**
-   * Does a job.
-   * @param field the request's field that an error names.
-   * @throws ServiceError `invalid_request` when the clip cannot be used or its decoder does not come through;
-   *   `overloaded` when too many jobs are open or no process can be had; the signal's reason; the system's error when
-   *   there is no file at the path.
+   * Runs a job.
+   * @param field the request field that an error names.
+   * @throws ServiceError `invalid_request` if the clip cannot be used or its decoder fails; `overloaded` if
+   * too many jobs are running or no process can be started; the signal's reason; the system's error if the
+   * file does not exist.
    */
   async run<Kind extends ClipJob['kind']>(
     job: Extract<ClipJob, { readonly kind: Kind }>,
     field: string,
     signal: AbortSignal,
-  ): Promise<Extract<ClipAnswer, { readonly kind: Kind }>> {
+  ): Promise<Extract<ClipResult, { readonly kind: Kind }>> {
     signal.throwIfAborted();
     this.#checkRoom();
     const { size } = await stat(job.path);
     if (size === 0) throw invalidRequest(`The file in '${field}' is empty.`, field, 'invalid_value');
     try {
       const answer = await this.#answer(job, signal);
-      if (answer.kind === 'unusable') throw clipFaultError(answer.fault, field);
-      if (answer.kind !== job.kind) throw new MediaProcessLost('unruly');
-      return answer as Extract<ClipAnswer, { readonly kind: Kind }>;
+      if (answer.kind === 'unusable') throw unusableClipError(answer.issue, field);
+      if (answer.kind !== job.kind) throw new MediaProcessLost('credit-exceeded');
+      return answer as Extract<ClipResult, { readonly kind: Kind }>;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof MediaProcessLost) throw lossError(error.reason, field, this.#options, 'clip');
@@ -64,7 +64,7 @@ export class ClipJobs {
     signal.addEventListener('abort', stop, { once: true });
     this.#open.add(process);
     try {
-      process.ask(job);
+      process.runClipJob(job);
       return await process.next();
     } finally {
       signal.removeEventListener('abort', stop);
@@ -86,7 +86,7 @@ export class ClipJobs {
     if (this.#open.size < this.#options.maxOpen) return;
     throw new ServiceError(
       'overloaded',
-      `The server is already reading ${this.#options.maxOpen} clips, which is its limit. Try again shortly.`,
+      `The server has reached its limit of ${this.#options.maxOpen} open clips. Retry later.`,
       { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
     );
   }

@@ -1,26 +1,26 @@
-/** What the serving process and a media process say to each other about clips. */
+/** Clip messages between the server and a media process. */
 
 import type { ClipFacts } from '../../contract/engines/video.ts';
 
-/** What a media process is asked to do with a clip. */
+/** A clip job for a media process. */
 export type ClipJob =
   | { readonly kind: 'measure'; readonly path: string }
-  /** Write the first frame as WebP. */
+  /** Writes the first frame as WebP. */
   | { readonly kind: 'thumbnail'; readonly path: string; readonly to: string }
   | ({ readonly kind: 'cut'; readonly path: string; readonly to: string } & ClipCut);
 
-/** A part of a clip, to be encoded again. */
+/** The part of a clip that is re-encoded. */
 export interface ClipCut {
-  /** From this time of the clip, in seconds; negative: before its end. */
+  /** Start in seconds; negative: before the end of the clip. */
   readonly fromS: number;
-  /** To before this time; its end when left out. */
+  /** End (exclusive) in seconds; default: the end of the clip. */
   readonly toS?: number | undefined;
-  /** Of the new clip, in pixels, even. */
+  /** Output width in pixels, even. */
   readonly width: number;
   readonly height: number;
 }
 
-/** A clip that was cut. */
+/** Properties of a re-encoded part. */
 export interface CutClip {
   readonly width: number;
   readonly height: number;
@@ -29,21 +29,21 @@ export interface CutClip {
   readonly audio: boolean;
 }
 
-/** What it answers: of the job's kind when it is done. */
-export type ClipAnswer =
+/** The result of a job, of the same kind as the job. */
+export type ClipResult =
   | { readonly kind: 'measure'; readonly facts: Omit<ClipFacts, 'lengthBytes'> }
   | { readonly kind: 'thumbnail' }
   | { readonly kind: 'cut'; readonly clip: CutClip }
-  | { readonly kind: 'unusable'; readonly fault: ClipFault };
+  | { readonly kind: 'unusable'; readonly issue: ClipIssue };
 
-/** What is wrong with a clip. */
-export type ClipFault =
+/** Why a clip cannot be used. */
+export type ClipIssue =
   | { readonly kind: 'unknown-format' }
-  /** A known format that is none of a clip. */
+  /** A known format that is not a video clip. */
   | { readonly kind: 'other-container'; readonly container: string }
-  /** The container breaks its own rules, or breaks off before it tells of its tracks. */
+  /** The container is invalid or truncated before its list of tracks. */
   | { readonly kind: 'bad-container'; readonly container: string }
-  | { readonly kind: 'too-many-tracks'; readonly tracks: number; readonly most: number }
+  | { readonly kind: 'too-many-tracks'; readonly tracks: number; readonly max: number }
   | { readonly kind: 'no-video'; readonly container: string }
   | { readonly kind: 'video-codec'; readonly codec: string }
   | { readonly kind: 'audio-codec'; readonly codec: string }
@@ -51,22 +51,22 @@ export type ClipFault =
       readonly kind: 'too-many-pixels';
       readonly width: number;
       readonly height: number;
-      readonly most: number;
+      readonly max: number;
     }
-  | { readonly kind: 'too-many-packets'; readonly track: 'video' | 'audio'; readonly most: number }
-  /** There is no frame with a time and a length. */
+  | { readonly kind: 'too-many-packets'; readonly track: 'video' | 'audio'; readonly max: number }
+  /** No frame has a time and a duration. */
   | { readonly kind: 'no-frames' }
-  /** The file ends before its content does. */
+  /** The file is truncated. */
   | { readonly kind: 'cut-off' }
   | { readonly kind: 'broken'; readonly track: 'video' | 'audio'; readonly codec: string };
 
-/** Thrown inside a media process: the clip is at fault, and how. */
-export class ClipFaultError extends Error {
-  override readonly name = 'ClipFaultError';
-  readonly fault: ClipFault;
+/** Thrown in a media process if the clip cannot be used. */
+export class UnusableClipError extends Error {
+  override readonly name = 'UnusableClipError';
+  readonly issue: ClipIssue;
 
-  constructor(fault: ClipFault, cause?: unknown) {
-    super(fault.kind, { cause });
-    this.fault = fault;
+  constructor(issue: ClipIssue, cause?: unknown) {
+    super(issue.kind, { cause });
+    this.issue = issue;
   }
 }

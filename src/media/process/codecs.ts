@@ -3,8 +3,9 @@ import { Logging } from 'mediabunny';
 import { AV_LOG_QUIET, Log } from 'node-av';
 
 /**
- * Gives mediabunny its codecs, none of them of a graphics card, whose drivers no file should reach. What FFmpeg says
- * about files, which may quote them, goes nowhere. Once in a process, before anything else of this folder.
+ * Registers FFmpeg's software codecs with mediabunny; GPU codecs are excluded, because no file should reach
+ * graphics drivers. FFmpeg's log is disabled, because it may quote files. Call once per process, before other
+ * code of this folder.
  */
 export function loadCodecs(): void {
   Logging.level = 0;

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from 'mediabunny';
 
-/** Formats of one file each. The library's playlists, which name other files, are left out. */
+/** Formats that consist of a single file. Playlists are excluded, because they reference other files. */
 const CONTAINER_NAMES: ReadonlyMap<object, string> = new Map<object, string>([
   [WAVE, 'wav'],
   [MP4, 'mp4'],
@@ -16,11 +16,11 @@ const CONTAINER_NAMES: ReadonlyMap<object, string> = new Map<object, string>([
 const FORMATS = [WAVE, MP4, QTFF, MATROSKA, WEBM, OGG, FLAC, MP3, ADTS];
 const CACHE_BYTES = 1 << 20;
 
-/** An open file, and what reads its container. */
+/** An open file and its container parser. */
 export interface MediaFile {
   readonly input: Input;
   readonly file: FileHandle;
-  /** Closes both. */
+  /** Closes the file and the parser. */
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export async function openMediaFile(path: string): Promise<MediaFile> {
   };
 }
 
-/** Bytes of an open file, so that the library holds no path. */
+/** Gives the library access to the bytes of an open file, but not to its path. */
 async function sourceOf(file: FileHandle): Promise<CustomSource> {
   const { size } = await file.stat();
   return new CustomSource({
@@ -54,8 +54,8 @@ async function sourceOf(file: FileHandle): Promise<CustomSource> {
 }
 
 /**
- * What a file is by its content; undefined for what is none of the formats. What is too short to be told apart makes
- * the library fail in other ways than what it does not know.
+ * Format of a file according to its content; undefined if it is not supported. For files that are too short
+ * to identify, the library throws various errors.
  */
 export async function containerOf(input: Input): Promise<string | undefined> {
   try {

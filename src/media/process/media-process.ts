@@ -1,4 +1,7 @@
-/** One media process as the serving process holds it: mailbox, watch over memory and progress, end. */
+/**
+ * One media process from the server's point of view: message queue, supervision of memory and progress,
+ * shutdown.
+ */
 
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
@@ -8,45 +11,48 @@ import type { ClipJob } from './clip-protocol.ts';
 import type { AudioJob, FromMediaProcess, ToMediaProcess } from './protocol.ts';
 
 const ENTRY = join(import.meta.dirname, '../worker.ts');
-/** A process that fills memory as fast as it can adds about 150 MB between two looks. */
-const MEMORY_LOOK_MS = 50;
-/** A start takes a few tenths of a second; what it takes on a busy machine is not the file's fault. */
-const START_LIMIT_MS = 10_000;
-/** Ends a process that computes on, also when nobody is left to watch it. The longest allowed audio takes minutes. */
+/** A process that allocates as fast as possible adds about 150 MB between two checks. */
+const MEMORY_POLL_INTERVAL_MS = 50;
+/** A start takes a few tenths of a second; a slow start on a loaded machine is not caused by the file. */
+const START_TIMEOUT_MS = 10_000;
+/**
+ * CPU time limit in seconds; it also ends a process without a parent. Decoding the longest allowed audio
+ * takes minutes.
+ */
 const PROCESSOR_LIMIT_S = 1800;
 
 export interface MediaProcessOptions {
-  /** Everything that the process finds in its environment: no keys. */
+  /** The complete environment of the process; contains no keys. */
   readonly environment: Readonly<Record<string, string>>;
-  /** A process whose resident memory passes this is killed. Only Linux shows it. */
+  /** A process with more resident memory is killed. Supported on Linux only. */
   readonly memoryLimitBytes: number;
-  /** A process that has begun its job, is waited for and says nothing for so long is killed. */
-  readonly stallLimitMs: number;
-  /** A process that is waited for and does not begin for so long is killed. */
-  readonly startLimitMs?: number;
-  /** A process that has used that much processor time, in whole seconds, is ended; 1,800 when left out. */
+  /** A started job that sends nothing for this time while a message is awaited is killed, in ms. */
+  readonly stallTimeoutMs: number;
+  /** A process that does not start its job within this time while a message is awaited is killed, in ms. */
+  readonly startTimeoutMs?: number;
+  /** CPU time limit in whole seconds; default 1,800. */
   readonly processorLimitS?: number;
   /** Path of the entry file, for tests. */
   readonly entry?: string;
 }
 
-/** What a job is answered besides samples: `opened`, then `done` or `refused`. */
-const NEWS_OF_A_JOB = 2;
-/** A job about a clip has one answer. */
-const ANSWERS_OF_A_CLIP = 1;
+/** Number of messages of an audio job besides samples: `opened`, then `done` or `refused`. */
+const MESSAGES_PER_AUDIO_JOB = 2;
+/** A clip job has one result. */
+const MESSAGES_PER_CLIP_JOB = 1;
 
-/** Why a process gave no further message. */
+/** Why a process sends no further messages. */
 export type LossReason =
-  /** It never began the job: this is not the file's fault. */
+  /** It never started the job; the file is not the cause. */
   | 'not-started'
-  /** It ended by itself or by somebody's signal. */
-  | 'died'
+  /** It exited or was killed by a signal. */
+  | 'crashed'
   | 'stalled'
   | 'memory'
-  /** It used more processor time than it may. */
-  | 'processor'
-  /** It sent more than it may, as one does whose memory its file has overwritten. */
-  | 'unruly'
+  /** It exceeded its CPU time limit. */
+  | 'cpu-limit'
+  /** It sent more than its credit, for example because the file corrupted its memory. */
+  | 'credit-exceeded'
   /** {@link MediaProcess.kill} was called. */
   | 'killed';
 
@@ -63,23 +69,23 @@ export class MediaProcessLost extends Error {
 export class MediaProcess {
   readonly #options: MediaProcessOptions;
   readonly #child: Subprocess;
-  /** Messages that nobody has taken; what may still be sent bounds them. */
+  /** Unread messages; their number is limited by the credit. */
   readonly #mail: FromMediaProcess[] = [];
-  /** What may still be sent: nothing before there is a job. */
-  readonly #credit = { blocks: 0, blockSamples: 0, news: 0 };
+  /** What the process may still send: nothing before there is a job. */
+  readonly #credit = { blocks: 0, blockSamples: 0, messages: 0 };
   #waiting: PromiseWithResolvers<void> | undefined;
   #deadline: ReturnType<typeof setTimeout> | undefined;
   #begun = false;
   #lost: LossReason | undefined;
   #memoryWatch: ReturnType<typeof setInterval> | undefined;
 
-  /** Starts the process; a job that is given before it has loaded its libraries waits in its channel. */
+  /** Starts the process. A job that is sent before the libraries are loaded is queued in the IPC channel. */
   constructor(options: MediaProcessOptions) {
     this.#options = options;
     this.#child = Bun.spawn({
       cmd: ['/bin/sh', '-c', shellLimits(options), process.execPath, options.entry ?? ENTRY],
       env: options.environment,
-      // FFmpeg writes about files to standard error, and may quote them.
+      // FFmpeg logs messages about files to standard error, which may quote their content.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
       ipc: (message: FromMediaProcess) => this.#receive(message),
@@ -91,37 +97,41 @@ export class MediaProcess {
     return this.#child.pid;
   }
 
-  /** Whether it is gone or about to go. */
+  /** Whether the process has ended or is ending. */
   get lost(): boolean {
     return this.#lost !== undefined;
   }
 
   /**
-   * Gives the process its one job.
-   * @param credit blocks that it may send before {@link grant}.
+   * Sends the process its only job.
+   * @param credit number of blocks that it may send before {@link grant}.
    */
   run(job: AudioJob, credit: number): void {
     this.#watchMemory();
-    Object.assign(this.#credit, { blocks: credit, blockSamples: job.blockSamples, news: NEWS_OF_A_JOB });
+    Object.assign(this.#credit, {
+      blocks: credit,
+      blockSamples: job.blockSamples,
+      messages: MESSAGES_PER_AUDIO_JOB,
+    });
     this.#send({ kind: 'run', job, credit });
   }
 
-  /** Gives the process its one job, of which {@link next} tells the answer. */
-  ask(job: ClipJob): void {
+  /** Sends the process its only job; {@link next} returns the result. */
+  runClipJob(job: ClipJob): void {
     this.#watchMemory();
-    this.#credit.news = ANSWERS_OF_A_CLIP;
+    this.#credit.messages = MESSAGES_PER_CLIP_JOB;
     this.#send({ kind: 'clip', job });
   }
 
-  /** Lets it send that many more blocks. */
+  /** Allows the process to send more blocks. */
   grant(credit: number): void {
     this.#credit.blocks += credit;
     this.#send({ kind: 'more', credit });
   }
 
   /**
-   * The next message of the job, in order. One call at a time.
-   * @throws MediaProcessLost when the process is lost before it sends one.
+   * Returns the next message of the job, in order. Must not be called concurrently.
+   * @throws MediaProcessLost if the process is lost before it sends one.
    */
   async next(): Promise<FromMediaProcess> {
     this.#setDeadline();
@@ -140,14 +150,14 @@ export class MediaProcess {
   }
 
   #setDeadline(): void {
-    const { stallLimitMs, startLimitMs = START_LIMIT_MS } = this.#options;
+    const { stallTimeoutMs, startTimeoutMs = START_TIMEOUT_MS } = this.#options;
     clearTimeout(this.#deadline);
     this.#deadline = this.#begun
-      ? setTimeout(() => this.#end('stalled'), stallLimitMs)
-      : setTimeout(() => this.#end('not-started'), startLimitMs);
+      ? setTimeout(() => this.#end('stalled'), stallTimeoutMs)
+      : setTimeout(() => this.#end('not-started'), startTimeoutMs);
   }
 
-  /** Ends the process and resolves when it is gone. Idempotent. */
+  /** Ends the process; resolves when it has exited. Idempotent. */
   async kill(): Promise<void> {
     this.#end('killed');
     await this.#child.exited;
@@ -158,23 +168,23 @@ export class MediaProcess {
   }
 
   #receive(message: FromMediaProcess): void {
-    if (message.kind === 'begun') this.#begin();
-    else if (this.#spend(message)) this.#mail.push(message);
-    else this.#end('unruly');
+    if (message.kind === 'started') this.#start();
+    else if (this.#consumeCredit(message)) this.#mail.push(message);
+    else this.#end('credit-exceeded');
     this.#waiting?.resolve();
   }
 
-  /** From now on what happens is the file's doing, and so is the time that it takes. */
-  #begin(): void {
+  /** From here on, failures and delays are caused by the file. */
+  #start(): void {
     if (this.#begun) return;
     this.#begun = true;
     if (this.#deadline !== undefined) this.#setDeadline();
   }
 
-  /** Whether a message is within what the process may send. */
-  #spend(message: FromMediaProcess): boolean {
+  /** Whether the credit of the process allows this message. */
+  #consumeCredit(message: FromMediaProcess): boolean {
     const credit = this.#credit;
-    if (message.kind !== 'samples') return credit.news-- > 0;
+    if (message.kind !== 'samples') return credit.messages-- > 0;
     return credit.blocks-- > 0 && message.samples.length <= credit.blockSamples;
   }
 
@@ -191,21 +201,22 @@ export class MediaProcess {
 
   #lossAtExit(): LossReason {
     if (!this.#begun) return 'not-started';
-    return this.#child.signalCode === 'SIGXCPU' ? 'processor' : 'died';
+    return this.#child.signalCode === 'SIGXCPU' ? 'cpu-limit' : 'crashed';
   }
 
   #watchMemory(): void {
-    this.#memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
+    this.#memoryWatch = setInterval(() => this.#checkMemory(), MEMORY_POLL_INTERVAL_MS);
   }
 
-  #lookAtMemory(): void {
+  #checkMemory(): void {
     if (residentBytes(this.pid) > this.#options.memoryLimitBytes) this.#end('memory');
   }
 }
 
 /**
- * What the shell that becomes the process limits before. The signal at the soft limit tells why the process ended;
- * whoever ignores it is killed at the hard one. Nothing of a file goes into a core file.
+ * Resource limits, set by the shell before it executes the process. SIGXCPU at the soft limit identifies the
+ * reason; a process that ignores it is killed at the hard limit. Core dumps are disabled, because they
+ * contain file content.
  */
 function shellLimits({ processorLimitS = PROCESSOR_LIMIT_S }: MediaProcessOptions): string {
   return `ulimit -c 0; ulimit -S -t ${processorLimitS}; ulimit -H -t ${processorLimitS + 1}; exec "$0" "$@"`;

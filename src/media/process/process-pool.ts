@@ -1,10 +1,10 @@
 import { MediaProcess, MediaProcessLost, type MediaProcessOptions } from './media-process.ts';
 
 /**
- * The media processes of this service: one for each job, and one that is already started for the next job, because
- * a start takes a few tenths of a second.
+ * The media processes of the server: one per job, and a spare one that is already started for the next job,
+ * because a start takes a few tenths of a second.
  */
-export class MediaProcesses {
+export class MediaProcessPool {
   readonly #options: MediaProcessOptions;
   readonly #working = new Set<MediaProcess>();
   #spare: MediaProcess | undefined;
@@ -15,14 +15,14 @@ export class MediaProcesses {
     this.#spare = this.#start();
   }
 
-  /** Processes that have a job. */
+  /** Number of processes with a job. */
   get working(): number {
     return this.#working.size;
   }
 
   /**
-   * A process for one job, to be given back with {@link release}. The next one is started at once.
-   * @throws MediaProcessLost `not-started` when the system starts none.
+   * Returns a process for one job, to be passed to {@link release}. Starts the next spare process.
+   * @throws MediaProcessLost `not-started` if the system cannot start a process.
    */
   take(): MediaProcess {
     if (this.#closed) throw new Error('media processes are closed');
@@ -33,7 +33,7 @@ export class MediaProcesses {
     return process;
   }
 
-  /** Undefined when the system starts none, as when it has no more files or processes to give. */
+  /** Undefined if the system cannot start a process, for example without free file descriptors. */
   #start(): MediaProcess | undefined {
     try {
       return new MediaProcess(this.#options);
@@ -42,7 +42,7 @@ export class MediaProcesses {
     }
   }
 
-  /** Ends a process that was taken. Idempotent. */
+  /** Ends an acquired process. Idempotent. */
   async release(process: MediaProcess): Promise<void> {
     this.#working.delete(process);
     await process.kill();

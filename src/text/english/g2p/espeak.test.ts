@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Espeak, espeakFallback, kokoroSymbols, loadEspeak } from './espeak.ts';
 
-/** Says every word as itself and counts the calls. */
+/** Returns every word as its own phonemes and counts the calls. */
 function echo(lines: (text: string) => string[] = (text) => text.split('.\n')): {
   espeak: Espeak;
   asked: string[];
@@ -28,7 +28,7 @@ describe('symbols', () => {
 });
 
 describe('fallback', () => {
-  test('asks once for all words and remembers them', async () => {
+  test('requests all words in one call and caches them', async () => {
     const { espeak, asked } = echo();
     const fallback = espeakFallback(espeak);
     expect(await fallback.phonemes(['ab', 'bu', 'ab'])).toEqual(['ab', 'bu', 'ab']);
@@ -36,7 +36,7 @@ describe('fallback', () => {
     expect(asked).toEqual(['ab.\nbu']);
   });
 
-  test('asks one by one when the lines do not match the words', async () => {
+  test('requests words one by one if the lines do not match them', async () => {
     const { espeak, asked } = echo((text) => (text.includes('\n') ? ['one'] : [text, 'more']));
     expect(await espeakFallback(espeak).phonemes(['a', 'b'])).toEqual(
       ['a mɔɹA', 'b mɔɹA'].map(() => expect.any(String)),
@@ -44,19 +44,19 @@ describe('fallback', () => {
     expect(asked).toEqual(['a.\nb', 'a', 'b']);
   });
 
-  test('is silent on scripts that the voice cannot read', async () => {
+  test('returns no phonemes for scripts that the voice does not support', async () => {
     const { espeak, asked } = echo();
     expect(await espeakFallback(espeak).phonemes(['日本', 'мир'])).toEqual(['', '']);
     expect(asked).toEqual([]);
   });
 
-  test('cuts a word of thousands of letters', async () => {
+  test('truncates a word of thousands of letters', async () => {
     const { espeak, asked } = echo();
     await espeakFallback(espeak).phonemes(['a'.repeat(5000)]);
     expect(asked[0]?.length).toBe(60);
   });
 
-  test('forgets the least recently used words beyond its limit', async () => {
+  test('evicts the least recently used words beyond its limit', async () => {
     const { espeak, asked } = echo();
     const fallback = espeakFallback(espeak);
     const many = Array.from({ length: 4096 }, (_, i) => `w${i}`);
@@ -67,7 +67,7 @@ describe('fallback', () => {
     expect(asked.slice(1)).toEqual(['another', 'w1']);
   });
 
-  test('survives more words in one call than it remembers', async () => {
+  test('accepts more words in one call than the cache holds', async () => {
     const { espeak } = echo();
     const many = Array.from({ length: 5000 }, (_, i) => `w${i}`);
     expect((await espeakFallback(espeak).phonemes(many))[0]).toBe('w0');
@@ -75,7 +75,7 @@ describe('fallback', () => {
 });
 
 describe('eSpeak NG', () => {
-  test('speaks words and leaves no handler for uncaught errors behind', async () => {
+  test('returns phonemes and leaves no handler for uncaught errors behind', async () => {
     const count = () =>
       process.listenerCount('uncaughtException') + process.listenerCount('unhandledRejection');
     const before = count();

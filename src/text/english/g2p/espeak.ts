@@ -1,25 +1,25 @@
 /**
- * eSpeak NG (in WebAssembly, npm `phonemizer`) for words that no dictionary has and for voices that were
- * trained on its phonemes. It is loaded on first use and only through this file, so that it can be
- * replaced or left out (its licence is GPL-3).
+ * eSpeak NG (in WebAssembly, npm `phonemizer`), for words that are not in the dictionary and for voices that
+ * were trained on its phonemes. It is loaded on first use and only through this file, so that it can be
+ * replaced or removed (its licence is GPL-3).
  */
 
 import type { Fallback } from './fallback.ts';
 
-/** Phonemes of a text in IPA: one line for each clause. */
+/** Returns the phonemes of a text in IPA, one line per clause. */
 export type Espeak = (text: string) => Promise<readonly string[]>;
 
-/** Most words whose pronunciation is remembered. */
+/** Maximum number of cached words. */
 const CACHE_WORDS = 4096;
-/** A longer "word" is noise; it is cut rather than refused. */
+/** Longer "words" are noise; they are truncated, not rejected. */
 const MAX_WORD_LETTERS = 60;
-/** For letters of other scripts the English voice only says what kind of letter they are. */
+/** The English voice reads letters of other scripts as the name of the script. */
 const UNREADABLE = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Common}\p{Script=Inherited}]/u;
 
 /**
- * Loads eSpeak and warms its English voice. About 0.3 s, once a process.
- * The package adds process-wide handlers for uncaught errors that rethrow; they are taken off again, since
- * they would end the process on any rejected promise.
+ * Loads eSpeak and warms up its English voice: about 0.3 s, once per process. The package installs
+ * process-wide handlers that rethrow uncaught errors. They are removed, because they would end the process on
+ * any rejected promise.
  */
 export async function loadEspeak(voice = 'en-us'): Promise<Espeak> {
   const events = ['uncaughtException', 'unhandledRejection'] as const;
@@ -34,7 +34,7 @@ export async function loadEspeak(voice = 'en-us'): Promise<Espeak> {
   return (text) => phonemize(text, voice);
 }
 
-/** eSpeak as fallback of the dictionary: words in, Kokoro's symbols out, remembered. */
+/** Uses eSpeak as the fallback of the dictionary. Returns Kokoro's symbols and caches them. */
 export function espeakFallback(espeak: Espeak): Fallback {
   const cache = new Map<string, string>();
   return {
@@ -49,7 +49,10 @@ export function espeakFallback(espeak: Espeak): Fallback {
   };
 }
 
-/** One call for all words, since a call costs far more than a word; one by one if the lines do not match. */
+/**
+ * One call for all words, because a call costs far more than a word. Falls back to one call per word if the
+ * lines do not match.
+ */
 async function speakWords(espeak: Espeak, words: readonly string[]): Promise<string[]> {
   const readable = words.map((word) => (UNREADABLE.test(word) ? '' : word.slice(0, MAX_WORD_LETTERS)));
   const asked = readable.filter((word) => word !== '');
@@ -65,7 +68,7 @@ async function speakWords(espeak: Espeak, words: readonly string[]): Promise<str
   return readable.map((word) => (word === '' ? '' : kokoroSymbols(lines[next++] ?? '')));
 }
 
-/** The least recently used word leaves when the cache is full. */
+/** Evicts the least recently used word if the cache is full. */
 function remember(cache: Map<string, string>, word: string, phonemes: string): void {
   cache.set(word, phonemes);
   if (cache.size <= CACHE_WORDS) return;

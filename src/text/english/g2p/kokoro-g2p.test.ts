@@ -25,12 +25,12 @@ describe('sentences', () => {
     ['googled', 'ɡˈuɡᵊld'],
   ])('%s', async (text, phonemes) => expect(await g2p.phonemize(text)).toBe(phonemes));
 
-  test('a flapped t is written as this model writes it', async () => {
+  test('a flapped t uses the symbol of this model', async () => {
     expect(await g2p.phonemize('waited')).toBe('wˈATᵻd');
   });
 });
 
-describe('words of two sounds', () => {
+describe('heteronyms', () => {
   test.each([
     ['Please close the door.', 'close', 'klˈOz'],
     ['stay close to me', 'close', 'klˈOs'],
@@ -99,8 +99,8 @@ describe('words of two sounds', () => {
   });
 });
 
-describe('words that no list has', () => {
-  test('the fallback is asked once, for each word once, halves of compounds too', async () => {
+describe('words that are not in the dictionary', () => {
+  test('the fallback gets one call with each word once, including halves of compounds', async () => {
     const asked: (readonly string[])[] = [];
     const fallback: Fallback = {
       phonemes: async (words) => {
@@ -113,7 +113,7 @@ describe('words that no list has', () => {
     expect(asked).toEqual([['xyzzy', 'plugh']]);
   });
 
-  test('a word that cannot be spoken leaves its marks to the word before', async () => {
+  test('the punctuation of a word without a pronunciation goes to the previous word', async () => {
     const silent = createKokoroG2p({
       lexicon,
       vocabulary,
@@ -123,14 +123,14 @@ describe('words that no list has', () => {
     expect(await silent.phonemize('xyzzy')).toBe('');
   });
 
-  test('without eSpeak they are spelled', async () => {
+  test('are spelled without eSpeak', async () => {
     expect(await g2p.phonemize('xyz')).toBe('ˌɛkswˌIzˈi');
   });
 });
 
 describe('any text', () => {
   test.each(['', ' ', '...', '日本語。', '😀', '((((', '\0', '—', '?!'])(
-    'nothing to say in %j',
+    'no phonemes for %j',
     async (text) => {
       expect(await g2p.phonemize(text)).toBe('');
     },

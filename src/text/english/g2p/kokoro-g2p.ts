@@ -1,4 +1,4 @@
-/** Text to Kokoro's phonemes: reading rules, then the dictionary, then the fallback. */
+/** Converts text to Kokoro's phonemes: text normalization, dictionary, then fallback. */
 
 import { normalizeEnglish } from '../normalize/normalize.ts';
 import type { Fallback } from './fallback.ts';
@@ -9,26 +9,26 @@ import { isConsonant, isVowel, joinCompound } from './stress.ts';
 
 export interface KokoroG2p {
   /**
-   * Phonemes of a text in the model's vocabulary, with its punctuation; an empty string when nothing in
-   * it can be spoken. Never fails on any text; takes time linear in its length.
+   * Returns the phonemes of a text in the model's vocabulary, with punctuation; an empty string if the text
+   * has no speakable content. Does not throw. Linear in the length of the text.
    */
   phonemize(text: string): Promise<string>;
 }
 
-export interface KokoroG2pParts {
+export interface KokoroG2pDeps {
   readonly lexicon: Lexicon;
   readonly vocabulary: Vocabulary;
   readonly fallback: Fallback;
 }
 
-/** A word with its marks; `parts` are the halves of a hyphenated one. */
+/** A word with its punctuation; `parts` are the halves of a hyphenated word. */
 interface SpokenWord extends WordInText {
   readonly before: string;
   readonly after: string;
 }
 
-/** Makes the converter of one process; it keeps no state besides what its parts remember. */
-export function createKokoroG2p({ lexicon, vocabulary, fallback }: KokoroG2pParts): KokoroG2p {
+/** Creates a converter. It is stateless except for the caches of its dependencies. */
+export function createKokoroG2p({ lexicon, vocabulary, fallback }: KokoroG2pDeps): KokoroG2p {
   return {
     async phonemize(text) {
       const words = wordsOf(normalizeEnglish(text, { isWord: (word) => lexicon.has(word) }));
@@ -38,7 +38,7 @@ export function createKokoroG2p({ lexicon, vocabulary, fallback }: KokoroG2pPart
   };
 }
 
-/** Cuts normalised text at blanks and sets the marks around each word apart. */
+/** Splits normalized text at white space and separates punctuation from words. */
 function wordsOf(text: string): SpokenWord[] {
   const words: SpokenWord[] = [];
   let pause = true;
@@ -62,7 +62,7 @@ function wordsOf(text: string): SpokenWord[] {
 
 const ANY_CONTEXT: WordContext = { tags: [], futureVowel: undefined, futureTo: false };
 
-/** Asks the fallback once for every word, or half of a compound, that the dictionary lacks. */
+/** One fallback call for all words and halves of compounds that are not in the dictionary. */
 async function speakUnknown(
   words: readonly SpokenWord[],
   lexicon: Lexicon,
@@ -80,7 +80,7 @@ async function speakUnknown(
   return new Map(list.map((word, i): [string, string] => [word, spoken[i] ?? '']));
 }
 
-/** Puts the sentence together from its end, because weak forms depend on the sound that follows. */
+/** Composes the sentence backwards, because weak forms depend on the following sound. */
 function compose(
   words: readonly SpokenWord[],
   lexicon: Lexicon,
@@ -89,7 +89,7 @@ function compose(
   const shouting = isShouting(words);
   const pieces: string[] = [];
   let futureVowel: boolean | undefined;
-  // Marks after words that turned out to be silent: they go to the word before.
+  // Punctuation of words without phonemes; it is attached to the previous word.
   let orphans = '';
   for (let at = words.length - 1; at >= 0; at--) {
     const word = words[at];
@@ -128,7 +128,7 @@ function wordPhonemes(
   return joinCompound(parts.reverse());
 }
 
-/** Whether the first sound is a vowel; undefined for a string without sounds. */
+/** Whether the first sound is a vowel; undefined if there is no sound. */
 function startsWithVowel(phonemes: string): boolean | undefined {
   for (const sound of phonemes) {
     if (isVowel(sound)) return true;
@@ -137,7 +137,7 @@ function startsWithVowel(phonemes: string): boolean | undefined {
   return undefined;
 }
 
-/** Flaps and glottal stops as this model writes them; symbols that it lacks are dropped. */
+/** Replaces flaps and glottal stops by the symbols of this model and drops unsupported symbols. */
 function withinVocabulary(phonemes: string, vocabulary: Vocabulary): string {
   let kept = '';
   for (const symbol of phonemes.replaceAll('ɾ', 'T').replaceAll('ʔ', 't'))

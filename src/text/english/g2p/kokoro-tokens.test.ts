@@ -5,12 +5,12 @@ import { MAX_PASS_TOKENS, splitPhonemes, tokensOf, vocabularyOf } from './kokoro
 const vocabulary = vocabularyOf({ ' ': 16, a: 43, b: 44, '.': 4 });
 
 describe('tokens', () => {
-  test('each symbol becomes its id, others are passed over', () => {
+  test('each symbol is mapped to its id, and unknown symbols are skipped', () => {
     expect(tokensOf('ab. ✂a', vocabulary)).toEqual([43, 44, 4, 16, 43]);
     expect(tokensOf('', vocabulary)).toEqual([]);
   });
 
-  test('an empty vocabulary is refused', () => {
+  test('an empty vocabulary is rejected', () => {
     expect(() => vocabularyOf({})).toThrow('vocabulary');
     expect(() => vocabularyOf({ ab: 1 })).toThrow('vocabulary');
   });
@@ -19,7 +19,7 @@ describe('tokens', () => {
 describe('passes', () => {
   const sentence = (symbols: number) => `${'a'.repeat(symbols - 1)}.`;
 
-  test('a short text is one pass, an empty one none', () => {
+  test('a short text is one step, an empty text none', () => {
     expect(splitPhonemes('a'.repeat(MAX_PASS_TOKENS))).toEqual(['a'.repeat(MAX_PASS_TOKENS)]);
     expect(splitPhonemes('')).toEqual([]);
   });
@@ -30,15 +30,15 @@ describe('passes', () => {
     expect(splitPhonemes('aaa aaa bbbbbbbb', 12)).toEqual(['aaa aaa ', 'bbbbbbbb']);
   });
 
-  test('a break near the start would leave a stub and is not taken', () => {
+  test('a break near the start is not used, because it would leave a very short step', () => {
     expect(splitPhonemes('a. bbbb bbbb bbbb', 12)).toEqual(['a. bbbb ', 'bbbb bbbb']);
   });
 
-  test('an unbroken run is cut at the limit', () => {
+  test('text without breaks is split at the limit', () => {
     expect(splitPhonemes('a'.repeat(25), 10).map((part) => part.length)).toEqual([10, 10, 5]);
   });
 
-  test('nothing is lost and no pass is too long', () => {
+  test('the parts are the whole input and none exceeds the limit', () => {
     const symbols = fc.string({
       unit: fc.constantFrom('a', 'ˈ', 'ʧ', ' ', ',', '.', '—', '”'),
       maxLength: 3000,

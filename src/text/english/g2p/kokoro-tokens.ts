@@ -1,22 +1,22 @@
-/** Kokoro's token alphabet: phonemes to ids, and long phoneme strings to passes that the model can take. */
+/** Kokoro's token vocabulary: maps phonemes to ids and splits long phoneme strings into inference steps. */
 
-/** Symbol → id, from the model's configuration. Every symbol is one code point. */
+/** Symbol to id, from the configuration of the model. Every symbol is one code point. */
 export type Vocabulary = ReadonlyMap<string, number>;
 
-/** Most tokens of one pass, without the two pads around them. */
+/** Maximum number of tokens per inference step, without the two padding tokens. */
 export const MAX_PASS_TOKENS = 510;
 
-/** Reads the `vocab` object of Kokoro's configuration. @throws Error when it holds no ids */
+/** Reads the `vocab` object of Kokoro's configuration. @throws Error if it has no ids. */
 export function vocabularyOf(vocab: Readonly<Record<string, number>>): Vocabulary {
   const entries = Object.entries(vocab).filter(
     ([symbol, id]) => [...symbol].length === 1 && Number.isInteger(id),
   );
   if (entries.length === 0)
-    throw new Error('The vocabulary of the speech model is empty: a map of symbols to ids is needed.');
+    throw new Error('The vocabulary of the speech model is empty; expected a map of symbols to ids.');
   return new Map(entries);
 }
 
-/** Ids of the symbols, without pads. Symbols outside the vocabulary are passed over. */
+/** Returns the ids of the symbols, without padding. Symbols outside the vocabulary are skipped. */
 export function tokensOf(phonemes: string, vocabulary: Vocabulary): number[] {
   const ids: number[] = [];
   for (const symbol of phonemes) {
@@ -26,19 +26,22 @@ export function tokensOf(phonemes: string, vocabulary: Vocabulary): number[] {
   return ids;
 }
 
-/** Marks after which a pass may end, strongest first. */
+/** Symbols after which a step may end, strongest first. */
 const BREAKS: readonly ReadonlySet<string>[] = [
   new Set(['.', '!', '?', '…']),
   new Set([';', ':', ',', '—', ')', '”']),
   new Set([' ']),
 ];
-/** A break in the first part of the window would leave a stub; a weaker one further on is taken instead. */
+/**
+ * Earliest break as a fraction of the window; before it a weaker but later break is used, to avoid very short
+ * steps.
+ */
 const EARLIEST_BREAK = 0.4;
 
 /**
- * Cuts phonemes into passes of at most `limit` symbols: after a sentence, else a clause, else a word,
- * else anywhere. The parts put together are the input. Linear.
- * @param limit symbols a part, at least 1
+ * Splits phonemes into steps of at most `limit` symbols: after a sentence, else after a clause, else after a
+ * word, else anywhere. Concatenated, the parts are the input. Linear.
+ * @param limit maximum number of symbols per part, at least 1.
  */
 export function splitPhonemes(phonemes: string, limit = MAX_PASS_TOKENS): string[] {
   const symbols = [...phonemes];
@@ -53,7 +56,7 @@ export function splitPhonemes(phonemes: string, limit = MAX_PASS_TOKENS): string
   return parts;
 }
 
-/** Index after the last good break in symbols[from, end). */
+/** Index after the last acceptable break in symbols[from, end). */
 function breakBefore(symbols: readonly string[], from: number, end: number): number {
   const earliest = from + Math.floor((end - from) * EARLIEST_BREAK);
   for (const marks of BREAKS) {

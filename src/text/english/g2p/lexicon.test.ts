@@ -12,21 +12,21 @@ function context(parts: { tags?: readonly Tag[]; futureVowel?: boolean; futureTo
 }
 
 describe('lists', () => {
-  test('a word is known as written, or with its first letter in the other case', () => {
+  test('a word is found as written, or with the other case of its first letter', () => {
     expect(lexicon.has('hello')).toBe(true);
     expect(lexicon.has('Hello')).toBe(true);
     expect(lexicon.has('hELLO')).toBe(false);
     expect(lexicon.phonemes('hello')).toBe('həlˈO');
   });
 
-  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is no word', (word) => {
+  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is not a word', (word) => {
     expect(lexicon.has(word)).toBe(false);
     expect(lexicon.phonemes(word)).toBeUndefined();
   });
 
   test('an unknown word has no phonemes', () => expect(lexicon.phonemes('xyzzy')).toBeUndefined());
 
-  test('names that the lists lack are added', () => {
+  test('has names that are not in the word lists', () => {
     expect(lexicon.has('iPhone')).toBe(true);
     expect(lexicon.phonemes('JSON')).toBe('ʤˈAsᵊn');
   });

@@ -1,21 +1,21 @@
 /**
- * The pronouncing dictionary that Kokoro was trained with (misaki's American gold and silver lists) and
- * the rules around it: case, initialisms, endings, possessives, weak forms.
+ * The pronunciation dictionary that Kokoro was trained with (misaki's American gold and silver lists), and
+ * its rules: case, initialisms, suffixes, possessives, weak forms.
  */
 
 import { readFile } from 'node:fs/promises';
 import { applyStress, PRIMARY_STRESS, SECONDARY_STRESS, withEd, withIng, withS } from './stress.ts';
 
-/** Parts of speech that the dictionary tells apart, and those that its rules ask for. */
+/** Parts of speech that the dictionary distinguishes or that its rules use. */
 export type Tag = 'NNP' | 'NOUN' | 'VERB' | 'VBD' | 'VBN' | 'VBP' | 'ADJ' | 'ADV' | 'DT';
 
-/** Phonemes of a word, or of its uses: `DEFAULT`, a {@link Tag}, or `None` before a pause. */
+/** Phonemes of a word, or by use: `DEFAULT`, a {@link Tag}, or `None` before a pause. */
 export type Entry = string | { readonly [use: string]: string | null };
 export type Dictionary = { readonly [word: string]: Entry };
 
-/** What a word's reading depends on, besides its letters. */
+/** Context that a pronunciation depends on. */
 export interface WordContext {
-  /** Likeliest uses first; the first that the entry tells apart is taken. */
+  /** Most likely uses first; the first one that the entry has is used. */
   readonly tags: readonly Tag[];
   /** Whether the next sound is a vowel; undefined before a pause or the end. */
   readonly futureVowel: boolean | undefined;
@@ -25,7 +25,7 @@ export interface WordContext {
 
 const NO_CONTEXT: WordContext = { tags: [], futureVowel: undefined, futureTo: false };
 const DOUBLED_BEFORE_ING = /([bcdgklmnprstvxz])\1ing$|cking$/;
-/** Pronunciations of frequent names and words that the lists lack. */
+/** Pronunciations of frequent names and words that are not in the word lists. */
 const ADDITIONS: Dictionary = {
   iphone: 'ˈIfˌOn',
   ipad: 'ˈIpˌæd',
@@ -41,7 +41,7 @@ const ADDITIONS: Dictionary = {
   faq: 'fˌAˌAkjˈu',
 };
 
-/** Reads the two dictionary files. About 0.1 s and 40 MB for the full lists. */
+/** Reads the two dictionary files: about 0.1 s and 40 MB for the full lists. */
 export async function loadLexicon(goldPath: string, silverPath: string): Promise<Lexicon> {
   const [gold, silver] = await Promise.all([readFile(goldPath, 'utf8'), readFile(silverPath, 'utf8')]);
   return new Lexicon(JSON.parse(gold) as Dictionary, JSON.parse(silver) as Dictionary);
@@ -52,22 +52,22 @@ export class Lexicon {
   readonly #silver: Dictionary;
 
   /**
-   * @param gold checked pronunciations, which lead
-   * @param silver pronunciations by rule
+   * @param gold verified pronunciations, which take precedence.
+   * @param silver generated pronunciations.
    */
   constructor(gold: Dictionary, silver: Dictionary) {
     this.#gold = gold;
     this.#silver = silver;
   }
 
-  /** Whether the word is listed as it is written, capitals included. */
+  /** Whether the word is listed exactly as written, including capitals. */
   has(word: string): boolean {
     return this.#goldEntry(word) !== undefined || this.#silverEntry(word) !== undefined;
   }
 
   /**
    * Phonemes of one word of letters and apostrophes.
-   * @returns undefined when neither list nor rules know it
+   * @returns undefined if neither the lists nor the rules match.
    */
   phonemes(word: string, context: WordContext = NO_CONTEXT): string | undefined {
     const upper = word === word.toUpperCase();
@@ -75,7 +75,7 @@ export class Lexicon {
     return this.#weakForm(word, context) ?? this.#word(word, stress, context);
   }
 
-  /** Letters said one by one, the last one stressed: "FBI". */
+  /** Spells letter by letter, with the stress on the last one: "FBI". */
   spelled(letters: string): string | undefined {
     let joined = '';
     for (const letter of letters) {
@@ -89,7 +89,7 @@ export class Lexicon {
     return last === -1 ? weak : weak.slice(0, last) + PRIMARY_STRESS + weak.slice(last + 1);
   }
 
-  /** Words whose sound depends on the next one. */
+  /** Words whose pronunciation depends on the next sound. */
   #weakForm(word: string, { tags, futureVowel, futureTo }: WordContext): string | undefined {
     switch (word) {
       case 'a':
@@ -183,7 +183,7 @@ export class Lexicon {
     return candidates.find((stem) => stem !== '' && this.#isKnown(stem));
   }
 
-  /** A capitalised or shouted word that only the lower-case list has. */
+  /** Whether a capitalized word is listed only in lower case. */
   #readAsLowerCase(word: string, context: WordContext): boolean {
     const lower = word.toLowerCase();
     if (word.length < 2 || word === lower || this.has(word)) return false;
@@ -217,7 +217,7 @@ export class Lexicon {
   }
 }
 
-/** The lists have one spelling of words that may start with a capital. */
+/** The lists have only one spelling of words that may start with a capital. */
 function find(dictionary: Dictionary, word: string): Entry | undefined {
   if (Object.hasOwn(dictionary, word)) return dictionary[word];
   if (word.length < 2) return undefined;
@@ -227,14 +227,14 @@ function find(dictionary: Dictionary, word: string): Entry | undefined {
   return other !== '' && Object.hasOwn(dictionary, other) ? dictionary[other] : undefined;
 }
 
-/** @returns null when the word in this use is said letter by letter */
+/** @returns null if the word is spelled letter by letter in this use. */
 function useOf(entry: Entry, { tags, futureVowel }: WordContext): string | null {
   if (typeof entry === 'string') return entry;
   if (futureVowel === undefined && typeof entry.None === 'string') return entry.None;
   for (const tag of tags) {
     const use = entry[tag] === undefined ? parentOf(tag) : tag;
     const phonemes = entry[use];
-    // Only initials are spelled: "US" as a name, not "this OR that".
+    // Only initialisms are spelled: "US" as a name, not "this OR that".
     if (phonemes === null && tag !== 'NNP') continue;
     if (phonemes !== undefined) return phonemes;
   }

@@ -1,17 +1,16 @@
 /**
- * Guesses the use of a word from its neighbours, for the words that sound different as noun, verb or
- * adjective ("record", "live", "close"). A table of function words is enough for most sentences; where
- * it is not, the dictionary's default stands.
+ * Estimates the part of speech of a word from its neighbours, for heteronyms ("record", "live", "close"). A
+ * table of function words is enough for most sentences; otherwise the dictionary's default applies.
  */
 
 import type { Tag } from './lexicon.ts';
 
-/** A word of the normalised text and whether a mark parts it from its neighbours. */
+/** A word of the normalized text, and whether punctuation separates it from its neighbours. */
 export interface WordInText {
   readonly text: string;
-  /** First of the text or after a punctuation mark. */
+  /** First word of the text, or after a punctuation mark. */
   readonly afterPause: boolean;
-  /** Last of the text or before a punctuation mark. */
+  /** Last word of the text, or before a punctuation mark. */
   readonly beforePause: boolean;
 }
 
@@ -43,7 +42,7 @@ const ADVERBS = set(
   'not never always often usually sometimes rarely also just still even ever soon already only',
 );
 const CONJUNCTIONS = set('and or but');
-/** "to" after these stands before a noun: "access to content". */
+/** After these words "to" is followed by a noun: "access to content". */
 const BEFORE_NOUN_TO = set(
   'access thanks due according listen prior response addition exposure compared next close',
 );
@@ -59,14 +58,14 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set([
   ...CONJUNCTIONS,
   ...set('that if when while because so then there here which what how why where'),
 ]);
-/** Words that stay words in capitals: emphasis, not initials. */
+/** Words in capitals that are emphasized, not initialisms. */
 const EMPHASISED = set(
   'and the for you your but not with from are was this that have has had can will would could should our of to on ' +
     'if so do we my by or is in as be me he hi oh act add cap all no yes any never always must may now new any',
 );
 const READ_IN_PAST = set('yesterday ago last earlier once previously');
 
-/** Likeliest uses first; empty when nothing is known. Looks at few neighbours: constant time a word. */
+/** Most likely uses first; empty if unknown. Checks only a few neighbours: constant time per word. */
 export function tagsOf(words: readonly WordInText[], at: number, shouting: boolean): readonly Tag[] {
   const word = words[at]?.text ?? '';
   const lower = word.toLowerCase();
@@ -76,7 +75,7 @@ export function tagsOf(words: readonly WordInText[], at: number, shouting: boole
   return special === undefined ? usual(words, at) : special(words, at);
 }
 
-/** Most of the words are in capitals, so capitals mean nothing. */
+/** Whether most words are in capitals, so that capitals carry no information. */
 export function isShouting(words: readonly WordInText[]): boolean {
   let capitals = 0;
   let counted = 0;
@@ -93,7 +92,7 @@ function isInitialism(word: string, shouting: boolean): boolean {
   return /^[A-Z]+$/.test(word) && !EMPHASISED.has(word.toLowerCase());
 }
 
-/** "a" is the article; a capital A is it only at the start of a clause: "plan A", "A is for". */
+/** "a" is the article; a capital A only at the start of a clause: "plan A", "A is for". */
 function isArticle(words: readonly WordInText[], at: number, shouting: boolean): boolean {
   const word = words[at];
   if (word === undefined) return false;
@@ -111,7 +110,7 @@ function nextOf(words: readonly WordInText[], at: number): string {
   return words[at]?.beforePause === true ? '' : (words[at + 1]?.text.toLowerCase() ?? '');
 }
 
-/** Index of the nearest word before `at` that is no adverb, at most three words back. */
+/** Index of the nearest word before `at` that is not an adverb, at most three words back. */
 function beforeAdverbs(words: readonly WordInText[], at: number): number {
   let index = at;
   while (at - index < 3) {
@@ -149,14 +148,14 @@ function isPossessive(word: string): boolean {
   return word.endsWith("'s") && !BE.has(word) && !BEFORE_VERB.has(word);
 }
 
-/** Endings that hardly any noun or verb has: after them a noun is likely. */
+/** Suffixes that are rare for nouns and verbs; a noun is likely to follow. */
 function isAdjective(word: string): boolean {
   return /(?:ous|ful|ive|able|ible|ical|less|ary|ish|est|new|good|bad|great|big|old)$/.test(word);
 }
 
 type Rule = (words: readonly WordInText[], at: number) => readonly Tag[];
 
-/** "She read it", "have read", "read yesterday" against "to read", "I read books". */
+/** "She read it", "have read", "read yesterday" as opposed to "to read", "I read books". */
 const read: Rule = (words, at) => {
   const previous = previousOf(words, beforeAdverbs(words, at));
   if (HAVE.has(previous) || BE.has(previous)) return ['VBN'];
@@ -170,7 +169,7 @@ const read: Rule = (words, at) => {
   return /^\p{Lu}/u.test(words[at - 1]?.text ?? '') && previous !== '' && previous !== 'i' ? ['VBD'] : [];
 };
 
-/** The verb "live" unless it stands after "be", "go" or an article. */
+/** The verb "live", except after "be", "go" or an article. */
 const live: Rule = (words, at) => {
   const next = nextOf(words, at);
   const previous = previousOf(words, beforeAdverbs(words, at));
@@ -189,7 +188,7 @@ const lives: Rule = (words, at) => {
   return counted || isAdjective(previous) || previous === '' ? ['NOUN'] : ['VERB'];
 };
 
-/** "close to", "a close friend" against "close the door", "they close at five", "the close of day". */
+/** "close to", "a close friend" as opposed to "close the door", "they close at five", "the close of day". */
 const close: Rule = (words, at) => {
   const tags = usual(words, at);
   const next = nextOf(words, at);
@@ -205,7 +204,7 @@ const content: Rule = (words, at) => {
   return felt || set('with to').has(nextOf(words, at)) ? ['ADJ'] : ['NOUN'];
 };
 
-/** "I used to", "am used to" against "is used to make". */
+/** "I used to", "am used to" as opposed to "is used to make". */
 const used: Rule = (words, at) => {
   const previous = previousOf(words, beforeAdverbs(words, at));
   return BE.has(previous) && !set("i'm we're you're they're am").has(previous) ? [] : ['VBD'];
@@ -226,13 +225,15 @@ const STARTS_PREDICATE = set(
   'is was will would has had can could should might may does did means makes sounds',
 );
 
-/** Noun unless the words around it are those of a verb. */
+/** Noun unless the context is that of a verb. */
 const mostlyNoun: Rule = (words, at) => {
   const tags = usual(words, at);
   return tags[0] === 'VERB' ? tags : ['NOUN'];
 };
 
-/** "come in and sit down": a particle of the verb, not a preposition. Before a pause it is stressed anyway. */
+/**
+ * "come in and sit down": a particle of the verb, not a preposition. Before a pause it is always stressed.
+ */
 const particle: Rule = (words, at) => {
   const moved = MOTION.has(previousOf(words, at));
   return moved && set('and or for to from with on').has(nextOf(words, at)) ? ['ADV'] : [];
@@ -242,7 +243,7 @@ const MOTION = set(
     'turn give call join fill',
 );
 
-/** Tiny only with what can be tiny; else the sixty seconds. */
+/** The adjective ("tiny") before certain nouns, otherwise the unit of time. */
 const minute: Rule = (words, at) =>
   set(
     'detail details amount amounts quantity quantities trace traces particle particles difference differences',
@@ -250,7 +251,7 @@ const minute: Rule = (words, at) =>
     ? ['ADJ']
     : ['NOUN'];
 
-/** The instrument and the voice; the fish with its own company. */
+/** The instrument and the voice, unless the context is about fish. */
 const bass: Rule = (words, at) => {
   const around = [previousOf(words, at - 1), previousOf(words, at), nextOf(words, at)];
   return around.some((word) => set('sea striped largemouth caught catch fishing fish lake').has(word))

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { Espeak } from './espeak.ts';
 import { createPiperG2p, type PhonemeIdMap } from './piper-g2p.ts';
 
-/** Every character of the alphabet has its code as id. */
+/** The id of every character of the alphabet is its character code. */
 const phonemeIds: PhonemeIdMap = Object.fromEntries(
   [..."_^$ abcdefghijklmnopqrstuvwxyz.,;:!?'\u0327"].map((symbol) => [symbol, [symbol.codePointAt(0) ?? 0]]),
 );
 const echo: Espeak = async (text) => text.toLowerCase().split('.\n');
 
-/** The ids back as text, pads shown as they are. */
+/** Converts the ids back to text, with visible padding. */
 async function written(text: string, espeak = echo): Promise<string[]> {
   const sentences = await createPiperG2p({ espeak, phonemeIds }).phonemize(text);
   return sentences.map((ids) => String.fromCodePoint(...ids));
@@ -17,11 +17,11 @@ async function written(text: string, espeak = echo): Promise<string[]> {
 const bare = (sentences: string[]) => sentences.map((sentence) => sentence.replaceAll('_', ''));
 
 describe('piper ids', () => {
-  test('begin, a pad after every symbol, end', async () => {
+  test('have a begin mark, padding after every symbol, and an end mark', async () => {
     expect(await written('Hi.')).toEqual(['^_h_i_._$']);
   });
 
-  test('each sentence is framed on its own and keeps its marks', async () => {
+  test('frame each sentence separately and keep its punctuation', async () => {
     expect(bare(await written('One, two; three! Who? “Me” (yes) — so…'))).toEqual([
       '^one, two; three!$',
       '^who?$',
@@ -29,11 +29,11 @@ describe('piper ids', () => {
     ]);
   });
 
-  test('figures are read before eSpeak sees them', async () => {
+  test('are based on normalized numbers', async () => {
     expect(bare(await written('It costs $5.'))).toEqual(['^it costs five dollars.$']);
   });
 
-  test('one clause after the other when the lines do not match', async () => {
+  test('are requested per clause if the lines do not match', async () => {
     const asked: string[] = [];
     const espeak: Espeak = async (text) => {
       asked.push(text);
@@ -43,11 +43,11 @@ describe('piper ids', () => {
     expect(asked).toEqual(['a.\nb', 'a', 'b']);
   });
 
-  test('symbols that the voice lacks are dropped, or decomposed where that helps', async () => {
+  test('omit unsupported symbols, or decompose them where possible', async () => {
     expect(bare(await written('a', async () => ['a✂ç(fr)b']))).toEqual(['^ac\u0327b$']);
   });
 
-  test.each(['', '...', '日本語', '😀', '?!'])('nothing to say in %j', async (text) => {
+  test.each(['', '...', '日本語', '😀', '?!'])('no ids for %j', async (text) => {
     expect(await written(text)).toEqual([]);
   });
 });

@@ -1,20 +1,22 @@
-/** Text to the phoneme ids of a Piper voice: reading rules, eSpeak's IPA, the voice's id map. */
+/**
+ * Converts text to the phoneme ids of a Piper voice: text normalization, eSpeak's IPA, the voice's id map.
+ */
 
 import { normalizeEnglish } from '../normalize/normalize.ts';
 import type { Espeak } from './espeak.ts';
 
-/** `phoneme_id_map` of the voice's configuration: symbol → ids. */
+/** `phoneme_id_map` of the voice's configuration: symbol to ids. */
 export type PhonemeIdMap = Readonly<Record<string, readonly number[]>>;
 
 export interface PiperG2p {
   /**
-   * Ids of each sentence, framed by the voice's begin and end marks with a pad after every symbol; an
-   * empty list when nothing in the text can be spoken. Never fails on any text.
+   * Returns the ids of each sentence, framed by the voice's begin and end marks, with padding after every
+   * symbol; an empty list if the text has no speakable content. Does not throw.
    */
   phonemize(text: string): Promise<number[][]>;
 }
 
-export interface PiperG2pParts {
+export interface PiperG2pDeps {
   readonly espeak: Espeak;
   readonly phonemeIds: PhonemeIdMap;
 }
@@ -22,18 +24,18 @@ export interface PiperG2pParts {
 const BEGIN = '^';
 const END = '$';
 const PAD = '_';
-/** Marks that Piper voices lack, in those that they have. */
+/** Replacements for punctuation that Piper voices do not support. */
 const MARKS: Readonly<Record<string, string>> = { '…': '.', '—': ',', '“': '', '”': '', '(': ',', ')': ',' };
 const SENTENCE_END = /[.!?…]/u;
 
-/** A run of words and the marks after it. */
+/** Consecutive words and the punctuation after them. */
 interface Clause {
   readonly words: string;
   readonly marks: string;
 }
 
-/** Makes the converter of one voice. */
-export function createPiperG2p({ espeak, phonemeIds }: PiperG2pParts): PiperG2p {
+/** Creates a converter for one voice. */
+export function createPiperG2p({ espeak, phonemeIds }: PiperG2pDeps): PiperG2p {
   return {
     async phonemize(text) {
       const clauses = clausesOf(normalizeEnglish(text));
@@ -53,7 +55,10 @@ function clausesOf(text: string): Clause[] {
   return clauses;
 }
 
-/** All clauses in one call, since a call costs far more than a clause; one by one if the lines differ. */
+/**
+ * One call for all clauses, because a call costs far more than a clause. Falls back to one call per clause if
+ * the lines do not match.
+ */
 async function speakClauses(espeak: Espeak, clauses: readonly Clause[]): Promise<string[]> {
   const asked = clauses.map(({ words }) => words).filter((words) => /[\p{L}\p{N}]/u.test(words));
   if (asked.length === 0) return clauses.map(() => '');
@@ -69,7 +74,7 @@ async function oneByOne(espeak: Espeak, asked: readonly string[]): Promise<strin
   return lines;
 }
 
-/** Phonemes with their marks, cut after each sentence. */
+/** Phonemes with punctuation, split after each sentence. */
 function sentencesOf(clauses: readonly Clause[], spoken: readonly string[]): string[] {
   const sentences: string[] = [];
   let sentence = '';
@@ -84,12 +89,12 @@ function sentencesOf(clauses: readonly Clause[], spoken: readonly string[]): str
   return [...sentences, sentence];
 }
 
-/** One mark of a run of them; a stop before a comma. */
+/** Reduces consecutive punctuation to one mark; a stop takes precedence over a comma. */
 function strongest(marks: readonly string[]): string {
   return ['?', '!', '.', ';', ':', ','].find((mark) => marks.includes(mark)) ?? '';
 }
 
-/** Begin, each known symbol and a pad after it, end. Symbols that the voice lacks are dropped. */
+/** Begin mark, each supported symbol followed by padding, end mark. Unsupported symbols are dropped. */
 function idsOf(phonemes: string, phonemeIds: PhonemeIdMap): number[] {
   const pad = phonemeIds[PAD] ?? [];
   const ids = [...(phonemeIds[BEGIN] ?? []), ...pad];

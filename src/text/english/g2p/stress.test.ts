@@ -54,7 +54,7 @@ describe('stress', () => {
 
   test('long vowels and affricates weigh two', () => expect(stressWeight('ʧAt')).toBe(5));
 
-  test('tells vowels from consonants and marks', () => {
+  test('distinguishes vowels from consonants and marks', () => {
     expect([isVowel('A'), isVowel('t'), isConsonant('t'), isConsonant('ˈ')]).toEqual([
       true,
       false,
@@ -67,11 +67,11 @@ describe('stress', () => {
 describe('compounds', () => {
   const part = (letters: string, phonemes: string) => ({ letters, phonemes });
 
-  test('the lighter half gives up its stress', () => {
+  test('the lighter half loses its primary stress', () => {
     expect(joinCompound([part('well', 'wˈɛl'), part('known', 'nˈOn')])).toBe('wˌɛlnˈOn');
   });
 
-  test('a single letter leads', () => {
+  test('a single letter keeps the primary stress', () => {
     expect(joinCompound([part('B', 'bˈi'), part('list', 'lˈɪst')])).toBe('bˈilˌɪst');
   });
 
@@ -80,7 +80,7 @@ describe('compounds', () => {
     expect(joinCompound(parts)).toBe('stˈAtʌvðiˈɑɹt');
   });
 
-  test('parts without sound are left out', () => {
+  test('parts without sound are omitted', () => {
     expect(joinCompound([part('日', ''), part('list', 'lˈɪst')])).toBe('lˈɪst');
     expect(joinCompound([])).toBe('');
   });

@@ -1,16 +1,19 @@
 /**
- * Stress and endings on phoneme strings in misaki's symbols (American English): A I O W Y are the
- * diphthongs of "say, sigh, so, how, soy", ˈ and ˌ stand before the stressed syllable's vowel.
+ * Stress and suffixes on phoneme strings in misaki's symbols (American English): A I O W Y are the diphthongs
+ * of "say, sigh, so, how, soy"; ˈ and ˌ precede the vowel of the stressed syllable.
  */
 
 export const PRIMARY_STRESS = 'ˈ';
 export const SECONDARY_STRESS = 'ˌ';
-/** Without ɐ, the article "a": "to a" takes its form from the word after it, as in the training data. */
+/**
+ * Without ɐ, the article "a": the form of "to" in "to a" depends on the word after the article, as in the
+ * training data.
+ */
 const VOWELS = new Set([...'AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻ']);
 const CONSONANTS = new Set([...'bdfhjklmnpstvwzðŋɡɹɾʃʒʤʧθ']);
-/** Sounds that count double when the weight of a word is compared with its neighbour's. */
+/** Sounds that count double in the weight of a word. */
 const HEAVY = new Set([...'AIOQWYʤʧ']);
-/** After these a "t" between vowels is flapped: "better", "waited". */
+/** After these sounds a "t" between vowels is flapped: "better", "waited". */
 const BEFORE_FLAP = new Set([...'AIOWYiuæɑəɛɪɹʊʌ']);
 
 /** Whether the sound is a vowel or diphthong. */
@@ -23,7 +26,7 @@ export function isConsonant(sound: string): boolean {
   return CONSONANTS.has(sound);
 }
 
-/** Relative length of a word, for choosing which half of a compound keeps its stress. */
+/** Relative length of a word; decides which half of a compound keeps its stress. */
 export function stressWeight(phonemes: string): number {
   let weight = 0;
   for (const sound of phonemes) weight += HEAVY.has(sound) ? 2 : 1;
@@ -32,9 +35,9 @@ export function stressWeight(phonemes: string): number {
 
 /**
  * Raises or lowers the stress of a word.
- * @param level below -1 removes all stress, -1 leaves secondary stress, 0 and ±0.5 weaken a primary
- *   stress (or give an unstressed word a secondary one, not at -0.5), 1 strengthens secondary to
- *   primary, above 1 stresses unstressed words too. Undefined changes nothing.
+ * @param level below -1 removes all stress; -1 leaves secondary stress; 0 and ±0.5 weaken a primary stress (0
+ * and 0.5 also add a secondary stress to an unstressed word); 1 strengthens secondary to primary stress;
+ * above 1 also stresses unstressed words. Undefined changes nothing.
  */
 export function applyStress(phonemes: string, level: number | undefined): string {
   if (level === undefined) return phonemes;
@@ -64,14 +67,14 @@ function stressFirstVowel(phonemes: string, mark: string): string {
   return phonemes;
 }
 
-/** Plural, third person and possessive: "cats", "dogs", "horses". */
+/** Plural, third person or possessive: "cats", "dogs", "horses". */
 export function withS(stem: string): string {
   const last = stem.at(-1) ?? '';
   if ('ptkfθ'.includes(last)) return `${stem}s`;
   return 'szʃʒʧʤ'.includes(last) ? `${stem}ᵻz` : `${stem}z`;
 }
 
-/** Past: "walked", "played", "wanted", "waited" (flapped). */
+/** Past tense: "walked", "played", "wanted", "waited" (flapped). */
 export function withEd(stem: string): string {
   const last = stem.at(-1) ?? '';
   if ('pkfθʃsʧ'.includes(last)) return `${stem}t`;
@@ -87,8 +90,9 @@ export function withIng(stem: string): string {
 }
 
 /**
- * Joins the parts of a compound ("well-known") and weakens the lighter halves, so that one stress leads.
- * @param parts phonemes and the letters that they stand for
+ * Joins the parts of a compound ("well-known") and weakens the lighter halves, so that one primary stress
+ * remains.
+ * @param parts phonemes and the letters that they represent.
  */
 export function joinCompound(
   parts: readonly { readonly phonemes: string; readonly letters: string }[],

@@ -1,8 +1,8 @@
-/** Reader of abbreviations: "Dr. Smith" but "Main Dr.", "e.g.", "No. 5", "etc.", "U.S.", "w/o". */
+/** Reader for abbreviations: "Dr. Smith" but "Main Dr.", "e.g.", "No. 5", "etc.", "U.S.", "w/o". */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 
-/** Read before a name; the dot never ends a sentence. */
+/** Titles before a name; their dot never ends a sentence. */
 const TITLES: Readonly<Record<string, string>> = {
   Mr: 'Mister',
   Mrs: 'Missus',
@@ -29,9 +29,9 @@ const TITLES: Readonly<Record<string, string>> = {
   Ft: 'Fort',
   Messrs: 'Messieurs',
 };
-/** Titles that many write without a dot; the others are words of their own then ("Gen Z"). */
+/** Titles that are common without a dot. The others are ordinary words without it ("Gen Z"). */
 const DOTLESS_TITLES = new Set(['Mr', 'Mrs', 'Ms', 'Mx', 'Dr', 'Prof', 'St', 'Mt', 'Sgt', 'Lt', 'Capt']);
-/** Read after a name. */
+/** Expanded after a name. */
 const STREETS: Readonly<Record<string, string>> = {
   Dr: 'Drive',
   St: 'Street',
@@ -50,7 +50,7 @@ const STREETS: Readonly<Record<string, string>> = {
   Co: 'Company',
   Bros: 'Brothers',
 };
-/** Read before a figure only. */
+/** Expanded only before a number. */
 const BEFORE_FIGURES: Readonly<Record<string, string>> = {
   no: 'number',
   nos: 'numbers',
@@ -72,7 +72,7 @@ const BEFORE_FIGURES: Readonly<Record<string, string>> = {
   '§§': 'sections',
   '№': 'number',
 };
-/** Read anywhere, in any case, with or without their dot. */
+/** Expanded everywhere, in any case, with or without a dot. */
 const ANYWHERE: Readonly<Record<string, string>> = {
   'e.g': 'for example',
   eg: 'for example',
@@ -88,7 +88,7 @@ const ANYWHERE: Readonly<Record<string, string>> = {
   'c/o': 'care of',
   'n/a': 'not applicable',
 };
-/** Read only with their dot, since without it many are words of their own ("Mar." but "mar"). */
+/** Expanded only with a dot, since many are ordinary words without it ("Mar." but "mar"). */
 const DOTTED: Readonly<Record<string, string>> = {
   approx: 'approximately',
   dept: 'department',
@@ -136,10 +136,10 @@ const DOTTED: Readonly<Record<string, string>> = {
   Sat: 'Saturday',
   Sun: 'Sunday',
 };
-/** Days and months that are words too: alone at the start they are no abbreviation. */
+/** Days and months that are also words: alone at the start of a sentence they are not abbreviations. */
 const DAY_AND_WORD = new Set(['Sat', 'Sun', 'Mar']);
 
-/** Reads an abbreviation with what stands before and after it. */
+/** Reads an abbreviation in the context of its neighbours. */
 export function readAbbreviation(chunks: readonly Chunk[], at: number): Reading | undefined {
   const chunk = chunks[at];
   if (chunk === undefined || chunk.core.length > 12) return undefined;
@@ -153,7 +153,7 @@ export function readAbbreviation(chunks: readonly Chunk[], at: number): Reading 
   );
 }
 
-/** Words that begin with an apostrophe: "'em", "'tis", "rock 'n' roll". */
+/** Words with an initial apostrophe: "'em", "'tis", "rock 'n' roll". */
 function clipped({ before, core, after }: Chunk): Reading | undefined {
   if (!before.endsWith("'")) return undefined;
   if (core.toLowerCase() === 'n') return { spoken: 'and', used: 1, after: withoutApostrophe(after) };
@@ -165,14 +165,14 @@ function withoutApostrophe(after: string): string {
   return after.startsWith("'") ? after.slice(1) : after;
 }
 
-/** Words that a letter labels, so that its dot ends the sentence: "Plan B. Then". */
+/** Words before a single letter whose dot ends the sentence: "Plan B. Then". */
 const LABELS = new Set(
   'plan vitamin option group type class grade part section appendix exhibit hepatitis team gate building room'.split(
     ' ',
   ),
 );
 
-/** "U.S", "Ph.D", "J" before a dot: letters, said one by one. */
+/** "U.S", "Ph.D", "J" before a dot: spelled letter by letter. */
 function initials(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   if (/^(?:e\.g|i\.e|a\.k\.a)$/i.test(core)) return undefined;
@@ -188,7 +188,7 @@ function initials(chunks: readonly Chunk[], at: number): Reading | undefined {
   return { spoken: core, used: 1, after: '' };
 }
 
-/** "Dr. Smith" against "Main Dr.", "St. Paul" against "5th St. in". */
+/** Distinguishes "Dr. Smith" from "Main Dr." and "St. Paul" from "5th St. in". */
 function nameOrStreet(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   const title = own(TITLES, core);
@@ -210,13 +210,13 @@ function nameOrStreet(chunks: readonly Chunk[], at: number): Reading | undefined
   return { spoken: street, used: 1, after: keptDot(chunks, at, !/^(?:Jr|Sr)$/.test(core)) };
 }
 
-/** A house number two words before: "12 Main St. James said". */
+/** Whether there is a house number two words before: "12 Main St. James said". */
 function endsAddress(chunks: readonly Chunk[], at: number): boolean {
   const ordinalStreet = /^[0-9]{1,3}(?:st|nd|rd|th)$/.test(coreAt(chunks, at - 1));
   return ordinalStreet || (/^[0-9]/.test(coreAt(chunks, at - 2)) && /^\p{Lu}/u.test(coreAt(chunks, at - 1)));
 }
 
-/** "No. 5" needs its dot, because "no 5" may mean none; "§ 5" has none. */
+/** "No. 5" needs the dot, because "no 5" may mean "none"; "§ 5" does not. */
 function beforeFigure(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   const word = own(BEFORE_FIGURES, core.toLowerCase());
@@ -246,7 +246,7 @@ function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Read
   return { spoken: dotted, used: 1, after: keptDot(chunks, at, true) };
 }
 
-/** The dot is also the end of the sentence when nothing or a capital follows. */
+/** The dot also ends the sentence at the end of the text and before a capital. */
 function keptDot(chunks: readonly Chunk[], at: number, mayEnd: boolean): string | undefined {
   const after = chunks[at]?.after ?? '';
   if (!after.startsWith('.')) return undefined;
@@ -255,7 +255,7 @@ function keptDot(chunks: readonly Chunk[], at: number, mayEnd: boolean): string 
   return ends ? undefined : withoutDot(after);
 }
 
-/** Words that begin sentences far more often than they follow an abbreviation as part of a name. */
+/** Words that start a sentence far more often than they continue a name after an abbreviation. */
 const SENTENCE_STARTERS = new Set(
   (
     'The This That These Those It He She They We You I There Then A An In On At If When While But And So ' +

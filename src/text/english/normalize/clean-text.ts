@@ -1,8 +1,8 @@
-/** Brings typographic variety down to the few marks that the readers know. */
+/** Reduces typographic variety to the few characters that the readers support. */
 
 import { asciiDigit, latinWord } from './scripts.ts';
 
-/** Characters that become others before anything is read. Fullwidth forms are handled by their offset. */
+/** Characters that are replaced before reading. Fullwidth forms are handled by their offset. */
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ...[...'‘’‛`´ʼ′＇'].map((c): [string, string] => [c, "'"]),
   ...[...'„‟«″〝'].map((c): [string, string] => [c, '“']),
@@ -55,16 +55,16 @@ const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ['\ufeff', ''],
 ]);
 
-/** Symbols without a reading: emoji, joiners, control characters, private use. */
+/** Symbols without a spoken form: emoji, joiners, control characters, private use. */
 const UNSPOKEN =
   /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Variation_Selector}]|\u20e3/u;
-/** Pictographic by Unicode, but signs with a reading of their own. */
+/** Pictographic according to Unicode, but with a spoken form. */
 const SPOKEN_PICTOGRAPHS = new Set([...'©®™']);
 
 /**
- * Maps quotes, dashes, full-width and CJK punctuation to plain marks, drops emoji and control
- * characters (each leaves a space), takes accents off Latin letters and reads line structure (bullets,
- * headings, blank lines) as pauses. Linear in the length of `text`.
+ * Maps quotes, dashes, fullwidth and CJK punctuation to ASCII, replaces emoji and control characters by
+ * spaces, removes accents from Latin letters and converts line structure (bullets, headings, blank lines) to
+ * pauses. Linear in the length of `text`.
  */
 export function cleanText(text: string): string {
   const lines = text.split(/\r\n|[\n\r\u2028\u2029\v\f]/u);
@@ -78,7 +78,7 @@ export function cleanText(text: string): string {
   return cleaned.join(' ');
 }
 
-/** A line ends like a sentence before a blank line, at a heading and between list items. */
+/** Whether a line ends a sentence: before a blank line, at a heading and between list items. */
 function endsParagraph(lines: readonly string[], at: number): boolean {
   const marker = /^\s{0,12}(?:[-*+•#>]|[0-9]{1,3}[.)])/u;
   const next = lines[at + 1] ?? '';
@@ -110,16 +110,16 @@ function cleanWideChar(char: string): string {
   if (/\p{Nl}/u.test(char)) return char.normalize('NFKC');
   if (/\p{Script=Latin}/u.test(char)) return char.normalize('NFD').replace(/\p{M}/gu, '');
   if (/\p{L}/u.test(char)) {
-    // Styled letters of mathematics.
+    // Mathematical alphanumeric symbols.
     const plain = char.normalize('NFKC');
     return /^[A-Za-z]+$/.test(plain) ? plain : char;
   }
-  // A combining accent that follows its Latin letter separately.
+  // A combining accent after its Latin letter.
   if (code >= 0x0300 && code <= 0x036f) return '';
   return char;
 }
 
-/** Takes Markdown marks off one line; the words between them stay. */
+/** Removes Markdown syntax from a line and keeps the text. */
 function stripMarkup(line: string): string {
   const body = line
     .trim()
@@ -130,7 +130,7 @@ function stripMarkup(line: string): string {
   return unwrapPairs(linkText(body));
 }
 
-/** "[words](address)" → "words", "![words](address)" too. One pass, so that "](](](" stays linear. */
+/** "[text](url)" → "text", also "![text](url)". One scan, so that "](](](" stays linear. */
 function linkText(line: string): string {
   let out = '';
   let from = 0;
@@ -149,7 +149,7 @@ function linkText(line: string): string {
   return out + line.slice(from);
 }
 
-/** Removes `*` and `_` that hug a word as emphasis: "*bold*" → "bold"; "2 * 3" and snake_case stay. */
+/** Removes `*` and `_` of emphasis: "*bold*" → "bold"; "2 * 3" and snake_case are unchanged. */
 function unwrapPairs(line: string): string {
   return line.replace(
     /(?<![\p{L}\p{N}*_])[*_](?=[\p{L}\p{N}“"'(])|(?<=[\p{L}\p{N}.,!?”"')])[*_](?![\p{L}\p{N}*_])/gu,

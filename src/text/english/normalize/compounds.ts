@@ -1,12 +1,12 @@
 /**
- * Reads what no other reader took: words with figures, signs or capitals inside ("GPT4", "snake_case",
- * "AT&T", "and/or", "C++", "wait…what"). One walk over the runs of letters, figures and signs.
+ * Reads what no other reader matched: words that contain digits, signs or capitals ("GPT4", "snake_case",
+ * "AT&T", "and/or", "C++", "wait…what"). One scan over the groups of letters, digits and signs.
  */
 
 import { figures } from './digits.ts';
 import { cardinal, digitByDigit } from './numbers.ts';
 
-/** Words for signs between or beside words. An empty reading is a mere break between words. */
+/** Spoken form of signs between or next to words. An empty string only separates words. */
 const SIGNS: Readonly<Record<string, string>> = {
   '&': 'and',
   '@': 'at',
@@ -51,14 +51,14 @@ const SIGNS: Readonly<Record<string, string>> = {
   '¼': 'one quarter',
   '¾': 'three quarters',
 };
-/** Greek letters, which stand for themselves in formulas. */
+/** Greek letters, read by name in formulas. */
 const GREEK =
   'α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi ο omicron ' +
   'π pi ρ rho σ sigma ς sigma τ tau υ upsilon φ phi χ chi ψ psi ω omega';
 const GREEK_NAMES: ReadonlyMap<string, string> = pairsOf(GREEK.split(' '));
-/** Marks that are heard as a pause and are kept. */
+/** Punctuation that is audible as a pause and is kept. */
 const PAUSES = new Set([...',;:!?…—']);
-/** Names whose signs are not read by the rules. */
+/** Names with signs that the rules would read incorrectly. */
 const FIXED: Readonly<Record<string, string>> = {
   'c#': 'C sharp',
   'f#': 'F sharp',
@@ -82,12 +82,13 @@ const FIXED: Readonly<Record<string, string>> = {
   ':(': '',
 };
 
-/** Tells whether a word is in the dictionary as it is written. */
+/** Whether a word is in the dictionary as written. */
 export type IsWord = (word: string) => boolean;
 
 /**
- * Words for one core. May hold pauses ("—", ",") with blanks after them. Linear in its length.
- * @param core text without white space and without outer punctuation
+ * Reads one core. The result may contain pauses ("—", ",") followed by spaces. Linear in the length of
+ * `core`.
+ * @param core text without white space and without outer punctuation.
  */
 export function readCompound(core: string, isWord: IsWord): string {
   const fixed = Object.hasOwn(FIXED, core.toLowerCase()) ? FIXED[core.toLowerCase()] : undefined;
@@ -111,7 +112,7 @@ function readRun(runs: readonly string[], at: number, isWord: IsWord): string[] 
   return readSign(runs, at, run);
 }
 
-/** Figures inside a word: numbers where they are, codes digit by digit. */
+/** Digits inside a word: as a number, or digit by digit for codes. */
 function readDigits(run: string): string[] {
   let end = run.length;
   while (end > 0 && /[.,]/.test(run[end - 1] ?? '')) end--;
@@ -141,14 +142,14 @@ function readSign(runs: readonly string[], at: number, sign: string): string[] {
   if (sign === '*') return /[0-9)]$/.test(before) && /^[0-9(]/.test(after) ? ['times'] : [];
   if (sign === '#' && wordAfter) return ['hashtag'];
   if (sign === '~') return /^[0-9]/.test(after) ? ['about'] : [];
-  // Brackets inside a word are notation, not an aside: "f(x)".
+  // Brackets inside a word are notation, not a parenthesis: "f(x)".
   if (sign === '(' || sign === ')') return [];
   if (PAUSES.has(sign)) return sign === ':' && before === '' ? [] : [sign];
   const named = Object.hasOwn(SIGNS, sign) ? SIGNS[sign] : undefined;
   return named === undefined ? [] : [named];
 }
 
-/** "Node.js" has a dot that is said; "end.Next" lacks a blank; "wait...what" makes a pause. */
+/** The dot of "Node.js" is spoken; that of "end.Next" separates sentences; "wait...what" has a pause. */
 function dotBetween(before: string, after: string): string[] {
   if (after === '.') return ['…'];
   if (before === '' || before === '.') return before === '' && /^\p{L}/u.test(after) ? ['dot'] : [];
@@ -156,7 +157,7 @@ function dotBetween(before: string, after: string): string[] {
   return after === '' ? ['.'] : ['dot'];
 }
 
-/** A run of letters: as it is when the dictionary has it, else split where its capitals start words. */
+/** A group of letters: unchanged if the dictionary has it, otherwise split at capitals. */
 function readLetters(run: string, isWord: IsWord): string[] {
   const greek = GREEK_NAMES.get(run.toLowerCase());
   if (greek !== undefined) return [greek];
@@ -165,7 +166,7 @@ function readLetters(run: string, isWord: IsWord): string[] {
   return run.split(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u);
 }
 
-/** Puts blanks between words, none before a pause and around a hyphen. */
+/** Joins words with spaces, without a space before a pause and around a hyphen. */
 function assemble(pieces: readonly string[]): string {
   const out: string[] = [];
   pieces.forEach((piece, i) => {

@@ -1,4 +1,4 @@
-/** Reader of dates: "2024-03-15", "3/15/2024", "15.03.2024", "March 3rd, 2024", "15 March", "Jan. 5". */
+/** Reader for dates: "2024-03-15", "3/15/2024", "15.03.2024", "March 3rd, 2024", "15 March", "Jan. 5". */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal, ordinal, year } from './numbers.ts';
@@ -27,7 +27,7 @@ const MONTH_BY_NAME: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** Reads a date in figures or with the name of a month. */
+/** Reads a numeric date or one with the name of a month. */
 export function readDate(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   const numeric = isoDate(core) ?? slashedDate(core);
@@ -35,7 +35,7 @@ export function readDate(chunks: readonly Chunk[], at: number): Reading | undefi
   return monthFirst(chunks, at) ?? dayFirst(chunks, at);
 }
 
-/** @returns "March fifteenth, twenty twenty-four", or undefined when there is no such day */
+/** @returns "March fifteenth, twenty twenty-four", or undefined if the date does not exist. */
 function spokenDate(monthNumber: string, day: string, yearDigits: string): string | undefined {
   const month = MONTHS[Number(monthNumber) - 1];
   if (month === undefined || Number(day) < 1 || Number(day) > 31) return undefined;
@@ -59,7 +59,7 @@ function isoDate(core: string): string | undefined {
   return date === undefined || time === undefined ? date : `${date}, ${time}`;
 }
 
-/** "3/15/2024" month first; day first when the first number cannot be a month, and with dots. */
+/** "3/15/2024", month first; day first if the first number cannot be a month, and with dots. */
 function slashedDate(core: string): string | undefined {
   const parts = /^([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})$/.exec(core);
   if (parts !== null) {
@@ -105,7 +105,7 @@ function dayFirst(chunks: readonly Chunk[], at: number): Reading | undefined {
   return { spoken: dated, used: 2 };
 }
 
-/** "3", "3rd", "3-5" → ordinals; undefined when it is no day of a month. */
+/** "3", "3rd", "3-5" → ordinals; undefined if it is not a day of a month. */
 function daysOf(core: string): string | undefined {
   const parts = /^([0-9]{1,2})(?:st|nd|rd|th)?(?:[-–]([0-9]{1,2})(?:st|nd|rd|th)?)?$/u.exec(core);
   if (parts === null) return undefined;

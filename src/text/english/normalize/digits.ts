@@ -1,18 +1,18 @@
-/** Reader of bare figures: years, decades, ordinals, ranges, fractions, versions, codes, dimensions. */
+/** Reader for plain numbers: years, decades, ordinals, ranges, fractions, versions, codes, dimensions. */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal, decade, digitByDigit, fraction, ordinal, plural, writtenNumber, year } from './numbers.ts';
 
-/** From this many digits on, a number without commas is a code: it is read digit by digit. */
+/** Minimum number of digits of a code: without commas it is read digit by digit. */
 const CODE_DIGITS = 10;
-/** Slash pairs that people read in their own way. */
+/** Slash pairs with a fixed reading. */
 const FIXED_PAIRS: ReadonlyMap<string, string> = new Map([
   ['24/7', 'twenty-four seven'],
   ['9/11', 'nine eleven'],
   ['50/50', 'fifty-fifty'],
 ]);
 
-/** Reads a core that is made of figures. */
+/** Reads a core that consists of digits. */
 export function readFigures(chunks: readonly Chunk[], at: number): Reading | undefined {
   const chunk = chunks[at];
   if (chunk === undefined || !/[0-9½⅓⅔¼¾⅕⅛⅜⅝⅞]/u.test(chunk.core)) return undefined;
@@ -34,9 +34,9 @@ function mixedFraction(chunks: readonly Chunk[], at: number): Reading | undefine
 }
 
 /**
- * One figure: number, year, ordinal, decade, range, fraction, version or code.
- * @param clipped an apostrophe stands before it: "'90s", "'99"
- * @returns undefined when `core` is something else
+ * Reads one number: number, year, ordinal, decade, range, fraction, version or code.
+ * @param clipped whether an apostrophe precedes it: "'90s", "'99".
+ * @returns undefined if `core` is something else.
  */
 export function figures(core: string, clipped = false): string | undefined {
   return (
@@ -69,8 +69,8 @@ function ordinalOrDecade(core: string): string | undefined {
 }
 
 /**
- * A number or a range of two: "1,200", "-5", "3.5", "3-5" ("three to five"), "1939–1945".
- * @returns undefined when `core` is neither
+ * Reads a number or a range of two: "1,200", "-5", "3.5", "3-5" ("three to five"), "1939–1945".
+ * @returns undefined if `core` is neither.
  */
 export function quantity(core: string): string | undefined {
   const single = bareNumber(core);
@@ -87,7 +87,7 @@ export function quantity(core: string): string | undefined {
   return from === to ? `${from}-${to}` : `${from} to ${to}`;
 }
 
-/** A written number, where four digits may be a year and ten or more are a code. */
+/** A number without a unit: four digits may be a year, ten or more are a code. */
 function bareNumber(core: string): string | undefined {
   if (/^[0-9]+$/.test(core)) {
     if (core.length === 4 && core >= '1010' && core <= '2099') return year(core);
@@ -107,7 +107,7 @@ function slashPair(core: string): string | undefined {
   return fraction(top, bottom) ?? `${cardinal(top)} over ${cardinal(bottom)}`;
 }
 
-/** "1.2.3" and "v2.0" → "version two point zero"; four groups of an address are parted by "dot". */
+/** "1.2.3" and "v2.0" → "version two point zero"; the four groups of an IP address are separated by "dot". */
 function dotted(core: string): string | undefined {
   const named = /^v[0-9]/i.test(core);
   const groups = (named ? core.slice(1) : core).split('.');
@@ -129,12 +129,12 @@ function dimensions(core: string): string | undefined {
   return right === undefined ? undefined : `${left} by ${right}`;
 }
 
-/** Four digits go in pairs here: "1080" is "ten eighty". */
+/** Four digits are read in pairs: "1080" is "ten eighty". */
 function sideLength(core: string): string | undefined {
   return /^[0-9]{4}$/.test(core) ? year(core) : bareNumber(core);
 }
 
-/** Groups of digits parted by hyphens or dots: account, part and telephone numbers. */
+/** Groups of digits separated by hyphens or dots: account, part and telephone numbers. */
 function digitGroups(core: string): string | undefined {
   const groups = core.split(/[-.–]/u);
   if (groups.length < 2 || !groups.every((group) => /^[0-9]+$/.test(group))) return undefined;

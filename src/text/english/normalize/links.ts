@@ -1,16 +1,16 @@
-/** Reader of e-mail and web addresses, as people dictate them: "jane dot doe at example dot com". */
+/** Reader for e-mail and web addresses, as they are dictated: "jane dot doe at example dot com". */
 
 import { type Chunk, coreAt, type Reading } from '../tokens.ts';
 import { cardinal, digitByDigit } from './numbers.ts';
 
-/** Endings of a bare host name, so that "end.Next" and "e.g" are not taken for one. */
+/** Top-level domains of bare host names, so that "end.Next" and "e.g" are not read as host names. */
 const HOST_ENDINGS = new Set(
   (
     'com org net edu gov mil int io ai dev app co uk us de fr es it nl eu ca au nz jp cn in br ru ch at se no ' +
     'dk fi pl cz info biz me tv ly fm gg xyz tech cloud online site shop blog news page so to sh'
   ).split(' '),
 );
-/** Endings that are said letter by letter. */
+/** Top-level domains that are spelled letter by letter. */
 const SPELLED_ENDINGS = new Set(
   'io ai uk us de fr nl eu ca au nz jp cn br ru ch tv ly fm gg xyz sh edu cz dk'.split(' '),
 );
@@ -53,7 +53,7 @@ function webAddress(core: string): string | undefined {
   const explicit = marked !== null || /^www\./i.test(core);
   const isNamed = /^[\p{L}\p{N}.-]+$/u.test(host) && /[\p{L}\p{N}]/u.test(host);
   if (!(explicit ? isNamed : isHost(host) && hasKnownEnding(host))) return undefined;
-  // Queries and fragments are for machines; nobody reads them out.
+  // Queries and fragments are not meant to be read aloud.
   const tail = hostEnd === -1 ? '' : rest.slice(hostEnd).replace(/[?#].*$/, '');
   const path = tail.endsWith('/') ? tail.slice(0, -1) : tail;
   return [dictatedHost(host), dictated(path)].filter((words) => words !== '').join(' ');
@@ -78,7 +78,7 @@ function dictatedHost(host: string): string {
     .join(' dot ');
 }
 
-/** Words as they are, figures as numbers, signs by their names. */
+/** Words unchanged, digits as numbers, signs by name. */
 function dictated(written: string): string {
   const words: string[] = [];
   for (const run of written.match(/\p{L}+|[0-9]+|[^\p{L}0-9]/gu) ?? []) {

@@ -1,9 +1,9 @@
-/** Reader of numbers with a unit: "5km", "10 kg", "72°F", "60 mph", "5%", "3GB", "10 m/s", "16-bit". */
+/** Reader for numbers with a unit: "5km", "10 kg", "72°F", "60 mph", "5%", "3GB", "10 m/s", "16-bit". */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { quantity } from './digits.ts';
 
-/** Unit → singular; the plural is made by {@link pluralUnit}. */
+/** Unit to singular name; {@link pluralUnit} derives the plural. */
 const UNITS: Readonly<Record<string, string>> = {
   '%': 'percent',
   '‰': 'per mille',
@@ -101,12 +101,12 @@ const UNITS: Readonly<Record<string, string>> = {
   sqft: 'square foot',
   ha: 'hectare',
 };
-/** Units that are also words or letters of their own: read only when they touch the number. */
+/** Units that are also words or letters: recognized only directly after the number. */
 const ATTACHED_ONLY = new Set(['B', 'pt', 'gal', 'ha', 's', 'l', 'm', 'h', 'V', 'W', 'L', 'g', 'min']);
-/** Of those, the ones that a blank before them still leaves plain after a figure. */
+/** Of these, units that are unambiguous after a number and a space. */
 const AFTER_BLANK = new Set(['m', 'g', 'V', 'W', 'L', 'min', 'h', 's']);
 
-/** Reads a quantity and its unit, in one chunk or two; "per" for a slash between units or words. */
+/** Reads a quantity and its unit in one or two chunks; a slash between units or words is "per". */
 export function readMeasure(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   if (!/^[-−+~±]?\.?[0-9]/u.test(core)) return undefined;
@@ -138,7 +138,7 @@ function unitDot(chunks: readonly Chunk[], at: number): string | undefined {
   return after === '.' && next !== undefined && /^\p{Ll}/u.test(next.core) ? '' : undefined;
 }
 
-/** Index after the figures at the start of `core`: sign, digits, commas, dots and one range dash. */
+/** Index after the number at the start of `core`: sign, digits, commas, dots and one range dash. */
 function figureEnd(core: string): number {
   let end = /^[-−+~±]/u.test(core) ? 1 : 0;
   while (end < core.length && /[0-9.,½¼¾]/u.test(core[end] ?? '')) end++;
@@ -160,7 +160,7 @@ function isOne(amount: string): boolean {
   return amount === 'one' || amount === 'minus one';
 }
 
-/** @param single whether the unit follows a one or stands before the thing it measures */
+/** @param single whether the unit follows "one" or precedes the measured noun. */
 function unitOf(written: string, single: boolean): string | undefined {
   const known = lookUp(written);
   if (known !== undefined) return single ? known : pluralUnit(known);

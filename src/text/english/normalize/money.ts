@@ -1,4 +1,4 @@
-/** Reader of amounts of money: "$5.50", "£3bn", "€1,200", "5¢", "$3.2 million", "20 USD". */
+/** Reader for amounts of money: "$5.50", "£3bn", "€1,200", "5¢", "$3.2 million", "20 USD". */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal, withoutThousands, writtenNumber } from './numbers.ts';
@@ -6,7 +6,7 @@ import { cardinal, withoutThousands, writtenNumber } from './numbers.ts';
 interface Currency {
   readonly one: string;
   readonly many: string;
-  /** The hundredth part, where people name it. */
+  /** The hundredth part, if it has a name. */
   readonly part?: { readonly one: string; readonly many: string };
 }
 
@@ -51,7 +51,7 @@ const SCALES: Readonly<Record<string, string>> = {
   tn: 'trillion',
 };
 const SCALE_WORDS = new Set(['hundred', 'thousand', 'million', 'billion', 'trillion']);
-/** Words before which the currency stays singular: "a five dollar bill". */
+/** Nouns before which the currency is singular: "a five dollar bill". */
 const COUNTED_IN_ONE = new Set(['bill', 'bills', 'note', 'notes', 'coin', 'coins']);
 
 const PERIODS: Readonly<Record<string, string>> = {
@@ -70,7 +70,7 @@ const SIGN_FIRST =
   /^([-−]?)(?:US|CA|AU|C|A|NZ|HK)?([$£€¥₹₩₿])([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)([A-Za-z]{0,2})$/u;
 const SIGN_LAST = /^([0-9][0-9,]*(?:\.[0-9]+)?)([$£€¥₹₩₿¢])$/u;
 
-/** Reads an amount, its scale word if one follows, and ranges ("$5-10", "$5–$10"). */
+/** Reads an amount with its scale word, if any, and ranges ("$5-10", "$5–$10"). */
 export function readMoney(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   const coded = currencyCode(chunks, at);
@@ -140,7 +140,7 @@ function oneAmount(core: string, scale: string): string | undefined {
   return last === null || currency === undefined ? undefined : amountOf(last[1] ?? '', scale, currency);
 }
 
-/** @param scale "million" and the like, or an empty string */
+/** @param scale "million" etc., or an empty string. */
 function amountOf(amount: string, scale: string, currency: Currency): string | undefined {
   const [written = '', decimals = ''] = amount.split('.');
   const whole = withoutThousands(written);

@@ -4,7 +4,7 @@ import readings from '../../../engines/text/fixtures/readings.json' with { type:
 import { normalizeEnglish } from './normalize.ts';
 
 const isWord = (word: string) => word === 'YouTube';
-/** What the phoneme stage can take: words, and the marks of the speech model's vocabulary. */
+/** Input that the phoneme stage supports: words, and the punctuation of the speech model's vocabulary. */
 const SPEAKABLE = /^[\p{L}\p{M}'\- ;:,.!?—…“”()]*$/u;
 
 for (const [group, rows] of Object.entries(readings)) {
@@ -36,19 +36,19 @@ describe('sentences', () => {
     ['She said: "Hello!" (really?!)', 'She said: “Hello!” (really?)'],
   ])('%s', (text, spoken) => expect(normalizeEnglish(text)).toBe(spoken));
 
-  test('plain prose passes through unchanged', () => {
-    const prose = 'It was the best of times, it was the worst of times; nobody, in short, knew!';
+  test('plain prose is unchanged', () => {
+    const prose = 'It was the best of times, it was the worst of times; no one, in short, knew!';
     expect(normalizeEnglish(prose)).toBe(prose);
   });
 
-  test('reading what was read changes nothing more', () => {
+  test('normalization is idempotent', () => {
     for (const [, spoken] of Object.values(readings).flat() as [string, string][]) {
       expect(normalizeEnglish(normalizeEnglish(spoken))).toBe(normalizeEnglish(spoken));
     }
   });
 });
 
-/** Pieces that the readers look for, to reach deeper than random characters do. */
+/** Patterns of the readers, to reach more code than random characters do. */
 const PIECES = [
   '$',
   '5',
@@ -115,7 +115,7 @@ const written = fc
   .map((parts) => parts.join(''));
 
 describe('any text', () => {
-  test('gives words and speakable marks only', () => {
+  test('results only in words and speakable punctuation', () => {
     fc.assert(
       fc.property(written, (text) => {
         const spoken = normalizeEnglish(text);
@@ -123,13 +123,13 @@ describe('any text', () => {
         expect(spoken).toBe(spoken.trim());
         expect(spoken).not.toContain('  ');
       }),
-      // Found once: an address with nothing between its dots.
+      // Regression: an address with empty labels between its dots.
       { numRuns: 2000, examples: [['www....XIV'], ['www.....'], ['http://a..b/~~'], ['www.-.a']] },
     );
   });
 });
 
-/** Texts that make careless patterns backtrack. */
+/** Texts that cause backtracking in careless patterns. */
 const HOSTILE = [
   ...[
     '1',
@@ -196,26 +196,29 @@ const HOSTILE = [
 ];
 
 describe('hostile text', () => {
-  test.each(['1,', 'a.', '(a', '“a', '[a](', '<a'])('one long run inside %j is read in time', (ends) => {
-    const [head = '', mark = ''] = ends;
-    const text = `${head}${mark.repeat(40_000)}${head}`;
-    expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(800);
-  });
+  test.each(['1,', 'a.', '(a', '“a', '[a](', '<a'])(
+    'a long sequence inside %j is read within the time limit',
+    (ends) => {
+      const [head = '', mark = ''] = ends;
+      const text = `${head}${mark.repeat(40_000)}${head}`;
+      expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(800);
+    },
+  );
 
-  test.each(HOSTILE)('5,000 characters of %j are read in well under 0.1 s', (unit) => {
+  test.each(HOSTILE)('5,000 characters of %j are read in less than 0.1 s', (unit) => {
     const text = unit.repeat(Math.ceil(5000 / unit.length));
     expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(100);
   });
 
-  // A quadratic step anywhere takes seconds here.
-  test.each(HOSTILE)('the reading of 40,000 characters of %j stays in step with the text', (unit) => {
+  // A quadratic step would take seconds here.
+  test.each(HOSTILE)('the time to read 40,000 characters of %j is linear', (unit) => {
     const text = unit.repeat(Math.ceil(40_000 / unit.length));
     expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(800);
     expect(normalizeEnglish(text).length).toBeLessThan(text.length * 12);
   });
 });
 
-/** Best of three, so that a busy machine does not decide. */
+/** Best of three, because other load affects single measurements. */
 function fastestMs(run: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/** Turns written English into the words that people say, keeping the punctuation that carries prosody. */
+/** Converts written English to spoken words and keeps the punctuation that carries prosody. */
 
 import { type Chunk, chunksOf, type Reader, type Reading } from '../tokens.ts';
 import { readAbbreviation } from './abbreviations.ts';
@@ -13,7 +13,7 @@ import { readPhone } from './phones.ts';
 import { readRoman } from './romans.ts';
 import { readTime } from './times.ts';
 
-/** In order: the first that knows a chunk reads it. */
+/** In order of precedence: the first reader that matches a chunk reads it. */
 const READERS: readonly Reader[] = [
   readLink,
   readDate,
@@ -25,20 +25,21 @@ const READERS: readonly Reader[] = [
   readRoman,
   readFigures,
 ];
-/** No written number, address or date is longer; beyond it only the general reader works. */
+/** No number, address or date is longer; only the general reader handles longer chunks. */
 const MAX_SPECIAL_LENGTH = 200;
 
 export interface NormalizeOptions {
-  /** Whether the dictionary has a word as written; decides if "YouTube" stays one word. Default: never. */
+  /**
+   * Whether the dictionary has a word as written; decides whether "YouTube" stays one word. Default: never.
+   */
   readonly isWord?: IsWord;
 }
 
 /**
  * "Dr. Smith paid $5.50 at 3:30 pm" → "Doctor Smith paid five dollars and fifty cents at three thirty PM".
- *
- * The result holds words parted by single blanks, hyphens and apostrophes inside words, and the marks
- * `; : , . ! ? — … “ ” ( )`. Words in capitals and single capital letters are meant to be spelled unless
- * they are words. Time and size are linear in the length of `text`; nothing throws.
+ * The result has words separated by single spaces, hyphens and apostrophes inside words, and the punctuation
+ * `; : , . ! ? — … “ ” ( )`. Words in capitals and single capital letters are to be spelled unless they are
+ * words. Time and size are linear in the length of `text`. Does not throw.
  */
 export function normalizeEnglish(text: string, options: NormalizeOptions = {}): string {
   const chunks = chunksOf(cleanText(text));
@@ -64,7 +65,7 @@ function readChunk(chunks: readonly Chunk[], at: number, isWord: IsWord): Readin
   return { spoken: bareSign(chunks, at) ?? readCompound(core, isWord), used: 1 };
 }
 
-/** A sign on its own between figures is a sum; a dash is a pause elsewhere. */
+/** A sign between numbers is an operator; otherwise a dash is a pause. */
 function bareSign(chunks: readonly Chunk[], at: number): string | undefined {
   const core = chunks[at]?.core ?? '';
   const figure = /^[0-9]/;
@@ -81,11 +82,11 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '/': 'divided by',
 };
 
-/** Collects words and marks, keeping one mark where several meet. */
+/** Collects words and punctuation, with one mark where several meet. */
 class Sentence {
-  /** Words with the marks around them; joined once at the end, so that the whole stays linear. */
+  /** Words with their punctuation; joined once at the end, so that the whole stays linear. */
   readonly #words: string[] = [];
-  /** The last of them, whose closing marks may still grow. */
+  /** The last word, whose closing punctuation may still change. */
   #last = '';
 
   add(before: string, spoken: string, after: string): void {
@@ -100,7 +101,7 @@ class Sentence {
     this.#close(closing);
   }
 
-  /** One of several marks in a row is enough: the later one stands. */
+  /** Of several consecutive marks, the last one is used. */
   #close(marks: string): void {
     if (marks === '' || this.#last === '') return;
     const replaced = /[.,;:]/.test(this.#last.slice(-1)) && STOPS.has(marks.charAt(0));
@@ -128,7 +129,7 @@ function openingMarks(before: string): string {
   return marks.slice(0, 2);
 }
 
-/** One stop of several, the strongest, between the brackets and quotes around it: '!?!)"' → "?)”". */
+/** Reduces several stops to the strongest one, and keeps brackets and quotes: '!?!)"' → "?)”". */
 function closingMarks(after: string): string {
   const dots = after.split('.').length - 1;
   const stop = ['?', '!', '…', '.', ';', ':', ','].find((mark) => after.includes(mark)) ?? '';
@@ -147,5 +148,5 @@ function closingMarks(after: string): string {
 }
 
 const STOPS = new Set([...'.,;:!?…']);
-/** More than `.”)”` after one word means nothing. */
+/** More marks than `.”)”` after one word have no meaning. */
 const MAX_CLOSING_MARKS = 4;

@@ -35,12 +35,12 @@ describe('cardinal', () => {
     else expect(result).toBe(spoken);
   });
 
-  test('reads a number that is too long for names digit by digit', () => {
+  test('reads numbers beyond the largest named scale digit by digit', () => {
     const digits = '1'.repeat(MAX_CARDINAL_DIGITS + 1);
     expect(cardinal(digits)).toBe(digitByDigit(digits));
   });
 
-  test('every number up to a million has a reading of its own', () => {
+  test('every number up to a million has a distinct reading', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.nat(1_000_000), (a, b) => {
         expect(cardinal(String(a)) === cardinal(String(b))).toBe(a === b);

@@ -1,4 +1,4 @@
-/** Numbers as people say them, in American English without "and": "one hundred five". */
+/** Spoken numbers in American English, without "and": "one hundred five". */
 
 const ONES = [
   'zero',
@@ -35,10 +35,10 @@ const IRREGULAR_ORDINALS: Readonly<Record<string, string>> = {
   twelve: 'twelfth',
 };
 
-/** Longest digit string that is still read as one number; longer ones are read digit by digit. */
+/** Maximum number of digits of a single number; longer ones are read digit by digit. */
 export const MAX_CARDINAL_DIGITS = SCALES.length * 3;
 
-/** "zero" … "ninety-nine". @param value whole, 0–99 */
+/** "zero" … "ninety-nine". @param value integer, 0–99. */
 function belowHundred(value: number): string {
   if (value < 20) return ONES[value] ?? '';
   const tens = TENS[Math.floor(value / 10)] ?? '';
@@ -52,8 +52,8 @@ function belowThousand(value: number): string {
 }
 
 /**
- * "1234" → "one thousand two hundred thirty-four". Leading zeros count for nothing here.
- * @param digits ASCII digits only; over {@link MAX_CARDINAL_DIGITS} they are read one by one
+ * "1234" → "one thousand two hundred thirty-four". Leading zeros are ignored.
+ * @param digits ASCII digits only; more than {@link MAX_CARDINAL_DIGITS} are read digit by digit.
  */
 export function cardinal(digits: string): string {
   if (digits.length > MAX_CARDINAL_DIGITS) return digitByDigit(digits);
@@ -65,12 +65,12 @@ export function cardinal(digits: string): string {
   return groups.length === 0 ? 'zero' : groups.join(' ');
 }
 
-/** "21" → "twenty-first". @param digits as for {@link cardinal} */
+/** "21" → "twenty-first". @param digits as for {@link cardinal}. */
 export function ordinal(digits: string): string {
   return toOrdinal(cardinal(digits));
 }
 
-/** Makes the last word of a spoken cardinal an ordinal: "twenty-one" → "twenty-first". */
+/** Converts the last word of a spoken cardinal to an ordinal: "twenty-one" → "twenty-first". */
 function toOrdinal(spoken: string): string {
   const cut = Math.max(spoken.lastIndexOf(' '), spoken.lastIndexOf('-')) + 1;
   const last = spoken.slice(cut);
@@ -78,7 +78,7 @@ function toOrdinal(spoken: string): string {
   return spoken.slice(0, cut) + made;
 }
 
-/** "2024" → "two zero two four". @param digits ASCII digits; others are passed over */
+/** "2024" → "two zero two four". @param digits ASCII digits; other characters are skipped. */
 export function digitByDigit(digits: string): string {
   const words: string[] = [];
   for (const digit of digits) {
@@ -89,9 +89,9 @@ export function digitByDigit(digits: string): string {
 }
 
 /**
- * "1984" → "nineteen eighty-four", "1905" → "nineteen oh five", "2000" → "two thousand",
- * "2007" → "two thousand seven", "1900" → "nineteen hundred".
- * @param digits four ASCII digits; any other length is read as a cardinal
+ * "1984" → "nineteen eighty-four", "1905" → "nineteen oh five", "2000" → "two thousand", "2007" → "two
+ * thousand seven", "1900" → "nineteen hundred".
+ * @param digits four ASCII digits; any other length is read as a cardinal.
  */
 export function year(digits: string): string {
   const century = Number(digits.slice(0, 2));
@@ -103,7 +103,7 @@ export function year(digits: string): string {
   return `${belowHundred(century)} ${rest < 10 ? `oh ${ONES[rest]}` : belowHundred(rest)}`;
 }
 
-/** "1990" → "nineteen nineties", "80" → "eighties". @param digits two or four digits that end in 0 */
+/** "1990" → "nineteen nineties", "80" → "eighties". @param digits two or four digits that end in 0. */
 export function decade(digits: string): string {
   return plural(digits.length === 4 ? year(digits) : cardinal(digits));
 }
@@ -115,9 +115,9 @@ export function plural(spoken: string): string {
 }
 
 /**
- * A number as it is written: optional sign, thousands commas, one decimal point, or a fraction sign.
+ * Reads a written number: optional sign, thousands separators, one decimal point, or a fraction character.
  * "1,234.5" → "one thousand two hundred thirty-four point five", "-5" → "minus five".
- * @returns undefined when the text is not such a number
+ * @returns undefined if the text is not such a number.
  */
 export function writtenNumber(text: string): string | undefined {
   const parts = /^([-−+]?)([0-9][0-9,]*)?(?:\.([0-9]+))?([½⅓⅔¼¾⅕⅛⅜⅝⅞])?$/u.exec(text);
@@ -135,7 +135,7 @@ export function writtenNumber(text: string): string | undefined {
   return words.join(' ');
 }
 
-/** Removes thousands commas. @returns undefined when the commas do not stand where thousands end */
+/** Removes thousands separators. @returns undefined if a comma is in the wrong position. */
 export function withoutThousands(written: string): string | undefined {
   if (!written.includes(',')) return written;
   const groups = written.split(',');
@@ -145,7 +145,7 @@ export function withoutThousands(written: string): string | undefined {
   return groups.join('');
 }
 
-/** A leading zero ("007") means that the digits are a code, not a quantity. */
+/** Digits with a leading zero ("007") are a code, not a quantity. */
 function plainDigits(digits: string, hasDecimals: boolean): string {
   if (digits.length > 1 && digits.startsWith('0') && !hasDecimals) return digitByDigit(digits);
   return cardinal(digits);
@@ -174,7 +174,7 @@ function vulgarFraction(sign: string, afterWhole: boolean): string {
 
 /**
  * Fraction of two numbers: "3/4" → "three quarters", "5/8" → "five eighths".
- * @returns undefined where people would not hear a fraction (denominator 1, 7/24, 24/7, …)
+ * @returns undefined if it is not read as a fraction (denominator 1, 7/24, 24/7, …).
  */
 export function fraction(numerator: string, denominator: string): string | undefined {
   const top = Number(numerator);

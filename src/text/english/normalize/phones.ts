@@ -1,11 +1,11 @@
-/** Reader of telephone numbers: digit by digit, with a pause between groups. */
+/** Reader for telephone numbers: digit by digit, with a pause between groups. */
 
 import type { Chunk, Reading } from '../tokens.ts';
 import { digitByDigit } from './numbers.ts';
 
-/** Most chunks that one number may be spread over: "+44 (0) 20 7946 0958". */
+/** Maximum number of chunks of one number: "+44 (0) 20 7946 0958". */
 const MAX_CHUNKS = 6;
-/** Group lengths of numbers that are recognised without a country code. */
+/** Group lengths of numbers that are recognized without a country code. */
 const SHAPES = new Set(['3-4', '3-3-4', '1-3-3-4']);
 
 /** Reads "555-1234", "(555) 123-4567", "555.123.4567", "+1 555 123 4567", "1-800-555-0199". */

@@ -1,16 +1,16 @@
-/** Reader of Roman numerals where they can be nothing else: "Chapter IV", "World War II", "Henry VIII". */
+/** Reader for unambiguous Roman numerals: "Chapter IV", "World War II", "Henry VIII". */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal, ordinal } from './numbers.ts';
 
-/** Words that are counted with a cardinal: "chapter four". */
+/** Nouns that are followed by a cardinal: "chapter four". */
 const COUNTED = new Set(
   (
     'chapter part volume act scene section book phase type class article appendix level stage grade war ' +
     'bowl title step unit tier mark episode season table figure annex vol'
   ).split(' '),
 );
-/** Names of rulers and popes, counted with an ordinal: "Henry the Eighth". */
+/** Names of rulers and popes, followed by an ordinal: "Henry the Eighth". */
 const RULERS = new Set(
   (
     'henry louis george elizabeth charles william edward richard james philip pius paul benedict gregory leo ' +
@@ -19,13 +19,13 @@ const RULERS = new Set(
     'ramses rameses darius xerxes constantine leopold otto stephen'
   ).split(' '),
 );
-/** Capitalised words that a sentence may start with before an abbreviation: "The IV". */
+/** Capitalized words at the start of a sentence that do not precede a numeral: "The IV". */
 const NOT_COUNTED = new Set('the an in on at my your his her this that use with via no any each'.split(' '));
 const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100 };
-/** Canonical numerals below 90, to refuse "IIX" and words such as "MIX". */
+/** Canonical numerals below 90, to reject "IIX" and words such as "MIX". */
 const ONES = ['', 'I', 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX'] as const;
 const TENS = ['', 'X', 'XX', 'XXX', 'XL', 'L', 'LX', 'LXX', 'LXXX'] as const;
-/** What may follow "Elizabeth I" so that the I is not the pronoun. */
+/** Words after "Elizabeth I" that show that the I is not the pronoun. */
 const AFTER_FIRST = new Set([
   'of',
   'was',
@@ -40,7 +40,7 @@ const AFTER_FIRST = new Set([
   'is',
 ]);
 
-/** Reads a numeral by the word before it. */
+/** Reads a numeral according to the word before it. */
 export function readRoman(chunks: readonly Chunk[], at: number): Reading | undefined {
   const value = romanValue(coreAt(chunks, at));
   if (value === undefined || at === 0 || !joined(chunks, at - 1)) return undefined;
@@ -55,7 +55,7 @@ export function readRoman(chunks: readonly Chunk[], at: number): Reading | undef
   return { spoken: `the ${ordinal(String(value))}`, used: 1 };
 }
 
-/** "Apollo XI", "Rocky IV": two letters or more, none of which makes an everyday abbreviation. */
+/** "Apollo XI", "Rocky IV": at least two letters that are not a common abbreviation. */
 function isPlainNumeral(letters: string): boolean {
   return letters.length > 1 && /^[IVX]+$/.test(letters) && letters !== 'XX' && letters !== 'XXX';
 }
@@ -65,7 +65,7 @@ function standsAlone(chunks: readonly Chunk[], at: number): boolean {
   return next === undefined || chunks[at]?.after !== '' || AFTER_FIRST.has(next.core);
 }
 
-/** @returns 1–89, or undefined when the letters are not a well-formed numeral */
+/** @returns 1–89, or undefined if the letters are not a well-formed numeral. */
 function romanValue(letters: string): number | undefined {
   if (letters.length === 0 || letters.length > 8) return undefined;
   let value = 0;

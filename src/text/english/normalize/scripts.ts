@@ -1,4 +1,4 @@
-/** Letters and digits of other scripts, in the Latin ones where a fair rendering exists. */
+/** Transliteration of letters and digits of other scripts, where a reasonable one exists. */
 
 const CYRILLIC =
   'а a б b в v г g д d е e ё yo ж zh з z и i й y к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh ' +
@@ -8,11 +8,11 @@ const GREEK =
 const TABLE = tableOf(`${CYRILLIC} ${GREEK}`);
 
 /**
- * Latin letters for a word in Cyrillic or Greek: "привет" → "privet". A Greek letter on its own is a sign
- * and stays. Words of other scripts become empty: the English voice has no sounds for them.
+ * Latin letters for a word in Cyrillic or Greek: "привет" → "privet". A single Greek letter is a symbol and
+ * is unchanged. Words of other scripts become empty, because the English voice has no sounds for them.
  */
 export function latinWord(word: string): string {
-  // Greek signs stand alone or with Latin letters: "π", "µm", "kΩ".
+  // Greek symbols, alone or with Latin letters: "π", "µm", "kΩ".
   if (
     /^[\p{Script=Greek}µ]$/u.test(word) ||
     (/[\p{Script=Greek}µ]/u.test(word) && /\p{Script=Latin}/u.test(word))
@@ -28,7 +28,10 @@ export function latinWord(word: string): string {
   return out;
 }
 
-/** ASCII digit for a decimal digit of any script, or undefined. Unicode lays them out in runs of ten. */
+/**
+ * ASCII digit for a decimal digit of any script, or undefined. In Unicode the ten digits of a script are
+ * contiguous.
+ */
 export function asciiDigit(char: string): string | undefined {
   if (!/\p{Nd}/u.test(char)) return undefined;
   const code = char.codePointAt(0) ?? 0;

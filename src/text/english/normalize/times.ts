@@ -1,9 +1,9 @@
-/** Reader of times of day: "3:30 pm", "15:45", "7 a.m.", "9:00-17:00", and of ratios: "3:1". */
+/** Reader for times of day ("3:30 pm", "15:45", "7 a.m.", "9:00-17:00") and ratios ("3:1"). */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal } from './numbers.ts';
 
-/** Reads a time with or without its half of the day, which may stand in a chunk of its own. */
+/** Reads a time with or without AM or PM, which may be a separate chunk. */
 export function readTime(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   if (!/^[0-9]{1,2}(?![0-9])/.test(core)) return undefined;
@@ -33,7 +33,7 @@ function attachedTime(written: string): string | undefined {
   return parts === null ? undefined : clockTime(parts[1] ?? '', halfOfDay(parts[2] ?? ''));
 }
 
-/** "a.m." ends in a dot of its own; it closes the sentence only before a capital or at the end. */
+/** The dot of "a.m." ends the sentence only before a capital or at the end of the text. */
 function afterDot(chunks: readonly Chunk[], at: number, written: string): string | undefined {
   const after = chunks[at]?.after ?? '';
   if (!written.includes('.') || !after.startsWith('.')) return undefined;
@@ -55,11 +55,11 @@ function timeOrRange(core: string, half: string): string | undefined {
 
 /**
  * "3:05" → "three oh five", "3:00" → "three o'clock", "15:00" → "fifteen hundred".
- * @param half " AM", " PM", or a blank to leave out both it and "o'clock"
- * @returns undefined when `core` is not a time of day
+ * @param half " AM", " PM", or a space to omit both it and "o'clock".
+ * @returns undefined if `core` is not a time of day.
  */
 export function clockTime(core: string, half = ''): string | undefined {
-  // "7.45 pm" is how some write it; without its half of the day that would be a decimal.
+  // "7.45 pm" is a time, but without AM or PM it is a decimal number.
   const written = half.trim() === '' ? core : core.replace('.', ':');
   const parts = /^([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))?$/.exec(written);
   if (parts === null) return undefined;
