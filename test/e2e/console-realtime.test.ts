@@ -167,7 +167,7 @@ describe('what is said', () => {
     // The file starts somewhere in its middle; the second turn is whole.
     const turn = heard.nth(1);
     expect(transcriptWords(await wordsOf(turn))).toEqual(transcriptWords(SAID));
-    expect(await turn.textContent()).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dwords after (< )?\d\.\d\d s/);
+    expect(await turn.textContent()).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dtranscript after (< )?\d\.\d\d s/);
     const partial = await page.evaluate<string[]>('[...partial]');
     const whole = await wordsOf(turn);
     expect(partial.some((text) => text !== '' && whole.startsWith(text) && text !== whole)).toBe(true);
@@ -207,7 +207,7 @@ describe('what is said', () => {
     const turn = turns('user', 'done');
     await turn.waitFor(PATIENCE);
     const words = transcriptWords(SAID);
-    expect(await turn.textContent()).toMatch(/^You0:00\.0 – 0:\d\d\.\dwords after \d+\.\d+ s/);
+    expect(await turn.textContent()).toMatch(/^You0:00\.0 – 0:\d\d\.\dtranscript after \d+\.\d+ s/);
     const heard = transcriptWords(await wordsOf(turn)).join(' ');
     expect(words.filter((word) => heard.includes(word)).length / words.length).toBeGreaterThan(0.8);
     const types = (await trace()).map(({ frame }) => frame.type);
@@ -249,10 +249,10 @@ describe('a text', () => {
     const turn = turns('service', 'done');
     await turn.waitFor(PATIENCE);
     expect(await wordsOf(turn)).toBe(ANSWER);
-    const lengthS = Number.parseFloat(/^Voice(\d+\.\d+) s/.exec((await turn.textContent()) ?? '')?.[1] ?? '');
+    const lengthS = Number.parseFloat(/^Service(\d+\.\d+) s/.exec((await turn.textContent()) ?? '')?.[1] ?? '');
     expect(lengthS).toBeGreaterThan(2);
     expect(lengthS).toBeLessThan(6);
-    expect(await turn.textContent()).toMatch(/first sound after (< )?\d\.\d\d s/);
+    expect(await turn.textContent()).toMatch(/first audio after (< )?\d\.\d\d s/);
     await expect.poll(() => button('Cancel').isDisabled(), PATIENCE).toBe(true);
     const { loudS, loudnessDb } = await playedBy(page);
     // Between words it is silent; no sample was lost on the way to the loudspeaker.

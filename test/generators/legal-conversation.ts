@@ -40,8 +40,8 @@ const VAD = {
 };
 
 /**
- * A conversation that keeps every rule, generated from a seed: a client that sends valid and invalid requests
- * not, and a server written from the specification's text, whose answers reach the client late.
+ * A conversation that keeps every rule, generated from a seed: a client that sends valid and invalid events,
+ * and a server written from the specification's text, whose replies reach the client late.
  * @returns its trace as the client saw it, which ends quietly.
  */
 export function legalConversation(seed: number, dialect: ConversationDialect, steps = 160): TraceEntry[] {
