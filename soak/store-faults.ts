@@ -72,7 +72,7 @@ export const STORE_FAULTS: readonly SoakFault[] = [
   }),
   outage('s3', 'S3 answers 503 for 20 s', OUTAGE_MS, {
     begin: ({ s3 }) => s3?.answer(UNAVAILABLE),
-    end: ({ s3 }) => s3?.mend(),
+    end: ({ s3 }) => s3?.repair(),
     // A file whose bytes stop half-way can only be broken off.
     excuses: ['cut'],
   }),

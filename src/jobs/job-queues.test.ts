@@ -49,7 +49,7 @@ function tableJobs(records: Records) {
         cut() {
           isCut = true;
         },
-        mend() {
+        repair() {
           isCut = false;
         },
       };
@@ -118,7 +118,7 @@ describe('BullMQ on Redis', () => {
           ...{ url, clock: systemClock, log: silentLog, timing: TIMING },
           ...(tracer && { tracer }),
         });
-        const machine = { queue, cut: proxy.cut, mend: proxy.mend };
+        const machine = { queue, cut: proxy.cut, repair: proxy.repair };
         const close = async () => {
           await queue.close();
           await proxy.close();

@@ -6,9 +6,9 @@ import { RecordingTracer } from '../doubles/recording-tracer.ts';
 /** One of several processes over the same jobs. */
 export interface JobMachine {
   readonly queue: JobQueue;
-  /** Takes the jobs away from it, as a broken network would, until {@link mend}. */
+  /** Makes its jobs unreachable, as a broken network would, until {@link repair}. */
   cut(): void;
-  mend(): void;
+  repair(): void;
 }
 
 /** Fresh jobs and the machines that share them; what they open is closed after each test. */
@@ -290,7 +290,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await seen(second.runs, 1);
     await vi.waitFor(() => expect(told).toBe(true), { timeout: 5000 });
     // What the first says now is no longer asked for: the job stays with the second.
-    lost.mend();
+    lost.repair();
     end.resolve();
     await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), { timeout: 10_000 });
     await other.queue.enqueue('batch', 'b');
@@ -313,7 +313,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       retryAfterS: expect.any(Number),
     });
     expect(performance.now() - asked).toBeLessThan(3000);
-    machine.mend();
+    machine.repair();
     await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), { timeout: 10_000 });
     await seen(runs, 2);
     expect(runs).toEqual(['a', 'b']);
@@ -332,7 +332,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const began = performance.now();
     await machine.queue.close();
     expect(performance.now() - began).toBeLessThan(5000);
-    machine.mend();
+    machine.repair();
   });
 
   test('a kind has one runner in a process', async () => {

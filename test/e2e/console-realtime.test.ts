@@ -249,7 +249,9 @@ describe('a text', () => {
     const turn = turns('service', 'done');
     await turn.waitFor(PATIENCE);
     expect(await wordsOf(turn)).toBe(ANSWER);
-    const lengthS = Number.parseFloat(/^Service(\d+\.\d+) s/.exec((await turn.textContent()) ?? '')?.[1] ?? '');
+    const lengthS = Number.parseFloat(
+      /^Service(\d+\.\d+) s/.exec((await turn.textContent()) ?? '')?.[1] ?? '',
+    );
     expect(lengthS).toBeGreaterThan(2);
     expect(lengthS).toBeLessThan(6);
     expect(await turn.textContent()).toMatch(/first audio after (< )?\d\.\d\d s/);
@@ -376,7 +378,7 @@ describe('errors are shown in words', () => {
     await open();
     await page.evaluate(`
       const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
-      navigator.mediaDevices.getUserMedia = async (wishes) => (globalThis.stream = await ask(wishes));
+      navigator.mediaDevices.getUserMedia = async (constraints) => (globalThis.stream = await ask(constraints));
       undefined;
     `);
     await choose('Turn detection', 'Push to talk');

@@ -61,7 +61,7 @@ test('a clip becomes a segment, which plays next to it and after it', { timeout:
   await page.getByRole('button', { name: 'Play both' }).click();
   await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBeGreaterThan(0.5);
   await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.5);
-  await screenshot(page, 'video-beside');
+  await screenshot(page, 'video-side-by-side');
 
   await page.getByText('Continuous').click();
   await page.getByRole('button', { name: 'Play', exact: true }).click();

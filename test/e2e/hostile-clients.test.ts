@@ -78,7 +78,7 @@ describe('without a key', () => {
     '/swagger/json/../../v1/models',
     '/metrics/../v1/models',
     'http://other/v1/models',
-  ])('%s is no way in', async (path) => {
+  ])('%s is rejected without a key', async (path) => {
     const answer = await exchange(`GET ${path} HTTP/1.1\r\n${CLOSE}\r\n`);
     expect(answer).not.toMatch(PRIVATE);
     expect(answer).not.toMatch(/root:|"dependencies"/);
@@ -97,7 +97,7 @@ describe('without a key', () => {
     't/../',
     '%2f',
     't:99999',
-  ])('the host %j is no way in', async (host) => {
+  ])('the host %j does not bypass the key check', async (host) => {
     const answer = await exchange(`GET /v1/models HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
     expect(statuses(answer)).toEqual([400]);
   });

@@ -133,7 +133,7 @@ describe('with PostgreSQL, Redis and S3', () => {
     const [refused] = await Promise.all([upload(service), sleep(OUTAGE_MS)]);
     await expectRefusal(refused);
     expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
-    proxy.mend();
+    proxy.repair();
     await ended(service, id);
     expect(
       await faultsAfter([await finishedBatch(service, id)], {

@@ -3,8 +3,6 @@
 import type { BatchError, BatchRecord, BatchTokens } from '../../../src/contract/stores/batch-store.ts';
 import { WINDOW } from './schema.ts';
 
-export type BatchObject = ReturnType<typeof toBatchObject>;
-
 export function toBatchObject(batch: BatchRecord) {
   const { times } = batch;
   return {

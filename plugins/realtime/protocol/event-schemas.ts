@@ -225,9 +225,7 @@ export type GaAssistantItem = AssistantItemIn<'output_audio', 'output_text'>;
 export type WireStartedResponse = Frozen<Static<typeof StartedResponseSchema>>;
 /** `response` of `response.done`. */
 export type WireEndedResponse = Frozen<Static<ReturnType<typeof endedResponseSchema<'audio', 'text'>>>>;
-export type WireResponse = WireStartedResponse | WireEndedResponse;
 export type WireSession = Frozen<Static<typeof SessionSchema>>;
 export type WireFormat = Frozen<Static<typeof FormatSchema>>;
 export type WireTurnDetection = Frozen<Static<typeof TurnDetectionSchema>>;
-export type TranscriptionUsage = Frozen<Static<typeof TranscriptionUsageSchema>>;
 export type ResponseUsage = Frozen<Static<typeof ResponseUsageSchema>>;

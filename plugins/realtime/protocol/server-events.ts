@@ -23,12 +23,10 @@ import {
 
 export type {
   ResponseUsage,
-  TranscriptionUsage,
   WireAssistantItem,
   WireEndedResponse,
   WireFormat,
   WireItem,
-  WireResponse,
   WireSession,
   WireStartedResponse,
   WireTurnDetection,

@@ -13,7 +13,7 @@ export interface CutProxy {
    */
   freeze(): void;
   /** Lets everything through again, but for what was frozen. */
-  mend(): void;
+  repair(): void;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
     freeze() {
       for (const socket of sockets) socket.unpipe().pause();
     },
-    mend() {
+    repair() {
       isCut = false;
       answer = undefined;
     },
