@@ -14,11 +14,11 @@ import { openRecords } from '../src/records/open-records.ts';
  */
 
 const USAGE = `Usage:
-  bun run keys create --org NAME [--admin]   make a key for an organization and print it once; an admin's
-                                             makes and ends keys of its organization
-  bun run keys list                          all keys, without the keys themselves
+  bun run keys create --org NAME [--admin]   create a key and print it once; admin keys may create and revoke
+                                             keys of their organization
+  bun run keys list                          list all keys, without their values
   bun run keys revoke ID                     revoke a key
-  bun run keys organizations                 who has keys or credits, since when, and how many good keys`;
+  bun run keys organizations                 list organizations with their active keys`;
 
 interface Stores {
   readonly keys: ApiKeyStore;

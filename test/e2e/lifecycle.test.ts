@@ -184,7 +184,7 @@ describe('keys', () => {
   ])('keys %j is refused with a message', async (args) => {
     const { exitCode, output } = await keys(dataFolder(), ...args);
     expect(exitCode).toBe(1);
-    expect(output).toMatch(/Usage:|An organization is/);
+    expect(output).toMatch(/Usage:|An organization name consists of/);
     expect(output).not.toContain('    at ');
   });
 

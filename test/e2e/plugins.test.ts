@@ -290,7 +290,7 @@ describe('a wish', () => {
     });
     expect(await command('disable', 'telepathy')).toMatchObject({
       exitCode: 1,
-      output: expect.stringContaining("no plugin 'telepathy'; allowed: speech, voices"),
+      output: expect.stringContaining("Unknown plugin 'telepathy'; allowed: speech, voices"),
     });
     expect(await command('disable')).toMatchObject({
       exitCode: 1,
