@@ -268,7 +268,7 @@ test('an answer whose stream ends in its middle says so', { timeout: 120_000 }, 
   await page.getByRole('option', { name: 'writer' }).click();
   await ask(page, 'What is tea?');
   await turn(page, 1).getByText('The response was interrupted').waitFor(PATIENCE);
-  await ended(turn(page, 1), 'broken off');
+  await ended(turn(page, 1), 'interrupted');
 });
 
 /** The service, of whose streams only the first event comes. */

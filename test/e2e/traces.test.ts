@@ -160,7 +160,7 @@ it('an unavailable collector does not affect requests', async () => {
   for (let n = 0; n < 20; n += 1) {
     expect((await speakStreamed(service, 'Two.')).status).toBe(200);
   }
-  const warned = () => service.log().filter(({ msg }) => String(msg).startsWith('the collector of traces'));
+  const warned = () => service.log().filter(({ msg }) => String(msg).startsWith('trace export failed'));
   await expect.poll(() => warned().length, PATIENCE).toBe(1);
   const page = await (await service.fetch('/metrics')).text();
   expect(page).toMatch(/^trace_spans_total\{result="failed"\} [1-9]/m);

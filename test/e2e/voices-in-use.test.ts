@@ -216,7 +216,7 @@ describe('WS /v1/realtime', () => {
       response: {
         status: 'failed',
         status_details: {
-          error: { code: 'upstream_error', message: expect.stringContaining('does not exist any more') },
+          error: { code: 'upstream_error', message: expect.stringContaining('no longer exists') },
         },
       },
     });
