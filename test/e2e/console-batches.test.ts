@@ -152,7 +152,7 @@ test('a batch from texts that are typed runs until it is cancelled', async () =>
   const { page, faults } = await opened();
   await page.getByRole('button', { name: 'New batch' }).click();
   await page.getByRole('tab', { name: 'Enter texts' }).click();
-  await page.getByLabel('Texts').fill('One.\nTwo.');
+  await page.getByLabel('Texts', { exact: true }).fill('One.\nTwo.');
   await page.getByRole('combobox', { name: 'Endpoint' }).click();
   await page.getByRole('option', { name: '/v1/chat/completions' }).click();
   await page.getByRole('combobox', { name: 'Model' }).click();

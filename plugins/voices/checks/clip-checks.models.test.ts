@@ -51,7 +51,7 @@ const seconds = (samples: Float32Samples, fromS: number, toS: number) =>
 async function windowsOf(samples: Float32Samples) {
   const speech = extractSpeech(samples, await speechSpans(vad, samples, never));
   const pool = {
-    run: (_: string, { request }: { request: unknown }) => speakers.open(request as never),
+    runJob: (_: string, { request }: { request: unknown }) => speakers.open(request as never),
   } as never;
   const request = { samples: speech, rateHz: LISTEN_RATE_HZ };
   const work = { priority: 'interactive', fairnessKey: 'test' } as const;
