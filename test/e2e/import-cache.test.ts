@@ -7,10 +7,10 @@ const root = join(import.meta.dirname, '..', '..');
 
 /** Imports 4 MB; says on standard output when it has to build, and where the result lies. */
 const worker = `
-  import { imported } from '${join(root, 'src/engines/cache/import-cache.ts')}';
+  import { importOnce } from '${join(root, 'src/engines/cache/import-cache.ts')}';
   const key = { sources: ['0'.repeat(64)], importer: 'fill', version: 1, provider: 'cpu' };
   const build = (dir) => Bun.write(dir + '/graph.onnx', new Uint8Array(4_000_000).fill(7));
-  console.log(await imported(process.env.FETCH_DIR, key, build, { onBuild: () => console.log('building') }));
+  console.log(await importOnce(process.env.FETCH_DIR, key, build, { onBuild: () => console.log('building') }));
 `;
 
 test('processes that need the same import build it once', async () => {

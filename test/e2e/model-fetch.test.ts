@@ -13,7 +13,7 @@ const voice = new Uint8Array(300_000).map((_, index) => (index * 17) % 241);
 const worker = `
   import { fetchEntries } from '${join(root, 'models/fetch.ts')}';
   const { modelsDir, entry } = JSON.parse(process.env.FETCH);
-  const progress = { begin() {}, update() {}, end() {}, note: (line) => console.log(line) };
+  const progress = { startDownload() {}, update() {}, finishDownload() {}, note: (line) => console.log(line) };
   console.log('fetched ' + (await fetchEntries(modelsDir, [entry], { signal: new AbortController().signal, progress })));
 `;
 

@@ -143,11 +143,7 @@ const HOSTILE: readonly (readonly [name: string, file: () => Uint8Array, message
     /no video/,
   ],
   ['audio only', () => withBox(back(), 'moov/trak', undefined), /no video track/],
-  [
-    'an end that is missing',
-    () => clips['front.mp4'].slice(0, clips['front.mp4'].length * 0.6),
-    /truncated/,
-  ],
+  ['an end that is missing', () => clips['front.mp4'].slice(0, clips['front.mp4'].length * 0.6), /truncated/],
   ['a missing index', () => back().slice(0, back().length * 0.6), /truncated/],
   ['a truncated index', () => back().slice(0, back().length - 900), /no video track/],
   [
