@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Glob } from 'bun';
 import { defineConfig } from 'vitest/config';
 
 /** Tests of the default tier that repeat their assertions more often here. */
-const repeating = [...new Glob('{src,plugins,test}/**/*.test.ts').scanSync(import.meta.dirname)].filter(
+const repeating = [...new Bun.Glob('{src,plugins,test}/**/*.test.ts').scanSync(import.meta.dirname)].filter(
   (path) => readFileSync(path, 'utf8').includes('harness/tier.ts'),
 );
 

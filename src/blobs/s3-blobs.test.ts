@@ -247,7 +247,7 @@ it('an abort ends the pause between two retries', { timeout: 30_000 }, async () 
     return { kind: 'unavailable' };
   });
   await expect(blobs.read('files/x', controller.signal)).rejects.toBe(left);
-  expect(performance.now() - leftMs).toBeLessThan(25);
+  expect(performance.now() - leftMs).toBeLessThan(300);
 });
 
 describe('abandoned uploads', () => {

@@ -20,7 +20,7 @@ const TIMEOUT_MS = 1_800_000;
 /** Many requests have invalid credentials on purpose. */
 const CONFIG = `
 [http]
-wrong_keys_per_minute = 1000000
+invalid_keys_per_minute = 1000000
 `;
 
 let stubbed: StubbedService;
