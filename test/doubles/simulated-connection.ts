@@ -25,7 +25,7 @@ export interface Simulation {
   readonly open: Turn | undefined;
   readonly hasAudio: boolean;
   readonly isDeaf: boolean;
-  /** What the engine was asked to transcribe and has not ended: `confirmed` when it may end. */
+  /** What the engine was asked to transcribe and has not ended: `confirmed` when it may report and end. */
   readonly heard:
     | { readonly itemId: Id<'item'>; readonly confirmed: boolean; readonly text: string }
     | undefined;
@@ -165,6 +165,8 @@ export function transcribed(
   const { itemId, text } = heard;
   if (kind === 'delta') {
     const next = { ...before, heard: { ...heard, text: `${text}word ` } };
+    // The text of a turn is withheld until the turn is confirmed.
+    if (!heard.confirmed) return next;
     return happened(next, { kind: 'transcribed', event: { kind, itemId, text: 'word ' } });
   }
   if (!heard.confirmed) return undefined;
@@ -289,6 +291,8 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
       if (kind === 'confirm') {
         const confirmed = new Set(before.confirmed).add(itemId);
         if (before.heard?.itemId !== itemId) return { ...before, confirmed };
+        const { text } = before.heard;
+        if (text !== '') queue.push({ kind: 'transcribed', event: { kind: 'delta', itemId, text } });
         return { ...before, confirmed, heard: { ...before.heard, confirmed: true } };
       }
       if (before.heard?.itemId !== itemId) return before;

@@ -61,25 +61,21 @@ function effectName(effect: Effect): string {
 }
 
 function stateName(state: State): string {
-  if (state.kind === 'idle' || state.kind === 'closed') return state.kind;
-  const { kind, itemId, waiting } = state;
-  const words = kind === 'speculative' ? state.bufferedText.split(' ').length - 1 : 0;
-  const held = `${words > 0 ? ` buffers ${words}` : ''}${kind === 'speculative' && state.bufferedResult ? ' finished' : ''}`;
-  const behind = waiting.map((turn) => `${turn.itemId.at(-1)} ${turn.committed ? 'committed' : 'opened'}`);
-  return [`${kind} ${itemId.at(-1)}${held}`, ...behind].join(', ');
+  if (state.kind === 'closed') return 'closed';
+  const turns = state.turns.map(
+    ({ itemId, committed }) => `${itemId.at(-1)} ${committed ? 'committed' : 'opened'}`,
+  );
+  return turns.join(', ') || 'idle';
 }
 
 describe('the table of docs/states/transcription.md', () => {
   const STATES = {
     idle: initial,
-    'speculative A': stateAfter(opened(A)),
-    'speculative A buffers 1': stateAfter(opened(A), delta(A)),
-    'speculative A buffers 1 finished': stateAfter(opened(A), delta(A), completed(A)),
-    'speculative A, B committed': stateAfter(opened(A), committed(B)),
-    'speculative A finished, B committed': stateAfter(opened(A), failed(A), committed(B)),
-    'transcribing A': stateAfter(committed(A)),
-    'transcribing A, B opened': stateAfter(committed(A), opened(B)),
-    'transcribing A, B committed': stateAfter(committed(A), committed(B)),
+    'A opened': stateAfter(opened(A)),
+    'A opened, B committed': stateAfter(opened(A), committed(B)),
+    'A committed': stateAfter(committed(A)),
+    'A committed, B opened': stateAfter(committed(A), opened(B)),
+    'A committed, B committed': stateAfter(committed(A), committed(B)),
     closed: stateAfter(closed),
   };
   const EVENTS = {
@@ -166,16 +162,6 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
   it('of a turn without speech are a completed event without text', () => {
     expect(sent([committed(A), completed(A, '')])).toMatchObject([{ transcript: '' }]);
   });
-
-  it('of a speculative transcription are one delta and the result', () => {
-    expect(sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.')])).toEqual([]);
-    expect(
-      sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.'), committed(A)]),
-    ).toMatchObject([{ delta: 'Good day.' }, { transcript: 'Good day.' }]);
-    expect(sent([opened(A), completed(A, ''), failed(A), delta(A), committed(A)])).toMatchObject([
-      { transcript: '' },
-    ]);
-  });
 });
 
 describe('the state queries', () => {
@@ -238,12 +224,19 @@ const FRESH: Seen = {
   terminal: false,
 };
 
-/** Ids are unique (spec 6.2: each turn has its own). Everything else may occur at any time. */
+/**
+ * Ids are unique (spec 6.2: each turn has its own). A running transcription reports nothing before the turn is
+ * confirmed. Everything else may occur at any time.
+ */
 function isPossible({ turns, closed: over }: Tracker, event: Event): boolean {
   if (event.kind === 'turn_opened') return !turns.has(event.itemId) && !over;
   if (event.kind === 'turn_committed') {
     const place = turns.get(event.itemId)?.place;
     return !over && (place === undefined || place === 'open');
+  }
+  if (event.kind === 'delta' || event.kind === 'completed' || event.kind === 'failed') {
+    const turn = turns.get(event.itemId);
+    return turn?.engine !== 'runs' || turn.confirmed;
   }
   return true;
 }
@@ -350,14 +343,15 @@ function eventsOf(itemId: ItemId): Event[] {
 }
 
 describe('every sequence of events', () => {
-  it('keeps the rules: two turns, 7 events deep', () => {
-    const alphabet = [...eventsOf(A), ...eventsOf(B), closed];
+  it('keeps the rules: three turns, 7 events deep', () => {
+    const alphabet = [...eventsOf(A), ...eventsOf(B), ...eventsOf(C), closed];
     let steps = 0;
     const walk = (state: State, tracker: Tracker, depth: number) => {
       for (const event of alphabet) {
         if (!isPossible(tracker, event)) continue;
-        // The second turn is equivalent to the first, so it always occurs later.
+        // The turns are equivalent, so they always occur in the same order.
         if ('itemId' in event && event.itemId === B && !tracker.turns.has(A)) continue;
+        if ('itemId' in event && event.itemId === C && !tracker.turns.has(B)) continue;
         const step = next(state, event);
         const seen = track(tracker, event, step);
         steps += 1;

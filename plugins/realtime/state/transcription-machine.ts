@@ -14,25 +14,15 @@ export const MAX_PENDING_TURNS = 64;
 
 type ItemId = Id<'item'>;
 
-/** A turn whose transcription has not started. */
-export interface WaitingTurn {
+/** An unfinished turn. A turn of server_vad is committed later than it is opened. */
+interface Turn {
   readonly itemId: ItemId;
   readonly committed: boolean;
 }
 
 export type State =
-  /** No transcription runs and none waits. */
-  | { readonly kind: 'idle' }
-  /** A server_vad turn is transcribed while it may still be dropped. Its text and result are buffered. */
-  | {
-      readonly kind: 'speculative';
-      readonly itemId: ItemId;
-      readonly bufferedText: string;
-      readonly bufferedResult: TranscriptionResult | undefined;
-      readonly waiting: readonly WaitingTurn[];
-    }
-  | { readonly kind: 'transcribing'; readonly itemId: ItemId; readonly waiting: readonly WaitingTurn[] }
-  | { readonly kind: 'closed' };
+  /** Unfinished turns in order. The first one, if any, is being transcribed, possibly before its commit. */
+  { readonly kind: 'open'; readonly turns: readonly Turn[] } | { readonly kind: 'closed' };
 
 /** Final event of a transcription. */
 export type TranscriptionResult =
@@ -44,7 +34,10 @@ export type TranscriptionResult =
     }
   | { readonly kind: 'failed'; readonly itemId: ItemId; readonly error: WireError };
 
-/** Event of a transcription. Events of an unknown turn are ignored. */
+/**
+ * Event of a transcription. Events of an unknown turn are ignored, and so are those of a turn that is not
+ * committed: the driver reports nothing before the commit.
+ */
 export type TranscriptionEvent =
   | { readonly kind: 'delta'; readonly itemId: ItemId; readonly text: string }
   | TranscriptionResult;
@@ -76,127 +69,97 @@ export interface Step {
   readonly effects: readonly Effect[];
 }
 
-export const initial: State = { kind: 'idle' };
+export const initial: State = { kind: 'open', turns: [] };
 
 /** Returns whether one more turn may be committed. */
 export function canCommit(state: State): boolean {
-  if (state.kind === 'idle' || state.kind === 'closed') return state.kind === 'idle';
-  return state.waiting.filter(({ committed }) => committed).length < MAX_PENDING_TURNS;
+  if (state.kind === 'closed') return false;
+  return state.turns.slice(1).filter(({ committed }) => committed).length < MAX_PENDING_TURNS;
 }
 
 /** Returns whether the result of a committed turn is pending. */
 export function isBusy(state: State): boolean {
-  if (state.kind === 'idle' || state.kind === 'closed') return false;
-  return state.kind === 'transcribing' || state.waiting.some(({ committed }) => committed);
+  return state.kind === 'open' && state.turns.some(({ committed }) => committed);
 }
 
 /** Returns whether a turn with this id is waiting or running. */
 export function hasTurn(state: State, itemId: string): boolean {
-  if (state.kind === 'idle' || state.kind === 'closed') return false;
-  return state.itemId === itemId || state.waiting.some((turn) => turn.itemId === itemId);
+  return state.kind === 'open' && state.turns.some((turn) => turn.itemId === itemId);
 }
 
 /** Total: an event that is not expected in a state is ignored. */
 export function next(state: State, event: Event): Step {
+  if (state.kind === 'closed') return { state, effects: [] };
+  if (event.kind === 'closed') return close(state.turns);
+  const { turns } = state;
+  const { itemId } = event;
+  const known = turns.find((turn) => turn.itemId === itemId);
   switch (event.kind) {
     case 'turn_opened':
-      return enter(state, { itemId: event.itemId, committed: false });
+      return known ? unchanged(state) : enter(turns, { itemId, committed: false });
     case 'turn_committed':
-      return commit(state, event.itemId);
+      return known?.committed ? unchanged(state) : commit(turns, itemId);
     case 'turn_dropped':
-      return drop(state, event.itemId);
+      return !known || known.committed ? unchanged(state) : drop(turns, itemId);
     case 'delta':
-      return applyDelta(state, event.itemId, event.text);
+      return isReporting(turns, known)
+        ? { state, effects: deltaEvent(itemId, event.text) }
+        : unchanged(state);
     case 'completed':
     case 'failed':
-      return finish(state, event);
-    case 'closed':
-      return close(state);
+      return isReporting(turns, known) ? startNext(turns.slice(1), resultEvent(event)) : unchanged(state);
     default:
       return event satisfies never;
   }
 }
 
-function enter(state: State, turn: WaitingTurn): Step {
-  if (state.kind === 'idle') return startNext([turn]);
-  if (state.kind === 'closed' || hasTurn(state, turn.itemId)) return unchanged(state);
-  return { state: { ...state, waiting: [...state.waiting, turn] }, effects: [] };
+/** Returns whether a turn is being transcribed and committed. */
+function isReporting([first]: readonly Turn[], turn: Turn | undefined): boolean {
+  return turn !== undefined && turn === first && turn.committed;
 }
 
-function commit(state: State, itemId: ItemId): Step {
-  if (state.kind === 'speculative' && state.itemId === itemId) return confirm(state);
-  if (state.kind === 'closed') return unchanged(state);
+function enter(turns: readonly Turn[], turn: Turn): Step {
+  return turns.length === 0 ? startNext([turn]) : open([...turns, turn]);
+}
+
+function commit(turns: readonly Turn[], itemId: ItemId): Step {
+  const turn = { itemId, committed: true };
   const confirmed = { kind: 'confirm', itemId } as const;
-  if (state.kind === 'idle' || !hasTurn(state, itemId)) {
-    const step = enter(state, { itemId, committed: true });
-    return { state: step.state, effects: [confirmed, ...step.effects] };
+  if (turns.some((each) => each.itemId === itemId)) {
+    return open(
+      turns.map((each) => (each.itemId === itemId ? turn : each)),
+      confirmed,
+    );
   }
-  const isNew = state.waiting.some((turn) => turn.itemId === itemId && !turn.committed);
-  if (!isNew) return unchanged(state);
-  const waiting = state.waiting.map((turn) => (turn.itemId === itemId ? { itemId, committed: true } : turn));
-  return { state: { ...state, waiting }, effects: [confirmed] };
+  const { state, effects } = enter(turns, turn);
+  return { state, effects: [confirmed, ...effects] };
 }
 
-/** Sends the buffered events in order. */
-function confirm({ itemId, bufferedText, bufferedResult, waiting }: State & { kind: 'speculative' }): Step {
-  const before: Effect[] = [{ kind: 'confirm', itemId }, ...deltaEvent(itemId, bufferedText)];
-  if (bufferedResult === undefined)
-    return { state: { kind: 'transcribing', itemId, waiting }, effects: before };
-  return startNext(waiting, [...before, resultEvent(bufferedResult)]);
+function drop(turns: readonly Turn[], itemId: ItemId): Step {
+  const rest = turns.filter((turn) => turn.itemId !== itemId);
+  return turns[0]?.itemId === itemId
+    ? startNext(rest, { kind: 'stop', itemId })
+    : open(rest, { kind: 'abandon', itemId });
 }
 
-function drop(state: State, itemId: ItemId): Step {
-  if (state.kind === 'idle' || state.kind === 'closed') return unchanged(state);
-  if (state.kind === 'speculative' && state.itemId === itemId) {
-    return startNext(state.waiting, [{ kind: 'stop', itemId }]);
-  }
-  const waiting = state.waiting.filter((turn) => turn.committed || turn.itemId !== itemId);
-  if (waiting.length === state.waiting.length) return unchanged(state);
-  return { state: { ...state, waiting }, effects: [{ kind: 'abandon', itemId }] };
+function close([first, ...waiting]: readonly Turn[]): Step {
+  const stopped: Effect[] = first ? [{ kind: 'stop', itemId: first.itemId }] : [];
+  const abandoned = waiting
+    .filter(({ committed }) => committed)
+    .map(({ itemId }): Effect => ({ kind: 'abandon', itemId }));
+  return { state: { kind: 'closed' }, effects: [...stopped, ...abandoned] };
 }
 
-function applyDelta(state: State, itemId: ItemId, text: string): Step {
-  if (state.kind === 'speculative' && state.itemId === itemId && state.bufferedResult === undefined) {
-    return { state: { ...state, bufferedText: state.bufferedText + text }, effects: [] };
-  }
-  if (state.kind === 'transcribing' && state.itemId === itemId) {
-    return { state, effects: deltaEvent(itemId, text) };
-  }
-  return unchanged(state);
+/** Starts the first turn, if any. `before`: effects that precede it. */
+function startNext(turns: readonly Turn[], ...before: readonly Effect[]): Step {
+  const [first] = turns;
+  return first
+    ? open(turns, ...before, { kind: 'transcribe', itemId: first.itemId })
+    : open(turns, ...before);
 }
 
-function finish(state: State, event: TranscriptionResult): Step {
-  if (state.kind === 'speculative' && state.itemId === event.itemId) {
-    return { state: { ...state, bufferedResult: state.bufferedResult ?? event }, effects: [] };
-  }
-  if (state.kind === 'transcribing' && state.itemId === event.itemId) {
-    return startNext(state.waiting, [resultEvent(event)]);
-  }
-  return unchanged(state);
-}
-
-function close(state: State): Step {
-  if (state.kind === 'idle' || state.kind === 'closed') return { state: { kind: 'closed' }, effects: [] };
-  const committed = state.waiting.filter((turn) => turn.committed);
-  return {
-    state: { kind: 'closed' },
-    effects: [
-      { kind: 'stop', itemId: state.itemId },
-      ...committed.map(({ itemId }) => ({ kind: 'abandon', itemId }) as const),
-    ],
-  };
-}
-
-/** Starts the first waiting turn. `before`: effects that precede it. */
-function startNext([first, ...waiting]: readonly WaitingTurn[], before: readonly Effect[] = []): Step {
-  if (first === undefined) return { state: initial, effects: before };
-  const { itemId, committed } = first;
-  return {
-    state: committed
-      ? { kind: 'transcribing', itemId, waiting }
-      : { kind: 'speculative', itemId, bufferedText: '', bufferedResult: undefined, waiting },
-    effects: [...before, { kind: 'transcribe', itemId }],
-  };
+function open(turns: readonly Turn[], ...effects: readonly Effect[]): Step {
+  return { state: { kind: 'open', turns }, effects };
 }
 
 function unchanged(state: State): Step {
