@@ -75,7 +75,6 @@ class SileroEngine implements VadEngine {
   /** The batch in flight. */
   #batch: Batch | undefined;
   #sentMs = 0;
-  #dispatching = false;
   #lastId = 0;
   #closed = false;
   readonly #stepSeconds: Histogram;
@@ -129,7 +128,7 @@ class SileroEngine implements VadEngine {
       settings,
       rateHz,
       maxBufferedMs: this.#options.maxBufferedMs ?? MAX_BUFFERED_MS,
-      onReady: (each) => {
+      onWritten: (each) => {
         this.#ready.add(each);
         this.#dispatchBatches();
       },
@@ -158,15 +157,14 @@ class SileroEngine implements VadEngine {
 
   /** Classifies quiet frames and sends the next batch, unless one is in flight. */
   #dispatchBatches(): void {
-    if (this.#dispatching || this.#batch) return;
+    if (this.#batch) return;
     if (!this.#process.loaded) {
       if (this.#process.failing) for (const stream of [...this.#ready]) stream.fail(notLoaded());
       return;
     }
-    this.#dispatching = true;
     const batch: Batch = { streams: [], ids: [], rows: [] };
     let quietFrames = 0;
-    // A stream with more audio after its quiet frames adds itself again at the end of the set.
+    // A stream with more audio after its quiet frames is added again at the end of the set.
     for (const stream of this.#ready) {
       if (batch.rows.length >= FULL_BATCH_ROWS || quietFrames >= MAX_QUIET_FRAMES) break;
       this.#ready.delete(stream);
@@ -176,7 +174,7 @@ class SileroEngine implements VadEngine {
       this.#audioSeconds.add({ method: 'energy_gate' }, (frames.length - rows.length) * FRAME_SECONDS);
       if (rows.length === 0) {
         quietFrames += frames.length;
-        stream.applyProbabilities([]);
+        this.#apply(stream, []);
       } else {
         batch.streams.push({ stream, rows: rows.length });
         for (const row of rows) {
@@ -185,7 +183,6 @@ class SileroEngine implements VadEngine {
         }
       }
     }
-    this.#dispatching = false;
     if (batch.rows.length > 0) this.#sendBatch(batch);
     // Yields to other work of the serving thread.
     else if (this.#ready.size > 0) setImmediate(() => this.#dispatchBatches());
@@ -206,12 +203,16 @@ class SileroEngine implements VadEngine {
     this.#stepSeconds.observe({}, (systemClock.monotonicMs() - this.#sentMs) / 1000);
     let offset = 0;
     for (const { stream, rows } of this.#batch?.streams ?? []) {
-      stream.applyProbabilities(probabilities.subarray(offset, offset + rows));
+      this.#apply(stream, probabilities.subarray(offset, offset + rows));
       offset += rows;
     }
-    // After the loop, so that the next batch contains the next frames of all streams.
     this.#batch = undefined;
     this.#dispatchBatches();
+  }
+
+  #apply(stream: SileroStream, probabilities: Iterable<number>): void {
+    stream.applyProbabilities(probabilities);
+    if (stream.hasCalls) this.#ready.add(stream);
   }
 
   /** Fails every stream whose state was in the crashed process. */

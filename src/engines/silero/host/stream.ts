@@ -20,8 +20,8 @@ export interface StreamOptions {
   readonly rateHz: number;
   /** Maximum duration of buffered audio at a write, in ms. */
   readonly maxBufferedMs: number;
-  /** Called when frames are available to {@link SileroStream.takeFrames}. */
-  readonly onReady: (stream: SileroStream) => void;
+  /** Called after each call of `write` or `end`, unless frames of the stream are being classified. */
+  readonly onWritten: (stream: SileroStream) => void;
   readonly onClosed: (stream: SileroStream) => void;
 }
 
@@ -87,7 +87,7 @@ export class SileroStream implements VadStream {
     this.#buffered += samples.length;
     return new Promise((resolve, reject) => {
       this.#calls.push({ samples, last, events: [], resolve, reject, cut: 0, flushed: false });
-      if (this.#inBatch === 0) this.#options.onReady(this);
+      if (this.#inBatch === 0) this.#options.onWritten(this);
     });
   }
 
@@ -138,7 +138,11 @@ export class SileroStream implements VadStream {
       this.#buffered -= call.samples.length;
       call.resolve(call.events);
     }
-    if (this.#calls.length > 0) this.#options.onReady(this);
+  }
+
+  /** Whether calls wait for frames that are not classified yet. */
+  get hasCalls(): boolean {
+    return this.#calls.length > 0;
   }
 
   #isDone(call: Call): boolean {
