@@ -75,7 +75,7 @@ export class RealtimeConnection implements SocketListener {
     this.#connectionMetrics = new ConnectionMetrics(deps.metrics, deps.clock);
     const { session } = deps.initialState;
     this.#frames = new FrameQueue({
-      lookUpVoice: (voiceId) => this.#lookUpVoice(voiceId),
+      ...deps,
       deliver: (frame, voice) => this.#deliver(frame, voice),
     });
     this.#segmenter = new TurnSegmenter({
@@ -121,16 +121,6 @@ export class RealtimeConnection implements SocketListener {
   stop(): void {
     this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
     this.closed();
-  }
-
-  async #lookUpVoice(voiceId: string): Promise<VoiceLookupResult> {
-    const { voices, caller, log } = this.#deps;
-    try {
-      return (await voices.find(voiceId, caller.organization)) === undefined ? 'missing' : 'found';
-    } catch (error) {
-      log.error('voice lookup failed', error, { request_id: caller.requestId });
-      return 'failed';
-    }
   }
 
   #deliver(frame: ParsedFrame, voice: VoiceLookupResult | undefined): void {

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { settled } from '../../test/doubles/fake-vad-engine.ts';
+import { spokenVoice } from '../../test/media/spoken-voice.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FrameQueue, MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from './frame-queue.ts';
 import type { ParsedFrame } from './protocol/client-events.ts';
 import type { VoiceLookupResult } from './session/session.ts';
+
+const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
 const naming = (voice: unknown, event_id?: string) =>
   JSON.stringify({ type: 'session.update', event_id, session: { audio: { output: { voice } } } });
@@ -14,22 +19,29 @@ function opened() {
   const lookUps: { voiceId: string; answer: (found: VoiceLookupResult) => Promise<void> }[] = [];
   const delivered: (readonly [id: string | null, voice: VoiceLookupResult | undefined])[] = [];
   const errors: string[] = [];
+  const log = new RecordingLogger();
   const frames = new FrameQueue({
-    lookUpVoice(voiceId) {
-      const { promise, resolve } = Promise.withResolvers<VoiceLookupResult>();
-      const answer = (found: VoiceLookupResult) => {
-        resolve(found);
-        return settled();
-      };
-      lookUps.push({ voiceId, answer });
-      return promise;
+    caller: CALLER,
+    log,
+    voices: {
+      find(voiceId, organization) {
+        expect(organization).toBe(CALLER.organization);
+        const { promise, resolve, reject } = Promise.withResolvers<SpokenVoice | undefined>();
+        const answer = (result: VoiceLookupResult) => {
+          if (result === 'failed') reject(new Error('no database'));
+          else resolve(result === 'found' ? spokenVoice() : undefined);
+          return settled();
+        };
+        lookUps.push({ voiceId, answer });
+        return promise;
+      },
     },
     deliver(frame, voice) {
       delivered.push([idOf(frame), voice]);
       if ('error' in frame) errors.push(frame.error.code);
     },
   });
-  return { frames, lookUps, delivered, errors };
+  return { frames, lookUps, delivered, errors, log };
 }
 
 function idOf(frame: ParsedFrame): string | null {
@@ -78,6 +90,14 @@ describe('a frame', () => {
     await lookUps[1]?.answer('missing');
     frames.enqueue(named('e'));
     expect(delivered).toEqual([...first, ['c', 'missing'], ['d', undefined], ['e', undefined]]);
+  });
+
+  it('is processed after a failed lookup, which is logged', async () => {
+    const { frames, lookUps, delivered, log } = opened();
+    frames.enqueue(naming('tts-vc-voice_1', 'a'));
+    await lookUps[0]?.answer('failed');
+    expect(delivered).toEqual([['a', 'failed']]);
+    expect(log.lines).toMatchObject([{ message: 'voice lookup failed' }]);
   });
 
   it('is processed in order, for any duration of the lookups', async () => {

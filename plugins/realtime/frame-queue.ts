@@ -3,6 +3,9 @@
  * the voice, and all later frames wait behind it. Other frames are processed synchronously.
  */
 
+import type { Caller } from '../../src/contract/accounts/caller.ts';
+import type { Logger } from '../../src/contract/core/logger.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import type { ProtocolError } from './protocol/errors.ts';
 import { namedVoice, type VoiceLookupResult } from './session/session.ts';
@@ -16,8 +19,9 @@ export const MAX_QUEUED_FRAMES = 1024;
 export const MAX_QUEUED_CHARACTERS = 40 * 1024 * 1024;
 
 export interface FrameQueueDeps {
-  /** Must not reject. */
-  readonly lookUpVoice: (voiceId: string) => Promise<VoiceLookupResult>;
+  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly caller: Caller;
+  readonly log: Logger;
   /** @param voice result of the lookup, if the frame is a `session.update` that names a voice. */
   readonly deliver: (frame: ParsedFrame, voice?: VoiceLookupResult) => void;
 }
@@ -73,7 +77,7 @@ export class FrameQueue {
   }
 
   async #deliverWithVoice(frame: ParsedFrame, voiceId: string): Promise<void> {
-    const voice = await this.#deps.lookUpVoice(voiceId);
+    const voice = await this.#lookUpVoice(voiceId);
     this.#lookup = undefined;
     if (this.#isClosed) return;
     this.#deps.deliver(frame, voice);
@@ -82,6 +86,16 @@ export class FrameQueue {
       if (next === undefined) break;
       this.#queuedCharacters -= next.characters;
       this.#process(next.frame);
+    }
+  }
+
+  async #lookUpVoice(voiceId: string): Promise<VoiceLookupResult> {
+    const { voices, caller, log } = this.#deps;
+    try {
+      return (await voices.find(voiceId, caller.organization)) === undefined ? 'missing' : 'found';
+    } catch (error) {
+      log.error('voice lookup failed', error, { request_id: caller.requestId });
+      return 'failed';
     }
   }
 }
