@@ -19,16 +19,15 @@ export interface ConnectionRegistryDeps
   readonly rules: Rules;
 }
 
-export class ConnectionRegistry {
+export class ConnectionRegistry extends OpenConnections<RealtimeConnection> {
   readonly #deps: ConnectionRegistryDeps;
   readonly #metrics: RealtimeMetrics;
-  readonly #open: OpenConnections<RealtimeConnection>;
 
   constructor(deps: ConnectionRegistryDeps) {
+    super('realtime connections', deps.perOrganization);
     this.#deps = deps;
-    this.#open = new OpenConnections('realtime connections', deps.perOrganization);
     this.#metrics = realtimeMetrics(deps.metrics);
-    deps.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.count);
+    deps.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.count);
   }
 
   /**
@@ -39,7 +38,7 @@ export class ConnectionRegistry {
   open(caller: Caller, query: URLSearchParams, headers: Headers): RealtimeConnection {
     const { rules } = this.#deps;
     const { dialect, fixed } = upgradeDialect(query, headers);
-    return this.#open.openConnection(
+    return this.openConnection(
       caller,
       (released) =>
         new RealtimeConnection({
@@ -55,21 +54,5 @@ export class ConnectionRegistry {
           released,
         }),
     );
-  }
-
-  /**
-   * Lets every connection finish its work and close. Connections that are still open when `until` aborts are
-   * closed then.
-   */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /**
-   * Closes all connections immediately. Resolves when their engines are released and their usage rows are
-   * stored.
-   */
-  close(): Promise<void> {
-    return this.#open.close();
   }
 }

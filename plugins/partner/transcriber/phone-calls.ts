@@ -21,20 +21,15 @@ export interface PhoneCallsDeps
   readonly partialMs: number;
 }
 
-export class PhoneCalls {
+export class PhoneCalls extends OpenConnections<PhoneCall> {
   readonly #deps: PhoneCallsDeps;
   readonly #metrics: PartnerMetrics;
-  readonly #open: OpenConnections<PhoneCall>;
 
   constructor(deps: PhoneCallsDeps) {
+    super('partner calls', deps.perOrganization);
     this.#deps = deps;
-    this.#open = new OpenConnections('partner calls', deps.perOrganization);
     this.#metrics = partnerMetrics(deps.metrics);
-    deps.metrics.gauge(
-      'partner_open_calls',
-      'WebSockets at /v1/transcribers/partner',
-      () => this.#open.count,
-    );
+    deps.metrics.gauge('partner_open_calls', 'WebSockets at /v1/transcribers/partner', () => this.count);
   }
 
   /**
@@ -51,7 +46,7 @@ export class PhoneCalls {
       throw invalidRequest(`'language' must be one of ${allowed}.`, 'language', 'invalid_value');
     }
     const detection = { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: this.#deps.silenceMs };
-    return this.#open.openConnection(
+    return this.openConnection(
       caller,
       (released) =>
         new PhoneCall({
@@ -60,15 +55,5 @@ export class PhoneCalls {
           ...{ caller, model, engine, language, detection, released },
         }),
     );
-  }
-
-  /** Lets every call finish its open turn and close. Closes the remaining ones when the signal fires. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /** Closes all calls. Resolves when their engines are released and their usage rows are stored. */
-  close(): Promise<void> {
-    return this.#open.close();
   }
 }

@@ -64,7 +64,7 @@ export class OpenConnections<Connection extends OpenConnection> {
     until.removeEventListener('abort', stop);
   }
 
-  /** Stops all connections and resolves when all are released. */
+  /** Stops all connections. Resolves when their engines are released and their usage rows are stored. */
   async close(): Promise<void> {
     for (const connection of [...this.#open]) connection.stop();
     await this.#allReleased();
