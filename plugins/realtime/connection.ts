@@ -7,6 +7,7 @@ import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../src/http/transport/socket.ts';
+import { MachineRunner } from '../../src/kit/async/machine-runner.ts';
 import { type Turn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
 import {
   type TranscriptionParams,
@@ -54,11 +55,7 @@ type Append = ClientEvent & { readonly type: 'input_audio_buffer.append' };
 export class RealtimeConnection implements SocketListener {
   readonly #deps: ConnectionDeps;
   #socket: Socket | undefined;
-  #state: State;
-  /** Events raised while another event is processed. */
-  readonly #events: Event[] = [];
-  #isStepping = false;
-
+  readonly #machine: MachineRunner<State, Event, Effect>;
   readonly #frames: FrameQueue;
   readonly #segmenter: TurnSegmenter;
   readonly #transcriptions: TurnTranscriptions;
@@ -71,7 +68,12 @@ export class RealtimeConnection implements SocketListener {
 
   constructor(deps: ConnectionDeps) {
     this.#deps = deps;
-    this.#state = initial(deps.initialState);
+    this.#machine = new MachineRunner<State, Event, Effect>({
+      initial: initial(deps.initialState),
+      next: (state, event) => next(state, event, deps.rules),
+      perform: (effect) => this.#perform(effect),
+      failed: (error) => this.#handleError(error),
+    });
     this.#connectionMetrics = new ConnectionMetrics(deps.metrics, deps.clock);
     const { session } = deps.initialState;
     this.#frames = new FrameQueue({
@@ -81,26 +83,26 @@ export class RealtimeConnection implements SocketListener {
     this.#segmenter = new TurnSegmenter({
       vad: deps.vad,
       maxBufferedBytes: MAX_BUFFERED_BYTES,
-      report: (event) => this.#dispatch({ kind: 'segmented', event }),
+      report: (event) => this.#machine.dispatch({ kind: 'segmented', event }),
     });
     this.#segmenter.configure(session.inputFormat, session.turnDetection);
     this.#transcriptions = new TurnTranscriptions({
       ...deps,
       report: (event) => {
         if (event.kind !== 'delta') this.#turns.delete(event.itemId);
-        this.#dispatch({ kind: 'transcribed', event: toWireEvent(event) });
+        this.#machine.dispatch({ kind: 'transcribed', event: toWireEvent(event) });
       },
     });
     this.#responseAudio = new ResponseAudio({
       ...deps,
       flow: { ready: async (signal) => this.#socket?.ready(signal) },
-      report: (event) => this.#dispatch({ kind: 'synthesized', event }),
+      report: (event) => this.#machine.dispatch({ kind: 'synthesized', event }),
     });
   }
 
   opened(socket: Socket): void {
     this.#socket = socket;
-    this.#dispatch({ kind: 'opened' });
+    this.#machine.dispatch({ kind: 'opened' });
   }
 
   received(frame: string | Uint8Array): void {
@@ -109,12 +111,12 @@ export class RealtimeConnection implements SocketListener {
 
   closed(): void {
     this.#socket = undefined;
-    this.#dispatch({ kind: 'socket_closed' });
+    this.#machine.dispatch({ kind: 'socket_closed' });
   }
 
   /** Finishes the pending work, accepts no new work, and closes. */
   drain(): void {
-    this.#dispatch({ kind: 'drain_requested' });
+    this.#machine.dispatch({ kind: 'drain_requested' });
   }
 
   /** Closes and releases everything without waiting for the peer. */
@@ -125,7 +127,7 @@ export class RealtimeConnection implements SocketListener {
 
   #deliver(frame: ParsedFrame, voice: VoiceLookupResult | undefined): void {
     if ('error' in frame) {
-      this.#dispatch({ kind: 'frame_rejected', ...frame });
+      this.#machine.dispatch({ kind: 'frame_rejected', ...frame });
       return;
     }
     const { event } = frame;
@@ -133,7 +135,7 @@ export class RealtimeConnection implements SocketListener {
       this.#append(event);
       return;
     }
-    this.#dispatch({
+    this.#machine.dispatch({
       kind: 'command_received',
       command: event,
       voice,
@@ -145,14 +147,15 @@ export class RealtimeConnection implements SocketListener {
   #append({ audio, event_id }: Append): void {
     const bytes = decodeBase64(audio);
     const error = bytes === undefined ? NOT_BASE64 : this.#appendError(bytes);
-    if (error !== undefined) this.#dispatch({ kind: 'frame_rejected', error, eventId: event_id ?? null });
+    if (error !== undefined)
+      this.#machine.dispatch({ kind: 'frame_rejected', error, eventId: event_id ?? null });
   }
 
   /** Appends the audio. Returns an error if it is not accepted. */
   #appendError(bytes: Uint8Array): ProtocolError | undefined {
     if (this.#isInputStopped) return undefined;
     // Under server_vad commits are automatic, so the audio that would lead to one is rejected instead.
-    const { session, transcription } = this.#state;
+    const { session, transcription } = this.#machine.state;
     if (session.turnDetection !== undefined && !canCommit(transcription)) return TOO_MANY_PENDING_TURNS;
     if (this.#pendingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_PENDING_AUDIO;
     return this.#segmenter.append(bytes) ? undefined : BUFFER_FULL;
@@ -167,34 +170,19 @@ export class RealtimeConnection implements SocketListener {
     return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
   }
 
-  /** Processes an event and the events that it causes, in order. */
-  #dispatch(event: Event): void {
-    this.#events.push(event);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
-      try {
-        const { state, effects } = next(this.#state, first, this.#deps.rules);
-        this.#state = state;
-        for (const effect of effects) this.#perform(effect);
-      } catch (error) {
-        this.#handleError(error);
-      }
-    }
-    this.#isStepping = false;
-  }
-
   /**
    * The state may be inconsistent after an unexpected error, so the connection is closed. The closed socket
-   * is the next event; it releases everything.
+   * is a further event; it releases everything.
    */
-  #handleError(error: unknown): void {
-    this.#events.length = 0;
+  #handleError(error: unknown): Event | undefined {
     this.#deps.log.error('realtime connection failed', error, { request_id: this.#deps.caller.requestId });
-    if (!this.#hasFailed) this.#events.push({ kind: 'error_occurred' });
+    if (!this.#hasFailed) {
+      this.#hasFailed = true;
+      return { kind: 'error_occurred' };
+    }
     // The machine failed again while it handled the error.
-    else this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
-    this.#hasFailed = true;
+    this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
+    return undefined;
   }
 
   #perform(effect: Effect): void {
@@ -207,7 +195,7 @@ export class RealtimeConnection implements SocketListener {
         break;
       case 'commit_input':
         if (!this.#segmenter.commit()) {
-          this.#dispatch({ kind: 'frame_rejected', error: EMPTY_BUFFER, eventId: effect.eventId });
+          this.#machine.dispatch({ kind: 'frame_rejected', error: EMPTY_BUFFER, eventId: effect.eventId });
         }
         break;
       case 'clear_input':

@@ -8,6 +8,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { SttEngine, VadSettings } from '../../../src/contract/engines/engine.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
+import { MachineRunner } from '../../../src/kit/async/machine-runner.ts';
 import type { OpenConnection } from '../../../src/kit/limits/open-connections.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import { type SegmenterEvent, type Turn, TurnSegmenter } from '../../../src/listen/turn-segmenter.ts';
@@ -46,16 +47,11 @@ export interface PhoneCallDeps extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'cl
   readonly released: (call: PhoneCall) => void;
 }
 
-type Event = callMachine.Event | { readonly kind: 'turn'; readonly event: turnOrder.Event };
-
 export class PhoneCall implements SocketListener, OpenConnection {
   readonly #deps: PhoneCallDeps;
   #socket: Socket | undefined;
-  #callState: callMachine.State = callMachine.initial;
-  #turnOrder: turnOrder.State = turnOrder.initial;
-  /** Events that were dispatched while another event was being processed. */
-  readonly #events: Event[] = [];
-  #isStepping = false;
+  readonly #machine: MachineRunner<callMachine.State, callMachine.Event, callMachine.Effect>;
+  readonly #turnOrder: MachineRunner<turnOrder.State, turnOrder.Event, turnOrder.Effect>;
 
   /** Audio format of the last start message. */
   #audio: CallAudio = DEFAULT_AUDIO;
@@ -73,6 +69,21 @@ export class PhoneCall implements SocketListener, OpenConnection {
 
   constructor(deps: PhoneCallDeps) {
     this.#deps = deps;
+    this.#machine = new MachineRunner({
+      initial: callMachine.initial,
+      next: callMachine.next,
+      perform: (effect: callMachine.Effect) => this.#performCallEffect(effect),
+      failed: (error) => this.#handleError(error),
+    });
+    this.#turnOrder = new MachineRunner({
+      initial: turnOrder.initial,
+      next: turnOrder.next,
+      perform: (effect: turnOrder.Effect) => this.#performTurnEffect(effect),
+      failed: (error) => {
+        this.#machine.dispatch(this.#handleError(error));
+        return undefined;
+      },
+    });
     this.#segmenter = new TurnSegmenter({
       vad: deps.vad,
       maxBufferedBytes: MAX_BUFFERED_BYTES,
@@ -85,7 +96,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
         intervalMs: deps.partialMs,
         fairnessKey: deps.caller.keyId,
         language: () => this.#language,
-        report: (itemId, text) => this.#dispatchTurn({ kind: 'partial_received', itemId, text }),
+        report: (itemId, text) => this.#turnOrder.dispatch({ kind: 'partial_received', itemId, text }),
       },
       formatOf(DEFAULT_AUDIO),
     );
@@ -97,7 +108,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
 
   opened(socket: Socket): void {
     this.#socket = socket;
-    this.#dispatch({ kind: 'opened' });
+    this.#machine.dispatch({ kind: 'opened' });
   }
 
   received(frame: string | Uint8Array): void {
@@ -107,15 +118,15 @@ export class PhoneCall implements SocketListener, OpenConnection {
 
   closed(): void {
     this.#socket = undefined;
-    this.#dispatch({ kind: 'socket_closed' });
+    this.#machine.dispatch({ kind: 'socket_closed' });
   }
 
   drain(): void {
-    this.#dispatch({ kind: 'drain_requested' });
+    this.#machine.dispatch({ kind: 'drain_requested' });
   }
 
   stop(): void {
-    this.#dispatch({ kind: 'stop_requested' });
+    this.#machine.dispatch({ kind: 'stop_requested' });
   }
 
   #receivedText(text: string): void {
@@ -123,11 +134,11 @@ export class PhoneCall implements SocketListener, OpenConnection {
     switch (frame.kind) {
       case 'start':
         this.#audio = frame.audio;
-        this.#dispatch({ kind: 'start_received' });
+        this.#machine.dispatch({ kind: 'start_received' });
         break;
       case 'invalid_start':
         this.#startError = frame.message;
-        this.#dispatch({ kind: 'invalid_start_received' });
+        this.#machine.dispatch({ kind: 'invalid_start_received' });
         break;
       case 'other':
         break;
@@ -137,11 +148,11 @@ export class PhoneCall implements SocketListener, OpenConnection {
   }
 
   #receivedAudio(bytes: Uint8Array): void {
-    this.#dispatch({ kind: 'audio_received' });
-    if (!callMachine.acceptsAudio(this.#callState)) return;
+    this.#machine.dispatch({ kind: 'audio_received' });
+    if (!callMachine.acceptsAudio(this.#machine.state)) return;
     const samples = this.#channel.extract(bytes);
     if (this.#segmenter.append(samples)) this.#partials.append(samples);
-    else this.#dispatch({ kind: 'overrun' });
+    else this.#machine.dispatch({ kind: 'overrun' });
   }
 
   #onSegmenterEvent(event: SegmenterEvent): void {
@@ -149,8 +160,8 @@ export class PhoneCall implements SocketListener, OpenConnection {
       case 'speech_started': {
         const { turn, audioStartMs } = event;
         this.#turns.set(turn.itemId, { turn, startMs: audioStartMs });
-        this.#dispatchTurn({ kind: 'started', itemId: turn.itemId });
-        if (this.#turnOrder.length > MAX_TURNS) this.#dispatch({ kind: 'overrun' });
+        this.#turnOrder.dispatch({ kind: 'started', itemId: turn.itemId });
+        if (this.#turnOrder.state.length > MAX_TURNS) this.#machine.dispatch({ kind: 'overrun' });
         break;
       }
       case 'committed':
@@ -175,8 +186,9 @@ export class PhoneCall implements SocketListener, OpenConnection {
     this.#turns.delete(itemId);
     this.#partials.endTurn(itemId);
     this.#count(itemId, event.kind);
-    if (event.kind === 'completed') this.#dispatchTurn(event);
-    else this.#dispatchTurn({ kind: 'failed', itemId, message: publicMessage(event.error) });
+    if (event.kind === 'completed') this.#turnOrder.dispatch(event);
+    else this.#turnOrder.dispatch({ kind: 'failed', itemId, message: publicMessage(event.error) });
+    this.#checkTurnsFinished();
   }
 
   #count(itemId: Id<'item'>, status: string): void {
@@ -187,31 +199,9 @@ export class PhoneCall implements SocketListener, OpenConnection {
     if (turnEndMs !== undefined) metrics.final.observe({}, (clock.monotonicMs() - turnEndMs) / 1000);
   }
 
-  #dispatchTurn(event: turnOrder.Event): void {
-    this.#dispatch({ kind: 'turn', event });
-  }
-
-  /** Processes an event and the events that it causes, in order. */
-  #dispatch(event: Event): void {
-    this.#events.push(event);
-    if (this.#isStepping) return;
-    this.#isStepping = true;
-    for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
-      try {
-        if (next.kind === 'turn') this.#stepTurns(next.event);
-        else this.#stepCall(next);
-      } catch (error) {
-        this.#deps.log.error('partner call failed', error, this.#logFields);
-        this.#events.push({ kind: 'error_occurred' });
-      }
-    }
-    this.#isStepping = false;
-  }
-
-  #stepCall(event: callMachine.Event): void {
-    const { state, effects } = callMachine.next(this.#callState, event);
-    this.#callState = state;
-    for (const effect of effects) this.#performCallEffect(effect);
+  #handleError(error: unknown): callMachine.Event {
+    this.#deps.log.error('partner call failed', error, this.#logFields);
+    return { kind: 'error_occurred' };
   }
 
   #performCallEffect(effect: callMachine.Effect): void {
@@ -249,13 +239,6 @@ export class PhoneCall implements SocketListener, OpenConnection {
   async #stopInput(): Promise<void> {
     await this.#segmenter.end();
     this.#isInputFinished = true;
-    this.#checkTurnsFinished();
-  }
-
-  #stepTurns(event: turnOrder.Event): void {
-    const { state, effects } = turnOrder.next(this.#turnOrder, event);
-    this.#turnOrder = state;
-    for (const effect of effects) this.#performTurnEffect(effect);
     this.#checkTurnsFinished();
   }
 
@@ -313,7 +296,8 @@ export class PhoneCall implements SocketListener, OpenConnection {
   }
 
   #checkTurnsFinished(): void {
-    if (this.#isInputFinished && this.#turnOrder.length === 0) this.#dispatch({ kind: 'turns_finished' });
+    if (this.#isInputFinished && this.#turnOrder.state.length === 0)
+      this.#machine.dispatch({ kind: 'turns_finished' });
   }
 
   #send(message: PlatformMessage): void {
