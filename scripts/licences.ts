@@ -144,7 +144,8 @@ function packageFolder(name: string, from: string, root: string): string | undef
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name);
     if (existsSync(join(place, 'package.json'))) return realpathSync(place);
-    if (folder === root) return undefined;
+    // The file system's root: a package outside the repository, behind a symbolic link.
+    if (folder === root || folder === dirname(folder)) return undefined;
   }
 }
 

@@ -78,8 +78,10 @@ export async function plainEnglishErrors(root: string): Promise<string[]> {
   for (const [path, text] of await readAll(root, SOURCES)) {
     // This file contains the patterns.
     if (path === 'scripts/checks/plain-english.ts') continue;
+    let firstLine = 1;
+    let counted = 0;
     for (const { 0: prose, index: start } of text.matchAll(PROSE)) {
-      const firstLine = text.slice(0, start).split('\n').length;
+      for (; counted < start; counted += 1) if (text[counted] === '\n') firstLine += 1;
       const words = prose.startsWith('`') ? prose.replaceAll(/\$\{[^}]*\}/g, '') : prose;
       if (/^['"]\.{1,2}\//.test(words)) continue;
       for (const [index, line] of words.split('\n').entries()) check(path, firstLine + index, line);
