@@ -19,6 +19,8 @@ export default defineConfig({
     // Real models are slow on two busy cores; a test that hangs still fails.
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    // Other work on a busy machine may delay the condition of an `expect.poll`.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

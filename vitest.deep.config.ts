@@ -15,5 +15,6 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 600_000,
     hookTimeout: 1_200_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });
