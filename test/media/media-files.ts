@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cachedFiles } from '../../tools/harness/media/fixture-cache.ts';
 
-/** Compressed files that `test/media/encode-media.ts` makes: name, container and codec as the reader tells them. */
+/** Compressed files that `test/media/encode-media.ts` makes: name, container and codec. */
 export const ENCODED = [
   ['tone.mp3', 'mp3', 'mp3'],
   ['tone.m4a', 'mp4', 'aac'],
@@ -22,20 +23,23 @@ export interface EncodedFiles {
   readonly remove: () => Promise<void>;
 }
 
-/** Makes one file of each kind with a stereo tone of 440 Hz at half of full scale, 48 kHz. */
+/** Encodes one file of each kind with a stereo tone of 440 Hz at half of full scale, 48 kHz. */
 export async function encodedFiles(seconds: number): Promise<EncodedFiles> {
   const folder = await mkdtemp(join(tmpdir(), 'voice-service-media-'));
   const remove = () => rm(folder, { recursive: true, force: true });
-  const encoder = Bun.spawn(
-    [process.execPath, join(import.meta.dirname, 'encode-media.ts'), folder, `${seconds}`],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
-  const said = await new Response(encoder.stderr).text();
-  if ((await encoder.exited) !== 0) {
+  const encoder = join(import.meta.dirname, 'encode-media.ts');
+  const names = ENCODED.map(([name]) => name);
+  try {
+    await cachedFiles(folder, { parameters: seconds, sources: [encoder] }, names, async (cache) => {
+      const child = Bun.spawn([process.execPath, encoder, cache, `${seconds}`], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const errors = await new Response(child.stderr).text();
+      if ((await child.exited) !== 0) throw new Error(`test files could not be encoded: ${errors}`);
+    });
+  } catch (error) {
     await remove();
-    throw new Error(`test files could not be encoded: ${said}`);
+    throw error;
   }
   return { folder, remove };
 }

@@ -1,32 +1,51 @@
-/** Real speech of the fast voice, and where in it there is sound. */
+/** Speech of the Piper voice for tests, and the position of sound in it. */
 
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import { loadPiper } from '../../../src/engines/piper/model.ts';
+import { cachedFiles } from './fixture-cache.ts';
 import { joined } from './sample-runs.ts';
+
+const VOICE = 'piper-en-us-joe';
 
 /** Rate of {@link speak}. */
 export const SPOKEN_RATE_HZ = 22_050;
 
-/** Says each text; the loudest sample of each is half of full scale. */
+/** Synthesizes each text. The peak of each recording is half of full scale. */
 export async function speak(texts: readonly string[]): Promise<Float32Samples[]> {
-  const files = resolveModelFiles(loadConfig(process.env).modelsDir, 'piper-en-us-joe');
+  const folder = mkdtempSync(join(tmpdir(), 'voice-service-spoken-'));
+  try {
+    const names = texts.map((_, index) => `${index}.f32`);
+    const inputs = { parameters: [VOICE, texts], sources: [import.meta.filename] };
+    await cachedFiles(folder, inputs, names, (cache) => synthesize(cache, texts));
+    return names.map((name) => new Float32Array(readFileSync(join(folder, name)).buffer.slice(0)));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Writes the samples of each text to `0.f32`, `1.f32` … */
+async function synthesize(folder: string, texts: readonly string[]): Promise<void> {
+  const files = resolveModelFiles(loadConfig(process.env).modelsDir, VOICE);
   const piper = await loadPiper({
     model: files['en_US-joe-medium.onnx'] ?? '',
     settings: files['en_US-joe-medium.onnx.json'] ?? '',
     runtime: { provider: 'cpu', threads: 1 },
   });
-  const spoken: Float32Samples[] = [];
-  for (const text of texts) {
-    const runs: Float32Samples[] = [];
-    for await (const run of piper.open({ text, speed: 1, delivery: 'whole' })) if (run) runs.push(run);
-    const samples = joined(runs);
-    const loudest = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
-    spoken.push(samples.map((sample) => (sample / loudest) * 0.5));
+  for (const [index, text] of texts.entries()) {
+    const chunks: Float32Samples[] = [];
+    for await (const chunk of piper.open({ text, speed: 1, delivery: 'whole' }))
+      if (chunk) chunks.push(chunk);
+    const samples = joined(chunks);
+    const peak = samples.reduce((max, sample) => Math.max(max, Math.abs(sample)), 0);
+    const scaled = samples.map((sample) => (sample / peak) * 0.5);
+    writeFileSync(join(folder, `${index}.f32`), new Uint8Array(scaled.buffer));
   }
   await piper.close();
-  return spoken;
 }
 
 export function silence(lengthMs: number, rateHz = SPOKEN_RATE_HZ): Float32Samples {

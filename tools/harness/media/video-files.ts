@@ -1,7 +1,11 @@
-/** Clips for tests and benches, made in a process of their own. */
+/** Video clips for tests and benchmarks, encoded in a separate process. */
 
 import { join } from 'node:path';
 import type { SceneName } from './clip-scenes.ts';
+import { cachedFiles } from './fixture-cache.ts';
+
+const ENCODER = join(import.meta.dirname, 'encode-clips.ts');
+const SCENES = join(import.meta.dirname, 'clip-scenes.ts');
 
 /** How a clip is made. */
 export interface ClipRecipe {
@@ -122,11 +126,17 @@ export async function makeClips(
   folder: string,
   recipes: readonly ClipRecipe[] = TEN_CLIPS,
 ): Promise<string[]> {
-  const entry = join(import.meta.dirname, 'encode-clips.ts');
-  const encoder = Bun.spawn([process.execPath, entry, folder, JSON.stringify(recipes)], {
+  for (const recipe of recipes) {
+    const inputs = { parameters: recipe, sources: [ENCODER, SCENES] };
+    await cachedFiles(folder, inputs, [recipe.name], (cache) => encodeClip(cache, recipe));
+  }
+  return recipes.map(({ name }) => join(folder, name));
+}
+
+async function encodeClip(folder: string, recipe: ClipRecipe): Promise<void> {
+  const encoder = Bun.spawn([process.execPath, ENCODER, folder, JSON.stringify([recipe])], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const said = await new Response(encoder.stderr).text();
-  if ((await encoder.exited) !== 0) throw new Error(`clips could not be encoded: ${said}`);
-  return recipes.map(({ name }) => join(folder, name));
+  const errors = await new Response(encoder.stderr).text();
+  if ((await encoder.exited) !== 0) throw new Error(`${recipe.name} could not be encoded: ${errors}`);
 }
