@@ -12,14 +12,14 @@ import type { UsageRecord, UsageStatus } from '../../src/contract/accounts/usage
 import { newId } from '../../src/contract/core/id.ts';
 import type { UsageRows } from '../harness/usage-rows.ts';
 
-/** A journal, credits and usage over the same database. */
+/** Journal, credits and usage in one database. */
 export interface AccountStores {
   readonly calls: CallJournal;
   readonly credits: CreditStore;
   readonly usage: UsageRows;
   /**
-   * Stores the bills of batch lines in a separate transaction, which fails after them on command.
-   * @returns what credits did not cover.
+   * Stores the bills of batch lines in a separate transaction, which then fails with `failing`, if given.
+   * @returns the part of the cost that the credits did not cover.
    */
   storeBills(bills: readonly LineBill[], failing?: Error): Promise<MicroCredits>;
 }
@@ -41,7 +41,7 @@ export function journalCall(overrides: Partial<JournalCall> = {}): JournalCall {
   };
 }
 
-/** The row that a call becomes. */
+/** The usage record of a finished call. */
 export function rowOf(call: JournalCall, status: UsageStatus = 'completed'): UsageRecord {
   const { id, endpoint, organization, requestId, model } = call;
   return {
@@ -50,7 +50,7 @@ export function rowOf(call: JournalCall, status: UsageStatus = 'completed'): Usa
   };
 }
 
-/** What every store of open calls and credits does. `open` gives empty ones. */
+/** Contract of the call journal and the credit store. `open` returns empty stores. */
 export function accountStoreCases(open: () => Promise<AccountStores>): void {
   const funded = async (amount = 100) => {
     const stores = await open();
@@ -68,7 +68,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     usage.days({ organization, from: 0, to: 99_999 });
 
   describe('a grant', () => {
-    test('is available, and adds to what was there', async () => {
+    test('adds to the available credits', async () => {
       const { credits } = await open();
       expect(await credits.balance('a')).toEqual(balance({}));
       expect(await credits.grant('a', 70, AT)).toEqual(balance({ available: 70, granted: -70 }));
@@ -77,7 +77,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await credits.balance('b')).toEqual(balance({}));
     });
 
-    test('of more than sums can count is refused, and gives nothing', async () => {
+    test('above the maximum sum is rejected and changes nothing', async () => {
       const { credits } = await open();
       await credits.grant('a', MAX_GRANTED - 1, AT);
       await expect(credits.grant('a', 2, AT)).rejects.toMatchObject({ kind: 'invalid_request' });
@@ -87,8 +87,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     });
   });
 
-  describe('a call that reserves nothing', () => {
-    test('needs no credits, is open until it ends, and ends once', async () => {
+  describe('a call without reservation', () => {
+    test('needs no credits, stays open until it is closed, and is closed once', async () => {
       const stores = await open();
       const call = journalCall();
       expect(await stores.calls.openCall(call)).toBeUndefined();
@@ -102,7 +102,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.credits.balance('a')).toEqual(balance({}));
     });
 
-    test('but costs something is charged as far as credits go', async () => {
+    test('is charged up to the available credits', async () => {
       const stores = await funded(5);
       const [first, second, penniless] = [journalCall(), journalCall(), journalCall({ organization: 'b' })];
       for (const call of [first, second, penniless]) await stores.calls.openCall(call);
@@ -114,7 +114,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     });
   });
 
-  describe('a call that reserves', () => {
+  describe('a call with a reservation', () => {
     test('reserves credits until it is closed, which charges and releases them', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60 });
@@ -129,7 +129,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await days(stores)).toMatchObject([{ requests: 1, inputTokens: 1, charged: 25 }]);
     });
 
-    test('is refused when too little is available, and nothing happened', async () => {
+    test('is rejected without effect if the available credits do not suffice', async () => {
       const stores = await funded(50);
       expect(await stores.calls.openCall(journalCall({ reserved: 51 }))).toEqual({ available: 50 });
       expect(await stores.calls.openCall(journalCall({ reserved: 1, organization: 'b' }))).toEqual({
@@ -140,7 +140,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.calls.openCall(journalCall({ reserved: 50 }))).toBeUndefined();
     });
 
-    test('and costs more takes the rest from what is available, never below zero', async () => {
+    test('that costs more is charged from the available credits, down to zero', async () => {
       const stores = await funded(100);
       const calls = [journalCall({ reserved: 40 }), journalCall({ reserved: 40 })];
       for (const call of calls) await stores.calls.openCall(call);
@@ -150,7 +150,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.credits.balance('a')).toEqual(balance({ revenue: 100, granted: -100 }));
     });
 
-    test('gives all back when it cost nothing, or was discarded, which leaves no row', async () => {
+    test('releases everything if it costs nothing or is discarded; a discarded call leaves no row', async () => {
       const stores = await funded(100);
       const calls = [journalCall({ reserved: 40 }), journalCall({ reserved: 40 })] as const;
       for (const call of calls) await stores.calls.openCall(call);
@@ -162,7 +162,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await rows(stores)).toEqual([rowOf(calls[0], 'failed')]);
     });
 
-    test('cannot be begun twice, and the second time reserves nothing', async () => {
+    test('cannot be opened twice; the second attempt reserves nothing', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 10 });
       await stores.calls.openCall(call);
@@ -180,13 +180,13 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('become rows, charges and released credits in one transaction', async () => {
       const stores = await funded(100_000);
       await stores.credits.grant('b', 50, AT);
-      // More than one statement takes.
+      // More rows than one SQL statement can insert.
       const calls = Array.from({ length: 1203 }, (_, line) =>
         journalCall({ reserved: (line % 3) * 20, repeated: true }),
       );
       const foreign = journalCall({ organization: 'b', reserved: 50, repeated: true });
-      const held = [...calls, foreign].filter(({ reserved }) => reserved > 0);
-      for (const call of held) await stores.calls.openCall(call);
+      const reserving = [...calls, foreign].filter(({ reserved }) => reserved > 0);
+      for (const call of reserving) await stores.calls.openCall(call);
       const bills = [...calls.map((call, line) => bill(call, line % 7)), bill(foreign, 20)];
       expect(await stores.storeBills(bills)).toBe(0);
       expect(await stores.calls.listOpenCalls('i1', 2000)).toEqual([]);
@@ -214,7 +214,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       ]);
     });
 
-    test('that hold and cost nothing touch no credits, and those without credits are charged none', async () => {
+    test('without cost change no credits; an organization without credits is charged nothing', async () => {
       const stores = await funded(5);
       const [free, cheap, dear, penniless] = [
         ...[journalCall(), journalCall(), journalCall()],
@@ -231,7 +231,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.credits.history('b', { limit: 5 })).toEqual([]);
     });
 
-    test('that another process freed are charged from what is available, and have their row', async () => {
+    test('of a call that another process discarded are charged from the available credits', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60, repeated: true });
       await stores.calls.openCall(call);
@@ -243,7 +243,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await rows(stores)).toEqual([rowOf(call)]);
     });
 
-    test('change nothing when what comes with them fails', async () => {
+    test('change nothing if the rest of the transaction fails', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60, repeated: true });
       await stores.calls.openCall(call);
@@ -256,7 +256,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });
 
-    test('are stored once', async () => {
+    test('cannot be stored twice', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60, repeated: true });
       await stores.calls.openCall(call);
@@ -266,7 +266,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     });
   });
 
-  test('an end whose row cannot be written changes nothing', async () => {
+  test('closing a call changes nothing if its row cannot be written', async () => {
     const stores = await funded(100);
     const call = journalCall({ reserved: 10 });
     await stores.usage.insert(rowOf(call));
@@ -277,15 +277,15 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   });
 
   describe('concurrently', () => {
-    test('200 callers never get more than there is', async () => {
+    test('200 calls never reserve more than is available', async () => {
       const stores = await funded(1000);
       const calls = Array.from({ length: 200 }, () => journalCall({ reserved: 30 }));
       const short = await Promise.all(calls.map((call) => stores.calls.openCall(call)));
-      const begun = calls.filter((_, index) => short[index] === undefined);
-      expect(begun).toHaveLength(33);
+      const opened = calls.filter((_, index) => short[index] === undefined);
+      expect(opened).toHaveLength(33);
       for (const each of short) expect(each?.available ?? 0).toBeLessThan(30);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 10, reserved: 990 });
-      await Promise.all(begun.map((call, index) => stores.calls.closeCall(rowOf(call), index)));
+      await Promise.all(opened.map((call, index) => stores.calls.closeCall(rowOf(call), index)));
       // 0 + 1 + … + 32.
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 472, revenue: 528, granted: -1000 }),
@@ -308,7 +308,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   });
 
   describe('history', () => {
-    test('tells every transfer by its entries, newest first', async () => {
+    test('lists every transfer with its entries, newest first', async () => {
       const stores = await funded(100);
       const [settled, released, refused] = [
         journalCall({ reserved: 60 }),
@@ -343,7 +343,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   describe('processes', () => {
     const instance = (id: string, seenAt = AT) => ({ id, place: 'host', pid: 7, seenAt });
 
-    test('are noted, seen again, and forgotten when they have no open call', async () => {
+    test('are recorded, updated by heartbeats, and removed only without open calls', async () => {
       const { calls } = await open();
       await calls.recordHeartbeat(instance('i1'));
       await calls.recordHeartbeat(instance('i2'));
@@ -362,7 +362,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await calls.listInstances()).toEqual([]);
     });
 
-    test('have their own open calls, oldest first', async () => {
+    test('list their own open calls, oldest first', async () => {
       const { calls } = await open();
       const mine = Array.from({ length: 3 }, () => journalCall());
       for (const call of mine) await calls.openCall(call);

@@ -3,7 +3,7 @@ import type { ApiKeyStore } from '../../src/contract/accounts/api-key.ts';
 import { hashApiKey } from '../../src/kit/keys/api-key.ts';
 import type { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 
-/** What every store of API keys does. `open` gives an empty one that reads the time from `clock`. */
+/** Contract of the API key store. `open` returns an empty store that reads the time from `clock`. */
 export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: ManualClock): void {
   const key = (name: string, organization = 'a') => ({
     organization,
@@ -13,7 +13,7 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
   });
   const nowSeconds = () => Math.floor(clock.now() / 1000);
 
-  test('a key is found by its hash alone', async () => {
+  test('a key is found only by its exact hash', async () => {
     const store = await open();
     const record = await store.create(key('k1'));
     expect(record).toEqual({
@@ -59,7 +59,7 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     expect(await store.revoke('key_unknown')).toBe(false);
   });
 
-  test('a key has the name and the role that it was made with', async () => {
+  test('a key keeps its name and role', async () => {
     const store = await open();
     const record = await store.create({ ...key('k1'), role: 'admin', name: 'Reception, Ω' });
     expect(record).toMatchObject({ role: 'admin', name: 'Reception, Ω' });
@@ -68,10 +68,10 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
 
   test('an organization lists its own keys, newest first, page by page', async () => {
     const store = await open();
-    const made = [];
-    for (const name of ['k1', 'k2', 'k3']) made.push(await store.create(key(name)));
+    const created = [];
+    for (const name of ['k1', 'k2', 'k3']) created.push(await store.create(key(name)));
     const foreign = await store.create(key('k4', 'b'));
-    const [first, second, third] = made;
+    const [first, second, third] = created;
     await store.revoke(second?.id ?? '');
     const revoked = { ...second, revokedAt: nowSeconds() };
     const a = { organization: 'a', limit: 2 };
@@ -82,7 +82,7 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     expect(await store.listOf({ organization: 'c', limit: 20 })).toEqual({ keys: [], hasMore: false });
   });
 
-  test.each(['key_unknown', '', "' OR 1=1 --"])('no page comes after %j', async (after) => {
+  test.each(['key_unknown', '', "' OR 1=1 --"])('rejects the cursor %j', async (after) => {
     const store = await open();
     await expect(store.listOf({ organization: 'a', limit: 20, after })).rejects.toMatchObject({
       kind: 'invalid_request',
@@ -90,7 +90,7 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     });
   });
 
-  test('a key of another organization is neither a place in the list nor revoked', async () => {
+  test('a key of another organization is rejected as a cursor and cannot be revoked', async () => {
     const store = await open();
     const foreign = await store.create(key('k1', 'b'));
     await expect(store.listOf({ organization: 'a', limit: 20, after: foreign.id })).rejects.toMatchObject({
@@ -104,18 +104,18 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     expect(await store.findByHash(hashApiKey('k1'))).toBeUndefined();
   });
 
-  test('an organization never exceeds its limit of active keys, also when keys are created concurrently', async () => {
+  test('concurrent creations never exceed the limit of active keys of an organization', async () => {
     const store = await open();
     const names = ['k1', 'k2', 'k3', 'k4', 'k5'];
-    const made = await Promise.allSettled(names.map((name) => store.create(key(name), 3)));
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
-    const refused = made.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-    for (const reason of refused) {
+    const created = await Promise.allSettled(names.map((name) => store.create(key(name), 3)));
+    expect(created.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    const rejected = created.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    for (const reason of rejected) {
       expect(reason).toMatchObject({ kind: 'invalid_request', code: 'key_limit_exceeded' });
     }
     await store.create(key('k6', 'b'), 3);
-    const [good] = (await store.listOf({ organization: 'a', limit: 20 })).keys;
-    await store.revoke(good?.id ?? '');
+    const [active] = (await store.listOf({ organization: 'a', limit: 20 })).keys;
+    await store.revoke(active?.id ?? '');
     await store.create(key('k7'), 3);
   });
 
@@ -152,11 +152,11 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
       for (let round = 0; round < 40; round += 1) {
         const names = ['k1', 'k2', 'k3'].slice(round % 2).map((name) => `${name} of round ${round}`);
         const admins = await Promise.all(names.map((name) => store.create(admin(name))));
-        // The key that the previous round left.
-        const [left] = (await store.list()).filter(
+        // The active key of the previous round.
+        const [remaining] = (await store.list()).filter(
           ({ id, revokedAt }) => revokedAt === null && !admins.some((other) => other.id === id),
         );
-        if (left !== undefined) await store.revoke(left.id);
+        if (remaining !== undefined) await store.revoke(remaining.id);
         const outcomes = await Promise.allSettled(admins.map(({ id }) => store.revoke(id, keepAdmin)));
         const rejected = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
         expect(rejected).toEqual([expect.objectContaining(LAST)]);
@@ -174,7 +174,7 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     });
   });
 
-  test('a key is stored once', async () => {
+  test('a key cannot be stored twice', async () => {
     const store = await open();
     await store.create(key('k1'));
     await expect(store.create(key('k1', 'b'))).rejects.toThrow();

@@ -21,7 +21,7 @@ const NOW = 1_767_323_045;
 const DAY_S = 86_400;
 const MAX_OPEN = 100;
 
-/** Batches and what they touch, over the same database. */
+/** The batch store and the stores that it changes, in one database. */
 export interface BatchStores {
   readonly batches: BatchStore;
   readonly files: FileStore;
@@ -63,17 +63,17 @@ export function checkpointOf(overrides: Partial<Checkpoint> = {}): Checkpoint {
   };
 }
 
-/** What every store of batches does. `open` gives an empty one. */
+/** Contract of the batch store. `open` returns an empty store. */
 export function batchStoreCases(open: () => Promise<BatchStores>): void {
-  async function stored({ batches, files }: BatchStores, overrides: Partial<BatchRecord> = {}) {
+  async function storedBatch({ batches, files }: BatchStores, overrides: Partial<BatchRecord> = {}) {
     const file = fileRecord({ organization: overrides.organization ?? 'a' });
     await files.put(file, ROOM);
     return batches.create(batchRecord({ inputFile: file.id, ...overrides }), MAX_OPEN);
   }
 
-  /** A batch in the hands of runner `r1` whose lines run. */
-  async function begun(stores: BatchStores, total = 3, overrides: Partial<BatchRecord> = {}) {
-    const { id } = await stored(stores, overrides);
+  /** Creates a batch that runner `r1` is processing. */
+  async function startedBatch(stores: BatchStores, total = 3, overrides: Partial<BatchRecord> = {}) {
+    const { id } = await storedBatch(stores, overrides);
     await stores.batches.claim(id, 'r1');
     await stores.batches.startProcessing(id, 'r1', { total, model: 'm', at: NOW + 1 });
     return id;
@@ -83,22 +83,22 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     fileRecord({ purpose: 'batch_output', ...overrides });
 
   describe('a new batch', () => {
-    test('comes back with all its fields', async () => {
+    test('is read with all its fields', async () => {
       const stores = await open();
       const metadata = { topic: 'Grüße, 你好 👋 \0 "\\"', '': '' };
       for (const overrides of [{}, { metadata, outputExpiresAfterS: 3600 }, { metadata: {} }]) {
-        const batch = await stored(stores, overrides);
+        const batch = await storedBatch(stores, overrides);
         expect(await stores.batches.get('a', batch.id)).toEqual(batch);
         expect(batch).toEqual(batchRecord({ ...overrides, id: batch.id, inputFile: batch.inputFile }));
       }
     });
 
     test.each([
-      ['that is not there', undefined],
+      ['that does not exist', undefined],
       ['of another organization', fileRecord({ organization: 'b' })],
-      ['of results', output()],
+      ['of batch output', output()],
       ['that has expired', fileRecord({ expiresAt: NOW })],
-    ])('is refused over a file %s', async (_, file) => {
+    ])('is rejected for an input file %s', async (_, file) => {
       const { batches, files } = await open();
       if (file !== undefined) await files.put(file, ROOM);
       const batch = batchRecord({ inputFile: file?.id ?? newId('file') });
@@ -112,9 +112,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     test('is rejected over the limit of open batches of the organization', async () => {
       const stores = await open();
       const { batches } = stores;
-      const [first] = [await begun(stores), await stored(stores)];
-      await stored(stores, { organization: 'b' });
-      const { inputFile } = await stored(stores);
+      const [first] = [await startedBatch(stores), await storedBatch(stores)];
+      await storedBatch(stores, { organization: 'b' });
+      const { inputFile } = await storedBatch(stores);
       const another = () => batches.create(batchRecord({ inputFile }), 3);
       await expect(another()).rejects.toMatchObject({
         kind: 'rate_limited',
@@ -126,23 +126,23 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       await expect(another()).rejects.toMatchObject({ kind: 'rate_limited' });
     });
 
-    test('200 concurrent ones: as many as the limit allows are created', async () => {
+    test('is created only up to the limit by 200 concurrent requests', async () => {
       const stores = await open();
-      const { inputFile } = await stored(stores);
-      const made = await Promise.allSettled(
+      const { inputFile } = await storedBatch(stores);
+      const created = await Promise.allSettled(
         Array.from({ length: 200 }, () => stores.batches.create(batchRecord({ inputFile }), 40)),
       );
-      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(39);
-      for (const each of made) {
+      expect(created.filter(({ status }) => status === 'fulfilled')).toHaveLength(39);
+      for (const each of created) {
         if (each.status === 'rejected') expect(each.reason).toMatchObject({ kind: 'rate_limited' });
       }
       expect(await stores.batches.listOpen(500)).toHaveLength(40);
     });
 
-    test('keeps its input from being deleted until it has ended, also one that is made at that moment', async () => {
+    test('prevents deletion of its input file until it ends, also concurrently with its creation', async () => {
       const stores = await open();
       const { batches, files } = stores;
-      const id = await begun(stores);
+      const id = await startedBatch(stores);
       const { inputFile } = (await batches.get('a', id)) ?? {};
       await expect(files.delete('a', inputFile ?? '', NOW)).rejects.toMatchObject({ code: 'file_in_use' });
       await batches.finish(id, 'r1', { status: 'expired', files: {}, at: NOW });
@@ -151,21 +151,21 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       for (let round = 0; round < 20; round += 1) {
         const file = fileRecord();
         await files.put(file, ROOM);
-        const [made, deleted] = await Promise.allSettled([
+        const [created, deleted] = await Promise.allSettled([
           batches.create(batchRecord({ inputFile: file.id }), MAX_OPEN),
           files.delete('a', file.id, NOW),
         ]);
-        expect([made.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
+        expect([created.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
       }
     });
   });
 
-  describe('a key', () => {
+  describe('an idempotency key', () => {
     const key = (overrides: Partial<IdempotencyKey> = {}) => ({ key: 'k', fingerprint: 'f', ...overrides });
 
-    test('makes one batch, which those that come later get as it is then', async () => {
+    test('creates one batch; later requests get its current state', async () => {
       const stores = await open();
-      const { inputFile } = await stored(stores);
+      const { inputFile } = await storedBatch(stores);
       const make = (at = NOW, idempotency = key()) =>
         stores.batches.create(
           batchRecord({ inputFile, times: { created: at, expires: at + DAY_S } }),
@@ -187,7 +187,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect((await make()).id).toBe(first.id);
     });
 
-    test('belongs to an organization and to batches, and is free again after a refusal', async () => {
+    test('is separate per organization and resource, and unused after a rejected request', async () => {
       const stores = await open();
       const { batches, files } = stores;
       const [mine, theirs] = [fileRecord(), fileRecord({ organization: 'b' })];
@@ -203,12 +203,12 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
   });
 
   describe('the list', () => {
-    test('is of one organization, newest first, page by page', async () => {
+    test('has the batches of one organization, newest first, in pages', async () => {
       const stores = await open();
       const ids: string[] = [];
       for (let count = 0; count < 5; count += 1) {
-        ids.unshift((await stored(stores)).id);
-        await stored(stores, { organization: 'b' });
+        ids.unshift((await storedBatch(stores)).id);
+        await storedBatch(stores, { organization: 'b' });
       }
       const page = async (after?: string) => {
         const found = await stores.batches.list({ organization: 'a', limit: 2, after });
@@ -220,9 +220,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await page(ids[4])).toEqual([[], false]);
     });
 
-    test('has no batch of another organization as its cursor', async () => {
+    test('rejects unknown cursors and batches of other organizations', async () => {
       const stores = await open();
-      const { id } = await stored(stores, { organization: 'b' });
+      const { id } = await storedBatch(stores, { organization: 'b' });
       for (const after of [id, 'batch_unknown', '', "' OR 1=1 --", '\0']) {
         await expect(stores.batches.list({ organization: 'a', limit: 2, after })).rejects.toMatchObject({
           kind: 'invalid_request',
@@ -235,7 +235,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
   test('organizations do not see each other', async () => {
     const stores = await open();
     const { batches } = stores;
-    const id = await begun(stores, 3, { organization: 'b' });
+    const id = await startedBatch(stores, 3, { organization: 'b' });
     expect(await batches.get('a', id)).toBeUndefined();
     expect(await batches.cancel('a', id, NOW)).toBeUndefined();
     expect((await batches.list({ organization: 'a', limit: 5 })).batches).toEqual([]);
@@ -243,10 +243,10 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
   });
 
   describe('runners', () => {
-    test('take over from each other; the one before can write nothing any more', async () => {
+    test('can take over a batch; the previous runner can no longer write', async () => {
       const stores = await open();
       const { batches } = stores;
-      const id = await begun(stores);
+      const id = await startedBatch(stores);
       const progress = { offsetBytes: 70, line: 3, ahead: [5, 9] };
       await batches.checkpoint(id, 'r1', checkpointOf({ progress, completed: 2 }));
       const claimed = await batches.claim(id, 'r2');
@@ -267,9 +267,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await batches.refresh(id, 'r2')).toEqual(before);
     });
 
-    test('learn whether they are the first, also when they claim concurrently', async () => {
+    test('that claim concurrently: exactly one is the first', async () => {
       const stores = await open();
-      const { id } = await stored(stores);
+      const { id } = await storedBatch(stores);
       const claims = await Promise.all(
         Array.from({ length: 10 }, (_, at) => stores.batches.claim(id, `r${at}`)),
       );
@@ -277,9 +277,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await stores.batches.claim(id, 'later')).toMatchObject({ isFirst: false });
     });
 
-    test('get no batch that has ended, and none that is not there', async () => {
+    test('cannot claim ended or unknown batches', async () => {
       const stores = await open();
-      const id = await begun(stores);
+      const id = await startedBatch(stores);
       await stores.batches.finish(id, 'r1', { status: 'expired', files: {}, at: NOW });
       expect(await stores.batches.claim(id, 'r2')).toBeUndefined();
       expect(await stores.batches.claim(newId('batch'), 'r2')).toBeUndefined();
@@ -288,7 +288,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
     test('that claim concurrently: the last claim wins', async () => {
       const stores = await open();
-      const { id } = await stored(stores);
+      const { id } = await storedBatch(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
       await Promise.all(runners.map((runner) => stores.batches.claim(id, runner)));
       const has = await Promise.all(runners.map((runner) => stores.batches.refresh(id, runner)));
@@ -303,10 +303,10 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       ...{ record: rowOf(of), cost, hasReservation: of.reserved > 0 },
     });
 
-    test('adds to what was saved before', async () => {
+    test('adds to the earlier checkpoints', async () => {
       const stores = await open();
       const { batches } = stores;
-      const id = await begun(stores, 10);
+      const id = await startedBatch(stores, 10);
       const part = (blob: string, kind: 'output' | 'error' = 'output') => ({ kind, blob, lengthBytes: 7 });
       const first = await batches.checkpoint(
         id,
@@ -337,7 +337,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
     test('of 1,200 lines has its rows and charges', async () => {
       const stores = await open();
-      const id = await begun(stores, 1200);
+      const id = await startedBatch(stores, 1200);
       await stores.credits.grant('a', 10_000, NOW);
       const calls = Array.from({ length: 1200 }, (_, line) => call({ reserved: (line % 2) * 3 }));
       for (const each of calls) if (each.reserved > 0) await stores.calls.openCall(each);
@@ -355,42 +355,42 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
     test('reports usage that credits did not cover', async () => {
       const stores = await open();
-      const id = await begun(stores, 10);
+      const id = await startedBatch(stores, 10);
       await stores.credits.grant('a', 12, NOW);
-      const held = call({ reserved: 4 });
-      await stores.calls.openCall(held);
-      const bills = [bill(held, 7), bill(call(), 6)];
+      const reserving = call({ reserved: 4 });
+      await stores.calls.openCall(reserving);
+      const bills = [bill(reserving, 7), bill(call(), 6)];
       const saved = await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 2, bills }));
       expect(saved?.uncovered).toBe(1);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 12 });
     });
 
-    test('that fails half-way saves nothing', async () => {
+    test('that fails in the middle stores nothing', async () => {
       const stores = await open();
       const { batches } = stores;
-      const id = await begun(stores);
+      const id = await startedBatch(stores);
       await stores.credits.grant('a', 100, NOW);
-      const held = call({ reserved: 30 });
-      await stores.calls.openCall(held);
+      const reserving = call({ reserved: 30 });
+      await stores.calls.openCall(reserving);
       const before = [await batches.get('a', id), await stores.credits.balance('a')];
       const done = checkpointOf({
         progress: { offsetBytes: 9, line: 3, ahead: [] },
         parts: [{ kind: 'output', blob: 'x', lengthBytes: 1 }],
         completed: 2,
-        // The second row of one call cannot be.
-        bills: [bill(held, 5), bill(held, 5)],
+        // A call cannot have a second row.
+        bills: [bill(reserving, 5), bill(reserving, 5)],
       });
       await expect(batches.checkpoint(id, 'r1', done)).rejects.toThrow();
       expect([await batches.get('a', id), await stores.credits.balance('a')]).toEqual(before);
       expect(await batches.listParts(id)).toEqual([]);
-      expect(await stores.calls.listOpenCalls(held.instance, 5)).toEqual([held]);
+      expect(await stores.calls.listOpenCalls(reserving.instance, 5)).toEqual([reserving]);
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([]);
       expect((await batches.claim(id, 'r2'))?.progress).toEqual({ offsetBytes: 0, line: 1, ahead: [] });
     });
 
-    test('of one who has lost the batch bills nothing', async () => {
+    test('of a runner that lost the batch charges nothing', async () => {
       const stores = await open();
-      const id = await begun(stores);
+      const id = await startedBatch(stores);
       await stores.credits.grant('a', 100, NOW);
       await stores.batches.claim(id, 'r2');
       const late = checkpointOf({ completed: 1, bills: [bill(call(), 5)] });
@@ -399,9 +399,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([]);
     });
 
-    test('keeps so many lines ahead and no more', async () => {
+    test('stores finished lines ahead up to their limit', async () => {
       const stores = await open();
-      const id = await begun(stores, 5000);
+      const id = await startedBatch(stores, 5000);
       const ahead = Array.from({ length: MAX_LINES_AHEAD }, (_, at) => at + 2);
       const progress = { offsetBytes: 0, line: 1, ahead };
       await stores.batches.checkpoint(id, 'r1', checkpointOf({ progress }));
@@ -411,36 +411,38 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     });
   });
 
-  describe('an end', () => {
-    test('has its result files, which are there in the same moment, and no parts', async () => {
+  describe('the end of a batch', () => {
+    test('stores the result files in the same transaction and deletes the parts', async () => {
       const stores = await open();
       const { batches, files } = stores;
-      const id = await begun(stores, 2);
+      const id = await startedBatch(stores, 2);
       const parts = [{ kind: 'output', blob: 'x', lengthBytes: 1 }] as const;
       await batches.checkpoint(id, 'r1', checkpointOf({ completed: 1, failed: 1, parts }));
       expect(await batches.finalize(id, 'r1', NOW + 2)).toBe(true);
-      const made = {
+      const created = {
         output: output({ filename: 'o' }),
         error: output({ filename: 'e', expiresAt: NOW + 9 }),
       };
-      expect(await batches.finish(id, 'r1', { status: 'completed', files: made, at: NOW + 3 })).toBe(true);
+      expect(await batches.finish(id, 'r1', { status: 'completed', files: created, at: NOW + 3 })).toBe(true);
       expect(await batches.get('a', id)).toMatchObject({
         status: 'completed',
         times: { created: NOW, inProgress: NOW + 1, finalizing: NOW + 2, completed: NOW + 3 },
-        outputFile: made.output.id,
-        errorFile: made.error.id,
+        outputFile: created.output.id,
+        errorFile: created.error.id,
         model: 'm',
       });
-      expect(await files.get('a', made.output.id, NOW)).toEqual(made.output);
-      expect(await files.get('a', made.error.id, NOW)).toEqual(made.error);
+      expect(await files.get('a', created.output.id, NOW)).toEqual(created.output);
+      expect(await files.get('a', created.error.id, NOW)).toEqual(created.error);
       expect(await batches.listParts(id)).toEqual([]);
-      // Again, as by one that did not hear the answer.
-      expect(await batches.finish(id, 'r1', { status: 'completed', files: made, at: NOW + 4 })).toBe(false);
+      // A retry by a runner that did not receive the response.
+      expect(await batches.finish(id, 'r1', { status: 'completed', files: created, at: NOW + 4 })).toBe(
+        false,
+      );
     });
 
     test('may have no files', async () => {
       const stores = await open();
-      const id = await begun(stores, 0);
+      const id = await startedBatch(stores, 0);
       await stores.batches.cancel('a', id, NOW + 2);
       expect(await stores.batches.finish(id, 'r1', { status: 'cancelled', files: {}, at: NOW + 3 })).toBe(
         true,
@@ -453,27 +455,27 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       });
     });
 
-    test('reports what was lost', async () => {
+    test('stores the errors of lost input', async () => {
       const stores = await open();
-      const id = await begun(stores, 2);
+      const id = await startedBatch(stores, 2);
       const faults = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
       const end = { status: 'expired', files: {}, faults, at: NOW + 2 } as const;
       expect(await stores.batches.finish(id, 'r1', end)).toBe(true);
       expect(await stores.batches.get('a', id)).toMatchObject({ status: 'expired', faults });
     });
 
-    test('comes when every line has a result, not before', async () => {
+    test('is possible only when every line has a result', async () => {
       const stores = await open();
-      const id = await begun(stores, 3);
+      const id = await startedBatch(stores, 3);
       await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 1, failed: 1 }));
       expect(await stores.batches.finalize(id, 'r1', NOW)).toBe(false);
       await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 1 }));
       expect(await stores.batches.finalize(id, 'r1', NOW)).toBe(true);
     });
 
-    test('by a refused input tells its faults', async () => {
+    test('stores the errors of rejected input', async () => {
       const stores = await open();
-      const { id } = await stored(stores);
+      const { id } = await storedBatch(stores);
       await stores.batches.claim(id, 'r1');
       const faults = [
         { code: 'invalid_json_line', message: 'Line 3 is no JSON object: \0 👋.', param: null, line: 3 },
@@ -489,21 +491,21 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     });
   });
 
-  test('a concurrent cancel and runner: one of them is first, and the other learns it', async () => {
+  test('of a concurrent cancel and transition, exactly one succeeds', async () => {
     const stores = await open();
     const { batches } = stores;
     for (let round = 0; round < 30; round += 1) {
       const total = round % 2;
-      const { id } = await stored(stores, { organization: `o${round}` });
+      const { id } = await storedBatch(stores, { organization: `o${round}` });
       await batches.claim(id, 'r1');
-      const begins = () => batches.startProcessing(id, 'r1', { total: 0, model: undefined, at: NOW });
-      if (total === 1) await begins();
-      const [moved, cancelled] = await Promise.all([
-        total === 1 ? batches.finalize(id, 'r1', NOW) : begins(),
+      const start = () => batches.startProcessing(id, 'r1', { total: 0, model: undefined, at: NOW });
+      if (total === 1) await start();
+      const [wasMoved, cancelled] = await Promise.all([
+        total === 1 ? batches.finalize(id, 'r1', NOW) : start(),
         batches.cancel(`o${round}`, id, NOW),
       ]);
       const { status } = (await batches.get(`o${round}`, id)) ?? {};
-      if (total === 1) expect([moved, cancelled?.accepted]).toEqual([!cancelled?.accepted, !moved]);
+      if (total === 1) expect([wasMoved, cancelled?.accepted]).toEqual([!cancelled?.accepted, !wasMoved]);
       else expect(cancelled?.accepted).toBe(true);
       expect(status).toBe(cancelled?.accepted ? 'cancelling' : 'finalizing');
     }
@@ -511,22 +513,26 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
   test('open batches are listed oldest first, page by page', async () => {
     const stores = await open();
-    const ids = [await begun(stores), await begun(stores), (await stored(stores)).id];
-    const other = (await stored(stores, { organization: 'b' })).id;
+    const ids = [await startedBatch(stores), await startedBatch(stores), (await storedBatch(stores)).id];
+    const other = (await storedBatch(stores, { organization: 'b' })).id;
     await stores.batches.finish(ids[1] ?? newId('batch'), 'r1', { status: 'expired', files: {}, at: NOW });
     expect(await stores.batches.listOpen(5)).toEqual([ids[0], ids[2], other]);
     expect(await stores.batches.listOpen(1)).toEqual([ids[0]]);
     expect(await stores.batches.listOpen(1, ids[0])).toEqual([ids[2]]);
-    // The last of a page may have ended before the next is asked for.
+    // The last batch of a page may have ended before the next page is requested.
     expect(await stores.batches.listOpen(5, ids[1])).toEqual([ids[2], other]);
     expect(await stores.batches.listOpen(5, other)).toEqual([]);
   });
 
-  /** Events that a store handles. A lost input shows in the runner's next step. */
+  /** Events that a store handles. Lost input is an event of the runner only. */
   type StoreEvent = Exclude<Event, { kind: 'input_lost' }>;
 
-  /** What the store did, as the machine says it. */
-  async function moved({ batches }: BatchStores, id: BatchRecord['id'], event: StoreEvent): Promise<boolean> {
+  /** Applies an event of the state machine to the store. Returns whether it changed the batch. */
+  async function applyEvent(
+    { batches }: BatchStores,
+    id: BatchRecord['id'],
+    event: StoreEvent,
+  ): Promise<boolean> {
     switch (event.kind) {
       case 'claimed':
         return (await batches.claim(id, 'r1')) !== undefined;
@@ -564,27 +570,27 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     const seen = new Set<BatchStatus>();
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 15, maxLength: 30 }), async (events) => {
-        const { id } = await stored(stores);
+        const { id } = await storedBatch(stores);
         await stores.batches.claim(id, 'r1');
         let status: BatchStatus = 'validating';
         for (const each of events) {
           const step = next(status, each);
           const refuses = step.effects.some((effect) => effect.kind === 'respond' && effect.status === 409);
           const changes = step.status !== status || (step.effects.length > 0 && !refuses);
-          expect(await moved(stores, id, each), `${each.kind} of ${status}`).toBe(changes);
+          expect(await applyEvent(stores, id, each), `${each.kind} of ${status}`).toBe(changes);
           status = step.status;
           expect((await stores.batches.get('a', id))?.status).toBe(status);
           seen.add(status);
         }
-        if (!FINAL_BATCH_STATUSES.has(status)) await endOf(stores, id);
+        if (!FINAL_BATCH_STATUSES.has(status)) await endBatch(stores, id);
       }),
       { seed: 11, numRuns: 100 },
     );
     for (const status of ['completed', 'cancelled', 'expired'] as const) expect(seen).toContain(status);
   });
 
-  /** Frees the place of a batch, wherever it stands. */
-  async function endOf({ batches }: BatchStores, id: BatchRecord['id']): Promise<void> {
+  /** Ends a batch from any state, so that it no longer counts as open. */
+  async function endBatch({ batches }: BatchStores, id: BatchRecord['id']): Promise<void> {
     await batches.startProcessing(id, 'r1', { total: 0, model: undefined, at: NOW });
     for (const status of ['expired', 'cancelled', 'completed'] as const) {
       await batches.finish(id, 'r1', { status, files: {}, at: NOW });

@@ -11,7 +11,7 @@ export async function* chunks(...parts: readonly (Uint8Array | string)[]) {
   for (const part of parts) yield typeof part === 'string' ? Buffer.from(part) : part;
 }
 
-/** The whole of a blob, or undefined when there is none. */
+/** The content of a blob; undefined if the blob does not exist. */
 export async function wholeOf(
   blobs: BlobStore,
   name: string,
@@ -31,11 +31,11 @@ const random = (length: number) => {
 export interface BlobStoreParts {
   readonly blobs: BlobStore;
   readonly settings: BlobSettings;
-  /** Everything that the store holds, including blobs that are being written. */
+  /** Bytes in the store, including blobs that are being written. */
   heldBytes(): Promise<number>;
 }
 
-/** What every store of blobs does. `open` gives an empty one. */
+/** Contract of the blob store. `open` returns an empty store. */
 export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
   const namesOf = async (blobs: BlobStore, prefix: string) => {
     const names = await Array.fromAsync(blobs.list(prefix, never), ({ name }) => name);
@@ -45,7 +45,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     blobs.write(name, chunks(...parts), never);
 
   describe('a blob', () => {
-    test('comes back as it was written, with its length and its hash', async () => {
+    test('is read as written; the write returns its length and hash', async () => {
       const { blobs } = await open();
       const bytes = random(100_000);
       const facts = await write(blobs, 'files/a.b_c-1', bytes.subarray(0, 7), bytes.subarray(7));
@@ -53,7 +53,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(await wholeOf(blobs, 'files/a.b_c-1')).toEqual(bytes);
     });
 
-    test('may be empty, of no chunks and of empty ones', async () => {
+    test('can be empty, from no chunks or from empty chunks', async () => {
       const { blobs } = await open();
       for (const parts of [[], [''], ['', '']]) {
         expect(await write(blobs, 'empty', ...parts)).toEqual({
@@ -64,7 +64,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       }
     });
 
-    test('replaces an earlier one, longer or shorter', async () => {
+    test('replaces a shorter or longer blob of the same name', async () => {
       const { blobs } = await open();
       for (const text of ['first', 'the second, which is longer', '3']) {
         await write(blobs, 'files/x', text);
@@ -73,7 +73,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(await namesOf(blobs, 'files/')).toEqual(['files/x']);
     });
 
-    test('is the same however its bytes are cut', async () => {
+    test('does not depend on the chunk boundaries', async () => {
       const { blobs } = await open();
       const bytes = random(9 * MIB + 17);
       const cuts = fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 30 });
@@ -90,7 +90,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       );
     });
 
-    test('keeps what it was given, though the giver uses its buffer again', async () => {
+    test('is correct if the source reuses its buffer', async () => {
       const { blobs } = await open();
       const buffer = Buffer.alloc(1000);
       const reused = async function* () {
@@ -102,7 +102,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       for (let at = 0; at < 100; at += 1) expect(back?.[at * 1000 + 999]).toBe(at);
     });
 
-    test('of 200 MB takes the memory of a few parts', { timeout: 60_000 }, async () => {
+    test('of 200 MB needs less than 96 MiB of memory', { timeout: 60_000 }, async () => {
       const { settings } = await open();
       const program = join(import.meta.dirname, '../doubles/blob-memory.ts');
       const shown =
@@ -126,7 +126,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(String(await wholeOf(blobs, 'r', { start, end }))).toBe('0123456789'.slice(start, end));
     });
 
-    test('of a long blob begins and ends where it should', async () => {
+    test('of a long blob starts and ends at the given bytes', async () => {
       const { blobs } = await open();
       const bytes = random(2 * MIB);
       await write(blobs, 'r', bytes);
@@ -141,16 +141,19 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       yield random(firstBytes);
       throw error;
     };
-    test.each([10, 20 * MIB])('after %i bytes leaves nothing, and says why', async (length) => {
-      const { blobs, heldBytes } = await open();
-      const error = new Error('the source broke');
-      await expect(blobs.write('files/x', failing(error, length), never)).rejects.toBe(error);
-      expect(await blobs.read('files/x', never)).toBeUndefined();
-      expect(await namesOf(blobs, 'files/')).toEqual([]);
-      expect(await heldBytes()).toBe(0);
-    });
+    test.each([10, 20 * MIB])(
+      'after %i bytes leaves nothing and rejects with the error of the source',
+      async (length) => {
+        const { blobs, heldBytes } = await open();
+        const error = new Error('the source broke');
+        await expect(blobs.write('files/x', failing(error, length), never)).rejects.toBe(error);
+        expect(await blobs.read('files/x', never)).toBeUndefined();
+        expect(await namesOf(blobs, 'files/')).toEqual([]);
+        expect(await heldBytes()).toBe(0);
+      },
+    );
 
-    test('leaves the blob that it would have replaced', async () => {
+    test('keeps the previous blob', async () => {
       const { blobs } = await open();
       await write(blobs, 'files/x', 'earlier');
       await expect(blobs.write('files/x', failing(new Error('broke'), 10), never)).rejects.toThrow('broke');
@@ -158,7 +161,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     });
 
     test.each([10, 20 * MIB])(
-      'is ended by its signal, though the source says nothing: %i',
+      'ends when its signal fires while the source waits after %i bytes',
       async (length) => {
         const { blobs, heldBytes } = await open();
         const controller = new AbortController();
@@ -175,20 +178,20 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       },
     );
 
-    test('cannot be read before its end', async () => {
+    test('is not visible before its end', async () => {
       const { blobs } = await open();
-      const seen: unknown[] = [];
-      const looking = async function* () {
+      const results: unknown[] = [];
+      const reading = async function* () {
         yield random(10 * MIB);
-        seen.push(await blobs.read('files/x', never), await namesOf(blobs, 'files/'));
+        results.push(await blobs.read('files/x', never), await namesOf(blobs, 'files/'));
         yield random(10);
       };
-      await blobs.write('files/x', looking(), never);
-      expect(seen).toEqual([undefined, []]);
+      await blobs.write('files/x', reading(), never);
+      expect(results).toEqual([undefined, []]);
     });
   });
 
-  test('concurrent writers of one name leave the blob of one of them', async () => {
+  test('concurrent writes of one name leave one of their blobs', async () => {
     const { blobs } = await open();
     const all = Array.from({ length: 6 }, (_, at) => random(100_000 + at));
     await Promise.all(all.map((bytes) => write(blobs, 'files/same', bytes)));
@@ -198,7 +201,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
   });
 
   describe('reading', () => {
-    test('what is not there gives undefined', async () => {
+    test('returns undefined for an unknown name', async () => {
       const { blobs } = await open();
       await write(blobs, 'files/x', 'x');
       for (const name of ['files/y', 'files', 'files/x/y', 'x']) {
@@ -217,7 +220,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       await expect(blobs.read('files/x', controller.signal)).rejects.toThrow('left');
     });
 
-    test('may stop half-way, or never begin', async () => {
+    test('can stop in the middle or before its first chunk', async () => {
       const { blobs } = await open();
       await write(blobs, 'files/x', random(4 * MIB));
       for (let round = 0; round < 200; round += 1) {
@@ -230,7 +233,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
   });
 
   describe('deleting', () => {
-    test('takes one blob, once', async () => {
+    test('removes one blob, once', async () => {
       const { blobs } = await open();
       await write(blobs, 'files/x', 'x');
       await write(blobs, 'files/xy', 'xy');
@@ -240,7 +243,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(await namesOf(blobs, 'files/')).toEqual(['files/xy']);
     });
 
-    test('takes all whose names begin so, and no others', async () => {
+    test('removes exactly the blobs with a prefix', async () => {
       const { blobs, heldBytes } = await open();
       for (const name of ['b/1/a', 'b/1/c/d', 'b/10/a', 'b/1a', 'c/1/a']) await write(blobs, name, 'x');
       expect(await blobs.deleteAll('b/1/', never)).toBe(2);
@@ -252,7 +255,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(await namesOf(blobs, 'b/')).toEqual(['b/1/a']);
     });
 
-    test('takes more than a page of them', { timeout: 30_000 }, async () => {
+    test('removes more blobs than one page has', { timeout: 30_000 }, async () => {
       const { blobs, heldBytes } = await open();
       const names = Array.from({ length: 1203 }, (_, at) => `b/${at % 7}/${at}`);
       for (let at = 0; at < names.length; at += 50) {
@@ -263,7 +266,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       expect(await heldBytes()).toBe(0);
     });
 
-    test('does not break a concurrent write', async () => {
+    test('does not affect a concurrent write', async () => {
       const { blobs } = await open();
       for (let round = 0; round < 20; round += 1) {
         await write(blobs, 'b/1/old', 'old');
@@ -281,9 +284,9 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     });
   });
 
-  test('a list tells when a blob was written', async () => {
+  test('a list has the time at which a blob was written', async () => {
     const { blobs } = await open();
-    // The machine's own time, with which a store stamps.
+    // Stores use the system time.
     const nowS = Date.now() / 1000;
     await write(blobs, 'files/x', 'x');
     const [found] = await Array.fromAsync(blobs.list('files/', never));
@@ -294,7 +297,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
   test.each([
     ...['', '/', 'a/', '/a', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', 'a\\b', 'a\0', 'a b'],
     ...['ä', 'a~', '~unfinished/x', 'a?b', 'a%2fb', 'x'.repeat(201)],
-  ])('%j is not a name', async (name) => {
+  ])('rejects the name %j', async (name) => {
     const { blobs, heldBytes } = await open();
     await expect(write(blobs, name, 'x')).rejects.toThrow(RangeError);
     await expect(blobs.read(name, never)).rejects.toThrow(RangeError);
@@ -302,7 +305,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     expect(await heldBytes()).toBe(0);
   });
 
-  test('is closed as often as wanted', async () => {
+  test('can be closed twice', async () => {
     const { blobs } = await open();
     await blobs.close();
     await blobs.close();

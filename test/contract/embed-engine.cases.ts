@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EmbedEngine, EmbedRequest } from '../../src/contract/engines/embed.ts';
 
-/** The contract of every engine. */
+/** An engine and its test data. */
 export interface EmbedEngineUnderTest {
-  /** Gives an input the same vector every time. */
+  /** Deterministic: returns the same vector for the same input. */
   readonly engine: EmbedEngine;
   /** Length of its vectors. */
   readonly dimensions: number;
-  /** The same input as text and as token ids; undefined when the engine's server takes no ids. */
+  /** The same input as text and as token ids; undefined if the engine accepts no ids. */
   readonly tokenized?: { readonly text: string; readonly ids: readonly number[] } | undefined;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export function embedRequest(fields: Partial<EmbedRequest> = {}): EmbedRequest {
   return { inputs: ['The cat sat on the mat.'], priority: 'interactive', fairnessKey: 'org_a', ...fields };
 }
 
-/** How alike two vectors of length 1 are. */
+/** Cosine similarity of two vectors of length 1. */
 export function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   expect(a.length).toBe(b.length);
   return Array.from(a).reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
@@ -43,7 +43,7 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       expect(engine.ready().ready).toBe(true);
     });
 
-    it('gives each input a vector of length 1, and counts tokens', async () => {
+    it('returns a vector of length 1 for each input, and the token count', async () => {
       const inputs = ['One.', 'Two birds sing.', 'x', '日本語', ' '];
       const { vectors, tokens } = await engine.embed(embedRequest({ inputs }), never);
       expect(vectors).toHaveLength(inputs.length);
@@ -56,7 +56,7 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       expect(tokens).toBeGreaterThan(0);
     });
 
-    it('gives each input its own vector, wherever it stands', async () => {
+    it('returns vectors in the order of the inputs', async () => {
       const inputs = ['red', 'a much longer text about the harbour in the morning', 'blue', 'red'];
       const [red = [], long = [], blue = [], again = []] = await vectorsOf({ inputs });
       expect(cosine(red, again)).toBeCloseTo(1, 4);
@@ -65,14 +65,14 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       expect(cosine(long, alone)).toBeCloseTo(1, 4);
     });
 
-    it('takes token ids', async (context) => {
+    it('accepts token ids', async (context) => {
       const { tokenized } = subject;
-      if (tokenized === undefined) return context.skip('its server takes none');
+      if (tokenized === undefined) return context.skip('the engine accepts no token ids');
       const [text = [], ids = []] = await vectorsOf({ inputs: [tokenized.text, tokenized.ids] });
       expect(cosine(text, ids)).toBeCloseTo(1, 4);
     });
 
-    it('shortens vectors, which then have length 1 again', async () => {
+    it('shortens vectors and normalizes them to length 1', async () => {
       const dimensions = Math.ceil(subject.dimensions / 2);
       const [whole = new Float32Array()] = await vectorsOf({});
       const [short = new Float32Array()] = await vectorsOf({ dimensions });
@@ -87,16 +87,16 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       ).toBeCloseTo(1, 4);
     });
 
-    it('refuses dimensions that it has not', async () => {
+    it('rejects more dimensions than the model has', async () => {
       await expect(vectorsOf({ dimensions: subject.dimensions + 1 })).rejects.toMatchObject({
         kind: 'invalid_request',
         param: 'dimensions',
       });
     });
 
-    it('refuses an input that is too long and names it, when it knows how long one may be', async (context) => {
+    it('rejects an input beyond the known token limit and names it', async (context) => {
       const { maxTokens } = engine;
-      if (maxTokens === undefined) return context.skip('it does not know how long one may be');
+      if (maxTokens === undefined) return context.skip('the engine does not know its token limit');
       const inputs = ['short', 'word '.repeat(maxTokens + 1)];
       await expect(vectorsOf({ inputs })).rejects.toMatchObject({
         kind: 'invalid_request',
@@ -115,12 +115,12 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       expect(cosine(all[7]?.[0] ?? [], expected)).toBeCloseTo(1, 4);
     });
 
-    it('does nothing for a signal that has fired', async () => {
+    it('does nothing if the signal has already fired', async () => {
       const reason = new Error('gone');
       await expect(vectorsOf({}, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
-    it('throws the reason of an abort while it works, and works on', async () => {
+    it('throws the reason of an abort during a request, and keeps working', async () => {
       const controller = new AbortController();
       const reason = new Error('hung up');
       const inputs = Array.from({ length: 64 }, (_, at) => `${'many words '.repeat(40)}${at}`);

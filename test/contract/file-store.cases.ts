@@ -8,7 +8,7 @@ import {
 import { type FileRecord, type FileStore, IDEMPOTENCY_KEY_S } from '../../src/contract/stores/file-store.ts';
 
 const NOW = 1_767_323_045;
-/** More bytes than any case stores. */
+/** A storage limit above the size of all cases. */
 export const ROOM = Number.MAX_SAFE_INTEGER;
 
 export function fileRecord(overrides: Partial<FileRecord> = {}): FileRecord {
@@ -27,13 +27,13 @@ export function fileRecord(overrides: Partial<FileRecord> = {}): FileRecord {
 
 export interface FileStoreParts {
   readonly store: FileStore;
-  /** Notes a batch of organization `a` in a status that has a file as its input. */
+  /** Stores a batch of organization `a` with an input file and a status. */
   addBatch(input: FileRecord, status: BatchStatus): Promise<void>;
 }
 
-/** What every store of files does. `open` gives an empty one. */
+/** Contract of the file store. `open` returns an empty store. */
 export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
-  /** Notes so many files, the oldest first. */
+  /** Stores files, the oldest first. */
   async function stored(store: FileStore, count: number, overrides: Partial<FileRecord> = {}) {
     const files = Array.from({ length: count }, (_, at) =>
       fileRecord({ createdAt: NOW + at, filename: `${at}.jsonl`, ...overrides }),
@@ -43,13 +43,13 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
   }
   const page = (store: FileStore, query: Partial<Parameters<FileStore['list']>[0]> = {}) =>
     store.list({ organization: 'a', limit: 10, order: 'desc', at: NOW, ...query });
-  const namesOf = async (...asked: Parameters<typeof page>) => {
-    const { files, hasMore } = await page(...asked);
+  const namesOf = async (...query: Parameters<typeof page>) => {
+    const { files, hasMore } = await page(...query);
     return [files.map(({ filename }) => filename), hasMore];
   };
 
-  describe('one file', () => {
-    test('comes back with all its fields', async () => {
+  describe('a file', () => {
+    test('is read with all its fields', async () => {
       const { store } = await open();
       for (const file of [
         fileRecord({ filename: 'Grüße "你好"\\ \' %.jsonl', lengthBytes: 0 }),
@@ -60,14 +60,14 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       }
     });
 
-    test('is stored once', async () => {
+    test('cannot be stored twice', async () => {
       const { store } = await open();
       const file = fileRecord();
       await store.put(file, ROOM);
       await expect(store.put(file, ROOM)).rejects.toThrow();
     });
 
-    test('is gone when it was deleted', async () => {
+    test('does not exist after its deletion', async () => {
       const { store } = await open();
       const [file, other] = await stored(store, 2);
       expect(await store.delete('a', file?.id ?? '', NOW)).toBe(true);
@@ -76,7 +76,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect((await page(store)).files).toEqual([other]);
     });
 
-    test.each(['file-unknown', '', '\0', "' OR 1=1 --"])('%j is not a file', async (id) => {
+    test.each(['file-unknown', '', '\0', "' OR 1=1 --"])('does not find the id %j', async (id) => {
       const { store } = await open();
       await store.put(fileRecord(), ROOM);
       expect(await store.get('a', id, NOW)).toBeUndefined();
@@ -111,7 +111,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect(await namesOf(store, asc)).toEqual([['2.jsonl', '3.jsonl'], true]);
     });
 
-    test('are of one purpose when asked', async () => {
+    test('can be filtered by purpose', async () => {
       const { store } = await open();
       const [first] = await stored(store, 2);
       await stored(store, 1, { purpose: 'batch_output', filename: 'out' });
@@ -127,7 +127,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
   });
 
   describe('a file that has expired', () => {
-    test('is as if deleted from that second on', async () => {
+    test('is not found from its expiration on', async () => {
       const { store } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
       await store.put(file, ROOM);
@@ -137,7 +137,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       await expect(page(store, { at: NOW + 10, after: file.id })).rejects.toMatchObject({ param: 'after' });
     });
 
-    test('is found for the sweep, of every organization, the oldest first, and goes with delete', async () => {
+    test('is listed for the sweep across organizations, oldest first, until it is deleted', async () => {
       const { store } = await open();
       const first = fileRecord({ expiresAt: NOW + 5, organization: 'b' });
       const second = fileRecord({ expiresAt: NOW + 10 });
@@ -151,8 +151,8 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     });
   });
 
-  describe('a batch that reads a file', () => {
-    test.each(OPEN_BATCH_STATUSES)('keeps it while it is %s', async (status) => {
+  describe('the input file of a batch', () => {
+    test.each(OPEN_BATCH_STATUSES)('cannot be deleted while the batch is %s', async (status) => {
       const { store, addBatch } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
       await store.put(file, ROOM);
@@ -164,7 +164,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect(await store.get('a', file.id, NOW)).toEqual(file);
       expect(await store.listExpired(NOW + 10, 10)).toEqual([]);
     });
-    test.each([...FINAL_BATCH_STATUSES])('lets it go when it is %s', async (status) => {
+    test.each([...FINAL_BATCH_STATUSES])('can be deleted when the batch is %s', async (status) => {
       const { store, addBatch } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
       await store.put(file, ROOM);
@@ -174,12 +174,12 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     });
   });
 
-  describe('room', () => {
+  describe('the storage limit', () => {
     const full = { kind: 'invalid_request', param: 'file', code: 'storage_limit_exceeded' };
     const put = (store: FileStore, lengthBytes: number, organization = 'a') =>
       store.put(fileRecord({ lengthBytes, organization }), 100);
 
-    test('is for so many bytes, and for an empty file when there is none', async () => {
+    test('counts bytes; an empty file is always accepted', async () => {
       const { store } = await open();
       await put(store, 60);
       await store.requireCapacity('a', 100);
@@ -192,7 +192,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect((await page(store)).files).toHaveLength(3);
     });
 
-    test('is each organization’s own, and comes back when a file is deleted', async () => {
+    test('applies per organization; deletion of a file frees its bytes', async () => {
       const { store } = await open();
       const { id } = await put(store, 100);
       await put(store, 100, 'b');
@@ -201,35 +201,35 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       await put(store, 100);
     });
 
-    test('is taken by results and by expired files that are still there', async () => {
+    test('includes batch output and expired files that are not deleted yet', async () => {
       const { store } = await open();
       await store.put(fileRecord({ lengthBytes: 50, purpose: 'batch_output' }), 100);
       await store.put(fileRecord({ lengthBytes: 50, expiresAt: NOW - 10 }), 100);
       await expect(put(store, 1)).rejects.toMatchObject(full);
     });
 
-    test('is not given twice to concurrent files', async () => {
+    test('holds for concurrent files', async () => {
       const { store } = await open();
-      const made = await Promise.allSettled(Array.from({ length: 8 }, () => put(store, 40)));
-      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
-      for (const one of made) if (one.status === 'rejected') expect(one.reason).toMatchObject(full);
+      const created = await Promise.allSettled(Array.from({ length: 8 }, () => put(store, 40)));
+      expect(created.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      for (const one of created) if (one.status === 'rejected') expect(one.reason).toMatchObject(full);
     });
 
-    test('that is missing leaves the key free, and is not needed for what the key has made', async () => {
+    test('leaves the idempotency key unused on rejection and does not apply to a repeated request', async () => {
       const { store } = await open();
       const key = { key: 'k', fingerprint: 'f' };
-      const held = await put(store, 100);
+      const existing = await put(store, 100);
       const file = fileRecord({ lengthBytes: 100 });
       await expect(store.put(file, 100, key)).rejects.toMatchObject(full);
-      await store.delete('a', held.id, NOW);
+      await store.delete('a', existing.id, NOW);
       expect(await store.put(file, 100, { ...key, fingerprint: 'g' })).toEqual(file);
       expect(await store.put(fileRecord(), 100, { ...key, fingerprint: 'g' })).toEqual(file);
     });
   });
 
-  describe('a key', () => {
+  describe('an idempotency key', () => {
     const key = { key: 'k', fingerprint: 'f' };
-    test('gives the file of the first request to those after it', async () => {
+    test('returns the file of the first request to later requests', async () => {
       const { store } = await open();
       const first = fileRecord();
       expect(await store.put(first, ROOM, key)).toEqual(first);
@@ -239,12 +239,12 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
 
     test('creates one file for concurrent requests', async () => {
       const { store } = await open();
-      const made = await Promise.all(Array.from({ length: 8 }, () => store.put(fileRecord(), ROOM, key)));
-      expect(new Set(made.map(({ id }) => id)).size).toBe(1);
-      expect((await page(store)).files).toEqual([made[0]]);
+      const created = await Promise.all(Array.from({ length: 8 }, () => store.put(fileRecord(), ROOM, key)));
+      expect(new Set(created.map(({ id }) => id)).size).toBe(1);
+      expect((await page(store)).files).toEqual([created[0]]);
     });
 
-    test('with another fingerprint is refused, and nothing is stored', async () => {
+    test('with another fingerprint is rejected, and nothing is stored', async () => {
       const { store } = await open();
       const first = fileRecord();
       await store.put(first, ROOM, key);
@@ -255,7 +255,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect((await page(store)).files).toEqual([first]);
     });
 
-    test('is of one organization', async () => {
+    test('belongs to one organization', async () => {
       const { store } = await open();
       await store.put(fileRecord(), ROOM, key);
       const other = fileRecord({ organization: 'b' });
@@ -264,9 +264,9 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
 
     test.each([
       ['after a day', (store: FileStore) => store.deleteIdempotencyKeys(0), IDEMPOTENCY_KEY_S],
-      ['when it was swept', (store: FileStore) => store.deleteIdempotencyKeys(NOW + 1), 1],
-      ['when its file was deleted', (store: FileStore, id: string) => store.delete('a', id, NOW), 1],
-    ])('is free again %s', async (_, change, laterS) => {
+      ['after the sweep', (store: FileStore) => store.deleteIdempotencyKeys(NOW + 1), 1],
+      ['after deletion of its file', (store: FileStore, id: string) => store.delete('a', id, NOW), 1],
+    ])('is unused again %s', async (_, change, laterS) => {
       const { store } = await open();
       const first = fileRecord();
       await store.put(first, ROOM, key);
@@ -277,7 +277,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       expect(await store.put(fileRecord({ createdAt: NOW + laterS }), ROOM, other)).toEqual(second);
     });
 
-    test('is forgotten by age', async () => {
+    test('is deleted by age', async () => {
       const { store } = await open();
       await store.put(fileRecord(), ROOM, key);
       await store.put(fileRecord({ createdAt: NOW + 1 }), ROOM, { ...key, key: 'later' });
@@ -287,10 +287,10 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     });
   });
 
-  test('ids of files are recognized', async () => {
+  test('existing files are returned for a list of ids', async () => {
     const { store } = await open();
     const [file] = await stored(store, 1);
-    if (file === undefined) throw new Error('one was stored');
+    if (file === undefined) throw new Error('the file was not stored');
     expect(await store.filterExisting([file.id, 'file-unknown'])).toEqual(new Set([file.id]));
     expect(await store.filterExisting([])).toEqual(new Set());
   });

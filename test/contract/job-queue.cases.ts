@@ -3,15 +3,15 @@ import type { JobHandler, JobOutcome, JobQueue } from '../../src/contract/core/j
 import type { Tracer } from '../../src/contract/core/tracer.ts';
 import { RecordingTracer } from '../doubles/recording-tracer.ts';
 
-/** One of several processes over the same jobs. */
+/** One of several nodes that share a job queue. */
 export interface JobMachine {
   readonly queue: JobQueue;
-  /** Makes its jobs unreachable, as a broken network would, until {@link repair}. */
+  /** Simulates a network failure between the node and the queue until {@link repair}. */
   cut(): void;
   repair(): void;
 }
 
-/** Fresh jobs and the machines that share them; what they open is closed after each test. */
+/** Opens an empty queue and nodes that share it. `close` closes them all. */
 export type OpenJobs = () => Promise<{
   machine(tracer?: Tracer): Promise<JobMachine>;
   close(): Promise<void>;
@@ -20,9 +20,9 @@ export type OpenJobs = () => Promise<{
 const DONE: JobOutcome = { kind: 'done' };
 const again = (delayMs: number): JobOutcome => ({ kind: 'again', delayMs });
 
-/** Runs of jobs that a test decides about. */
+/** A job handler that records its runs and returns the given outcomes. */
 function recorded(
-  answer: (id: string, run: number, signal: AbortSignal) => JobOutcome | Promise<JobOutcome>,
+  outcomeOf: (id: string, run: number, signal: AbortSignal) => JobOutcome | Promise<JobOutcome>,
 ) {
   const runs: string[] = [];
   const times: number[] = [];
@@ -32,7 +32,7 @@ function recorded(
     async runJob(id, signal) {
       runs.push(id);
       times.push(performance.now());
-      return answer(id, runs.length, signal);
+      return outcomeOf(id, runs.length, signal);
     },
   });
   return { runs, times, handler };
@@ -44,9 +44,7 @@ const fired = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/**
- * What every queue does. Its timing is short: leases of less than a second, a first retry after 50 ms.
- */
+/** Contract of the job queue. Queues under test have leases of less than 1 s and a first retry after 50 ms. */
 export function jobQueueCases(openJobs: OpenJobs): void {
   const closing: { close(): Promise<void> }[] = [];
   const open = async () => {
@@ -60,13 +58,13 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   const seen = (runs: readonly string[], count: number) =>
     vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 5 });
 
-  test('a job that is added is run, and known no more when it is done', async () => {
+  test('runs a job and removes it when it is done', async () => {
     const { queue } = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
     queue.startRunner(handler(2));
     await queue.enqueue('batch', 'a');
     await seen(runs, 1);
-    // Added until it is run once more: only a job that is forgotten is.
+    // A second run is possible only if the queue has removed the job.
     await vi.waitFor(
       async () => {
         await queue.enqueue('batch', 'a');
@@ -76,12 +74,12 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     );
   });
 
-  test('each run is a trace of its own, linked to what asked for the job, on another machine too', async () => {
+  test('traces each run separately, linked to the request that queued the job, across nodes', async () => {
     const jobs = await open();
-    const [asks, works] = [new RecordingTracer(), new RecordingTracer()];
-    const [asking, working] = [await jobs.machine(asks), await jobs.machine(works)];
-    const request = asks.startSpan('request');
-    await request.runInContext(() => asking.queue.enqueue('batch', 'a'));
+    const [requestTracer, jobTracer] = [new RecordingTracer(), new RecordingTracer()];
+    const [requesting, working] = [await jobs.machine(requestTracer), await jobs.machine(jobTracer)];
+    const request = requestTracer.startSpan('request');
+    await request.runInContext(() => requesting.queue.enqueue('batch', 'a'));
     const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
     working.queue.startRunner(handler(1));
     await seen(runs, 2);
@@ -90,7 +88,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const span = { name: 'job', parent: undefined };
     const attributes = { kind: 'batch', job: 'a' };
     await vi.waitFor(() =>
-      expect(works.spans).toMatchObject([
+      expect(jobTracer.spans).toMatchObject([
         { ...span, cause: request.traceparent, attributes: { ...attributes, outcome: 'again' } },
         { ...span, cause: request.traceparent, attributes: { ...attributes, outcome: 'done' } },
         { ...span, cause: undefined, attributes: { job: 'b', outcome: 'done' } },
@@ -98,7 +96,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     );
   });
 
-  test('added twice it is run once', async () => {
+  test('runs a job once if it is added several times', async () => {
     const jobs = await open();
     const [{ queue }, other] = [await jobs.machine(), await jobs.machine()];
     await Promise.all([
@@ -115,7 +113,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs).toEqual(['a', 'b', 'c']);
   });
 
-  test('added while it runs it is left as it is', async () => {
+  test('ignores a job that is added again while it runs', async () => {
     const { queue } = await (await open()).machine();
     const gate = Promise.withResolvers<void>();
     const { runs, handler } = recorded(async (id) => {
@@ -127,7 +125,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await seen(runs, 1);
     await queue.enqueue('batch', 'a');
     gate.resolve();
-    // Later ones come after it, if it were there.
+    // A job that is queued later runs after a second run of `a`, if there is one.
     await vi.waitFor(async () => {
       await queue.enqueue('batch', 'b');
       expect(runs).toContain('b');
@@ -135,7 +133,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs.filter((id) => id === 'a')).toEqual(['a']);
   });
 
-  test('jobs of processes that ended are run by the next', async () => {
+  test('runs jobs that a closed process queued', async () => {
     const jobs = await open();
     const before = await jobs.machine();
     await before.queue.enqueue('batch', 'a');
@@ -146,17 +144,17 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs).toEqual(['a']);
   });
 
-  test('a thousand jobs on three machines are each run once, and no more at a time than a machine may', async () => {
+  test('runs 1,000 jobs once each on three nodes, within the concurrency of each node', async () => {
     const jobs = await open();
     const machines = [await jobs.machine(), await jobs.machine(), await jobs.machine()];
     const ids = Array.from({ length: 1000 }, (_, at) => `job-${at}`);
     const all: string[] = [];
-    let most = 0;
+    let maxOpen = 0;
     for (const { queue } of machines) {
       let open = 0;
       const { handler } = recorded(async (id) => {
         open += 1;
-        most = Math.max(most, open);
+        maxOpen = Math.max(maxOpen, open);
         all.push(id);
         await Bun.sleep(1);
         open -= 1;
@@ -169,11 +167,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     }
     await seen(all, ids.length);
     expect(all.toSorted()).toEqual(ids.toSorted());
-    expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(8);
+    expect(maxOpen).toBeGreaterThan(1);
+    expect(maxOpen).toBeLessThanOrEqual(8);
   });
 
-  test('a run that fails is tried again, each time later, while others are run', async () => {
+  test('retries a failed run with growing delays, while other jobs run', async () => {
     const { queue } = await (await open()).machine();
     const { runs, times, handler } = recorded((id, run) => {
       if (id === 'bad' && runs.filter((other) => other === 'bad').length < 4) throw new Error(`run ${run}`);
@@ -186,10 +184,10 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs).toEqual(['bad', 'good', 'bad', 'bad', 'bad']);
     const [first, second, third, fourth] = times.filter((_, at) => runs[at] === 'bad');
     const gaps = [(second ?? 0) - (first ?? 0), (third ?? 0) - (second ?? 0), (fourth ?? 0) - (third ?? 0)];
-    for (const [at, least] of [49, 99, 199].entries()) expect(gaps[at]).toBeGreaterThanOrEqual(least);
+    for (const [at, minMs] of [49, 99, 199].entries()) expect(gaps[at]).toBeGreaterThanOrEqual(minMs);
   });
 
-  test('failures are forgotten by a run that does not fail', async () => {
+  test('resets the retry delay after a run without an error', async () => {
     const { queue } = await (await open()).machine();
     const { runs, times, handler } = recorded((_, run) => {
       if (run === 4) return again(0);
@@ -199,15 +197,15 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     queue.startRunner(handler(1));
     await queue.enqueue('batch', 'a');
     await seen(runs, 6);
-    // The fourth failure in all is the first in a row: 400 ms would follow the three before it.
+    // Only consecutive failures count: a fourth one would be followed by a delay of 400 ms.
     expect((times[5] ?? 0) - (times[4] ?? 0)).toBeLessThan(390);
   });
 
-  test('one that gives way comes after those that wait', async () => {
+  test('runs a job that returns `again` after the waiting jobs', async () => {
     const { queue } = await (await open()).machine();
     for (const id of ['a', 'b', 'c']) await queue.enqueue('batch', id);
     const { runs, handler } = recorded(async (_, run) => {
-      // Queues order by milliseconds.
+      // Queues order jobs by milliseconds.
       await Bun.sleep(5);
       return run === 1 ? again(0) : DONE;
     });
@@ -216,7 +214,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs).toEqual(['a', 'b', 'c', 'a']);
   });
 
-  test('one that wants to wait does', async () => {
+  test('delays a job that returns `again` with a delay', async () => {
     const { queue } = await (await open()).machine();
     const { runs, times, handler } = recorded((_, run) => (run === 1 ? again(300) : DONE));
     queue.startRunner(handler(1));
@@ -225,7 +223,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(299);
   });
 
-  test('a run that takes longer than a lease keeps its job', async () => {
+  test('renews the lease of a long run', async () => {
     const jobs = await open();
     const [one, other] = [await jobs.machine(), await jobs.machine()];
     const { runs, handler } = recorded(async (_, __, signal) => {
@@ -241,7 +239,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs).toEqual(['a']);
   });
 
-  test('a runner that stops fires signals and waits; another one goes on', async () => {
+  test('aborts runs when a runner stops and waits for them; another node continues', async () => {
     const jobs = await open();
     const [one, other] = [await jobs.machine(), await jobs.machine()];
     const saved: string[] = [];
@@ -266,14 +264,14 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(first.runs).toHaveLength(2);
   });
 
-  test('the job of a lost machine is given to another machine, and the first one is notified', async () => {
+  test('gives the job of a disconnected node to another node and aborts the first run', async () => {
     const jobs = await open();
     const [lost, other] = [await jobs.machine(), await jobs.machine()];
     const end = Promise.withResolvers<void>();
-    let told = false;
+    let isAborted = false;
     const first = recorded(async (_, __, signal) => {
       await fired(signal);
-      told = true;
+      isAborted = true;
       await end.promise;
       return DONE;
     });
@@ -288,8 +286,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     other.queue.startRunner(second.handler(1));
     await seen(second.runs, 1);
-    await vi.waitFor(() => expect(told).toBe(true), { timeout: 5000 });
-    // What the first says now is no longer asked for: the job stays with the second.
+    await vi.waitFor(() => expect(isAborted).toBe(true), { timeout: 5000 });
+    // The outcome of the first run is ignored: the second node keeps the job.
     lost.repair();
     end.resolve();
     await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), { timeout: 10_000 });
@@ -299,27 +297,27 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     gate.resolve();
   });
 
-  test('a machine that is cut off says so soon, and its runner goes on when it is not', async () => {
+  test('rejects new jobs soon while disconnected; the runner continues after the repair', async () => {
     const machine = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
     machine.queue.startRunner(handler(1));
     await machine.queue.enqueue('batch', 'a');
     await seen(runs, 1);
     machine.cut();
-    const asked = performance.now();
+    const startedMs = performance.now();
     await expect(machine.queue.enqueue('batch', 'b')).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: expect.any(Number),
     });
-    expect(performance.now() - asked).toBeLessThan(3000);
+    expect(performance.now() - startedMs).toBeLessThan(3000);
     machine.repair();
     await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), { timeout: 10_000 });
     await seen(runs, 2);
     expect(runs).toEqual(['a', 'b']);
   });
 
-  test('a machine that is cut off can be closed', async () => {
+  test('closes while disconnected', async () => {
     const machine = await (await open()).machine();
     const { runs, handler } = recorded(async (_, __, signal) => {
       await fired(signal);
@@ -329,20 +327,20 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await machine.queue.enqueue('batch', 'a');
     await seen(runs, 1);
     machine.cut();
-    const began = performance.now();
+    const startedMs = performance.now();
     await machine.queue.close();
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(performance.now() - startedMs).toBeLessThan(5000);
     machine.repair();
   });
 
-  test('a kind has one runner in a process', async () => {
+  test('allows one runner per kind and process', async () => {
     const { queue } = await (await open()).machine();
     const { handler } = recorded(() => DONE);
     queue.startRunner(handler(1));
     expect(() => queue.startRunner(handler(1))).toThrow('already have a runner');
   });
 
-  test('a kind whose runner was stopped gets another one, which does what was left', async () => {
+  test('allows a new runner after a stop; it continues the unfinished jobs', async () => {
     const { queue } = await (await open()).machine();
     const first = recorded(async (_, __, signal) => {
       await fired(signal);
@@ -355,7 +353,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const second = recorded(() => DONE);
     const next = queue.startRunner(second.handler(1));
     await seen(second.runs, 1);
-    // Stopped once more, the first leaves the second alone.
+    // A repeated stop of the first runner does not stop the second.
     await runner.stop();
     expect(() => queue.startRunner(second.handler(1))).toThrow('already have a runner');
     await next.stop();

@@ -5,14 +5,14 @@ import type { OrganizationStore } from '../../src/contract/stores/organization-s
 import { hashApiKey } from '../../src/kit/keys/api-key.ts';
 import type { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 
-/** Stores over the same database. */
+/** Stores in one database. */
 export interface OrganizationStores {
   readonly organizations: OrganizationStore;
   readonly keys: ApiKeyStore;
   readonly credits: CreditStore;
 }
 
-/** What every store of organizations does. `open` gives empty ones that read the time from `clock`. */
+/** Contract of the organization store. `open` returns empty stores that read the time from `clock`. */
 export function organizationStoreCases(open: () => Promise<OrganizationStores>, clock: ManualClock): void {
   const now = () => Math.floor(clock.now() / 1000);
   const key = (name: string, organization: string) => ({
@@ -22,9 +22,9 @@ export function organizationStoreCases(open: () => Promise<OrganizationStores>, 
     role: 'member' as const,
   });
 
-  test('are made by what names them first: a key, a grant, a fixed key', async () => {
+  test('are created by their first key, grant or fixed key', async () => {
     const { organizations, keys, credits } = await open();
-    const made = now();
+    const createdAt = now();
     expect(await organizations.list()).toEqual([]);
     await keys.create(key('k1', 'b'));
     clock.advance(5000);
@@ -36,13 +36,13 @@ export function organizationStoreCases(open: () => Promise<OrganizationStores>, 
     await organizations.ensure(['a']);
     await organizations.ensure([]);
     expect(await organizations.list()).toEqual([
-      { id: 'a', createdAt: made + 5, keys: 1 },
-      { id: 'b', createdAt: made, keys: 1 },
-      { id: 'c', createdAt: made + 5, keys: 0 },
+      { id: 'a', createdAt: createdAt + 5, keys: 1 },
+      { id: 'b', createdAt: createdAt, keys: 1 },
+      { id: 'c', createdAt: createdAt + 5, keys: 0 },
     ]);
   });
 
-  test('are listed with their good keys', async () => {
+  test('are listed with the number of their active keys', async () => {
     const { organizations, keys } = await open();
     for (const name of ['k1', 'k2', 'k3']) await keys.create(key(name, 'a'));
     const { id } = await keys.create(key('k4', 'a'));
@@ -50,7 +50,7 @@ export function organizationStoreCases(open: () => Promise<OrganizationStores>, 
     expect(await organizations.list()).toMatchObject([{ id: 'a', keys: 3 }]);
   });
 
-  test('are made once, however many keys come together', async () => {
+  test('are created once by concurrent keys', async () => {
     const { organizations, keys } = await open();
     await Promise.all(['k1', 'k2', 'k3'].map((name) => keys.create(key(name, 'a'))));
     expect(await organizations.list()).toEqual([{ id: 'a', createdAt: now(), keys: 3 }]);

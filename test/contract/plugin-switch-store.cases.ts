@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { PluginSwitchStore } from '../../src/contract/stores/plugin-switch-store.ts';
 import type { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 
-/** What every store of plugin switches does. `open` gives an empty one that reads the time from `clock`. */
+/** Contract of the plugin switch store. `open` returns an empty store that reads the time from `clock`. */
 export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, clock: ManualClock): void {
   const now = () => Math.floor(clock.now() / 1000);
 
@@ -10,7 +10,7 @@ export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, c
     expect(await (await open()).list()).toEqual(new Map());
   });
 
-  test('the latest wish of each plugin counts, and its revision grows with every wish', async () => {
+  test('the latest desired state of each plugin is stored; its revision grows with every switch', async () => {
     const store = await open();
     const first = now();
     await store.setEnabled('speech', false);
@@ -26,7 +26,7 @@ export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, c
     );
   });
 
-  test('concurrent switches all count', async () => {
+  test('every concurrent switch increments the revision', async () => {
     const store = await open();
     await Promise.all(Array.from({ length: 5 }, (_, at) => store.setEnabled('speech', at % 2 === 0)));
     expect((await store.list()).get('speech')).toMatchObject({ revision: 5 });

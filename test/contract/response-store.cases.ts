@@ -4,7 +4,7 @@ import type { ResponseStore, StoredItem, StoredResponse } from '../../src/contra
 
 const NOW = 1_767_323_045;
 
-/** A message with a text, as input or output. */
+/** A message item with a text. */
 export function storedMessage(id: string, text = id): StoredItem & { text: string } {
   return { id, text };
 }
@@ -20,9 +20,9 @@ export function storedResponse(overrides: Partial<StoredResponse> = {}): StoredR
   };
 }
 
-/** What every store of responses does. `open` gives an empty one. */
+/** Contract of the response store. `open` returns an empty store. */
 export function responseStoreCases(open: () => Promise<ResponseStore>): void {
-  /** Stores turns that continue from each other, each with an input and an output item. */
+  /** Stores a chain of responses, each with one input item and one output item. */
   async function conversation(store: ResponseStore, turns: number, organization = 'a') {
     const responses: StoredResponse[] = [];
     for (let turn = 0; turn < turns; turn += 1) {
@@ -33,16 +33,16 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     await Promise.all(responses.map((response, turn) => store.put(organization, response, input(turn))));
     return responses.map(({ id }) => id);
   }
-  const refusal = (work: Promise<unknown>) =>
+  const rejectionOf = (work: Promise<unknown>) =>
     work.then(
       () => {
-        throw new Error('it was not refused');
+        throw new Error('the call was not rejected');
       },
       (error: unknown) => error,
     );
 
-  describe('one response', () => {
-    test('is returned with all its fields, for any text', async () => {
+  describe('a response', () => {
+    test('is read with all its fields, for any text', async () => {
       const store = await open();
       const text = 'Grüße, 你好 👋 \0 \ud800 "\\" \u2028';
       const response = { ...storedResponse({ output: [storedMessage('msg_1', text)] }), metadata: { text } };
@@ -52,35 +52,35 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       expect(page).toEqual({ items: [storedMessage('msg_0', text)], hasMore: false });
     });
 
-    test('goes from in_progress to its end, by as many updates as wanted', async () => {
+    test('can be updated repeatedly until it ends', async () => {
       const store = await open();
-      const begun = storedResponse({ status: 'in_progress' });
-      await store.put('a', begun, []);
+      const started = storedResponse({ status: 'in_progress' });
+      await store.put('a', started, []);
       for (const output of [[storedMessage('o1')], [storedMessage('o1'), storedMessage('o2')]]) {
-        expect(await store.update('a', { ...begun, output })).toBe(true);
-        expect(await store.get('a', begun.id)).toEqual({ ...begun, output });
+        expect(await store.update('a', { ...started, output })).toBe(true);
+        expect(await store.get('a', started.id)).toEqual({ ...started, output });
       }
-      const ended = { ...begun, status: 'completed' as const, output: [storedMessage('o3')] };
+      const ended = { ...started, status: 'completed' as const, output: [storedMessage('o3')] };
       expect(await store.update('a', ended)).toBe(true);
-      expect(await store.get('a', begun.id)).toEqual(ended);
-      expect(await store.chain('a', begun.id)).toEqual([storedMessage('o3')]);
+      expect(await store.get('a', started.id)).toEqual(ended);
+      expect(await store.chain('a', started.id)).toEqual([storedMessage('o3')]);
     });
 
-    test('has one end, the first: who is late changes nothing', async () => {
+    test('ends once; a later update changes nothing', async () => {
       const store = await open();
-      const begun = storedResponse({ status: 'in_progress' });
-      await store.put('a', begun, []);
-      const ended = { ...begun, status: 'completed' as const, output: [storedMessage('o1')] };
-      const late = { ...begun, status: 'failed' as const };
+      const started = storedResponse({ status: 'in_progress' });
+      await store.put('a', started, []);
+      const ended = { ...started, status: 'completed' as const, output: [storedMessage('o1')] };
+      const late = { ...started, status: 'failed' as const };
       const ends = await Promise.all([store.update('a', ended), store.update('a', late)]);
       expect(ends.filter((counts) => counts)).toHaveLength(1);
-      const stored = await store.get('a', begun.id);
+      const stored = await store.get('a', started.id);
       expect(stored).toEqual(ends[0] ? ended : late);
-      expect(await store.update('a', begun)).toBe(false);
-      expect(await store.get('a', begun.id)).toEqual(stored);
+      expect(await store.update('a', started)).toBe(false);
+      expect(await store.get('a', started.id)).toEqual(stored);
     });
 
-    test('is gone when it was deleted, and no update brings it back', async () => {
+    test('does not exist after its deletion, and cannot be updated', async () => {
       const store = await open();
       const response = storedResponse({ status: 'in_progress' });
       await store.put('a', response, [storedMessage('i')]);
@@ -91,20 +91,20 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       expect(await store.inputItems('a', response.id, { limit: 1, order: 'asc' })).toBeUndefined();
     });
 
-    test('is stored once', async () => {
+    test('cannot be stored twice', async () => {
       const store = await open();
       const response = storedResponse();
       await store.put('a', response, []);
       await expect(store.put('a', response, [])).rejects.toThrow();
     });
 
-    test.each(['resp_unknown', '', '\0', "' OR 1=1 --"])('%j is not a response', async (id) => {
+    test.each(['resp_unknown', '', '\0', "' OR 1=1 --"])('does not find the id %j', async (id) => {
       const store = await open();
       await store.put('a', storedResponse(), [storedMessage('i')]);
       expect(await store.get('a', id)).toBeUndefined();
       expect(await store.delete('a', id)).toBe(false);
       expect(await store.inputItems('a', id, { limit: 1, order: 'desc' })).toBeUndefined();
-      expect(await refusal(store.chain('a', id))).toMatchObject({ code: 'previous_response_not_found' });
+      expect(await rejectionOf(store.chain('a', id))).toMatchObject({ code: 'previous_response_not_found' });
     });
   });
 
@@ -115,7 +115,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     expect(await store.update('a', { ...storedResponse(), id: id as StoredResponse['id'] })).toBe(false);
     expect(await store.delete('a', id)).toBe(false);
     expect(await store.inputItems('a', id, { limit: 1, order: 'asc' })).toBeUndefined();
-    expect(await refusal(store.chain('a', id))).toMatchObject({
+    expect(await rejectionOf(store.chain('a', id))).toMatchObject({
       kind: 'invalid_request',
       code: 'previous_response_not_found',
       message: `Previous response with id '${id}' not found.`,
@@ -124,7 +124,9 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     // A reference to a response of another organization has no effect.
     const thief = storedResponse({ previous_response_id: id });
     await store.put('a', thief, []);
-    expect(await refusal(store.chain('a', thief.id))).toMatchObject({ code: 'previous_response_not_found' });
+    expect(await rejectionOf(store.chain('a', thief.id))).toMatchObject({
+      code: 'previous_response_not_found',
+    });
   });
 
   describe('input items', () => {
@@ -137,7 +139,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       return [page?.items.map((item) => item.id), page?.hasMore];
     };
 
-    test('come in both orders, and pages follow each other without gap or overlap', async () => {
+    test('are paged in both orders without gap or overlap', async () => {
       const store = await open();
       const response = storedResponse();
       await store.put(
@@ -163,30 +165,32 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       expect(await ids(store, response.id, { limit: 3, order: 'desc', after: 'i1' })).toEqual([[], false]);
     });
 
-    test('are those of one response, not of those before it', async () => {
+    test('exclude those of earlier responses of the chain', async () => {
       const store = await open();
       const [, second = ''] = await conversation(store, 2);
       expect(await ids(store, second, { limit: 9, order: 'asc' })).toEqual([['in_1'], false]);
     });
 
-    test.each(['i9', '', '\0'])('after %j is refused with param after', async (after) => {
+    test.each(['i9', '', '\0'])('reject the cursor %j', async (after) => {
       const store = await open();
       const response = storedResponse();
       await store.put('a', response, [storedMessage('i1')]);
       await store.put('a', storedResponse(), [storedMessage('i9')]);
-      const refused = await refusal(store.inputItems('a', response.id, { limit: 1, order: 'asc', after }));
-      expect(refused).toMatchObject({ kind: 'invalid_request', param: 'after' });
+      const rejected = await rejectionOf(
+        store.inputItems('a', response.id, { limit: 1, order: 'asc', after }),
+      );
+      expect(rejected).toMatchObject({ kind: 'invalid_request', param: 'after' });
     });
 
-    test('two with the same id are refused, and nothing is stored', async () => {
+    test('with duplicate ids are rejected, and nothing is stored', async () => {
       const store = await open();
       const response = storedResponse();
-      const refused = await refusal(store.put('a', response, [storedMessage('i'), storedMessage('i')]));
-      expect(refused).toMatchObject({ kind: 'invalid_request', param: 'input' });
+      const rejected = await rejectionOf(store.put('a', response, [storedMessage('i'), storedMessage('i')]));
+      expect(rejected).toMatchObject({ kind: 'invalid_request', param: 'input' });
       expect(await store.get('a', response.id)).toBeUndefined();
     });
 
-    test('there may be as many as a request can hold', async () => {
+    test('can number 20,001', async () => {
       const store = await open();
       const response = storedResponse();
       const many = Array.from({ length: 20_001 }, (_, index) => storedMessage(`i${index}`));
@@ -196,7 +200,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
   });
 
   describe('an item', () => {
-    test('is found by its id, in the input or in the output of its response', async () => {
+    test('is found by its id in the input or output of its response', async () => {
       const store = await open();
       const response = storedResponse({ output: [storedMessage('out', 'Hello.')] });
       await store.put('a', response, [storedMessage('in_0'), storedMessage('in_1', 'Grüße \0')]);
@@ -220,13 +224,13 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
   });
 
   describe('a chain', () => {
-    test('that is not there is named by the beginning of what was sent', async () => {
+    test('of an unknown id is rejected with the first 100 characters of the id', async () => {
       const store = await open();
-      const { message } = (await refusal(store.chain('a', 'x'.repeat(5000)))) as Error;
+      const { message } = (await rejectionOf(store.chain('a', 'x'.repeat(5000)))) as Error;
       expect(message).toBe(`Previous response with id '${'x'.repeat(100)}' not found.`);
     });
 
-    test('is input and output of every response, oldest first', async () => {
+    test('has input and output of every response, oldest first', async () => {
       const store = await open();
       const turns = await conversation(store, 3);
       const chain = await store.chain('a', turns[2] ?? '');
@@ -236,7 +240,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       ]);
     });
 
-    test('may fork', async () => {
+    test('can fork', async () => {
       const store = await open();
       const [root = ''] = await conversation(store, 1);
       for (const name of ['left', 'right']) {
@@ -246,7 +250,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       }
     });
 
-    test('counts failed and incomplete responses with the output that they have', async () => {
+    test('includes the partial output of failed responses', async () => {
       const store = await open();
       const failed = storedResponse({ status: 'failed', output: [storedMessage('half')] });
       await store.put('a', failed, [storedMessage('i')]);
@@ -254,14 +258,14 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     });
 
     test.each([0, 1])(
-      'that lost link %i cannot be continued, and says which; its others stay',
+      'whose response %i was deleted cannot be continued; the others are kept',
       async (lost) => {
         const store = await open();
         const turns = await conversation(store, 3);
         await store.delete('a', turns[lost] ?? '');
         const last = turns[2] ?? '';
-        const refused = await refusal(store.chain('a', last));
-        expect(refused).toMatchObject({
+        const rejected = await rejectionOf(store.chain('a', last));
+        expect(rejected).toMatchObject({
           kind: 'invalid_request',
           param: 'previous_response_id',
           code: 'previous_response_not_found',
@@ -274,7 +278,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       },
     );
 
-    test('before the lost link still can be', async () => {
+    test('up to the response before a deleted one can be continued', async () => {
       const store = await open();
       const turns = await conversation(store, 3);
       await store.delete('a', turns[2] ?? '');
@@ -285,7 +289,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       const store = await open();
       const turns = await conversation(store, 1001);
       expect(await store.chain('a', turns[999] ?? '')).toHaveLength(2000);
-      expect(await refusal(store.chain('a', turns[1000] ?? ''))).toMatchObject({
+      expect(await rejectionOf(store.chain('a', turns[1000] ?? ''))).toMatchObject({
         kind: 'invalid_request',
         param: 'previous_response_id',
         code: 'context_length_exceeded',
@@ -302,14 +306,16 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       expect(await store.chain('a', second.id)).toHaveLength(2);
       const third = storedResponse({ previous_response_id: second.id });
       await store.put('a', third, [storedMessage('i', half.slice(0, 9000))]);
-      expect(await refusal(store.chain('a', third.id))).toMatchObject({ code: 'context_length_exceeded' });
+      expect(await rejectionOf(store.chain('a', third.id))).toMatchObject({
+        code: 'context_length_exceeded',
+      });
     });
   });
 
-  test('unfinished ones are found by their age, of every organization, oldest first', async () => {
+  test('lists stale responses of all organizations, oldest first', async () => {
     const store = await open();
-    const begun = (created_at: number) => storedResponse({ status: 'in_progress', created_at });
-    const [old, older, young] = [begun(NOW - 10), begun(NOW - 20), begun(NOW)];
+    const started = (created_at: number) => storedResponse({ status: 'in_progress', created_at });
+    const [old, older, young] = [started(NOW - 10), started(NOW - 20), started(NOW)];
     await store.put('a', old, []);
     await store.put('b', older, []);
     await store.put('a', young, []);

@@ -7,10 +7,10 @@ import type {
   TranscriptionRequest,
 } from '../../src/contract/engines/engine.ts';
 
-/** The contract of every engine. */
+/** An engine and its test data. */
 export interface SttEngineUnderTest {
   readonly engine: SttEngine;
-  /** At 16 kHz: speech of some seconds in which the engine hears words. */
+  /** Some seconds of speech at 16 kHz that the engine transcribes to words. */
   readonly speech: Float32Array<ArrayBuffer>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       return all;
     }
 
-    /** The transcript, after a look at how it came. */
+    /** The transcript, after checks of its deltas. */
     async function transcript(...args: Parameters<typeof events>): Promise<Transcript> {
       const all = await events(...args);
       const last = all.at(-1);
@@ -63,7 +63,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect(deltas).not.toContain(undefined);
       expect(deltas).not.toContain('');
       expect(deltas.join('')).toBe(last.transcript.text);
-      // Whole words: none goes on in the next delta.
+      // Deltas have whole words: no delta continues a word.
       for (const text of deltas.slice(1))
         expect(text).toMatch(/^[^\p{L}\p{N}]|^[\p{sc=Han}\p{sc=Hiragana}]/u);
       return last.transcript;
@@ -73,7 +73,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect(engine.ready().ready).toBe(true);
     });
 
-    it('says what it heard in deltas of whole words, then once as a whole', async () => {
+    it('yields deltas of whole words, then the final transcript', async () => {
       const { text, durationS, inputTokens, outputTokens, segments, words } = await transcript();
       expect(text).toBe(text.trim());
       expect(text.split(/\s+/).length).toBeGreaterThan(2);
@@ -83,20 +83,20 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect([segments, words]).toEqual([[], []]);
     });
 
-    it('does not care how the audio is cut, nor for pauses', async () => {
+    it('returns the same transcript for any chunks and pauses', async () => {
       const whole = await transcript(pieces(speech, speech.length));
       for (const audio of [pieces(speech, 1600), pieces(speech, 48_001, true)]) {
         expect(await transcript(audio)).toEqual(whole);
       }
     });
 
-    it('leaves the audio as it is', async () => {
+    it('does not change its input samples', async () => {
       const given = speech.slice();
       await transcript(pieces(given, given.length));
       expect(Buffer.compare(Buffer.from(given.buffer), Buffer.from(speech.slice().buffer))).toBe(0);
     });
 
-    it('has segments in order and inside the audio when they are asked for', async () => {
+    it('returns segments on request, in order and within the audio', async () => {
       const { segments, words, durationS, text } = await transcript(undefined, { timestamps: 'segment' });
       expect(words).toEqual([]);
       expect(segments.length).toBeGreaterThan(0);
@@ -111,7 +111,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect(squeeze(segments.map((segment) => segment.text).join(''))).toBe(squeeze(text));
     });
 
-    it('has words in order, not overlapping and inside the audio when they are asked for', async () => {
+    it('returns words on request, in order, without overlap and within the audio', async () => {
       const { segments, words, durationS } = await transcript(undefined, { timestamps: 'word' });
       expect(segments.length).toBeGreaterThan(0);
       expect(words.length).toBeGreaterThan(2);
@@ -125,7 +125,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect(lastS).toBeLessThanOrEqual(durationS);
     });
 
-    it('hears nothing in nothing', async () => {
+    it('returns an empty transcript for empty audio', async () => {
       const emptyPieces = (async function* (): AsyncGenerator<AudioChunk> {
         yield new Float32Array(0);
         yield 'pause';
@@ -138,7 +138,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       }
     });
 
-    it('does nothing for a signal that has fired', async () => {
+    it('does nothing if the signal has already fired', async () => {
       const reason = new Error('gone');
       let pulled = false;
       const audio = (async function* () {
@@ -171,16 +171,16 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       await expect(consume()).rejects.toBe(reason);
     });
 
-    it('throws what the audio throws', async () => {
-      const fault = new Error('the file breaks off');
+    it('throws the error of the audio stream', async () => {
+      const error = new Error('the file breaks off');
       const audio = (async function* () {
         yield speech.slice(0, RATE_HZ) as AudioChunk;
-        throw fault;
+        throw error;
       })();
-      await expect(events(audio)).rejects.toBe(fault);
+      await expect(events(audio)).rejects.toBe(error);
     });
 
-    it('can be left in the middle, ends the audio then, and works on', async () => {
+    it('closes the audio stream when its consumer stops early, and keeps working', async () => {
       let ended = false;
       const audio = (async function* () {
         try {
@@ -194,8 +194,8 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect((await transcript()).text).not.toBe('');
     });
 
-    it('refuses a language that it knows it lacks', async (context) => {
-      if (engine.languages === undefined) context.skip('it does not know which languages it has');
+    it('rejects a language that is not in its list', async (context) => {
+      if (engine.languages === undefined) context.skip('the engine has no list of languages');
       expect(engine.languages).toContain('en');
       await expect(events(undefined, { language: 'xx' })).rejects.toMatchObject({
         kind: 'invalid_request',

@@ -9,14 +9,14 @@ import type {
   UserPart,
 } from '../../src/contract/engines/text.ts';
 
-/** The contract of every engine. The content of the generated text does not matter here. */
+/** An engine and its test data. The content of the generated text does not matter. */
 export interface TextEngineUnderTest {
   /**
-   * Answers the same request with the same text of at least some words, however far its limit lets it; takes
-   * the tools and the schemas of these cases.
+   * Deterministic: generates the same text of several words for the same request, up to its token limit.
+   * Accepts the tools and schemas of these cases.
    */
   readonly engine: TextEngine;
-  /** Parts of a message that this engine cannot take. */
+  /** Message parts that this engine rejects. */
   readonly refusedParts: readonly UserPart[];
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface TextEngineUnderTest {
 const never = new AbortController().signal;
 const TEXT = { kind: 'text' } as const;
 
-/** A request of one short question, answered with few tokens. */
+/** A short question with a limit of 8 output tokens. */
 export function textRequest(fields: Partial<TextRequest> = {}): TextRequest {
   return {
     messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }],
@@ -73,14 +73,14 @@ const TOOLS: readonly FunctionTool[] = [
   },
 ];
 
-/** An answer put together, after a look at how it came. */
+/** A complete response. */
 export interface WholeAnswer {
   readonly text: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   readonly end: Extract<TextEvent, { kind: 'end' }>;
 }
 
-/** Puts an answer together and checks the order of its events. */
+/** Assembles a response and checks the order of its events. */
 export function wholeAnswer(events: readonly TextEvent[]): WholeAnswer {
   let text = '';
   const calls: { id: string; name: string; arguments: string }[] = [];
@@ -120,7 +120,7 @@ export function wholeAnswer(events: readonly TextEvent[]): WholeAnswer {
   return { text, calls, end };
 }
 
-/** Runs a request to its end. */
+/** Runs a request and assembles its response. */
 export async function collectResponse(
   engine: TextEngine,
   fields: Partial<TextRequest> = {},
@@ -145,7 +145,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(engine.ready().ready).toBe(true);
     });
 
-    it('says its text in pieces, then how it ended and what it cost', async () => {
+    it('yields text, then the finish reason and the token counts', async () => {
       const { text, calls, end } = await collectResponse(engine);
       expect(text).not.toBe('');
       expect(calls).toEqual([]);
@@ -153,12 +153,12 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(end.tokens.output).toBeGreaterThan(0);
     });
 
-    it('says the same again', async () => {
+    it('generates the same text for the same request', async () => {
       const first = await collectResponse(engine);
       expect((await collectResponse(engine)).text).toBe(first.text);
     });
 
-    it('ends at the limit of tokens', async () => {
+    it('ends at the token limit', async () => {
       const { end } = await collectResponse(engine, { maxTokens: 2 });
       expect(end.reason).toBe('length');
       expect(end.tokens.output).toBe(2);
@@ -173,7 +173,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(stopped.end.reason).toBe('stop');
     });
 
-    it('takes a whole conversation', async () => {
+    it('accepts a conversation with all roles', async () => {
       const { end } = await collectResponse(engine, {
         messages: [
           { role: 'system', text: 'Be short.' },
@@ -200,21 +200,21 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(end.tokens.input).toBeGreaterThan(10);
     });
 
-    it('writes an object in JSON mode', async () => {
+    it('generates an object in JSON mode', async () => {
       const { text, end } = await collectResponse(engine, { output: { kind: 'json' }, maxTokens: 64 });
       if (end.reason === 'length') return expect(text).toMatch(/^\s*\{/);
       const value: unknown = JSON.parse(text);
       expect(value !== null && typeof value === 'object' && !Array.isArray(value)).toBe(true);
     });
 
-    it('writes what a schema allows', async () => {
+    it('generates JSON that matches a schema', async () => {
       const output = { kind: 'json_schema', name: 'answer', schema: SCHEMA, strict: true } as const;
       const { text, end } = await collectResponse(engine, { output, maxTokens: 64 });
       expect(end.reason).toBe('stop');
       expect(ajv.validate(SCHEMA, JSON.parse(text))).toBe(true);
     });
 
-    it('calls a tool when it must', async () => {
+    it('calls a tool if the tool choice is required', async () => {
       const { calls, end } = await collectResponse(engine, {
         tools: TOOLS,
         toolChoice: 'required',
@@ -229,7 +229,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(end.reason).toBe('tool_calls');
     });
 
-    it('calls the tool that is named, once when it may not call several', async () => {
+    it('calls the named tool once if parallel calls are disabled', async () => {
       const { calls } = await collectResponse(engine, {
         tools: TOOLS,
         toolChoice: { name: 'set_color' },
@@ -239,7 +239,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(calls.map((call) => call.name)).toEqual(['set_color']);
     });
 
-    it('calls nothing when it may not', async () => {
+    it('calls no tool if the tool choice is none', async () => {
       const { calls, text } = await collectResponse(engine, { tools: TOOLS, toolChoice: 'none' });
       expect(calls).toEqual([]);
       expect(text).not.toBe('');
@@ -253,12 +253,12 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect(both.map(({ text }) => text)).not.toContain('');
     });
 
-    it('does nothing for a signal that has fired', async () => {
+    it('does nothing if the signal has already fired', async () => {
       const reason = new Error('gone');
       await expect(collectResponse(engine, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
-    it('throws the reason of an abort in the middle, and works on', async () => {
+    it('throws the reason of an abort during generation, and keeps working', async () => {
       const controller = new AbortController();
       const reason = new Error('hung up');
       const consume = async () => {
@@ -268,12 +268,12 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       expect((await collectResponse(engine)).text).not.toBe('');
     });
 
-    it('can be left in the middle, and works on', async () => {
+    it('keeps working when a consumer stops early', async () => {
       for await (const _ of engine.generate(textRequest(), never)) break;
       expect((await collectResponse(engine)).text).not.toBe('');
     });
 
-    it('refuses the parts that it cannot take, by their name', async () => {
+    it('rejects unsupported message parts and names them', async () => {
       for (const part of subject.refusedParts) {
         const messages = [{ role: 'user', parts: [part] } as const];
         await expect(collectResponse(engine, { messages })).rejects.toMatchObject({
@@ -283,8 +283,8 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
       }
     });
 
-    it('refuses a conversation that is too long, when it knows how long one may be', async (context) => {
-      if (engine.contextTokens === undefined) context.skip('it does not know how long one may be');
+    it('rejects a conversation beyond the known context length', async (context) => {
+      if (engine.contextTokens === undefined) context.skip('the engine does not know its context length');
       const text = 'word '.repeat((engine.contextTokens ?? 0) + 1);
       const messages = [{ role: 'user', parts: [{ kind: 'text', text }] } as const];
       await expect(collectResponse(engine, { messages })).rejects.toMatchObject({

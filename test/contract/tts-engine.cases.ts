@@ -3,7 +3,7 @@ import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/eng
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
 
-/** The contract of every engine. */
+/** An engine under test. */
 export interface TtsEngineUnderTest {
   readonly engine: TtsEngine;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ const lengthOf = (runs: readonly Float32Array[]) => runs.reduce((sum, run) => su
 export interface TtsEngineTraits {
   /** False for an engine whose audio does not depend on the text. */
   readonly isSpeech: boolean;
-  /** A stored voice that the engine speaks with; absent: it speaks with its own only. */
+  /** A stored voice that the engine supports; absent if it has preset voices only. */
   readonly storedVoice?: SpokenVoice;
 }
 
@@ -51,13 +51,13 @@ export function ttsEngineCases(
     });
     afterAll(() => subject?.close());
 
-    it('is ready, and has a rate that the service can convert', () => {
+    it('is ready and has a supported sample rate', () => {
       expect(engine.ready().ready).toBe(true);
       expect(engine.rateHz).toBeGreaterThanOrEqual(8000);
       expect(engine.rateHz).toBeLessThanOrEqual(48_000);
     });
 
-    it('yields runs that are not empty, of samples within full scale', async () => {
+    it('yields non-empty arrays of samples within full scale', async () => {
       const runs = await collect(engine);
       expect(runs.length).toBeGreaterThan(0);
       for (const run of runs) {
@@ -76,7 +76,7 @@ export function ttsEngineCases(
       }
     });
 
-    it('gives arrays that belong to the caller', async () => {
+    it('yields arrays that the caller may change', async () => {
       const runs: Float32Array[] = [];
       for await (const run of engine.synthesize(REQUEST, new AbortController().signal)) {
         runs.push(run.slice());
@@ -86,12 +86,12 @@ export function ttsEngineCases(
       expect(runs.some((run) => run.some((sample) => sample !== 0))).toBe(true);
     });
 
-    it('does nothing for a signal that has fired', async () => {
+    it('does nothing if the signal has already fired', async () => {
       const reason = new Error('gone');
       await expect(collect(engine, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
-    it('throws the reason of an abort in the middle', async () => {
+    it('throws the reason of an abort during synthesis', async () => {
       const controller = new AbortController();
       const reason = new Error('hung up');
       const consume = async () => {
@@ -105,13 +105,13 @@ export function ttsEngineCases(
       await expect(consume()).rejects.toBe(reason);
     });
 
-    it('can be left in the middle, and works on', async () => {
+    it('keeps working when a consumer stops early', async () => {
       for await (const _ of engine.synthesize(REQUEST, new AbortController().signal)) break;
       expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
     });
 
     if (storedVoice === undefined) {
-      it('refuses a stored voice before anything is spoken, and speaks on', async () => {
+      it('rejects a stored voice before synthesis, and keeps working', async () => {
         await expect(collect(engine, { voice: spokenVoice() })).rejects.toMatchObject({
           kind: 'invalid_request',
           param: 'voice',
@@ -119,7 +119,7 @@ export function ttsEngineCases(
         expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
       });
     } else {
-      it('synthesizes with a stored voice, also concurrently, and then with its own voice as before', async () => {
+      it('synthesizes concurrently with a stored voice and its own voice without mixing them', async () => {
         const [own, stored] = [{}, { voice: storedVoice }];
         const [first, ...others] = await Promise.all(
           [own, stored, own, stored].map((fields) => collect(engine, fields)),
@@ -134,7 +134,7 @@ export function ttsEngineCases(
 
     if (!isSpeech) return;
 
-    it.each(['', '...', '🙂', '\u0000'])('has nothing to say for %j', async (text) => {
+    it.each(['', '...', '🙂', '\u0000'])('yields no audio for %j', async (text) => {
       expect(await collect(engine, { text })).toEqual([]);
     });
 
@@ -143,14 +143,14 @@ export function ttsEngineCases(
       ['another script', '語'.repeat(20)],
       ['half a surrogate pair', 'Hello \ud83d there'],
       ['control characters', 'Hel\u0007lo\u0000 there\u202e.'],
-      ['marks upon marks', `H${'\u0301'.repeat(300)}ello`],
-      ['nothing but figures', '9'.repeat(60)],
-    ])('survives %s', async (_, text) => {
+      ['stacked combining marks', `H${'\u0301'.repeat(300)}ello`],
+      ['only digits', '9'.repeat(60)],
+    ])('stays ready after %s', async (_, text) => {
       await collect(engine, { text });
       expect(engine.ready().ready).toBe(true);
     });
 
-    it('takes about the same time for the same words, and less when it speaks faster', async () => {
+    it('generates 1.5 to 5 s of audio for a sentence, and less at a higher speed', async () => {
       const [stream, whole, fast] = [
         lengthOf(await collect(engine)),
         lengthOf(await collect(engine, { delivery: 'whole' })),
@@ -162,7 +162,7 @@ export function ttsEngineCases(
       expect(stream / engine.rateHz).toBeLessThan(5);
     });
 
-    it('brings the first audio of a stream before the rest is made', async () => {
+    it('yields the start of a stream before the rest is generated', async () => {
       const runs = await collect(engine, { text: `${REQUEST.text} `.repeat(3) });
       expect(runs.length).toBeGreaterThan(2);
       const all = runs.reduce((sum, run) => sum + run.length, 0);

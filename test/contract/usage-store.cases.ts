@@ -4,10 +4,10 @@ import { ServiceError } from '../../src/contract/core/error.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { UsageRows } from '../harness/usage-rows.ts';
 
-let made = 0;
+let createdRecords = 0;
 
 export function usageRecord(overrides: Partial<UsageRecord> = {}): UsageRecord {
-  made += 1;
+  createdRecords += 1;
   return {
     id: newId('usage'),
     createdAt: 1_767_323_045,
@@ -16,13 +16,13 @@ export function usageRecord(overrides: Partial<UsageRecord> = {}): UsageRecord {
     requestId: newId('request'),
     model: 'svc-tts',
     status: 'completed',
-    inputTokens: made,
+    inputTokens: createdRecords,
     outputTokens: 2,
     ...overrides,
   };
 }
 
-/** What every usage store does. `open` gives an empty one. */
+/** Contract of the usage store. `open` returns an empty store. */
 export function usageStoreCases(open: () => Promise<UsageRows>): void {
   const ids = async (store: UsageRows, query: Partial<Parameters<UsageRows['list']>[0]> = {}) => {
     const page = await store.list({ organization: 'a', limit: 20, ...query });
@@ -36,7 +36,7 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     });
   });
 
-  test('a row comes back as it went in, with and without what is optional', async () => {
+  test('a row is read as written, with and without its optional fields', async () => {
     const store = await open();
     const full = usageRecord({
       characters: 12,
@@ -54,7 +54,7 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
       expect(Object.keys(records[1] ?? {})).not.toContain(name);
   });
 
-  test('rows come newest first, by insertion even within one second', async () => {
+  test('rows are listed newest first, by insertion order', async () => {
     const store = await open();
     const rows = [usageRecord(), usageRecord(), usageRecord({ createdAt: 1 })];
     for (const row of rows) await store.insert(row);
@@ -90,19 +90,16 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     expect((await ids(store, { organization: 'A' })).ids).toEqual([]);
   });
 
-  test.each(['usage_unknown', '', "' OR 1=1 --", 'usage_\0'])(
-    'after %j is refused with param after',
-    async (after) => {
-      const store = await open();
-      const refused = await store
-        .list({ organization: 'a', limit: 20, after })
-        .catch((error: unknown) => error);
-      expect(refused).toBeInstanceOf(ServiceError);
-      expect(refused).toMatchObject({ kind: 'invalid_request', param: 'after' });
-    },
-  );
+  test.each(['usage_unknown', '', "' OR 1=1 --", 'usage_\0'])('rejects the cursor %j', async (after) => {
+    const store = await open();
+    const rejected = await store
+      .list({ organization: 'a', limit: 20, after })
+      .catch((error: unknown) => error);
+    expect(rejected).toBeInstanceOf(ServiceError);
+    expect(rejected).toMatchObject({ kind: 'invalid_request', param: 'after' });
+  });
 
-  test('after a row of another organization is refused as if it did not exist', async () => {
+  test('rejects a row of another organization as a cursor like an unknown one', async () => {
     const store = await open();
     const foreign = usageRecord({ organization: 'b' });
     await store.insert(foreign);
@@ -115,7 +112,7 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     expect(hidden).toBe(unknown);
   });
 
-  test('endpoint keeps exactly the rows of one label, also across pages', async () => {
+  test('filters rows by the exact endpoint, also across pages', async () => {
     const store = await open();
     const rows = Array.from({ length: 3 }, () => usageRecord());
     for (const row of rows) await store.insert(row);
@@ -131,7 +128,7 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     }
   });
 
-  test('days have the sums of their rows, by endpoint and model', async () => {
+  test('days have the sums of their rows by endpoint and model', async () => {
     const store = await open();
     const day = 20_000;
     const at = (days: number, seconds = 0) => day * 86_400 + days * 86_400 + seconds;
@@ -157,7 +154,7 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     expect(await store.days({ organization: 'c', from: 0, to: 99_999 })).toEqual([]);
   });
 
-  test('an id is stored once', async () => {
+  test('an id cannot be stored twice', async () => {
     const store = await open();
     const row = usageRecord();
     await store.insert(row);

@@ -11,13 +11,13 @@ import {
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { edgesOf, SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
 
-/** The contract of every engine. */
+/** An engine under test. */
 export interface VadEngineUnderTest {
   readonly engine: VadEngine;
   close(): Promise<void>;
 }
 
-/** All events of a stream, its audio cut at the given places. */
+/** All events of a stream whose audio is split at the given samples. */
 export async function eventsOf(
   engine: VadEngine,
   samples: Float32Samples,
@@ -26,8 +26,8 @@ export async function eventsOf(
   const { rateHz = SPOKEN_RATE_HZ, settings = {}, cuts = [] } = options;
   const stream = engine.openStream({ ...DEFAULT_VAD_SETTINGS, ...settings }, rateHz);
   const bounds = [0, ...[...cuts].sort((a, b) => a - b), samples.length];
-  const answers = bounds.slice(1).map((end, i) => stream.write(samples.slice(bounds[i], end)));
-  const events = (await Promise.all([...answers, stream.end()])).flat();
+  const writes = bounds.slice(1).map((end, i) => stream.write(samples.slice(bounds[i], end)));
+  const events = (await Promise.all([...writes, stream.end()])).flat();
   stream.close();
   return events;
 }
@@ -44,7 +44,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
     let turns: { onset: number; end: number }[];
     beforeAll(async () => {
       const [sentence, word] = await speak(['The harbour was quiet that morning.', 'Perhaps.']);
-      if (!sentence || !word) throw new Error('nothing was said');
+      if (!sentence || !word) throw new Error('synthesis returned no audio');
       const pause = silence(1000);
       talk = joined([pause, sentence, pause, word, pause]);
       turns = [
@@ -59,7 +59,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
     });
     afterAll(() => subject?.close());
 
-    /** Expects the two turns of the talk, each edge within a frame of 32 ms. */
+    /** Expects the two turns of `talk`, each edge within a frame of 32 ms. */
     function expectTurns(events: readonly VadEvent[], rateHz: number): void {
       const started = events.filter((event) => event.kind === 'started');
       const stopped = events.filter((event) => event.kind === 'stopped');
@@ -76,7 +76,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       expect(engine.ready().ready).toBe(true);
     });
 
-    it('finds each turn, its edges and its prefix', async () => {
+    it('detects the edges and the prefix of each turn', async () => {
       const events = await eventsOf(engine, talk);
       expectTurns(events, SPOKEN_RATE_HZ);
       for (const event of events) {
@@ -85,28 +85,31 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       }
     });
 
-    it.each([8000, 16_000, 22_050, 24_000, 44_100, 48_000])('at %i Hz', async (rateHz) => {
-      const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: rateHz, format: 'float32' });
-      const samples = joined([resampler.push(talk), resampler.flush()]);
-      expectTurns(await eventsOf(engine, samples, { rateHz }), rateHz);
-    });
+    it.each([8000, 16_000, 22_050, 24_000, 44_100, 48_000])(
+      'detects the same turns at %i Hz',
+      async (rateHz) => {
+        const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: rateHz, format: 'float32' });
+        const samples = joined([resampler.push(talk), resampler.flush()]);
+        expectTurns(await eventsOf(engine, samples, { rateHz }), rateHz);
+      },
+    );
 
-    it('reports a pause before the end of speech is certain, and every event in order', async () => {
+    it('reports a pause before the end of speech, and all events in order', async () => {
       const stream = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
-      const told: (VadEvent & { writtenMs: number })[] = [];
+      const reported: (VadEvent & { writtenMs: number })[] = [];
       const step = SPOKEN_RATE_HZ / 50;
       for (let at = 0; at < talk.length; at += step) {
         const events = await stream.write(talk.slice(at, at + step));
         const writtenMs = (Math.min(talk.length, at + step) * 1000) / SPOKEN_RATE_HZ;
-        told.push(...events.map((event) => ({ ...event, writtenMs })));
+        reported.push(...events.map((event) => ({ ...event, writtenMs })));
       }
       stream.close();
-      const order = kinds(told).join(' ');
+      const order = kinds(reported).join(' ');
       expect(order).toMatch(
         /^started paused (resumed paused )*stopped started paused (resumed paused )*stopped$/,
       );
-      for (const [i, { kind, writtenMs }] of told.entries()) {
-        if (kind === 'stopped') expect(writtenMs - (told[i - 1]?.writtenMs ?? 0)).toBeGreaterThan(200);
+      for (const [i, { kind, writtenMs }] of reported.entries()) {
+        if (kind === 'stopped') expect(writtenMs - (reported[i - 1]?.writtenMs ?? 0)).toBeGreaterThan(200);
       }
     });
 
@@ -123,7 +126,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       expect(await eventsOf(engine, talk, { cuts: everyMs })).toEqual(expected);
     });
 
-    it('reports the same events with any other streams', async () => {
+    it('reports the same events with other concurrent streams', async () => {
       const delays = [0, 137, 4099, 20_011, 33_333];
       const streams = delays.flatMap((delay) => [
         talk.slice(delay),
@@ -146,7 +149,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       expect(order).toEqual([...parts.keys()]);
     });
 
-    it('judges the end as if silence followed, within the stream', async () => {
+    it('handles the end of the stream like following silence', async () => {
       const cut = talk.slice(0, (turns[0]?.end ?? 0) - 4000);
       const events = await eventsOf(engine, cut);
       expect(kinds(events)).toEqual(['started', 'paused', 'stopped']);
@@ -158,17 +161,17 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       expect(events.at(-1)).toMatchObject({ endSample: cut.length });
     });
 
-    it('ends without events when nothing was said, or nothing at all', async () => {
+    it('reports no events for silence and for an empty stream', async () => {
       expect(await eventsOf(engine, silence(1234))).toEqual([]);
       expect(await eventsOf(engine, new Float32Array(0))).toEqual([]);
     });
 
-    it('a stream after another is as the first', async () => {
+    it('reports the same events for a second stream', async () => {
       const first = await eventsOf(engine, talk);
       expect(await eventsOf(engine, talk)).toEqual(first);
     });
 
-    it('takes nothing after the end or a close, which free it at any time', async () => {
+    it('rejects writes after its end or close; a close resolves pending writes', async () => {
       const ended = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
       await ended.end();
       await expect(ended.write(silence(10))).rejects.toThrow('ended');
@@ -182,7 +185,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       await expect(closed.write(silence(10))).rejects.toThrow('closed');
     });
 
-    it.each([7999, 48_001, 16_000.5])('refuses a rate of %d Hz', (rateHz) => {
+    it.each([7999, 48_001, 16_000.5])('rejects a sample rate of %d Hz', (rateHz) => {
       expect(() => engine.openStream(DEFAULT_VAD_SETTINGS, rateHz)).toThrow(RangeError);
     });
 
@@ -194,7 +197,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       ['silenceDurationMs', Number.NaN],
       ['silenceDurationMs', 5001],
       ['minSpeechDurationMs', Number.POSITIVE_INFINITY],
-    ])('refuses a %s of %d', (field, value) => {
+    ])('rejects a %s of %d', (field, value) => {
       expect(() => engine.openStream({ ...DEFAULT_VAD_SETTINGS, [field]: value }, 16_000)).toThrow(
         RangeError,
       );

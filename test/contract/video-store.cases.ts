@@ -21,7 +21,7 @@ import {
 const NOW = 1_767_323_045;
 const ROOM: VideoQuota = { maxOpen: 1000, maxBytes: Number.MAX_SAFE_INTEGER };
 
-/** Videos and what they touch, over the same database. */
+/** The video store and the stores that it changes, in one database. */
 export interface VideoStores {
   readonly videos: VideoStore;
   readonly credits: CreditStore;
@@ -74,7 +74,7 @@ const FAILED: VideoOutcome = {
   at: NOW + 9,
 };
 
-/** The end of a job's call. */
+/** The bill of a finished job. */
 function billOf(video: VideoRecord, cost = 0, status: UsageStatus = 'completed'): JobBill {
   const { call: id, organization, requestId, model } = video;
   const tokens = { inputTokens: 3, outputTokens: 4 };
@@ -92,17 +92,17 @@ function billOf(video: VideoRecord, cost = 0, status: UsageStatus = 'completed')
   return { record, cost };
 }
 
-/** What every store of videos does. `open` gives an empty one. */
+/** Contract of the video store. `open` returns an empty store. */
 export function videoStoreCases(open: () => Promise<VideoStores>): void {
-  async function stored({ videos }: VideoStores, overrides: Partial<VideoRecord> = {}, reserved = 0) {
+  async function storedVideo({ videos }: VideoStores, overrides: Partial<VideoRecord> = {}, reserved = 0) {
     const video = videoRecord(overrides);
     expect(await videos.create(video, reserved, ROOM)).toEqual({ video });
     return video;
   }
 
-  /** A job that has ended. */
-  async function ended(stores: VideoStores, end: VideoOutcome, overrides: Partial<VideoRecord> = {}) {
-    const video = await stored(stores, overrides);
+  /** Stores a job and ends it. */
+  async function endedVideo(stores: VideoStores, end: VideoOutcome, overrides: Partial<VideoRecord> = {}) {
+    const video = await storedVideo(stores, overrides);
     await stores.videos.claim(video.id, 'r1', NOW + 1);
     expect(await stores.videos.finish(video.id, 'r1', end, billOf(video))).toBe(true);
     return video;
@@ -115,9 +115,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   };
 
   describe('a new video', () => {
-    test('comes back with all its fields', async () => {
+    test('is read with all its fields', async () => {
       const stores = await open();
-      const { id: source } = await ended(stores, COMPLETED);
+      const { id: source } = await endedVideo(stores, COMPLETED);
       const odd = {
         prompt: 'Grüße, 你好 👋 \0 "\\"',
         audio: false,
@@ -125,14 +125,14 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         clip: clipFacts({ audio: undefined }),
       };
       for (const overrides of [{}, odd]) {
-        const video = await stored(stores, overrides);
+        const video = await storedVideo(stores, overrides);
         expect(await stores.videos.get('a', video.id)).toEqual(video);
       }
     });
 
-    test('reserves credits in the same step, or is not there', async () => {
+    test('is stored together with its reservation, or not at all', async () => {
       const stores = await funded(100);
-      await stored(stores, {}, 70);
+      await storedVideo(stores, {}, 70);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 30, reserved: 70 });
       const refused = videoRecord();
       expect(await stores.videos.create(refused, 31, ROOM)).toEqual({ available: 30 });
@@ -143,7 +143,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.credits.balance('a')).toMatchObject({ available: 30, reserved: 70 });
     });
 
-    test('of two that one reservation has room for, one is made', async () => {
+    test('is created once if the credits suffice for one of several concurrent requests', async () => {
       const stores = await funded(100);
       const made = await Promise.all(
         Array.from({ length: 10 }, () => stores.videos.create(videoRecord(), 60, ROOM)),
@@ -152,11 +152,11 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });
 
-    test('is rejected over the limit of open videos of the organization, also when created concurrently', async () => {
+    test('is rejected beyond the limit of open videos, also for concurrent requests', async () => {
       const { videos, ...stores } = await open();
       const room = { ...ROOM, maxOpen: 4 };
-      await ended({ videos, ...stores }, COMPLETED);
-      await stored({ videos, ...stores }, { organization: 'b' });
+      await endedVideo({ videos, ...stores }, COMPLETED);
+      await storedVideo({ videos, ...stores }, { organization: 'b' });
       const made = await Promise.allSettled(
         Array.from({ length: 20 }, () => videos.create(videoRecord(), 0, room)),
       );
@@ -170,13 +170,13 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       await videos.requireCapacity('b', room);
     });
 
-    test('is refused when clips and segments would have too many bytes', async () => {
+    test('is rejected when clips and segments would exceed the storage limit', async () => {
       const stores = await open();
       const { videos } = stores;
-      // 700 bytes of the segment, none of the failed one, 1000 of the clip.
-      await ended(stores, COMPLETED);
-      await ended(stores, FAILED);
-      await stored(stores);
+      // 700 bytes of the segment and 1000 of the clip of the open job; the failed job counts nothing.
+      await endedVideo(stores, COMPLETED);
+      await endedVideo(stores, FAILED);
+      await storedVideo(stores);
       const refusal = { kind: 'invalid_request', code: 'storage_limit_exceeded', param: 'video' };
       const create = (maxBytes: number) => videos.create(videoRecord(), 0, { ...ROOM, maxBytes });
       await expect(create(2699)).rejects.toMatchObject(refusal);
@@ -186,12 +186,12 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     });
 
     test.each([
-      ['that is not there', undefined],
+      ['that does not exist', undefined],
       ['of another organization', 'b'],
-    ])('cannot continue one %s', async (_, organization) => {
+    ])('cannot continue a video %s', async (_, organization) => {
       const stores = await open();
       const { id: source } = organization
-        ? await ended(stores, COMPLETED, { organization })
+        ? await endedVideo(stores, COMPLETED, { organization })
         : { id: newId('video') };
       const video = videoRecord({ source });
       await expect(stores.videos.create(video, 0, ROOM)).rejects.toMatchObject({
@@ -202,10 +202,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     });
   });
 
-  describe('a key', () => {
+  describe('an idempotency key', () => {
     const key = (overrides: Partial<IdempotencyKey> = {}) => ({ key: 'k', fingerprint: 'f', ...overrides });
 
-    test('makes one video, and reserves once, however often it comes', async () => {
+    test('creates one video and one reservation for repeated requests', async () => {
       const stores = await funded(100);
       const room = { ...ROOM, maxOpen: 1 };
       const make = (idempotency = key()) => stores.videos.create(videoRecord(), 40, room, idempotency);
@@ -219,7 +219,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await make()).toMatchObject({ video: { id: ids[0], status: 'in_progress' } });
     });
 
-    test('is free again after a refusal, and when its video was deleted', async () => {
+    test('is unused again after a rejection and after deletion of its video', async () => {
       const stores = await funded(100);
       const { videos } = stores;
       expect(await videos.create(videoRecord(), 101, ROOM, key())).toEqual({ available: 100 });
@@ -236,7 +236,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await videos.create(another, 1, ROOM, key())).toEqual({ video: another });
     });
 
-    test('belongs to an organization', async () => {
+    test('belongs to one organization', async () => {
       const { videos } = await open();
       const [mine, theirs] = [videoRecord(), videoRecord({ organization: 'b' })];
       expect(await videos.create(mine, 0, ROOM, key())).toEqual({ video: mine });
@@ -245,12 +245,12 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   });
 
   describe('the list', () => {
-    test('is of one organization, in both orders, page by page', async () => {
+    test('has the videos of one organization, in both orders, in pages', async () => {
       const stores = await open();
       const ids: string[] = [];
       for (let count = 0; count < 5; count += 1) {
-        ids.push((await stored(stores)).id);
-        await stored(stores, { organization: 'b' });
+        ids.push((await storedVideo(stores)).id);
+        await storedVideo(stores, { organization: 'b' });
       }
       for (const order of ['asc', 'desc'] as const) {
         const inOrder = order === 'asc' ? ids : ids.toReversed();
@@ -266,9 +266,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       }
     });
 
-    test('has no video of another organization as its cursor', async () => {
+    test('rejects unknown cursors and videos of other organizations', async () => {
       const stores = await open();
-      const { id } = await stored(stores, { organization: 'b' });
+      const { id } = await storedVideo(stores, { organization: 'b' });
       for (const after of [id, 'video_unknown', '', "' OR 1=1 --"]) {
         const page = stores.videos.list({ organization: 'a', limit: 2, order: 'desc', after });
         await expect(page).rejects.toMatchObject({ kind: 'invalid_request', param: 'after' });
@@ -278,7 +278,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
 
   test('organizations do not see each other', async () => {
     const stores = await open();
-    const { id } = await ended(stores, COMPLETED, { organization: 'b' });
+    const { id } = await endedVideo(stores, COMPLETED, { organization: 'b' });
     expect(await stores.videos.get('a', id)).toBeUndefined();
     expect(await stores.videos.delete('a', id)).toBe(false);
     expect(await stores.videos.list({ organization: 'a', limit: 5, order: 'desc' })).toEqual({
@@ -289,10 +289,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   });
 
   describe('runners', () => {
-    test('take over from each other; the one before can write nothing any more', async () => {
+    test('can take over a job; the previous runner can no longer write', async () => {
       const stores = await funded(100);
       const { videos } = stores;
-      const video = await stored(stores, {}, 50);
+      const video = await storedVideo(stores, {}, 50);
       const { id } = video;
       expect(await videos.claim(id, 'r1', NOW + 3)).toEqual({
         ...video,
@@ -313,17 +313,17 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
 
     test('that claim concurrently: the last claim wins', async () => {
       const stores = await open();
-      const { id } = await stored(stores);
+      const { id } = await storedVideo(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
       await Promise.all(runners.map((runner) => stores.videos.claim(id, runner, NOW)));
       const has = await Promise.all(runners.map((runner) => stores.videos.saveEngineState(id, runner, 'x')));
       expect(has.filter(Boolean)).toHaveLength(1);
     });
 
-    test('get no job that has ended, and none that is not there', async () => {
+    test('cannot claim ended or unknown jobs', async () => {
       const stores = await open();
       for (const end of [COMPLETED, FAILED]) {
-        const { id } = await ended(stores, end);
+        const { id } = await endedVideo(stores, end);
         expect(await stores.videos.claim(id, 'r2', NOW)).toBeUndefined();
       }
       expect(await stores.videos.claim(newId('video'), 'r2', NOW)).toBeUndefined();
@@ -331,9 +331,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   });
 
   describe('the end', () => {
-    test('of one that completed: what it made, one row, and the rest of the reservation is free', async () => {
+    test('of a completed job stores its result and one row, and releases the unused reservation', async () => {
       const stores = await funded(100);
-      const video = await stored(stores, {}, 50);
+      const video = await storedVideo(stores, {}, 50);
       await stores.videos.claim(video.id, 'r1', NOW + 1);
       const bill = billOf(video, 30);
       expect(await stores.videos.finish(video.id, 'r1', COMPLETED, bill)).toBe(true);
@@ -346,15 +346,15 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         { requests: 1, charged: 30 },
       ]);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 70, reserved: 0, revenue: 30 });
-      // Nothing of it happens twice.
+      // A repetition changes nothing.
       expect(await stores.videos.finish(video.id, 'r1', COMPLETED, bill)).toBe(false);
       expect(await stores.videos.finish(video.id, 'r1', FAILED, bill)).toBe(false);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 70, revenue: 30 });
     });
 
-    test('of one that failed: why, a row, and nothing is charged', async () => {
+    test('of a failed job stores its error and a row, and charges nothing', async () => {
       const stores = await funded(100);
-      const video = await stored(stores, {}, 50);
+      const video = await storedVideo(stores, {}, 50);
       await stores.videos.claim(video.id, 'r1', NOW + 1);
       const bill = billOf(video, 0, 'failed');
       expect(await stores.videos.finish(video.id, 'r1', FAILED, bill)).toBe(true);
@@ -364,9 +364,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.credits.balance('a')).toMatchObject({ available: 100, reserved: 0, revenue: 0 });
     });
 
-    test('takes what it cost beyond its reservation from what is there, and no more', async () => {
+    test('charges costs above the reservation from the available credits, down to zero', async () => {
       const stores = await funded(100);
-      const [first, second] = [await stored(stores, {}, 40), await stored(stores, {}, 40)];
+      const [first, second] = [await storedVideo(stores, {}, 40), await storedVideo(stores, {}, 40)];
       for (const video of [first, second]) {
         await stores.videos.claim(video.id, 'r1', NOW);
         expect(await stores.videos.finish(video.id, 'r1', COMPLETED, billOf(video, 55))).toBe(true);
@@ -376,21 +376,21 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   });
 
   describe('deleting', () => {
-    test('forgets what has ended', async () => {
+    test('removes an ended job', async () => {
       const stores = await open();
       for (const end of [COMPLETED, FAILED]) {
-        const { id } = await ended(stores, end);
+        const { id } = await endedVideo(stores, end);
         expect(await stores.videos.delete('a', id)).toBe(true);
         expect(await stores.videos.get('a', id)).toBeUndefined();
         expect(await stores.videos.delete('a', id)).toBe(false);
       }
     });
 
-    test('is refused of a source until the last that continues it has ended, also one made at that moment', async () => {
+    test('is rejected while another job continues the video, also concurrently with its creation', async () => {
       const stores = await open();
       const { videos } = stores;
-      const { id: source } = await ended(stores, COMPLETED);
-      const video = await stored(stores, { source });
+      const { id: source } = await endedVideo(stores, COMPLETED);
+      const video = await storedVideo(stores, { source });
       const refusal = { kind: 'conflict', code: 'video_in_use' };
       await expect(videos.delete('a', source)).rejects.toMatchObject(refusal);
       await videos.claim(video.id, 'r1', NOW);
@@ -399,7 +399,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await videos.delete('a', source)).toBe(true);
 
       for (let round = 0; round < 20; round += 1) {
-        const { id } = await ended(stores, COMPLETED);
+        const { id } = await endedVideo(stores, COMPLETED);
         const [made, deleted] = await Promise.allSettled([
           videos.create(videoRecord({ source: id }), 0, ROOM),
           videos.delete('a', id),
@@ -409,22 +409,25 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     });
   });
 
-  test('open ones are listed page by page, oldest first', async () => {
+  test('open jobs are listed oldest first, in pages', async () => {
     const stores = await open();
-    const first = await stored(stores);
-    const gone = await ended(stores, COMPLETED);
-    const second = await stored(stores, { organization: 'b' });
+    const first = await storedVideo(stores);
+    const gone = await endedVideo(stores, COMPLETED);
+    const second = await storedVideo(stores, { organization: 'b' });
     await stores.videos.claim(second.id, 'r1', NOW);
     expect(await stores.videos.listOpen(5)).toEqual([first.id, second.id]);
     expect(await stores.videos.listOpen(1)).toEqual([first.id]);
-    // The last of a page may have ended before the next is asked for.
+    // The last job of a page may have ended before the next page is requested.
     expect(await stores.videos.listOpen(5, gone.id)).toEqual([second.id]);
     expect(await stores.videos.listOpen(5, second.id)).toEqual([]);
   });
 
   test('states are returned for existing ids', async () => {
     const stores = await open();
-    const [queued, completed] = [await stored(stores), await ended(stores, COMPLETED, { organization: 'b' })];
+    const [queued, completed] = [
+      await storedVideo(stores),
+      await endedVideo(stores, COMPLETED, { organization: 'b' }),
+    ];
     const states = await stores.videos.listStates([queued.id, completed.id, newId('video')]);
     expect(new Set(states)).toEqual(
       new Set([
@@ -444,8 +447,12 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     { kind: 'delete_requested' },
   );
 
-  /** Whether the store did something. */
-  async function moved({ videos }: VideoStores, video: VideoRecord, { kind }: StoreEvent): Promise<boolean> {
+  /** Applies an event of the state machine to the store. Returns whether it changed the job. */
+  async function applyEvent(
+    { videos }: VideoStores,
+    video: VideoRecord,
+    { kind }: StoreEvent,
+  ): Promise<boolean> {
     switch (kind) {
       case 'claimed':
         return (await videos.claim(video.id, 'r1', NOW)) !== undefined;
@@ -463,14 +470,14 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     const seen = new Set<VideoStatus>();
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 3, maxLength: 8 }), async (events) => {
-        const video = await stored(stores);
+        const video = await storedVideo(stores);
         let status: VideoStatus = 'queued';
         for (const each of events) {
           const { status: after, effect } = next(status, each);
           const refuses =
             effect?.kind === 'clean_up' || (effect?.kind === 'respond' && effect.status === 409);
           const does = effect !== undefined && !refuses;
-          expect(await moved(stores, video, each), `${each.kind} of ${status}`).toBe(does);
+          expect(await applyEvent(stores, video, each), `${each.kind} of ${status}`).toBe(does);
           status = after;
           seen.add(status);
           if (each.kind === 'delete_requested' && does) {

@@ -3,7 +3,7 @@ import { type Id, newId } from '../../src/contract/core/id.ts';
 import type { VoiceRecord, VoiceStore } from '../../src/contract/stores/voice-store.ts';
 
 const NOW = 1_767_323_045;
-/** More voices than any case stores. */
+/** A limit of voices above the number in all cases. */
 const MANY = 1000;
 const FULL = { kind: 'invalid_request', code: 'voice_limit_exceeded' };
 
@@ -27,9 +27,9 @@ export function voiceRecord(overrides: Partial<VoiceRecord> = {}): VoiceRecord {
   };
 }
 
-/** What every store of voices does. `open` gives an empty one. */
+/** Contract of the voice store. `open` returns an empty store. */
 export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
-  /** Notes so many voices, the oldest first. */
+  /** Stores voices, the oldest first. */
   async function stored(store: VoiceStore, count: number, overrides: Partial<VoiceRecord> = {}) {
     const voices = Array.from({ length: count }, (_, at) => voiceRecord({ name: `${at}`, ...overrides }));
     for (const voice of voices) await store.put(voice, MANY);
@@ -39,15 +39,15 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
     const { voices, hasMore } = await store.list({ organization: 'a', limit: 10, order: 'desc', ...query });
     return [voices.map(({ name }) => name), hasMore];
   };
-  /** Every id, by pages of two. */
+  /** The ids of all pages. */
   const paged = async (next: (after?: Id<'voice'>) => Promise<readonly Id<'voice'>[]>) => {
     const all: Id<'voice'>[] = [];
     for (let page = await next(); page.length > 0; page = await next(all.at(-1))) all.push(...page);
     return all;
   };
 
-  describe('one voice', () => {
-    test('comes back with all its fields', async () => {
+  describe('a voice', () => {
+    test('is read with all its fields', async () => {
       const store = await open();
       for (const voice of [
         voiceRecord({ name: 'Grüße "你好"\\ \' %', refText: 'a\nb', durationS: 5 }),
@@ -59,14 +59,14 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       }
     });
 
-    test('is stored once', async () => {
+    test('cannot be stored twice', async () => {
       const store = await open();
       const voice = voiceRecord();
       await store.put(voice, MANY);
       await expect(store.put(voice, MANY)).rejects.toThrow();
     });
 
-    test('is gone when it was deleted', async () => {
+    test('does not exist after its deletion', async () => {
       const store = await open();
       const [voice, other] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
       expect(await store.delete('a', voice.id)).toBe(true);
@@ -77,7 +77,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       expect(await namesOf(store)).toEqual([['1'], false]);
     });
 
-    test.each(['tts-vc-voice_unknown', '', '\0', "' OR 1=1 --"])('%j is not a voice', async (id) => {
+    test.each(['tts-vc-voice_unknown', '', '\0', "' OR 1=1 --"])('does not find the id %j', async (id) => {
       const store = await open();
       await stored(store, 1);
       expect(await store.get('a', id)).toBeUndefined();
@@ -111,32 +111,32 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
     expect(await namesOf(store, rest)).toEqual([['2', '3'], true]);
   });
 
-  describe('room', () => {
+  describe('the voice limit', () => {
     const put = (store: VoiceStore, organization = 'a') => store.put(voiceRecord({ organization }), 2);
 
-    test('is for so many voices of each organization, and comes back when one is deleted', async () => {
+    test('applies per organization; deletion of a voice frees its place', async () => {
       const store = await open();
       const [voice] = (await stored(store, 1)) as [VoiceRecord];
       await store.requireCapacity('a', 2);
       await put(store);
-      const refused = await store.requireCapacity('a', 2).catch((error: Error) => error.message);
-      expect(refused).toMatch(/has 2 of at most 2 stored voices/);
+      const message = await store.requireCapacity('a', 2).catch((error: Error) => error.message);
+      expect(message).toMatch(/has 2 of at most 2 stored voices/);
       await expect(put(store)).rejects.toMatchObject(FULL);
       await put(store, 'b');
       await store.delete('a', voice.id);
       await put(store);
     });
 
-    test('is not given twice to concurrent voices', async () => {
+    test('holds for concurrent voices', async () => {
       const store = await open();
-      const made = await Promise.allSettled(Array.from({ length: 8 }, () => put(store)));
-      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
-      for (const one of made) if (one.status === 'rejected') expect(one.reason).toMatchObject(FULL);
+      const created = await Promise.allSettled(Array.from({ length: 8 }, () => put(store)));
+      expect(created.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      for (const one of created) if (one.status === 'rejected') expect(one.reason).toMatchObject(FULL);
     });
   });
 
-  describe('what engines make of a clip', () => {
-    test('is noted again and again, and forgotten', async () => {
+  describe('an adaptation', () => {
+    test('can be replaced and removed', async () => {
       const store = await open();
       const [voice] = (await stored(store, 1, { isImproving: true })) as [VoiceRecord];
       for (const [adaptation, isImproving] of [
@@ -149,7 +149,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       }
     });
 
-    test('is not noted of a voice that was deleted', async () => {
+    test('is not stored for a deleted voice', async () => {
       const store = await open();
       const [voice] = (await stored(store, 1)) as [VoiceRecord];
       await store.delete('a', voice.id);
@@ -157,21 +157,18 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       expect(await store.find(voice.id)).toBeUndefined();
     });
 
-    test.each([undefined, 'old'])(
-      'ends as %j, unless it was replaced in the meantime',
-      async (adaptation) => {
-        const store = await open();
-        const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
-        await store.setAdaptation(voice.id, 'new', false);
-        await store.invalidateAdaptation(voice.id, adaptation);
-        expect(await store.find(voice.id)).toEqual({ ...voice, adaptation: 'new' });
-        await store.invalidateAdaptation(other.id, adaptation);
-        expect(await store.find(other.id)).toEqual({ ...other, adaptation: undefined, isImproving: true });
-        await store.invalidateAdaptation(newId('voice'), adaptation);
-      },
-    );
+    test.each([undefined, 'old'])('is invalidated if it still is %j', async (adaptation) => {
+      const store = await open();
+      const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
+      await store.setAdaptation(voice.id, 'new', false);
+      await store.invalidateAdaptation(voice.id, adaptation);
+      expect(await store.find(voice.id)).toEqual({ ...voice, adaptation: 'new' });
+      await store.invalidateAdaptation(other.id, adaptation);
+      expect(await store.find(other.id)).toEqual({ ...other, adaptation: undefined, isImproving: true });
+      await store.invalidateAdaptation(newId('voice'), adaptation);
+    });
 
-    test('is listed for every organization, page by page', async () => {
+    test('is listed across organizations, in pages', async () => {
       const store = await open();
       const voices = [
         ...(await stored(store, 3, { organization: 'b', adaptation: 'x', isImproving: true })),
@@ -184,7 +181,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       expect(await paged(idsOf)).toEqual(voices.map(({ id }) => id));
     });
 
-    test('that gets better is found, page by page, though the last of a page is deleted', async () => {
+    test('that is improving is listed in pages, also after deletion of the last voice of a page', async () => {
       const store = await open();
       const voices = (await stored(store, 4, { isImproving: true })).map(({ id }) => id).toSorted();
       await stored(store, 3);
@@ -199,8 +196,8 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
   test('existing voices are returned for a list of ids', async () => {
     const store = await open();
     const [first, second] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
-    const known = await store.filterExisting([second.id, newId('voice'), first.id]);
-    expect(known).toEqual(new Set([first.id, second.id]));
+    const existing = await store.filterExisting([second.id, newId('voice'), first.id]);
+    expect(existing).toEqual(new Set([first.id, second.id]));
     expect(await store.filterExisting([])).toEqual(new Set());
   });
 }
