@@ -16,7 +16,7 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 
-/** The page of batches in a real browser, with the real model for embeddings and an unavailable language model. */
+/** The batches page in a real browser, with a real embedding model and an unavailable language model. */
 
 const CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}
 [models."smollm2-135m-instruct"]
@@ -27,7 +27,7 @@ model = "none"
 const PATIENCE = { timeout: 60_000 };
 
 let service: LaunchedService;
-const opened = consoleTests('/batches', async () => {
+const open = consoleTests('/batches', async () => {
   service = await launchService({ config: CONFIG, env: { PLUGINS: 'batch,responses' } });
   return { service };
 });
@@ -47,13 +47,13 @@ const jsonl = (...lines: readonly string[]) => ({
   buffer: Buffer.from(lines.map((each) => `${each}\n`).join('')),
 });
 
-/** The bytes that a click lets the browser keep. */
-async function downloaded(page: Page, button: string): Promise<string> {
-  const [download] = await Promise.all([
+/** Clicks a button and returns the downloaded text. */
+async function download(page: Page, button: string): Promise<string> {
+  const [file] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: button }).click(),
   ]);
-  return readFile(await download.path(), 'utf8');
+  return readFile(await file.path(), 'utf8');
 }
 
 const results = (text: string) =>
@@ -64,7 +64,7 @@ const results = (text: string) =>
 
 describe('a batch from a file', () => {
   test('is uploaded, run, and its results are downloaded', async () => {
-    const { page, faults } = await opened();
+    const { page, consoleErrors } = await open();
     await expect.poll(() => page.getByText('No batches yet').isVisible(), PATIENCE).toBe(true);
     await expectAccessible(page);
     await page.getByRole('button', { name: 'New batch' }).click();
@@ -85,17 +85,17 @@ describe('a batch from a file', () => {
     await expectAccessible(page);
     await screenshot(page, 'batches-completed');
 
-    const answered = results(await downloaded(page, 'Download results'));
-    expect(answered.map(({ custom_id: id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
-    for (const { response } of answered) {
+    const succeeded = results(await download(page, 'Download results'));
+    expect(succeeded.map(({ custom_id: id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
+    for (const { response } of succeeded) {
       expect(response?.body).toMatchObject({
         data: [{ embedding: expect.objectContaining({ length: 384 }) }],
       });
     }
-    const [failed] = results(await downloaded(page, 'Download errors'));
+    const [failed] = results(await download(page, 'Download errors'));
     expect(failed).toMatchObject({ custom_id: 'd', error: { code: 'model_not_found' } });
 
-    // Its address leads to it, and back.
+    // The URL opens the batch, and the browser history leads back.
     await page.reload();
     await page.getByText('The result files are available.').waitFor(PATIENCE);
     await page.goBack();
@@ -110,11 +110,11 @@ describe('a batch from a file', () => {
     ]);
     await expectAccessible(page);
     await screenshot(page, 'batches-list');
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
-  test('with bad lines shows them before it is sent, and what the service says of each after', async () => {
-    const { page, faults } = await opened();
+  test('with invalid lines shows local errors before the upload and errors of the service after it', async () => {
+    const { page, consoleErrors } = await open();
     await page.getByRole('button', { name: 'New batch' }).click();
     const other = line('b', { url: '/v1/responses' });
     await page.getByLabel('Input file').setInputFiles(jsonl(line('a'), line('a'), '{"custom_id":', other));
@@ -131,25 +131,25 @@ describe('a batch from a file', () => {
     ]);
     await expectAccessible(page);
     await screenshot(page, 'batches-failed');
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 });
 
-test('a result that is too long to be shown is there to be downloaded', async () => {
+test('a result too long for the preview can be downloaded', async () => {
   const many = Array.from({ length: 20 }, (_, index) => `Text ${index}.`);
   const input = await uploadInput(
     service,
     `${line('a', { body: { model: 'all-minilm-l6-v2', input: many } })}\n`,
   );
   const { id } = await createBatch(service, input, '/v1/embeddings');
-  const { page } = await opened({ path: `/batches/${id}` });
+  const { page } = await open({ path: `/batches/${id}` });
   await page.getByText('The first line is too long for the preview').waitFor(PATIENCE);
-  const [result] = results(await downloaded(page, 'Download results'));
+  const [result] = results(await download(page, 'Download results'));
   expect(result?.response?.body).toMatchObject({ data: expect.objectContaining({ length: 20 }) });
 });
 
-test('a batch from texts that are typed runs until it is cancelled', async () => {
-  const { page, faults } = await opened();
+test('a batch from typed texts can be cancelled', async () => {
+  const { page, consoleErrors } = await open();
   await page.getByRole('button', { name: 'New batch' }).click();
   await page.getByRole('tab', { name: 'Enter texts' }).click();
   await page.getByLabel('Texts', { exact: true }).fill('One.\nTwo.');
@@ -160,7 +160,7 @@ test('a batch from texts that are typed runs until it is cancelled', async () =>
   await page.getByText('"content":"Two."').waitFor();
   await page.getByRole('button', { name: 'Start batch' }).click();
 
-  // Its model is unavailable, so its lines wait.
+  // The lines wait, because their model is unavailable.
   await page.getByText('Lines are processed at lower priority than live requests.').waitFor(PATIENCE);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expectAccessible(page);
@@ -168,11 +168,11 @@ test('a batch from texts that are typed runs until it is cancelled', async () =>
   await page.getByText('Completed lines are in the results').waitFor(PATIENCE);
   await page.getByText('batch_cancelled').first().waitFor();
   expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
-  expect(faults).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test('the pages fit a phone, in the dark', async () => {
-  const { page } = await opened({ width: PHONE_WIDTH, scheme: 'dark' });
+test('fit a phone and are accessible in the dark color scheme', async () => {
+  const { page } = await open({ width: PHONE_WIDTH, scheme: 'dark' });
   await page.getByRole('button', { name: 'New batch' }).click();
   await page.getByLabel('Input file').setInputFiles(jsonl(line('a')));
   await page.getByText('"custom_id":"a"').waitFor();
@@ -186,19 +186,19 @@ test('the pages fit a phone, in the dark', async () => {
   await screenshot(page, 'batches-list-phone');
 });
 
-test('the list goes on page by page', async () => {
+test('lists batches in pages', async () => {
   const input = await uploadInput(service, 'no line\n');
-  const made = [];
+  const ids = [];
   for (let count = 0; count < 21; count += 1) {
-    made.push((await createBatch(service, input, '/v1/embeddings')).id);
+    ids.push((await createBatch(service, input, '/v1/embeddings')).id);
   }
-  const { page } = await opened();
+  const { page } = await open();
   const addresses = () =>
     page
       .getByRole('row')
       .getByRole('link')
       .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
-  const newest = made.toReversed().map((id) => `#/batches/${id}`);
+  const newest = ids.toReversed().map((id) => `#/batches/${id}`);
   await expect.poll(addresses, PATIENCE).toEqual(newest.slice(0, 20));
   await page.getByRole('button', { name: 'Older' }).click();
   await expect.poll(async () => (await addresses())[0], PATIENCE).toBe(newest[20]);

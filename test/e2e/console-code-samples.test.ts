@@ -12,7 +12,7 @@ import { needs } from '../harness/needs.ts';
 
 const BASE = 'http://127.0.0.1:8080/v1';
 const QUOTED = `It's "quoted" \\ and\nbroken, ünïcode 🦉 $API_KEY`;
-const made = bodyOf(
+const built = bodyOf(
   {
     ...NEW_FORM,
     ...{ model: 'm', functions: EXAMPLE_FUNCTIONS, temperature: 0.5, store: false },
@@ -20,23 +20,23 @@ const made = bodyOf(
   },
   { input: QUOTED, previous: 'resp_1' },
 );
-if ('fieldErrors' in made) throw new Error('the form is at fault');
-const { body } = made;
+if ('fieldErrors' in built) throw new Error('the form is invalid');
+const { body } = built;
 const whole = { ...body, stream: false };
 
-/** Runs a program that gets a text on its standard input; what it prints. */
+/** Runs a program with a text as its standard input. Returns its standard output. */
 async function output(command: readonly string[], input = ''): Promise<string> {
   const child = Bun.spawn([...command], { stdin: new Blob([input]), stdout: 'pipe', stderr: 'pipe' });
-  const [said, errors] = await Promise.all([
+  const [out, errors] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
   ]);
   expect(await child.exited, errors).toBe(0);
-  return said;
+  return out;
 }
 
 describe('curl', () => {
-  test('sends just this body, with the key of the shell', async () => {
+  test('sends the body of the form with the key of the environment', async () => {
     const shell = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\nAPI_KEY=secret\n`;
     const words = (await output(['bash', '-s'], shell + codeSample('curl', BASE, body))).split('\0');
     expect(words).toContain('-N');
@@ -51,7 +51,7 @@ describe('typescript', () => {
   test.each([
     ['streamed', body],
     ['whole', whole],
-  ])('%s: it is a program, and its call has just this body', (_, each) => {
+  ])('the sample of a %s request is a valid program with the body of the form', (_, each) => {
     const code = codeSample('typescript', BASE, each);
     expect(() => new Transpiler({ loader: 'ts' }).transformSync(code)).not.toThrow();
     const [, argument = ''] = /create\((\{[\s\S]*?\n\})\)/.exec(code) ?? [];
@@ -64,7 +64,7 @@ describe('python', () => {
   test.for([
     ['streamed', body],
     ['whole', whole],
-  ] as const)('%s: it is a program, and its call has just this body', async ([, each], context) => {
+  ] as const)('the sample of a %s request is a valid program with the body of the form', async ([, each], context) => {
     needs(context, hasPython, 'Python');
     const code = codeSample('python', BASE, each);
     const read = `
@@ -76,7 +76,7 @@ print(json.dumps({k.arg: ast.literal_eval(k.value) for k in call.keywords}))
     expect(JSON.parse(await output(['python3', '-c', read], code))).toEqual(each);
   });
 
-  test('any JSON is the same there', async (context) => {
+  test('literals have the same value as any JSON', async (context) => {
     needs(context, hasPython, 'Python');
     const values = fc
       .sample(fc.jsonValue(), { numRuns: 50, seed: 3 })
@@ -86,7 +86,7 @@ print(json.dumps({k.arg: ast.literal_eval(k.value) for k in call.keywords}))
   });
 });
 
-test('no key is in any of them', () => {
+test('samples read the key from API_KEY', () => {
   for (const language of ['curl', 'typescript', 'python'] as const) {
     expect(codeSample(language, BASE, body)).toContain('API_KEY');
   }

@@ -23,29 +23,29 @@ import {
 import { measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
-/** The realtime page in a real browser, whose microphone plays a file over and over. */
+/** The realtime page in a real browser, whose microphone plays a file in a loop. */
 
 const SAID = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
 const PATIENCE = { timeout: 60_000 };
 
-/** The part of the service that the page uses; the embeddings model is unavailable. */
+/** The embedding model is unavailable, because the page does not use it. */
 const CONFIG = `
 [models."all-minilm-l6-v2"]
 kind = "upstream"
 base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
-/** A key with a character that no subprotocol of a WebSocket may have. */
-const UNSENT_KEY = 'key/of=a';
+/** A key with characters that a WebSocket subprotocol cannot have. */
+const INVALID_SUBPROTOCOL_KEY = 'key/of=a';
 
 let service: RealtimeService;
 let folder: string;
-// After the browser, which plays a file of it.
+// The browser plays a file of this folder and is closed earlier.
 afterAll(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }));
 const openPage = consoleTests('/realtime', async () => {
   folder = mkdtempSync(join(tmpdir(), 'console-realtime-'));
-  const env = { PLUGINS: 'speech,realtime,responses', API_KEYS: `${SERVICE_KEY}:a,${UNSENT_KEY}:a` };
+  const env = { PLUGINS: 'speech,realtime,responses', API_KEYS: `${SERVICE_KEY}:a,${INVALID_SUBPROTOCOL_KEY}:a` };
   service = await launchRealtimeService({ config: CONFIG, env });
   const clip = Buffer.concat([silentPcm(300), await spokenPcm(service, SAID), silentPcm(1300)]);
   const microphone = join(folder, 'microphone.wav');
@@ -63,7 +63,7 @@ async function open(options: ConsoleOptions = {}): Promise<void> {
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 const turns = (side: 'user' | 'service', state: string): Locator =>
   page.locator(`[data-side=${side}][data-state=${state}]`);
-/** The words of a turn. */
+/** Transcript or text of a turn. */
 const wordsOf = async (turn: Locator) => (await turn.locator('p').last().textContent()) ?? '';
 
 async function choose(field: string, option: string): Promise<void> {
@@ -82,7 +82,7 @@ interface Entry {
   readonly frame: { readonly type: string; readonly session?: UpdatedSession; readonly audio?: string };
 }
 
-/** The part of a session that the page's fields change. */
+/** The settings of a session that the page changes. */
 interface UpdatedSession {
   readonly type: string;
   readonly audio: {
@@ -93,22 +93,22 @@ interface UpdatedSession {
   };
 }
 
-/** What of a canvas is looked at; the types of a page are not those of tests. */
+/** A canvas element: tests are compiled without the DOM types. */
 interface Canvas {
   cloneNode(): Canvas;
   readonly width: number;
   readonly height: number;
   getContext(kind: '2d'): {
-    drawImage(of: Canvas, x: number, y: number): void;
+    drawImage(source: Canvas, x: number, y: number): void;
     getImageData(x: number, y: number, width: number, height: number): { readonly data: Uint8ClampedArray };
   };
 }
 
-/** Colours of which there is more than a line in a picture of sound: its bars are in one where it is quiet, in another in a turn. */
+/** Number of colors with more than 100 pixels: silence and turns have different colors. */
 function colorsOf(sound: Locator): Promise<number> {
   return sound.evaluate((element) => {
     const canvas = element as unknown as Canvas;
-    // Of a copy: the browser warns of a canvas that is read again and again.
+    // Reads a copy, because the browser logs a warning if a canvas is read repeatedly.
     const context = canvas.cloneNode().getContext('2d');
     context.drawImage(canvas, 0, 0);
     const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
@@ -122,20 +122,20 @@ function colorsOf(sound: Locator): Promise<number> {
   });
 }
 
-/** The trace that can be downloaded, which the command for that finds to be right. */
+/** Downloads the trace and checks it with scripts/trace-check.ts. */
 async function trace(): Promise<readonly Entry[]> {
   const [download] = await Promise.all([page.waitForEvent('download'), button('Download trace').click()]);
   expect(download.suggestedFilename()).toBe('realtime-trace.jsonl');
   const file = await download.path();
   const script = resolve(import.meta.dirname, '../../scripts/trace-check.ts');
-  const judged = Bun.spawnSync([process.execPath, script, file]);
-  expect(`${judged.stdout}${judged.stderr}`).toContain('no violations');
-  expect(judged.exitCode).toBe(0);
+  const checked = Bun.spawnSync([process.execPath, script, file]);
+  expect(`${checked.stdout}${checked.stderr}`).toContain('no violations');
+  expect(checked.exitCode).toBe(0);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line) as Entry);
 }
 
-/** Counts the audio contexts that a page makes from now on. */
+/** Counts the audio contexts that the page creates. */
 const COUNT_CONTEXTS = `
   globalThis.contexts = 0;
   globalThis.AudioContext = class extends AudioContext {
@@ -149,11 +149,11 @@ const COUNT_CONTEXTS = `
 
 const errorsOf = (entries: readonly Entry[]) => entries.filter(({ frame }) => frame.type === 'error');
 
-describe('what is said', () => {
+describe('microphone audio', () => {
   beforeEach(() => open());
 
-  test('is written down turn by turn, while it is said, and stands out where it was heard', async () => {
-    // What was there before the end: words that were still open.
+  test('is transcribed in turns with partial transcripts, and turns are highlighted in the loudness chart', async () => {
+    // Collects the partial transcripts.
     await page.evaluate(`
       globalThis.partial = new Set();
       new MutationObserver(() => {
@@ -164,7 +164,7 @@ describe('what is said', () => {
     await connect();
     const heard = turns('user', 'done');
     await expect.poll(() => heard.count(), PATIENCE).toBeGreaterThanOrEqual(2);
-    // The file starts somewhere in its middle; the second turn is whole.
+    // The first turn may be incomplete, because the file plays in a loop; the second turn is complete.
     const turn = heard.nth(1);
     expect(transcriptWords(await wordsOf(turn))).toEqual(transcriptWords(SAID));
     expect(await turn.textContent()).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dtranscript after (< )?\d\.\d\d s/);
@@ -178,7 +178,7 @@ describe('what is said', () => {
 
     await button('Disconnect').click();
     await page.getByRole('status').getByText('not connected').waitFor();
-    // What was said stays.
+    // The transcript remains after the disconnect.
     expect(await heard.count()).toBeGreaterThanOrEqual(2);
     const entries = await trace();
     expect(entries.slice(0, 3).map(({ from, frame }) => [from, frame.type])).toEqual([
@@ -192,7 +192,7 @@ describe('what is said', () => {
     expect(new Set(audio.map(({ frame }) => frame.audio))).toEqual(new Set(['AAAA']));
   });
 
-  test('lasts as long as the space bar is held, for who ends turns by hand', async () => {
+  test('forms a manual turn while the space bar is held down', async () => {
     await choose('Turn detection', 'Push to talk');
     await connect();
     const hold = button('Hold to talk');
@@ -201,7 +201,7 @@ describe('what is said', () => {
     await page.keyboard.down('Space');
     await page.getByRole('status').getByText('receiving speech').waitFor();
     expect(await hold.getAttribute('aria-pressed')).toBe('true');
-    // Longer than the file once around, so that everything is in it.
+    // The turn is longer than one repetition of the file.
     await page.getByText(/× ([6-9]\d|1\d\d)$/).waitFor(PATIENCE);
     await page.keyboard.up('Space');
     const turn = turns('user', 'done');
@@ -215,7 +215,7 @@ describe('what is said', () => {
     expect(types).not.toContain('input_audio_buffer.speech_started');
   });
 
-  test('is said back, for who wants that', async () => {
+  test('is repeated as speech in the mode "Repeat transcript"', async () => {
     await choose('Response mode', 'Repeat transcript');
     await connect();
     await turns('service', 'done').first().waitFor(PATIENCE);
@@ -226,7 +226,7 @@ describe('what is said', () => {
   });
 });
 
-test('is answered by a language model, for who wants that', async () => {
+test('a language model responds in the mode "Language model reply"', async () => {
   await open();
   await choose('Response mode', 'Language model reply');
   await page.getByRole('combobox', { name: 'Language model' }).waitFor();
@@ -239,10 +239,10 @@ test('is answered by a language model, for who wants that', async () => {
   expect(answer).not.toBe(await wordsOf(turns('user', 'done').first()));
 });
 
-describe('a text', () => {
+describe('text input', () => {
   beforeEach(() => open());
 
-  test('is spoken, heard from the loudspeaker whole and loud, without a gap', async () => {
+  test('is spoken and played completely, at normal loudness and without gaps', async () => {
     await connect();
     await page.getByLabel('Text', { exact: true }).fill(ANSWER);
     await page.keyboard.press('Enter');
@@ -257,14 +257,14 @@ describe('a text', () => {
     expect(await turn.textContent()).toMatch(/first audio after (< )?\d\.\d\d s/);
     await expect.poll(() => button('Cancel').isDisabled(), PATIENCE).toBe(true);
     const { loudS, loudnessDb } = await playedBy(page);
-    // Between words it is silent; no sample was lost on the way to the loudspeaker.
+    // Speech has silence between words. A longer playback would have gaps or repetitions.
     expect(loudS).toBeGreaterThan(lengthS * 0.6);
     expect(loudS).toBeLessThan(lengthS + 0.1);
     expect(loudnessDb).toBeGreaterThan(-30);
     expect(loudnessDb).toBeLessThan(-8);
   });
 
-  test('ends immediately when it is cancelled, and the next one can be spoken', async () => {
+  test('can be cancelled during playback, and the next text can be spoken', async () => {
     await connect();
     await page.getByLabel('Text', { exact: true }).fill('And so on, without an end. '.repeat(30));
     await button('Speak').click();
@@ -279,10 +279,10 @@ describe('a text', () => {
     expect(errorsOf(await trace())).toEqual([]);
   });
 
-  test('of spaces alone is not spoken, and one without a word is refused at its field', async () => {
+  test('of spaces disables the button; text without words is rejected at its field', async () => {
     await connect();
     const text = page.getByLabel('Text', { exact: true });
-    // The service would speak the text before.
+    // For blank text, the service would speak the previous text.
     await text.fill(' ');
     expect(await button('Speak').isDisabled()).toBe(true);
     await text.fill('…');
@@ -292,7 +292,7 @@ describe('a text', () => {
   });
 });
 
-test('fields reach the session, before it begins and while it lasts', async () => {
+test('settings are sent with the first session.update and when they change', async () => {
   await open();
   await page.getByLabel('Language').fill('en');
   await choose('Task', 'Translate to English');
@@ -321,20 +321,20 @@ test('fields reach the session, before it begins and while it lasts', async () =
   expect(errorsOf(await trace())).toEqual([]);
 });
 
-test('what is chosen while the service considers the session reaches it too', async () => {
+test('a setting that changes before session.updated arrives is sent afterwards', async () => {
   await open();
-  const considered = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
   await page.routeWebSocket('**/v1/realtime', (socket) => {
     const service = socket.connectToServer();
     service.onMessage(async (message) => {
-      if (String(message).includes('"session.updated"')) await considered.promise;
+      if (String(message).includes('"session.updated"')) await gate.promise;
       socket.send(message);
     });
   });
   await button('Connect').click();
   await page.getByText('session.update', { exact: true }).waitFor(PATIENCE);
   await page.getByLabel('Language').fill('de');
-  considered.resolve();
+  gate.resolve();
   await expect.poll(() => button('Speak').isEnabled(), PATIENCE).toBe(true);
   const languages = async () =>
     (await trace()).flatMap(({ frame: { type, session } }) =>
@@ -363,7 +363,7 @@ test('events can be filtered by direction and type, and opened', async () => {
 });
 
 describe('errors are shown in words', () => {
-  test('without a microphone it still speaks', async () => {
+  test('without a microphone, text can still be spoken', async () => {
     await open();
     await page.evaluate(`
       navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
@@ -374,7 +374,7 @@ describe('errors are shown in words', () => {
     await turns('service', 'done').waitFor(PATIENCE);
   });
 
-  test('a microphone that is lost during a held turn ends the turn', async () => {
+  test('a microphone that is disconnected during a manual turn ends the turn', async () => {
     await open();
     await page.evaluate(`
       const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
@@ -393,7 +393,7 @@ describe('errors are shown in words', () => {
     await turns('user', 'done').waitFor(PATIENCE);
   });
 
-  test('a service that takes no more connections, and one that stops', async () => {
+  test('the connection limit and the shutdown of the service', async () => {
     const config = `${NO_MODELS}\n[limits]\nrealtime_connections_per_organization = 1`;
     const other = await launchService({ config, env: { PLUGINS: 'realtime,voices' } });
     const first = await openPage({ baseUrl: other.baseUrl });
@@ -409,7 +409,7 @@ describe('errors are shown in words', () => {
       .getByText(/connections/)
       .waitFor();
     await first.close();
-    // The service hears a little later that the first one is gone.
+    // The service detects the end of the first connection with a delay.
     const again = button('Reconnect');
     const connected = async () => {
       if (await again.isVisible()) await again.click();
@@ -422,18 +422,18 @@ describe('errors are shown in words', () => {
     expect(await button('Reconnect').isEnabled()).toBe(true);
   });
 
-  test('a key that no browser can send over a WebSocket', async () => {
-    await open({ key: UNSENT_KEY });
+  test('a key with characters that a WebSocket cannot send', async () => {
+    await open({ key: INVALID_SUBPROTOCOL_KEY });
     await page.evaluate(COUNT_CONTEXTS);
     await button('Connect').click();
     await page.getByRole('alert').getByText('characters that cannot be sent').waitFor();
     expect(await button('Connect').isEnabled()).toBe(true);
-    // Nothing was opened that would not be closed.
+    // No audio context leaks.
     expect(await page.evaluate('contexts')).toBe(0);
   });
 });
 
-test('works over TLS, and can be used by everybody in the dark scheme', async () => {
+test('works over TLS and is accessible in the dark color scheme', async () => {
   await open({ baseUrl: service.tlsUrl, scheme: 'dark' });
   await connect();
   await turns('user', 'done').first().waitFor(PATIENCE);

@@ -26,13 +26,13 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 
-/** The playground of responses in a real browser, with the real language model and a scripted one. */
+/** The responses page in a real browser, with a real and a scripted language model. */
 
 const RAIN = '{"weather":"rain","celsius":4}';
 const PATIENCE = { timeout: 120_000 };
 
-/** What the scripted model does, turn by turn: it runs a program, searches, and answers. */
-const WRITER = [
+/** Steps of the scripted model: code interpreter, web search, text. */
+const STEPS = [
   { call: 'code_interpreter', with: { code: 'print(6 * 7)' } },
   { call: 'web_search', with: { query: 'what is tea' } },
   { say: 'Tea is hot: https://tea.example/' },
@@ -41,14 +41,14 @@ const WRITER = [
 let service: LaunchedService;
 let writer: FakeUpstream;
 let search: ReturnType<typeof fakeSearxng>;
-// After the service, which is closed first.
+// The service uses these servers and is closed earlier.
 afterAll(async () => {
   await writer?.close();
   await search?.close();
 });
 const openPage = consoleTests('/responses', async () => {
   writer = startFakeUpstream();
-  writer.answer(({ messages }) => written(messages as readonly { role: string }[]));
+  writer.answer(({ messages }) => nextStep(messages as readonly { role: string }[]));
   search = fakeSearxng(() => searxngAnswer([{ url: 'https://tea.example/', title: 'Tea', content: 'Hot.' }]));
   const config = `${NO_SPEAKER}${NO_RECOGNISER}
     [models.writer]
@@ -62,10 +62,10 @@ const openPage = consoleTests('/responses', async () => {
   return { service };
 });
 
-/** The step of {@link WRITER} that comes after so many results of tools. */
-function written(messages: readonly { readonly role: string }[]): Response {
-  const step = WRITER[messages.filter(({ role }) => role === 'tool').length];
-  if (step === undefined) throw new Error('the model was asked once more');
+/** The step of {@link STEPS} after the tool results of a conversation. */
+function nextStep(messages: readonly { readonly role: string }[]): Response {
+  const step = STEPS[messages.filter(({ role }) => role === 'tool').length];
+  if (step === undefined) throw new Error('the scripted model has no more steps');
   const isCall = 'call' in step;
   const call = isCall && { name: step.call, arguments: JSON.stringify(step.with) };
   const delta = isCall
@@ -75,12 +75,12 @@ function written(messages: readonly { readonly role: string }[]): Response {
   return portionAnswer([eventText(chatChunk({ role: 'assistant', ...delta }), end, usageChunk(9, 3))]);
 }
 
-/** The page; it chooses the language model by itself. */
-async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
+/** Opens the page, which selects the language model by default. */
+async function openPlayground(options: ConsoleOptions = {}): Promise<OpenConsole> {
   const open = await openPage(options);
   const model = open.page.getByRole('combobox', { name: 'Model' });
   await expect.poll(() => model.inputValue(), PATIENCE).toMatch(/smollm2/);
-  // The same words each time.
+  // Deterministic output.
   await open.page.getByLabel('Temperature').fill('0');
   return open;
 }
@@ -97,20 +97,20 @@ async function ask(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** What a turn shows under a name. */
-async function saidBy(at: Locator, who: string): Promise<string> {
-  const text = await at.getByRole('group', { name: who }).textContent();
-  return (text ?? '').slice(who.length);
+/** Text of a named part of a turn. */
+async function textOf(at: Locator, name: string): Promise<string> {
+  const text = await at.getByRole('group', { name: name }).textContent();
+  return (text ?? '').slice(name.length);
 }
 
-/** The id of the response that a turn shows. */
+/** The response id of a turn. */
 async function idOf(at: Locator): Promise<string> {
   return (await at.getByText(/^resp_/).textContent()) ?? '';
 }
 
 describe('a conversation', () => {
-  test('is streamed, continued, cut, opened again and deleted', { timeout: 400_000 }, async () => {
-    const { page, faults } = await opened();
+  test('is streamed, continued, shortened, reopened and deleted', { timeout: 400_000 }, async () => {
+    const { page, consoleErrors } = await openPlayground();
     await expectAccessible(page);
     await page.getByLabel('Instructions').fill('Be brief.');
     await page.getByLabel('Max output tokens').fill('24');
@@ -120,13 +120,13 @@ describe('a conversation', () => {
       .getByRole('status')
       .filter({ hasText: /^(completed|incomplete)$/i })
       .waitFor(PATIENCE);
-    const said = await saidBy(first, 'Response');
-    expect(said.length).toBeGreaterThan(3);
+    const text = await textOf(first, 'Response');
+    expect(text.length).toBeGreaterThan(3);
     await first.getByRole('tab', { name: 'Events' }).click();
     const events = await first.getByRole('listitem').locator('summary').allTextContents();
     expect(events[0]).toMatch(/^response\.created/);
     expect(events.at(-1)).toMatch(/response\.(completed|incomplete)/);
-    // The answer came in pieces, which together are what is shown.
+    // The text was streamed in several deltas.
     expect(events.filter((event) => event.includes('output_text.delta')).length).toBeGreaterThan(3);
     await expectAccessible(page);
     await screenshot(page, 'responses-events');
@@ -160,19 +160,19 @@ describe('a conversation', () => {
     await page.getByLabel('Response ID').fill(secondId);
     await page.getByRole('button', { name: 'Open', exact: true }).click();
     await turn(page, 2).getByText('And three fishes.').waitFor(PATIENCE);
-    await turn(page, 1).getByText(said.slice(0, 20)).first().waitFor();
+    await turn(page, 1).getByText(text.slice(0, 20)).first().waitFor();
 
     await turn(page, 1).getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete response' }).click();
     await page.getByText('This starts a new conversation').waitFor();
     expect((await service.fetch(`/v1/responses/${firstId}`)).status).toBe(404);
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
-  test('ends when it is stopped, and an answer that is not streamed comes whole', {
+  test('can be stopped; a response without streaming has no events', {
     timeout: 300_000,
   }, async () => {
-    const { page, faults } = await opened();
+    const { page, consoleErrors } = await openPlayground();
     await ask(page, 'Tell a very long story about a ship and its crew, with every detail.');
     await expect
       .poll(
@@ -200,19 +200,19 @@ describe('a conversation', () => {
     await ended(turn(page, 1), 'incomplete');
     expect(await turn(page, 1).getByRole('tab', { name: 'Events' }).count()).toBe(0);
     await page.getByText('Incomplete: max_output_tokens.').waitFor();
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 });
 
-test('a function is called, answered by hand, and the answer goes on', { timeout: 300_000 }, async () => {
-  const { page, faults } = await opened();
+test('a function call is shown, and its result is sent as entered', { timeout: 300_000 }, async () => {
+  const { page, consoleErrors } = await openPlayground();
   await page.getByRole('region', { name: 'Tools' }).getByRole('button', { name: 'Example' }).click();
   await page.getByRole('combobox', { name: 'Tool choice' }).click();
   await page.getByRole('option', { name: 'get_weather' }).click();
   await page.getByLabel('Max output tokens').fill('60');
   await ask(page, 'What is the weather in Oslo?');
   await ended(turn(page, 1));
-  // A small model may call it more than once.
+  // A small model may call the function more than once.
   const calls = await turn(page, 1).getByRole('group', { name: 'Calls get_weather' }).allTextContents();
   for (const call of calls) {
     expect(JSON.parse(call.slice('Calls get_weather'.length))).toEqual({ city: expect.any(String) });
@@ -236,11 +236,11 @@ test('a function is called, answered by hand, and the answer goes on', { timeout
     data: object[];
   };
   expect(data).toMatchObject(calls.map(() => ({ type: 'function_call_output', output: RAIN })));
-  expect(faults).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test('tools of the service show what they were asked and what came of it', { timeout: 200_000 }, async () => {
-  const { page, faults } = await opened();
+test('built-in tools show their input and output', { timeout: 200_000 }, async () => {
+  const { page, consoleErrors } = await openPlayground();
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'writer' }).click();
   await page.getByRole('switch', { name: 'Code interpreter' }).check({ force: true });
@@ -254,13 +254,13 @@ test('tools of the service show what they were asked and what came of it', { tim
   expect(await tool('Web search').textContent()).toBe('Web searchcompletedwhat is teahttps://tea.example/');
   const link = turn(page, 1).getByRole('link', { name: 'Tea', exact: true });
   expect(await link.getAttribute('href')).toBe('https://tea.example/');
-  expect(await saidBy(turn(page, 1), 'Response')).toMatch(/^Tea is hot: https:\/\/tea\.example\//);
+  expect(await textOf(turn(page, 1), 'Response')).toMatch(/^Tea is hot: https:\/\/tea\.example\//);
   await expectAccessible(page);
   await screenshot(page, 'responses-tools');
-  expect(faults).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test('an answer whose stream ends in its middle says so', { timeout: 120_000 }, async () => {
+test('a stream that ends early is shown as interrupted', { timeout: 120_000 }, async () => {
   const proxy = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: cutShort });
   onTestFinished(() => proxy.stop(true));
   const { page } = await openPage({ baseUrl: proxy.url.origin });
@@ -271,19 +271,19 @@ test('an answer whose stream ends in its middle says so', { timeout: 120_000 }, 
   await ended(turn(page, 1), 'interrupted');
 });
 
-/** The service, of whose streams only the first event comes. */
+/** Forwards a request to the service; event streams end after their first event. */
 async function cutShort(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
-  const answer = await fetch(`${service.baseUrl}${pathname}${search}`, {
+  const response = await fetch(`${service.baseUrl}${pathname}${search}`, {
     ...{ method: request.method, headers: request.headers, body: request.body, decompress: false },
   });
-  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
-  const [event] = (await answer.text()).split('\n\n');
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+  const [event] = (await response.text()).split('\n\n');
   return new Response(`${event}\n\n`, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-test('an answer keeps to a schema, and its code for curl does the same', { timeout: 300_000 }, async () => {
-  const { page, faults } = await opened();
+test('a response follows the schema, and its curl sample works', { timeout: 300_000 }, async () => {
+  const { page, consoleErrors } = await openPlayground();
   await page.getByRole('combobox', { name: 'Format' }).click();
   await page.getByRole('option', { name: 'JSON schema' }).click();
   await page.getByLabel('Schema', { exact: true }).fill('{"type": "object"');
@@ -297,9 +297,9 @@ test('an answer keeps to a schema, and its code for curl does the same', { timeo
   const schema = JSON.parse(await page.getByLabel('Schema', { exact: true }).inputValue());
   await page.getByRole('button', { name: 'Send' }).click();
   await ended(turn(page, 1));
-  const answer = await saidBy(turn(page, 1), 'Response');
+  const response = await textOf(turn(page, 1), 'Response');
   const valid = new Ajv2020({ strict: false }).compile(schema);
-  expect(valid(JSON.parse(answer)), answer).toBe(true);
+  expect(valid(JSON.parse(response)), response).toBe(true);
   await screenshot(page, 'responses-schema');
 
   await turn(page, 1).getByRole('tab', { name: 'Code' }).click();
@@ -310,11 +310,11 @@ test('an answer keeps to a schema, and its code for curl does the same', { timeo
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   expect(await new Response(shell.stdout).text()).toContain('event: response.completed');
-  expect(faults).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test('an error is shown at the field that the service names', { timeout: 120_000 }, async () => {
-  const { page } = await opened();
+test('an error of the service is shown at its field', { timeout: 120_000 }, async () => {
+  const { page } = await openPlayground();
   await page.getByLabel('Functions').fill('[{"name": "not a name"}]');
   await ask(page, 'Hello.');
   await expect.poll(() => page.getByLabel('Functions').getAttribute('aria-invalid'), PATIENCE).toBe('true');
@@ -322,8 +322,8 @@ test('an error is shown at the field that the service names', { timeout: 120_000
   expect(await turn(page, 1).count()).toBe(0);
 });
 
-test('the page fits a phone, in the dark', async () => {
-  const { page } = await opened({ width: PHONE_WIDTH, scheme: 'dark' });
+test('fits a phone and is accessible in the dark color scheme', async () => {
+  const { page } = await openPlayground({ width: PHONE_WIDTH, scheme: 'dark' });
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
   await screenshot(page, 'responses-phone');

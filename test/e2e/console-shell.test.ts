@@ -15,7 +15,7 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 
-/** The console's shell, and its pages about the organization, in a real browser. */
+/** The shell of the console and its organization pages, in a real browser. */
 
 const PAGES = [
   'Speech',
@@ -28,8 +28,8 @@ const PAGES = [
   'API keys',
   'Plugins',
 ];
-/** Those whose parts stand here, not in a test of their own. */
-const OWN = { usage: 'Usage', keys: 'API keys', plugins: 'Plugins', 'no-such-page': 'Page not found' };
+/** Paths and titles of the pages that are tested in this file. */
+const TESTED_PAGES = { usage: 'Usage', keys: 'API keys', plugins: 'Plugins', 'no-such-page': 'Page not found' };
 
 let service: LaunchedService;
 const open = consoleTests('/', async () => {
@@ -40,7 +40,7 @@ const open = consoleTests('/', async () => {
 const heading = (page: Page) => page.getByRole('heading', { level: 1 });
 
 describe('signing in', () => {
-  test('with a wrong key says so, and with a good one opens the console', async () => {
+  test('rejects an invalid key and opens the console with a valid key', async () => {
     const { page } = await open({ key: undefined, path: '/keys' });
     await expectAccessible(page);
     await screenshot(page, 'sign-in');
@@ -52,8 +52,8 @@ describe('signing in', () => {
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
   });
 
-  test('says which keys can be none, and tries again what the service could not be asked', async () => {
-    const { page, context, faults } = await open({ key: undefined, path: '/keys' });
+  test('rejects malformed keys and retries after a connection failure', async () => {
+    const { page, context, consoleErrors } = await open({ key: undefined, path: '/keys' });
     const field = page.getByLabel('API key', { exact: true });
     await field.fill('sk-abc…');
     await page.keyboard.press('Enter');
@@ -62,22 +62,22 @@ describe('signing in', () => {
     await field.fill(SERVICE_KEY);
     await page.keyboard.press('Enter');
     await page.getByText('The service is unreachable.').waitFor();
-    for (const fault of faults.splice(0)) expect(fault).toContain('ERR_INTERNET_DISCONNECTED');
+    for (const error of consoleErrors.splice(0)) expect(error).toContain('ERR_INTERNET_DISCONNECTED');
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
     await heading(page).filter({ hasText: 'API keys' }).waitFor();
   });
 
-  test('lasts as long as the tab, and leaves the key nowhere else', async () => {
-    const { page, context, asked, faults } = await open({ path: '/usage' });
+  test('lasts until the tab is closed and stores the key only in the session storage', async () => {
+    const { page, context, requestUrls, consoleErrors } = await open({ path: '/usage' });
     await page.reload();
     await heading(page).filter({ hasText: 'Usage' }).waitFor();
     const stored = (await page.evaluate(
       `JSON.stringify([location.href, document.cookie, { ...localStorage }, document.documentElement.outerHTML])`,
     )) as string;
     expect(stored).not.toContain(SERVICE_KEY);
-    expect(asked.filter((address) => address.includes(SERVICE_KEY))).toEqual([]);
-    expect(asked.filter((address) => !address.startsWith(service.baseUrl))).toEqual([]);
+    expect(requestUrls.filter((address) => address.includes(SERVICE_KEY))).toEqual([]);
+    expect(requestUrls.filter((address) => !address.startsWith(service.baseUrl))).toEqual([]);
     expect(service.output()).not.toContain(SERVICE_KEY);
     const other = await context.newPage();
     await other.goto(`${service.baseUrl}/#/usage`);
@@ -85,14 +85,14 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
-  test('ends by itself when the key does', async () => {
-    const made = await makeKey('admin');
-    const { page } = await open({ key: made.key, path: '/keys' });
+  test('ends when the key is revoked', async () => {
+    const created = await createKey('admin');
+    const { page } = await open({ key: created.key, path: '/keys' });
     await heading(page).filter({ hasText: 'API keys' }).waitFor();
-    expect((await service.fetch(`/v1/keys/${made.id}`, { method: 'DELETE', headers: bearer() })).status).toBe(
+    expect((await service.fetch(`/v1/keys/${created.id}`, { method: 'DELETE', headers: bearer() })).status).toBe(
       200,
     );
     await page.getByRole('link', { name: 'Usage' }).click();
@@ -101,8 +101,8 @@ describe('signing in', () => {
 });
 
 describe('the shell', () => {
-  test('has a page for everything, and the keyboard reaches them all', async () => {
-    const { page, faults } = await open({ path: '/plugins' });
+  test('opens every page by keyboard', async () => {
+    const { page, consoleErrors } = await open({ path: '/plugins' });
     for (const title of PAGES) {
       const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title });
       const focused = () => page.evaluate('document.activeElement.textContent');
@@ -114,10 +114,10 @@ describe('the shell', () => {
       await heading(page).filter({ hasText: title }).waitFor();
       expect(await link.getAttribute('aria-current')).toBe('page');
     }
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
-  test('skips the navigation for who asks', async () => {
+  test('has a skip link to the content', async () => {
     const { page } = await open({ path: '/keys' });
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('Tab');
@@ -125,14 +125,14 @@ describe('the shell', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('content');
   });
 
-  test('opens with the first page, and says when there is no such page', async () => {
+  test('opens the first page by default and reports unknown pages', async () => {
     const { page } = await open();
     await heading(page).filter({ hasText: 'Speech' }).waitFor();
     await page.goto(`${service.baseUrl}/#/nothing`);
     await page.getByText('No page at /nothing.').waitFor();
   });
 
-  test('follows the color scheme of the system until one is chosen', async () => {
+  test('follows the color scheme of the system until the user selects one', async () => {
     const { page } = await open({ scheme: 'dark', path: '/keys' });
     const scheme = () => page.evaluate(`document.documentElement.getAttribute('data-mantine-color-scheme')`);
     expect(await scheme()).toBe('dark');
@@ -144,21 +144,21 @@ describe('the shell', () => {
     expect(await scheme()).toBe('light');
   });
 
-  test.each(['light', 'dark'] as const)('is accessible: %s', async (scheme) => {
-    const { page, faults } = await open({ scheme, path: '/keys' });
-    for (const [name, title] of Object.entries(OWN)) {
+  test.each(['light', 'dark'] as const)('is accessible in the %s color scheme', async (scheme) => {
+    const { page, consoleErrors } = await open({ scheme, path: '/keys' });
+    for (const [name, title] of Object.entries(TESTED_PAGES)) {
       await page.goto(`${service.baseUrl}/#/${name}`);
       await heading(page).filter({ hasText: title }).waitFor();
       await page.waitForLoadState('networkidle');
       await expectAccessible(page);
       await screenshot(page, `${name}-${scheme}`);
     }
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
   test('fits a phone', async () => {
     const { page } = await open({ width: PHONE_WIDTH, height: 800, path: '/keys' });
-    for (const [name, title] of Object.entries(OWN)) {
+    for (const [name, title] of Object.entries(TESTED_PAGES)) {
       await page.goto(`${service.baseUrl}/#/${name}`);
       await heading(page).filter({ hasText: title }).waitFor();
       await page.waitForLoadState('networkidle');
@@ -176,7 +176,7 @@ describe('the shell', () => {
     await page.getByRole('button', { name: 'Open navigation' }).waitFor();
   });
 
-  test('says what is chosen where the system has the colours', async () => {
+  test('marks selected items in forced-colors mode', async () => {
     const { page } = await open({ path: '/usage' });
     await page.emulateMedia({ forcedColors: 'active' });
     const lines = (part: string) =>
@@ -189,7 +189,7 @@ describe('the shell', () => {
     await screenshot(page, 'plugins-forced-colours');
   });
 
-  test('works under a prefix, as a proxy may put it', async () => {
+  test('works under a path prefix of a proxy', async () => {
     const proxy = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
@@ -205,16 +205,16 @@ describe('the shell', () => {
       },
     });
     onTestFinished(() => proxy.stop(true));
-    const { page, asked, faults } = await open({ baseUrl: `${proxy.url.origin}/voice`, path: '/keys' });
+    const { page, requestUrls, consoleErrors } = await open({ baseUrl: `${proxy.url.origin}/voice`, path: '/keys' });
     await heading(page).filter({ hasText: 'API keys' }).waitFor();
-    expect(asked.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(requestUrls.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 });
 
 describe('keys', () => {
-  test('one that was made in the page works, and is dead after its end', async () => {
-    const { page, faults } = await open({ path: '/keys' });
+  test('a key created on the page works until it is revoked', async () => {
+    const { page, consoleErrors } = await open({ path: '/keys' });
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Name').fill('Reception');
     await expectAccessible(page);
@@ -229,7 +229,7 @@ describe('keys', () => {
     await page.emulateMedia({ colorScheme: 'light' });
     const models = () => fetch(`${service.baseUrl}/v1/models`, { headers: bearer(key) });
     expect((await models()).status).toBe(200);
-    // It is not shown again, so only its buttons close it.
+    // Escape does not close the dialog, because the key is shown only once.
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Done' }).click();
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('New key');
@@ -249,11 +249,11 @@ describe('keys', () => {
     await page.getByRole('button', { name: 'Revoke key', exact: true }).click();
     await page.getByRole('row').filter({ hasText: 'Reception' }).getByText('revoked').waitFor();
     expect((await models()).status).toBe(401);
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
-  test('many come page by page', async () => {
-    for (let count = 0; count < 21; count += 1) await makeKey('member', OTHER_KEY);
+  test('are listed in pages', async () => {
+    for (let count = 0; count < 21; count += 1) await createKey('member', OTHER_KEY);
     const { page } = await open({ key: OTHER_KEY, path: '/keys' });
     const rows = page.getByRole('row').filter({ hasText: 'member' });
     await expect.poll(() => rows.count()).toBe(20);
@@ -264,9 +264,9 @@ describe('keys', () => {
     await expect.poll(() => rows.count()).toBe(20);
   });
 
-  test('a new one can be taken by hand where the browser lets no page copy', async () => {
+  test('a new key is selected for manual copying without clipboard access', async () => {
     const { page } = await open({ path: '/keys' });
-    // As over plain http from another machine.
+    // Browsers have no clipboard API on plain HTTP.
     await page.addInitScript('delete Navigator.prototype.clipboard');
     await page.reload();
     await page.getByRole('button', { name: 'New key' }).click();
@@ -277,8 +277,8 @@ describe('keys', () => {
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
   });
 
-  test("a member's key sees keys, and makes and ends none", async () => {
-    const { key } = await makeKey('member');
+  test('a member can list keys, but cannot create or revoke them', async () => {
+    const { key } = await createKey('member');
     const { page } = await open({ key, path: '/keys' });
     await page.getByText('current key').waitFor();
     expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0);
@@ -287,8 +287,8 @@ describe('keys', () => {
 });
 
 describe('usage', () => {
-  test('shows usage by category and by request', async () => {
-    // Nobody listens at the port of this model, so that each call fails.
+  test('shows totals by category and recent requests', async () => {
+    // The server of this model is unavailable, so each call fails.
     for (let call = 0; call < 3; call += 1) {
       const response = await service.fetch('/v1/audio/speech', {
         method: 'POST',
@@ -297,7 +297,7 @@ describe('usage', () => {
       });
       expect(response.status).toBeGreaterThanOrEqual(500);
     }
-    const { page, faults } = await open({ path: '/usage' });
+    const { page, consoleErrors } = await open({ path: '/usage' });
     const totals = page.getByRole('region', { name: 'By endpoint and model' });
     await totals.getByRole('row').filter({ hasText: '/v1/audio/speech' }).getByText('svc-tts').waitFor();
     await page.getByRole('img', { name: 'Requests by day and endpoint' }).waitFor();
@@ -318,13 +318,13 @@ describe('usage', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectAccessible(page);
     await screenshot(page, 'usage-model-dark', { fullPage: true });
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 });
 
 describe('plugins', () => {
-  test('an operator switches one off and on, and the navigation and its page say so', async () => {
-    const { page, faults } = await open({ path: '/plugins' });
+  test('an operator switches a plugin off and on; navigation and page show its state', async () => {
+    const { page, consoleErrors } = await open({ path: '/plugins' });
     const card = page.getByRole('region', { name: 'video', exact: true });
     await card.getByRole('switch').click({ force: true });
     await expectAccessible(page);
@@ -338,10 +338,10 @@ describe('plugins', () => {
     await page.goto(`${service.baseUrl}/#/plugins`);
     await card.getByRole('switch').click({ force: true });
     await card.getByText('on', { exact: true }).waitFor();
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 
-  test('users who are not operators see them without switches', async () => {
+  test('users who are not operators see no switches', async () => {
     const { page } = await open({ key: OTHER_KEY, path: '/plugins' });
     await page
       .getByRole('region', { name: 'speech', exact: true })
@@ -355,7 +355,7 @@ function bearer(key = SERVICE_KEY): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
 
-async function makeKey(role: string, by = SERVICE_KEY): Promise<{ id: string; key: string }> {
+async function createKey(role: string, by = SERVICE_KEY): Promise<{ id: string; key: string }> {
   const response = await service.fetch('/v1/keys', {
     method: 'POST',
     headers: { ...bearer(by), 'content-type': 'application/json' },

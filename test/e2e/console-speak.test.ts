@@ -16,7 +16,7 @@ import {
 import { durationOf, measureLoudness, playedBy } from '../media/page-sound.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
-/** The page that speaks and hears, in a real browser and with real models. */
+/** The speech page in a real browser with real models. */
 
 const SAID = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
@@ -45,7 +45,7 @@ const figure = async (name: string) =>
   (await page.getByText(name, { exact: true }).locator('xpath=following-sibling::*').textContent()) ?? '';
 const bytesOf = async (download: Download) => readFile(await download.path());
 
-/** What the service's own recogniser makes of a WAV file. */
+/** Transcript of a WAV file by the service. */
 async function transcriptOf(wav: Uint8Array<ArrayBuffer>): Promise<string> {
   const body = new FormData();
   body.append('model', 'svc-stt');
@@ -55,8 +55,8 @@ async function transcriptOf(wav: Uint8Array<ArrayBuffer>): Promise<string> {
   return ((await response.json()) as { text: string }).text;
 }
 
-/** Has a text spoken to its end and gives the file that can be downloaded. */
-async function spoken(text: string): Promise<Buffer> {
+/** Synthesizes a text on the page and downloads the WAV file. */
+async function synthesize(text: string): Promise<Buffer> {
   await page.getByLabel('Input text').fill(text);
   await page.getByRole('button', { name: 'Speak' }).click();
   const button = page.getByRole('button', { name: 'Download WAV' });
@@ -71,44 +71,44 @@ const secondsOf = (wav: Buffer) => {
   return samples.length / rateHz;
 };
 
-describe('speaking', () => {
+describe('speech', () => {
   beforeEach(() => open());
 
-  test('plays a text while it is made, and gives it as a file that says the text', async () => {
-    const wav = await spoken(ANSWER);
+  test('is played while it is generated, and can be downloaded', async () => {
+    const wav = await synthesize(ANSWER);
     const lengthS = secondsOf(wav);
     expect(lengthS).toBeGreaterThan(2);
     expect(lengthS).toBeLessThan(6);
     expect(transcriptWords(await transcriptOf(new Uint8Array(wav)))).toEqual(transcriptWords(ANSWER));
     expect(await figure('Time to first audio')).toMatch(/^(< )?\d\.\d\d s$/);
     expect(Number.parseFloat(await figure('Audio duration'))).toBeCloseTo(lengthS, 1);
-    // Until it has been heard.
+    // Waits until the playback has ended.
     await expect.poll(() => page.getByRole('button', { name: 'Stop' }).isDisabled(), PATIENCE).toBe(true);
     const { loudS, loudnessDb } = await playedBy(page);
-    // Between words it is silent; no sample was lost on the way to the loudspeaker.
+    // Speech has silence between words. A longer playback would have gaps or repetitions.
     expect(loudS).toBeGreaterThan(lengthS * 0.6);
     expect(loudS).toBeLessThan(lengthS + 0.1);
     expect(loudnessDb).toBeGreaterThan(-30);
     expect(loudnessDb).toBeLessThan(-8);
     await expect.poll(() => page.getByText(/^Usage: 53 characters/).count(), PATIENCE).toBe(1);
-    // The picture of it, and what plays it again.
+    // The player of the finished file.
     const length = () => durationOf(page.getByLabel('Synthesized speech'));
     await expect.poll(length, PATIENCE).toBeCloseTo(lengthS, 1);
     await screenshot(page, 'speak');
   });
 
-  test('speaks faster and returns the whole file as requested', async () => {
-    const slow = secondsOf(await spoken(ANSWER));
+  test('is faster at a higher speed, also as a complete file', async () => {
+    const slow = secondsOf(await synthesize(ANSWER));
     await page.getByText('Complete file').click();
     const speed = page.getByRole('slider', { name: 'Speed' });
     await speed.focus();
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowRight');
     expect(await speed.getAttribute('aria-valuetext')).toBe('2.00 ×');
-    // Speed is a hint.
-    expect(secondsOf(await spoken(ANSWER)) / slow).toBeLessThan(0.75);
+    // The speed is approximate.
+    expect(secondsOf(await synthesize(ANSWER)) / slow).toBeLessThan(0.75);
   });
 
-  test('stops immediately and keeps the received audio', async () => {
+  test('can be stopped; the received audio is kept', async () => {
     await page.getByLabel('Input text').fill('And so on, without an end. '.repeat(60));
     await page.getByRole('button', { name: 'Speak' }).click();
     await expect.poll(() => figure('Time to first audio'), PATIENCE).not.toBe('–');
@@ -118,7 +118,7 @@ describe('speaking', () => {
     expect(await page.getByRole('button', { name: 'Speak' }).isEnabled()).toBe(true);
   });
 
-  test('says at the field what the service refuses', async () => {
+  test('shows errors of the service and the text limit at the field', async () => {
     await page.getByLabel('Input text').fill('…');
     await page.getByRole('button', { name: 'Speak' }).click();
     await expect
@@ -131,7 +131,7 @@ describe('speaking', () => {
   });
 });
 
-describe('hearing', () => {
+describe('transcription', () => {
   let recording: Buffer;
   beforeAll(async () => {
     if (!HAS_CHROMIUM) return;
@@ -140,8 +140,8 @@ describe('hearing', () => {
     recording = Buffer.from(await wavFile([samples], 24_000).arrayBuffer());
   });
 
-  /** Has a file written down, and gives what the page shows of it. */
-  async function heard(buffer: Buffer): Promise<string> {
+  /** Transcribes a file on the page. Returns the shown transcript. */
+  async function transcribe(buffer: Buffer): Promise<string> {
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'order.wav', mimeType: 'audio/wav', buffer });
@@ -155,17 +155,17 @@ describe('hearing', () => {
     await page.getByRole('tab', { name: 'Transcription' }).click();
   });
 
-  test('writes a recording down while it is heard', async () => {
-    expect(transcriptWords(await heard(recording))).toEqual(transcriptWords(SAID));
+  test('transcribes a recording', async () => {
+    expect(transcriptWords(await transcribe(recording))).toEqual(transcriptWords(SAID));
     expect(await figure('Time to first text')).toMatch(/^(< )?\d\.\d\d s$/);
     expect(await figure('Input, output tokens')).toMatch(/^\d+, \d+$/);
     await screenshot(page, 'hear');
   });
 
-  test('gives captions as a file', async () => {
+  test('downloads captions as a file', async () => {
     await page.getByRole('combobox', { name: 'Response format' }).click();
     await page.getByRole('option', { name: 'Captions (WebVTT)' }).click();
-    await heard(recording);
+    await transcribe(recording);
     const button = page.getByRole('button', { name: 'Download' }).and(page.locator(':visible'));
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
     expect(download.suggestedFilename()).toBe('order.vtt');
@@ -174,13 +174,13 @@ describe('hearing', () => {
     expect(captions.replaceAll('\n', ' ')).toContain('book a table');
   });
 
-  test('says at the field what is wrong with a file', async () => {
-    await heard(Buffer.from('This is not a sound.'));
+  test('shows an error for an invalid file', async () => {
+    await transcribe(Buffer.from('This is not a sound.'));
     await page.getByRole('alert').getByText("'file'").waitFor();
   });
 });
 
-test.each(['light', 'dark'] as const)('can be used by everybody in the %s scheme', async (scheme) => {
+test.each(['light', 'dark'] as const)('is accessible in the %s color scheme', async (scheme) => {
   await open({ scheme });
   await expectAccessible(page);
   await page.getByRole('tab', { name: 'Transcription' }).click();

@@ -13,13 +13,13 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 
-/** The page of videos in a real browser, with the embedded model: from a small clip to a segment that plays. */
+/** The video page in a real browser with the embedded model. */
 
 const PATIENCE = { timeout: 120_000 };
 const PROMPT = 'The camera pans on over the harbour.';
 
 let clip: Uint8Array<ArrayBuffer>;
-const opened = consoleTests('/video', async () => {
+const open = consoleTests('/video', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'console-video-'));
   clip = await smallClip(folder);
   await rm(folder, { recursive: true });
@@ -33,19 +33,19 @@ async function chooseClip(page: Page, name = 'small.mp4', bytes = clip): Promise
     .setInputFiles({ name, mimeType: 'video/mp4', buffer: Buffer.from(bytes) });
 }
 
-/** Seconds at which a player is. */
+/** Playback position of a video element, in seconds. */
 const timeOf = (page: Page, name: string) =>
   page
     .locator(`video[aria-label="${name}"]`)
     .evaluate((video) => (video as unknown as { currentTime: number }).currentTime);
 
-test('a clip becomes a segment, which plays next to it and after it', { timeout: 300_000 }, async () => {
-  const { page, faults } = await opened();
+test('a clip is extended; segment and clip play side by side and in sequence', { timeout: 300_000 }, async () => {
+  const { page, consoleErrors } = await open();
   await page.getByText('No videos yet').waitFor(PATIENCE);
   await expectAccessible(page);
   await chooseClip(page);
   await page.getByText('400x300, 2.0 s').waitFor();
-  // As GET /v1/models tells.
+  // Limits of the model from GET /v1/models.
   await page.getByText('Continues clips of 2 to 15 s.').waitFor();
   await page.getByText('Duration of the new segment: 4 to 15 s.').waitFor();
   await page.getByLabel('Prompt').fill(PROMPT);
@@ -70,7 +70,7 @@ test('a clip becomes a segment, which plays next to it and after it', { timeout:
   await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBeGreaterThan(0.5);
   await screenshot(page, 'video-through');
   await expectAccessible(page);
-  // At its end it can be played again, from the beginning of the clip.
+  // After its end, playback restarts at the beginning of the clip.
   await page.getByRole('button', { name: 'Play', exact: true }).click(PATIENCE);
   await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBe(0);
 
@@ -79,21 +79,21 @@ test('a clip becomes a segment, which plays next to it and after it', { timeout:
     page.getByRole('button', { name: 'Download' }).click(),
   ]);
   expect(download.suggestedFilename()).toMatch(/^video_.*\.mp4$/);
-  expect(faults).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test('a video of ours is continued, found in the list, and deleted', { timeout: 300_000 }, async () => {
-  const { page, faults } = await opened();
+test('a stored video is extended, listed and deleted', { timeout: 300_000 }, async () => {
+  const { page, consoleErrors } = await open();
   await page.getByRole('link', { name: PROMPT }).click();
   await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
-  // Its address leads to it.
+  // The URL opens the video.
   await page.reload();
   await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
   await page.getByRole('button', { name: 'Extend', exact: true }).click();
   await page.getByLabel('Prompt').fill('And on.');
   await page.getByRole('button', { name: 'Create segment' }).click();
   await page.locator('video[aria-label="Segment"]').waitFor(PATIENCE);
-  // What it continues is a video that the service has.
+  // The clip is the stored video that the segment continues.
   await page.locator('video[aria-label="Clip"]').waitFor(PATIENCE);
   await page.getByRole('button', { name: 'All videos' }).click();
   await expect.poll(() => page.getByRole('article').locator('img').count(), PATIENCE).toBe(2);
@@ -103,11 +103,11 @@ test('a video of ours is continued, found in the list, and deleted', { timeout: 
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete video' }).click();
   await expect.poll(() => page.getByRole('article').count(), PATIENCE).toBe(1);
-  expect(faults).toEqual([]);
+  expect(consoleErrors).toEqual([]);
 });
 
-test('a clip that cannot be extended is reported at its field', { timeout: 120_000 }, async () => {
-  const { page } = await opened();
+test('errors of a clip are shown at its field', { timeout: 120_000 }, async () => {
+  const { page } = await open();
   await chooseClip(page, 'text.mp4', new TextEncoder().encode('no clip'));
   await page.getByText('Preview not supported by this browser').waitFor();
   await page.getByRole('button', { name: 'Create segment' }).click();
@@ -124,8 +124,8 @@ test('a clip that cannot be extended is reported at its field', { timeout: 120_0
     .toBe('true');
 });
 
-test('the pages fit a phone, in the dark', async () => {
-  const { page } = await opened({ width: PHONE_WIDTH, scheme: 'dark' });
+test('fit a phone and are accessible in the dark color scheme', async () => {
+  const { page } = await open({ width: PHONE_WIDTH, scheme: 'dark' });
   await page.getByRole('article').first().waitFor(PATIENCE);
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);

@@ -24,7 +24,7 @@ import {
 } from '../harness/console-browser.ts';
 import { durationOf, measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
 
-/** The page of stored voices in a real browser, whose microphone plays a recorded reader. */
+/** The voices page in a real browser, whose microphone plays a reading voice. */
 
 const CONFIG = `${NO_RECOGNISER}${NO_TEXT}
 [voices]
@@ -32,7 +32,7 @@ fit_seconds = 1
 `;
 const PATIENCE = { timeout: 60_000 };
 
-/** Samples from -1 to 1 as the bytes of a WAV file. */
+/** A WAV file of samples from -1 to 1. */
 async function wavOf(parts: readonly Float32Array[]): Promise<Buffer> {
   const pieces = parts.map((part) => Int16Array.from(part, (sample) => sample * 0x7fff));
   return Buffer.from(await wavFile(pieces, SPOKEN_RATE_HZ).arrayBuffer());
@@ -40,9 +40,9 @@ async function wavOf(parts: readonly Float32Array[]): Promise<Buffer> {
 
 let service: LaunchedService;
 let folder: string;
-/** Somebody who reads, some eight seconds. */
+/** About 8 s of reading. */
 let reading: Float32Array;
-// After the browser, which plays a file of it.
+// The browser plays a file of this folder and is closed earlier.
 afterAll(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }));
 const openPage = consoleTests('/voices', async () => {
   folder = mkdtempSync(join(tmpdir(), 'console-voices-'));
@@ -60,7 +60,7 @@ async function open(options: ConsoleOptions = {}): Promise<void> {
   await measureLoudness(page);
 }
 
-/** The clip of a new voice as a file. */
+/** Selects a file as the clip of a new voice. */
 async function choose(buffer: Buffer): Promise<void> {
   await page.getByRole('button', { name: 'New voice' }).click();
   await page.getByText('Upload', { exact: true }).click();
@@ -76,7 +76,7 @@ async function store(name: string): Promise<void> {
   await page.getByRole('button', { name: 'Create voice' }).click();
 }
 
-test('a voice is recorded, heard before it is sent, stored, used and deleted', async () => {
+test('a voice is recorded, previewed, stored, used and deleted', async () => {
   await open();
   await page.getByText('No voices yet.').waitFor();
   await page.getByRole('button', { name: 'New voice' }).click();
@@ -110,7 +110,7 @@ test('a voice is recorded, heard before it is sent, stored, used and deleted', a
   await expect.poll(keptLength, PATIENCE).toBeGreaterThan(7);
 
   await voice.getByRole('button', { name: 'Try it' }).click();
-  // What was opened in the list stays when the note above is closed.
+  // The opened item of the list stays open when the notification is closed.
   await page.getByRole('status').getByRole('button', { name: 'Close' }).click();
   await voice.getByLabel('Text for Reader').fill('Good evening, and thank you for listening.');
   await voice.getByRole('button', { name: 'Speak' }).click();
@@ -128,7 +128,7 @@ test('a voice is recorded, heard before it is sent, stored, used and deleted', a
   expect((await service.fetch(`/v1/audio/voices/${id}`)).status).toBe(404);
 });
 
-test('a clip that is too short is refused at the clip, and one with noise is stored with a warning', async () => {
+test('a short clip is rejected at its field; a noisy clip is stored with a warning', async () => {
   await open();
   await choose(await wavOf([reading.slice(0, SPOKEN_RATE_HZ * 2)]));
   await store('Short');
@@ -149,7 +149,7 @@ test('a clip that is too short is refused at the clip, and one with noise is sto
   await screenshot(page, 'voices-warning');
 });
 
-test('a recording is of one text: another one ends it', async () => {
+test('a recording stops when the user selects another text', async () => {
   await open();
   await page.getByRole('button', { name: 'New voice' }).click();
   await page.getByRole('button', { name: 'Record' }).click();
@@ -160,14 +160,14 @@ test('a recording is of one text: another one ends it', async () => {
   expect(await page.getByRole('meter').count()).toBe(0);
 });
 
-test('a file that is too large is not read to be drawn', async () => {
+test('a file above the size limit is rejected without a preview', async () => {
   await open();
   await choose(Buffer.alloc(MAX_CLIP_BYTES + 1));
   await page.getByRole('alert').getByText('The clip is larger than').waitFor();
   expect(await page.getByLabel('Clip preview', { exact: true }).count()).toBe(0);
 });
 
-test('a microphone that is asked for in vain is given up', async () => {
+test('the request for the microphone can be cancelled', async () => {
   await open();
   await page.evaluate('navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined);');
   await page.getByRole('button', { name: 'New voice' }).click();
@@ -177,7 +177,7 @@ test('a microphone that is asked for in vain is given up', async () => {
   await page.getByRole('button', { name: 'Record' }).waitFor();
 });
 
-test('without a microphone a clip can be uploaded still', async () => {
+test('without a microphone, an error is shown and the form stays usable', async () => {
   await open();
   await page.evaluate(`
     navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
@@ -189,7 +189,7 @@ test('without a microphone a clip can be uploaded still', async () => {
   expect(await page.getByRole('button', { name: 'Create voice' }).isDisabled()).toBe(true);
 });
 
-test('can be used by everybody in the dark scheme', async () => {
+test('is accessible in the dark color scheme', async () => {
   await open({ scheme: 'dark' });
   await page.getByRole('button', { name: 'New voice' }).click();
   await expectAccessible(page);

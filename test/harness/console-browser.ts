@@ -8,29 +8,29 @@ import { withFileLock } from '../../src/kit/storage/file-lock.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { needs } from './needs.ts';
 
-/** The console in a real browser. */
+/** Test helpers for the console in a real browser. */
 
 export const CHROMIUM = '/usr/bin/chromium';
 export const HAS_CHROMIUM = existsSync(CHROMIUM);
 
-/** How wide a phone is, in pixels. */
+/** Width of a phone screen, in pixels. */
 export const PHONE_WIDTH = 390;
 
 const LOCK = join(import.meta.dirname, '../../.cache/setup.lock');
 
-/** What the tests of a page run on. */
+/** Service and browser for the tests of a page. */
 export interface ConsoleSetup {
   readonly service: Pick<LaunchedService, 'baseUrl' | 'stop'>;
-  /** Of the browser. */
+  /** Command-line arguments of the browser. */
   readonly browserArgs?: readonly string[];
 }
 
 /**
- * The set-up of a file that tests a page: a service and a browser for all its tests, which are skipped where there is no
- * Chromium. What a test opens ends with it, and must have given the browser nothing to complain of ({@link ownFaults}).
+ * Starts a service and a browser for all tests of a file; without Chromium, the tests are skipped. Consoles are closed
+ * after each test, which fails on unexpected console errors ({@link unexpectedErrors}).
  * @param path the page, such as `/speak`.
  * @param start starts the service; called once, before the first test.
- * @returns opens the console: at `path`, unless the options say otherwise.
+ * @returns a function that opens the console, by default at `path`.
  */
 export function consoleTests(
   path: string,
@@ -53,7 +53,7 @@ export function consoleTests(
     const ended = opened;
     opened = [];
     for (const open of ended) await open.close();
-    expect(ended.flatMap(({ faults }) => ownFaults(faults))).toEqual([]);
+    expect(ended.flatMap(({ consoleErrors }) => unexpectedErrors(consoleErrors))).toEqual([]);
   });
   return async (options = {}) => {
     if (setup === undefined || browser === undefined) throw new Error('open the console in a test');
@@ -63,26 +63,26 @@ export function consoleTests(
   };
 }
 
-/** What the browser complained of, but for refusals of the service, which are answers, and for how sound is measured (page-sound.ts). */
-export function ownFaults(faults: readonly string[]): readonly string[] {
-  return faults.filter(
-    (fault) =>
-      !/ScriptProcessorNode|(responded with a status of|Unexpected response code:) 4\d\d/.test(fault),
+/** Console errors of the browser, except for 4xx responses and a warning about the measurement in page-sound.ts. */
+export function unexpectedErrors(consoleErrors: readonly string[]): readonly string[] {
+  return consoleErrors.filter(
+    (error) =>
+      !/ScriptProcessorNode|(responded with a status of|Unexpected response code:) 4\d\d/.test(error),
   );
 }
 
-/** Builds the console where it is not up to date, and starts a browser. The caller closes it. */
+/** Builds the console if it is outdated, and starts a browser. The caller closes the browser. */
 export async function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   await withFileLock(LOCK, { signal: AbortSignal.timeout(120_000) }, buildConsole);
   return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', ...args] });
 }
 
 export interface ConsoleOptions {
-  /** Where the service is; that of the set-up when absent. */
+  /** URL of the service; default: the service of the setup. */
   readonly baseUrl?: string;
   /** The page, such as `/speak`. */
   readonly path?: string;
-  /** Undefined: not signed in. */
+  /** API key to sign in with; undefined: not signed in. */
   readonly key?: string | undefined;
   readonly width?: number;
   readonly height?: number;
@@ -95,14 +95,14 @@ export interface ConsoleOptions {
 export interface OpenConsole {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the browser complained of: errors and warnings of the page, and what it could not load. */
-  readonly faults: string[];
-  /** Every address that was asked for. */
-  readonly asked: string[];
+  /** Errors and warnings of the page, including failed loads. */
+  readonly consoleErrors: string[];
+  /** URLs of all requests. */
+  readonly requestUrls: string[];
   close(): Promise<void>;
 }
 
-/** Opens the console in a fresh context, signed in with a key of organization `a` unless the options say otherwise. */
+/** Opens the console in a new browser context, by default signed in with a key of organization `a`. */
 export async function openConsole(
   browser: Browser,
   baseUrl: string,
@@ -118,19 +118,19 @@ export async function openConsole(
     ignoreHTTPSErrors: true,
   });
   const page = await context.newPage();
-  const faults: string[] = [];
-  const asked: string[] = [];
+  const consoleErrors: string[] = [];
+  const requestUrls: string[] = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) faults.push(message.text());
+    if (['error', 'warning'].includes(message.type())) consoleErrors.push(message.text());
   });
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('request', (request) => asked.push(request.url()));
+  page.on('pageerror', (error) => consoleErrors.push(String(error)));
+  page.on('request', (request) => requestUrls.push(request.url()));
   if (key === undefined) await page.goto(`${baseUrl}/#${options.path ?? '/'}`);
   else await signIn(page, baseUrl, key, options.path ?? '/');
-  return { page, context, faults, asked, close: () => context.close() };
+  return { page, context, consoleErrors, requestUrls, close: () => context.close() };
 }
 
-/** Signs in as a person does, and goes to a page. */
+/** Signs in through the form and opens a page. */
 export async function signIn(page: Page, baseUrl: string, key: string, path = '/'): Promise<void> {
   await page.goto(`${baseUrl}/#${path}`);
   await page.getByLabel('API key', { exact: true }).fill(key);
@@ -141,20 +141,19 @@ export async function signIn(page: Page, baseUrl: string, key: string, path = '/
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /**
- * Ends when a scheme of colours that was just chosen is drawn and no colour is on its way to another, in which it
- * would be judged. A transition that is broken off counts as ended.
+ * Resolves when all CSS transitions have ended or been cancelled, so that axe-core judges the final colors.
  */
-const COLOURS_AT_REST = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+const TRANSITIONS_ENDED = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   .then(() => Promise.allSettled(document.getAnimations()
     .filter((animation) => animation instanceof CSSTransition)
     .map(({ finished }) => finished)))
   .then(() => undefined)`;
 
-/** Nothing that keeps people out, as axe-core sees the page now: no serious and no critical finding. */
+/** Expects no serious or critical finding of axe-core on the current page. */
 export async function expectAccessible(page: Page): Promise<void> {
   const here = await page.evaluate('typeof axe');
   if (here === 'undefined') await page.evaluate(`${await Bun.file(AXE).text()}; undefined`);
-  await page.evaluate(COLOURS_AT_REST);
+  await page.evaluate(TRANSITIONS_ENDED);
   const findings =
     await page.evaluate(`axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) =>
     violations
@@ -163,15 +162,15 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(findings).toEqual([]);
 }
 
-/** Nothing stands out to the right: the page does not scroll sideways. */
+/** Expects that the page does not scroll horizontally. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  const [inner, outer] = (await page.evaluate(
+  const [contentWidth, visibleWidth] = (await page.evaluate(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   )) as [number, number];
-  expect(inner).toBeLessThanOrEqual(outer);
+  expect(contentWidth).toBeLessThanOrEqual(visibleWidth);
 }
 
-/** Keeps a picture of the page in the folder that $SCREENSHOTS names; without one it does nothing. */
+/** Stores a screenshot in the folder $SCREENSHOTS, if that variable is set. */
 export async function screenshot(
   page: Page,
   name: string,
@@ -180,7 +179,7 @@ export async function screenshot(
   const folder = process.env.SCREENSHOTS;
   if (folder === undefined || folder === '') return;
   mkdirSync(folder, { recursive: true });
-  // Hiding the caret would take a style of Playwright's own, which the page's policy forbids.
+  // To hide the caret, Playwright adds a style, which the content security policy forbids.
   await page.screenshot({
     path: join(folder, `${name}.png`),
     fullPage: options.fullPage ?? false,

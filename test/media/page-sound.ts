@@ -1,31 +1,31 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** What a page led to the loudspeaker. */
+/** Measured playback of a page. */
 export interface PageLoudness {
-  /** Seconds that were louder than -50 dB. */
+  /** Seconds of audio louder than -50 dB. */
   readonly loudS: number;
-  /** Power of these, in dB of full scale. */
+  /** Power of these seconds, in dB of full scale. */
   readonly loudnessDb: number;
 }
 
-/** Measures what a page plays through the Web Audio API from now on. */
+/** Starts to measure the Web Audio playback of a page. */
 export async function measureLoudness(page: Page): Promise<void> {
   await page.evaluate(MEASURE);
 }
 
-/** What was played since then. */
+/** Playback since {@link measureLoudness}. */
 export async function playedBy(page: Page): Promise<PageLoudness> {
   const { loudS, squares, samples } =
     await page.evaluate<Record<'loudS' | 'squares' | 'samples', number>>('played');
   return { loudS, loudnessDb: 10 * Math.log10(squares / samples) };
 }
 
-/** Length of what an audio element plays, in seconds; NaN before it is known. */
+/** Duration of an audio element, in seconds; NaN before it is known. */
 export function durationOf(audio: Locator): Promise<number> {
   return audio.evaluate((element) => (element as unknown as { duration: number }).duration);
 }
 
-/** What gives a browser a microphone that plays a WAV file over and over, and lets pages have it. */
+/** Browser arguments for a microphone that plays a WAV file in a loop, with permission for all pages. */
 export const microphoneOf = (file: string): readonly string[] => [
   '--use-fake-device-for-media-stream',
   '--use-fake-ui-for-media-stream',
