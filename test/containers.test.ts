@@ -6,12 +6,12 @@ import { ENVIRONMENT } from '../src/config/config.ts';
 import { HAS_PIP, pythonPackages } from '../tools/harness/clients/python.ts';
 import { needs } from './harness/needs.ts';
 
-/** What containers are made of and run by: what can be judged of it without a container; test/deep runs them. */
+/** Static checks of the container images, Compose files and Kubernetes manifests; test/deep runs them. */
 
 const ROOT = resolve(import.meta.dirname, '..');
 const DOCKER = join(ROOT, 'docker');
 const KUBERNETES = join(ROOT, 'deploy/kubernetes');
-/** Of Kubernetes, whose schemas the manifests are checked against. */
+/** Version of the Kubernetes schemas that the manifests are checked against. */
 const KUBERNETES_VERSION = '1.37';
 const LIMIT_MS = 120_000;
 
@@ -36,16 +36,16 @@ async function documents(path: string): Promise<Record<string, unknown>[]> {
   return (Array.isArray(parsed) ? parsed : [parsed]) as Record<string, unknown>[];
 }
 
-/** Every object inside of a value that has the key. */
+/** All nested objects of a value that have a key. */
 function* havingKey(value: unknown, key: string): Generator<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return;
   if (key in value) yield value as Record<string, unknown>;
   for (const inner of Object.values(value)) yield* havingKey(inner, key);
 }
 
-describe('an image', () => {
+describe('a Dockerfile', () => {
   it.for(['Dockerfile', 'Dockerfile.cuda'])(
-    'has nothing that hadolint objects to: %s',
+    '%s has no findings of hadolint',
     { timeout: LIMIT_MS },
     async (name, context) => {
       needs(context, HAS_PIP, 'Python with pip');
@@ -54,14 +54,17 @@ describe('an image', () => {
     },
   );
 
-  it.each(['Dockerfile', 'Dockerfile.cuda'])('runs without root and tells its health: %s', async (name) => {
-    const text = await Bun.file(join(DOCKER, name)).text();
-    const last = text.slice(text.lastIndexOf('\nFROM '));
-    expect(last).toMatch(/^USER 1000:1000$/m);
-    expect(last).toMatch(/^HEALTHCHECK .*\/healthz/m);
-  });
+  it.each(['Dockerfile', 'Dockerfile.cuda'])(
+    '%s has an unprivileged user and a health check',
+    async (name) => {
+      const text = await Bun.file(join(DOCKER, name)).text();
+      const last = text.slice(text.lastIndexOf('\nFROM '));
+      expect(last).toMatch(/^USER 1000:1000$/m);
+      expect(last).toMatch(/^HEALTHCHECK .*\/healthz/m);
+    },
+  );
 
-  test('is built with the Bun that the sources name', async () => {
+  test('installs the Bun version of package.json', async () => {
     const { packageManager } = await Bun.file(join(ROOT, 'package.json')).json();
     for (const name of ['Dockerfile', 'Dockerfile.cuda']) {
       expect(await Bun.file(join(DOCKER, name)).text()).toContain(`install --global ${packageManager}`);
@@ -74,10 +77,10 @@ function shutdownMs(variable: (name: string) => string | undefined): number {
   return Number(variable('SHUTDOWN_DRAIN_MS') ?? 0) + Number(variable('SHUTDOWN_GRACE_MS') ?? 30_000) + 5000;
 }
 
-describe('a compose file', () => {
+describe('a Compose file', () => {
   const FILES = ['compose.yaml', 'compose.scale.yaml'];
 
-  it.each(FILES)('lets nodes drain and finish before it kills them: %s', async (name) => {
+  it.each(FILES)('%s has stop grace periods longer than the shutdown', async (name) => {
     const [file] = (await documents(join(DOCKER, name))) as [{ services: Record<string, Service> }];
     const nodes = Object.values(file.services).filter(({ build }) => build !== undefined);
     expect(nodes.length).toBeGreaterThan(0);
@@ -87,25 +90,20 @@ describe('a compose file', () => {
     }
   });
 
-  it.each(FILES)(
-    'names images with versions, files that exist and settings that there are: %s',
-    async (name) => {
-      const [file] = (await documents(join(DOCKER, name))) as [{ services: Record<string, Service> }];
-      for (const [service, { image, build, volumes = [], environment = {} }] of Object.entries(
-        file.services,
-      )) {
-        const isOurs = build !== undefined;
-        if (!isOurs) expect(image, service).toMatch(/:v?\d+/);
-        else expect(existsSync(join(DOCKER, build.context, build.dockerfile)), service).toBe(true);
-        for (const volume of volumes.filter((it) => it.startsWith('.'))) {
-          expect(existsSync(join(DOCKER, volume.split(':')[0] ?? '')), `${service}: ${volume}`).toBe(true);
-        }
-        if (isOurs) expect(Object.keys(environment).filter((it) => !VARIABLES.has(it))).toEqual([]);
+  it.each(FILES)('%s has image versions, existing files and known settings', async (name) => {
+    const [file] = (await documents(join(DOCKER, name))) as [{ services: Record<string, Service> }];
+    for (const [service, { image, build, volumes = [], environment = {} }] of Object.entries(file.services)) {
+      const isOurs = build !== undefined;
+      if (!isOurs) expect(image, service).toMatch(/:v?\d+/);
+      else expect(existsSync(join(DOCKER, build.context, build.dockerfile)), service).toBe(true);
+      for (const volume of volumes.filter((it) => it.startsWith('.'))) {
+        expect(existsSync(join(DOCKER, volume.split(':')[0] ?? '')), `${service}: ${volume}`).toBe(true);
       }
-    },
-  );
+      if (isOurs) expect(Object.keys(environment).filter((it) => !VARIABLES.has(it))).toEqual([]);
+    }
+  });
 
-  test('with many nodes has some that serve and some that work, over the same stores', async () => {
+  test('compose.scale.yaml has API nodes and worker nodes with the same stores', async () => {
     const [file] = (await documents(join(DOCKER, 'compose.scale.yaml'))) as [
       { services: Record<string, Service> },
     ];
@@ -121,9 +119,9 @@ describe('a compose file', () => {
     expect(new Set(stores.map((it) => JSON.stringify(it))).size).toBe(1);
   });
 
-  test('gives the balancer the nodes that serve, and settings that it takes', async (context) => {
+  test('haproxy.cfg is valid and has the API nodes as servers', async (context) => {
     const text = await Bun.file(join(DOCKER, 'haproxy.cfg')).text();
-    // Those that are ready, and those that live.
+    // Two backends: ready nodes and live nodes.
     const servers = [...text.matchAll(/^ {2}server (\S+)/gm)].map(([, name]) => name);
     expect(servers).toEqual(['api-1', 'api-2', 'api-1', 'api-2']);
     needs(context, Bun.which('haproxy') !== null, 'haproxy');
@@ -143,7 +141,7 @@ interface Service {
 
 describe('the Kubernetes manifests', () => {
   test(
-    'are what Kubernetes takes, to the last field',
+    'match the Kubernetes schemas strictly',
     async (context) => {
       needs(context, HAS_PIP, 'Python with pip');
       const names = (await readdir(KUBERNETES)).filter(
@@ -159,7 +157,7 @@ describe('the Kubernetes manifests', () => {
     LIMIT_MS,
   );
 
-  test('are listed, all that exist', async () => {
+  test('exist if they are listed in kustomization.yaml', async () => {
     const [{ resources }] = (await documents(join(KUBERNETES, 'kustomization.yaml'))) as [
       { resources: string[] },
     ];
@@ -167,7 +165,7 @@ describe('the Kubernetes manifests', () => {
   });
 
   it.each(['api.yaml', 'workers.yaml'])(
-    'ask for probes that there are, set what there is, and drain in time: %s',
+    '%s has existing probes, known settings and a sufficient grace period',
     async (name) => {
       const [deployment] = await documents(join(KUBERNETES, name));
       const paths = [...havingKey(deployment, 'httpGet')].map((it) => (it.httpGet as { path: string }).path);
@@ -182,7 +180,7 @@ describe('the Kubernetes manifests', () => {
     },
   );
 
-  test('scale by a number that nodes tell', async () => {
+  test('scale by existing metrics', async () => {
     const rules = await Bun.file(join(KUBERNETES, 'adapter-rules.yaml')).text();
     const scaling = await Bun.file(join(KUBERNETES, 'scaling.yaml')).text();
     const metrics = await Bun.file(join(ROOT, 'docs/guide/metrics.md')).text();

@@ -29,7 +29,7 @@ async function run(args: readonly string[], cwd: string) {
   return { exitCode: await tool.exited, output: `${err}${out}` };
 }
 
-test('every gate is green: types, lint, directions, source rules, documents', async () => {
+test('scripts/check.ts passes', async () => {
   const { exitCode, output } = await run(['scripts/check.ts'], ROOT);
   expect(exitCode, output).toBe(0);
 });
@@ -120,7 +120,7 @@ describe('source rules', () => {
     ['src/kit/a.ts', 'const home = process.env.HOME;', 'src/config/config.ts reads the environment'],
     ['plugins/a/b.ts', 'const now = Date.now();', 'src/kit/clock.ts reads the time'],
     ['src/http/a.ts', "console.log('text');", 'logs through Logger'],
-  ])('%s: %s', async (path, text, why) => {
+  ])('reject in %s: %s', async (path, text, why) => {
     const errors = await sourceErrors(tree({ [path]: `// a comment\n${text}` }));
     expect(errors).toEqual([expect.stringContaining(`${path}:2: `)]);
     expect(errors[0]).toContain(why);
@@ -186,18 +186,20 @@ describe('the test command', () => {
 
   test.each([
     [
+      'a skipped test',
       `${head}test('a', () => expect(1).toBe(1));\ntest.skip('b', () => {});`,
       0,
       '1 passed, 0 failed, 1 skipped',
     ],
     [
+      'a failed test',
       `${head}test('a', () => expect(1).toBe(1));\ntest('b', () => expect(1).toBe(2));`,
       1,
       '1 passed, 1 failed, 0 skipped',
     ],
-    ["import './gone.ts';", 1, '0 passed, 1 failed, 0 skipped'],
-    [`${head}test.skip('a', () => {});`, 1, '0 passed, 1 failed, 1 skipped'],
-  ])('prints its counts in the last line: %j', async (text, exitCode, line) => {
+    ['a file that cannot be loaded', "import './gone.ts';", 1, '0 passed, 1 failed, 0 skipped'],
+    ['only skipped tests', `${head}test.skip('a', () => {});`, 1, '0 passed, 1 failed, 1 skipped'],
+  ])('prints its counts in the last line for %s', async (_, text, exitCode, line) => {
     const outcome = await suite(text);
     expect(lastLine(outcome.output)).toBe(line);
     expect(outcome.exitCode).toBe(exitCode);

@@ -9,7 +9,7 @@ import { SECTIONS } from '../src/guide/guide-pages.ts';
 import { codeIn } from '../src/guide/markdown-page.ts';
 import { testApp } from './harness/test-app.ts';
 
-/** The guide as served, page by page, and the settings that its pages document. */
+/** The served pages of the guide and the settings that they document. */
 
 const ROOT = resolve(import.meta.dirname, '..');
 const GUIDE = join(ROOT, 'docs/guide');
@@ -17,7 +17,7 @@ const GUIDE = join(ROOT, 'docs/guide');
 const app = testApp();
 afterAll(() => app.close());
 
-/** Reads a page without a key, as visitors do. */
+/** Requests a page without an API key. */
 const read = (path: string) => app.send(path, { headers: {} });
 
 describe('the served guide', () => {

@@ -33,13 +33,13 @@ const alerts = (Bun.YAML.parse(read('docker/alerts.yml')) as { groups: { rules: 
   ({ rules }) => rules,
 );
 
-/** The last one exists only if tracing is configured (docs/guide/metrics.md, Traces). */
+/** `trace_spans_total` exists only if tracing is configured (docs/guide/metrics.md, Traces). */
 const known = new Map([
   ...documentedMetrics(),
   ['trace_spans_total', { kind: 'counter', labels: ['result'] }] as const,
 ]);
 /** Labels that Prometheus adds to every series. */
-const EVERYWHERE = ['instance', 'job'];
+const PROMETHEUS_LABELS = ['instance', 'job'];
 
 /** The metrics of a PromQL expression, with the labels in their selectors. */
 function metricsOf(expr: string): { readonly name: string; readonly labels: readonly string[] }[] {
@@ -71,9 +71,9 @@ function groupedBy(expr: string): readonly string[] {
 /** Errors of an expression. */
 function errorsOf(expr: string): string[] {
   const errors: string[] = [];
-  const labels = new Set(EVERYWHERE);
+  const labels = new Set(PROMETHEUS_LABELS);
   const metrics = metricsOf(expr).filter(({ name }) => name !== 'up');
-  if (metrics.length === 0 && !expr.startsWith('up')) errors.push('names no metric');
+  if (metrics.length === 0 && !expr.startsWith('up')) errors.push('has no metric');
   for (const { name, labels: selected } of metrics) {
     const histogram = name.replace(/_(bucket|sum|count)$/, '');
     const metric = known.get(name) ?? known.get(histogram);
@@ -81,7 +81,7 @@ function errorsOf(expr: string): string[] {
       errors.push(`there is no ${name}`);
       continue;
     }
-    const own = [...metric.labels, ...EVERYWHERE, ...(name.endsWith('_bucket') ? ['le'] : [])];
+    const own = [...metric.labels, ...PROMETHEUS_LABELS, ...(name.endsWith('_bucket') ? ['le'] : [])];
     for (const label of own) labels.add(label);
     for (const label of selected) if (!own.includes(label)) errors.push(`${name} has no ${label}`);
   }
@@ -89,7 +89,7 @@ function errorsOf(expr: string): string[] {
   return errors;
 }
 
-describe('the check of expressions', () => {
+describe('the check of PromQL expressions', () => {
   it.each([
     ['rate(http_requests_total[5m])', []],
     ['sum by (route) (rate(http_requests_total{status=~"5..",instance="a b{c}"}[5m]))', []],
@@ -98,7 +98,7 @@ describe('the check of expressions', () => {
     ['http_requests_total_sum', ['there is no http_requests_total_sum']],
     ['batches_open{model="a"}', ['batches_open has no model']],
     ['sum by (model) (batches_open)', ['nothing has model']],
-    ['time()', ['names no metric']],
+    ['time()', ['has no metric']],
   ])('finds the errors of %s: %j', (expr, errors) => {
     expect(errorsOf(expr)).toEqual(errors);
   });
@@ -121,7 +121,7 @@ describe('the dashboard', () => {
   it('has legends with labels of the series', () => {
     for (const { title, expr, legendFormat } of expressions) {
       const used = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
-      const has = expr.includes('by (') ? groupedBy(expr) : EVERYWHERE;
+      const has = expr.includes('by (') ? groupedBy(expr) : PROMETHEUS_LABELS;
       expect(has, `${title}: ${legendFormat}`).toEqual(expect.arrayContaining(used));
     }
   });

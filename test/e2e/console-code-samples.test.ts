@@ -64,17 +64,20 @@ describe('python', () => {
   test.for([
     ['streamed', body],
     ['whole', whole],
-  ] as const)('the sample of a %s request is a valid program with the body of the form', async ([, each], context) => {
-    needs(context, hasPython, 'Python');
-    const code = codeSample('python', BASE, each);
-    const read = `
+  ] as const)(
+    'the sample of a %s request is a valid program with the body of the form',
+    async ([, each], context) => {
+      needs(context, hasPython, 'Python');
+      const code = codeSample('python', BASE, each);
+      const read = `
 import ast, json, sys
 calls = [n for n in ast.walk(ast.parse(sys.stdin.read())) if isinstance(n, ast.Call)]
 call = next(c for c in calls if getattr(c.func, "attr", "") == "create")
 print(json.dumps({k.arg: ast.literal_eval(k.value) for k in call.keywords}))
 `;
-    expect(JSON.parse(await output(['python3', '-c', read], code))).toEqual(each);
-  });
+      expect(JSON.parse(await output(['python3', '-c', read], code))).toEqual(each);
+    },
+  );
 
   test('literals have the same value as any JSON', async (context) => {
     needs(context, hasPython, 'Python');

@@ -45,7 +45,10 @@ let folder: string;
 afterAll(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }));
 const openPage = consoleTests('/realtime', async () => {
   folder = mkdtempSync(join(tmpdir(), 'console-realtime-'));
-  const env = { PLUGINS: 'speech,realtime,responses', API_KEYS: `${SERVICE_KEY}:a,${INVALID_SUBPROTOCOL_KEY}:a` };
+  const env = {
+    PLUGINS: 'speech,realtime,responses',
+    API_KEYS: `${SERVICE_KEY}:a,${INVALID_SUBPROTOCOL_KEY}:a`,
+  };
   service = await launchRealtimeService({ config: CONFIG, env });
   const clip = Buffer.concat([silentPcm(300), await spokenPcm(service, SAID), silentPcm(1300)]);
   const microphone = join(folder, 'microphone.wav');

@@ -29,7 +29,12 @@ const PAGES = [
   'Plugins',
 ];
 /** Paths and titles of the pages that are tested in this file. */
-const TESTED_PAGES = { usage: 'Usage', keys: 'API keys', plugins: 'Plugins', 'no-such-page': 'Page not found' };
+const TESTED_PAGES = {
+  usage: 'Usage',
+  keys: 'API keys',
+  plugins: 'Plugins',
+  'no-such-page': 'Page not found',
+};
 
 let service: LaunchedService;
 const open = consoleTests('/', async () => {
@@ -92,9 +97,9 @@ describe('signing in', () => {
     const created = await createKey('admin');
     const { page } = await open({ key: created.key, path: '/keys' });
     await heading(page).filter({ hasText: 'API keys' }).waitFor();
-    expect((await service.fetch(`/v1/keys/${created.id}`, { method: 'DELETE', headers: bearer() })).status).toBe(
-      200,
-    );
+    expect(
+      (await service.fetch(`/v1/keys/${created.id}`, { method: 'DELETE', headers: bearer() })).status,
+    ).toBe(200);
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByText('This key is no longer valid.').waitFor();
   });
@@ -205,7 +210,10 @@ describe('the shell', () => {
       },
     });
     onTestFinished(() => proxy.stop(true));
-    const { page, requestUrls, consoleErrors } = await open({ baseUrl: `${proxy.url.origin}/voice`, path: '/keys' });
+    const { page, requestUrls, consoleErrors } = await open({
+      baseUrl: `${proxy.url.origin}/voice`,
+      path: '/keys',
+    });
     await heading(page).filter({ hasText: 'API keys' }).waitFor();
     expect(requestUrls.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
     expect(consoleErrors).toEqual([]);

@@ -39,7 +39,9 @@ const timeOf = (page: Page, name: string) =>
     .locator(`video[aria-label="${name}"]`)
     .evaluate((video) => (video as unknown as { currentTime: number }).currentTime);
 
-test('a clip is extended; segment and clip play side by side and in sequence', { timeout: 300_000 }, async () => {
+test('a clip is extended; segment and clip play side by side and in sequence', {
+  timeout: 300_000,
+}, async () => {
   const { page, consoleErrors } = await open();
   await page.getByText('No videos yet').waitFor(PATIENCE);
   await expectAccessible(page);

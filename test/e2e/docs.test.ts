@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const PREFIX = '/voice';
 
-/** As it is, and behind a proxy that puts a prefix in front of every path. */
+/** Serves the app with and without a path prefix. */
 function serve(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url);
   return app.send(pathname.startsWith(PREFIX) ? pathname.slice(PREFIX.length) || '/' : pathname, {
@@ -46,7 +46,7 @@ function serve(request: Request): Response | Promise<Response> {
 }
 
 let page: Page;
-let faults: string[];
+let consoleErrors: string[];
 beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
 afterEach(() => page?.close());
 
@@ -60,28 +60,28 @@ async function open(
     viewport: { width, height: 900 },
     javaScriptEnabled: scripts,
   });
-  faults = [];
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  consoleErrors = [];
+  page.on('console', (message) => message.type() === 'error' && consoleErrors.push(message.text()));
   await page.goto(new URL(path, server.url).href);
 }
 
-describe.each(['light', 'dark'] as const)('%s', (scheme) => {
-  test.each(PAGES)('%s can be read by everybody', async (path) => {
+describe.each(['light', 'dark'] as const)('in the %s color scheme', (scheme) => {
+  test.each(PAGES)('%s is accessible', async (path) => {
     await open(path, { scheme });
     await expectAccessible(page);
     await screenshot(page, `${path.replaceAll('/', '-')}-${scheme}`);
-    expect(faults).toEqual([]);
+    expect(consoleErrors).toEqual([]);
   });
 });
 
-test.each(PAGES)('%s fits a telephone', async (path) => {
+test.each(PAGES)('%s fits a phone', async (path) => {
   await open(path, { width: PHONE_WIDTH });
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
   await screenshot(page, `${path.replaceAll('/', '-')}-phone`);
 });
 
-test('on a telephone the navigation opens, without scripts and by the keyboard', async () => {
+test('the navigation of a phone opens by keyboard without scripts', async () => {
   await open('docs', { width: PHONE_WIDTH, scripts: false });
   const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Speech' }).first();
   expect(await link.isVisible()).toBe(false);
@@ -92,7 +92,7 @@ test('on a telephone the navigation opens, without scripts and by the keyboard',
   await page.getByRole('heading', { level: 1, name: 'Speech' }).waitFor();
 });
 
-test('behind a prefix every link and the style stay behind it', async () => {
+test('links and styles work under a path prefix', async () => {
   await open(`${PREFIX}/docs`);
   const pages = page.getByRole('navigation', { name: 'Pages' });
   await pages.getByRole('link', { name: 'Batches' }).first().click();
@@ -101,12 +101,12 @@ test('behind a prefix every link and the style stay behind it', async () => {
   await page.waitForURL(`**${PREFIX}/docs/reference/batch`);
   await page.getByRole('navigation', { name: 'Service' }).getByRole('link', { name: 'Sockets' }).click();
   await page.waitForURL(`**${PREFIX}/docs/sockets`);
-  const ground = await page.evaluate('getComputedStyle(document.querySelector(".columns")).display');
-  expect(ground).toBe('grid');
-  expect(faults).toEqual([]);
+  const display = await page.evaluate('getComputedStyle(document.querySelector(".columns")).display');
+  expect(display).toBe('grid');
+  expect(consoleErrors).toEqual([]);
 });
 
-test('an event of a socket is opened and shows its fields and an example', async () => {
+test('a WebSocket event shows its fields and an example', async () => {
   await open('docs/sockets');
   const event = page.locator('#realtime-input_audio_buffer\\.append');
   await event.locator('summary').click();

@@ -14,7 +14,7 @@ import {
 import { recorded } from '../media/heard-audio.ts';
 import { type RecordingName, recording } from '../media/recordings.ts';
 
-/** The real process with the real recogniser, asked by the official SDK. */
+/** Transcription by the real process with real models, through the OpenAI SDK. */
 
 const CONFIG = `
 [models."svc-tts"]
@@ -43,7 +43,7 @@ const plain = (text: string) =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-async function rows(limit: number): Promise<Record<string, unknown>[]> {
+async function usageRows(limit: number): Promise<Record<string, unknown>[]> {
   const page = (await (await service.fetch(`/v1/usage?limit=${limit}`)).json()) as {
     data: Record<string, unknown>[];
   };
@@ -56,17 +56,17 @@ function wavOf(samples: Float32Samples): File {
   return new File([wavFile(shape, samples)], 'clip.wav');
 }
 
-describe('a real recording', () => {
-  test('in every format', async () => {
+describe('a recording', () => {
+  test('is transcribed in every response format', async () => {
     const { transcriptions } = client().audio;
-    const ask = () => ({ file: file('jfk.flac'), model: 'svc-stt' });
-    const json = await transcriptions.create(ask());
+    const request = () => ({ file: file('jfk.flac'), model: 'svc-stt' });
+    const json = await transcriptions.create(request());
     expect(plain(json.text)).toBe(JFK);
     expect(json.usage).toMatchObject({ type: 'tokens' });
-    expect(await transcriptions.create({ ...ask(), response_format: 'text' })).toBe(`${json.text}\n`);
+    expect(await transcriptions.create({ ...request(), response_format: 'text' })).toBe(`${json.text}\n`);
 
     const verbose = await transcriptions.create({
-      ...ask(),
+      ...request(),
       response_format: 'verbose_json',
       timestamp_granularities: ['word', 'segment'],
     });
@@ -81,20 +81,20 @@ describe('a real recording', () => {
       lastS = end;
     }
     expect(lastS).toBeLessThanOrEqual(11);
-    // 'ask' is said twice, after 3 s and after 8 s.
-    const asks = words.filter(({ word }) => plain(word) === 'ask').map(({ start }) => start);
-    expect(asks).toHaveLength(2);
-    expect(Math.abs((asks[0] ?? 0) - 3.4)).toBeLessThan(0.5);
-    expect(Math.abs((asks[1] ?? 0) - 8.2)).toBeLessThan(0.5);
+    // The word 'ask' occurs twice, after 3 s and after 8 s.
+    const starts = words.filter(({ word }) => plain(word) === 'ask').map(({ start }) => start);
+    expect(starts).toHaveLength(2);
+    expect(Math.abs((starts[0] ?? 0) - 3.4)).toBeLessThan(0.5);
+    expect(Math.abs((starts[1] ?? 0) - 8.2)).toBeLessThan(0.5);
     expect(segments.at(-1)?.end).toBeLessThanOrEqual(11);
 
-    const srt = await transcriptions.create({ ...ask(), response_format: 'srt' });
+    const srt = await transcriptions.create({ ...request(), response_format: 'srt' });
     expect(srt).toMatch(/^1\n00:00:0\d,\d{3} --> 00:00:\d\d,\d{3}\n\S/);
-    const vtt = await transcriptions.create({ ...ask(), response_format: 'vtt' });
+    const vtt = await transcriptions.create({ ...request(), response_format: 'vtt' });
     expect(vtt).toMatch(/^WEBVTT\n\n00:00:0\d\.\d{3} --> 00:00:\d\d\.\d{3}\n\S/);
   }, 120_000);
 
-  test('of a minute is heard in pieces from its first words on', async () => {
+  test('of a minute is streamed in deltas from the beginning', async () => {
     const startMs = performance.now();
     const stream = await client().audio.transcriptions.create({
       file: file('multilingual.mp3'),
@@ -115,16 +115,16 @@ describe('a real recording', () => {
     expect(firstMs).toBeLessThan((performance.now() - startMs) * 0.8);
   }, 120_000);
 
-  test('in German is written in German, and translated', async () => {
+  test('in German is transcribed in German and translated to English', async () => {
     const german = wavOf(await recorded('multilingual.mp3', 31, 60));
     const { transcriptions, translations } = client().audio;
-    const heard = await transcriptions.create({
+    const transcript = await transcriptions.create({
       file: german,
       model: 'svc-stt',
       response_format: 'verbose_json',
     });
-    expect(heard.language).toBe('german');
-    expect(plain(heard.text)).toMatch(/\b(und|der|die)\b.*\bsoftware\b/);
+    expect(transcript.language).toBe('german');
+    expect(plain(transcript.text)).toMatch(/\b(und|der|die)\b.*\bsoftware\b/);
     const english = await translations.create({
       file: german,
       model: 'svc-stt',
@@ -134,19 +134,19 @@ describe('a real recording', () => {
     expect(plain(english.text)).toMatch(/\bsoftware\b/);
     expect(plain(english.text)).toMatch(/\b(and|the|of)\b/);
     expect(plain(english.text)).not.toMatch(/\b(und|oder|nicht)\b/);
-    expect((await rows(1))[0]).toMatchObject({
+    expect((await usageRows(1))[0]).toMatchObject({
       endpoint: '/v1/audio/translations',
       audio_seconds: expect.any(Number),
     });
   }, 120_000);
 });
 
-test('what the service says, it understands', async () => {
-  const said = 'The ferry to the island leaves every morning at half past nine.';
+test('synthesized speech is transcribed to its text', async () => {
+  const input = 'The ferry to the island leaves every morning at half past nine.';
   const speech = await service.fetch('/v1/audio/speech', {
     method: 'POST',
     headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'svc-tts', input: said }),
+    body: JSON.stringify({ model: 'svc-tts', input }),
   });
   const clip = new File([await speech.arrayBuffer()], 'ferry.wav');
   const { text } = await client().audio.transcriptions.create({
@@ -154,15 +154,15 @@ test('what the service says, it understands', async () => {
     model: 'svc-stt',
     language: 'en',
   });
-  expect(plain(text).replace('930', 'half past nine')).toBe(plain(said));
+  expect(plain(text).replace('930', 'half past nine')).toBe(plain(input));
 }, 60_000);
 
-test('silence has no words', async () => {
+test('silence has an empty transcript', async () => {
   const { data, response } = await client()
     .audio.transcriptions.create({ file: wavOf(new Float32Array(3 * LISTEN_RATE_HZ)), model: 'svc-stt' })
     .withResponse();
   expect(data.text).toBe('');
-  const [row] = await rows(1);
+  const [row] = await usageRows(1);
   expect(row).toMatchObject({
     status: 'completed',
     audio_seconds: 3,
@@ -171,18 +171,18 @@ test('silence has no words', async () => {
   expect(row?.transcript).toBeUndefined();
 });
 
-test('a language that the model lacks is refused', async () => {
+test('an unsupported language is rejected', async () => {
   const clip = wavOf(new Float32Array(LISTEN_RATE_HZ));
-  const refused = client().audio.transcriptions.create({ file: clip, model: 'svc-stt', language: 'xx' });
-  await expect(refused).rejects.toMatchObject({
+  const rejected = client().audio.transcriptions.create({ file: clip, model: 'svc-stt', language: 'xx' });
+  await expect(rejected).rejects.toMatchObject({
     status: 400,
     param: 'language',
     message: expect.stringContaining('de'),
   });
 });
 
-/** A stream of the longest recording, read up to its first words. */
-async function beginStream(signal?: AbortSignal) {
+/** Starts a streamed transcription and reads its first delta. Returns a function that reads the rest. */
+async function startStream(signal?: AbortSignal) {
   const body = new FormData();
   body.append('model', 'svc-stt');
   body.append('stream', 'true');
@@ -205,13 +205,13 @@ async function beginStream(signal?: AbortSignal) {
   };
 }
 
-test('a killed inference process costs its requests, not the server', async () => {
-  const rest = await beginStream();
+test('a killed inference process fails only its running requests', async () => {
+  const rest = await startStream();
   for (const pid of childrenOf(service.pid, INFERENCE)) process.kill(pid, 'SIGKILL');
   expect(await rest()).toMatch(/event: error\ndata: \{"error":\{"message":.*"code":"worker_crashed"/);
   expect((await service.fetch('/healthz')).status).toBe(200);
-  expect((await rows(1))[0]).toMatchObject({ status: 'failed', endpoint: PATH });
-  // Waits for the new process, and is then served.
+  expect((await usageRows(1))[0]).toMatchObject({ status: 'failed', endpoint: PATH });
+  // The next request waits for the new process.
   const { text } = await client().audio.transcriptions.create({
     file: file('jfk.flac'),
     model: 'svc-stt',
@@ -219,18 +219,18 @@ test('a killed inference process costs its requests, not the server', async () =
   expect(plain(text)).toBe(JFK);
 }, 120_000);
 
-test('a client that leaves stops the recogniser', async () => {
+test('a disconnected client cancels its transcription', async () => {
   const controller = new AbortController();
-  await beginStream(controller.signal);
+  await startStream(controller.signal);
   controller.abort();
-  await expect.poll(async () => (await rows(1))[0]?.status, { timeout: 10_000 }).toBe('cancelled');
+  await expect.poll(async () => (await usageRows(1))[0]?.status, { timeout: 10_000 }).toBe('cancelled');
   const { data } = (await (await service.fetch('/v1/usage?limit=1')).json()) as {
     data: { audio_seconds: number }[];
   };
   expect(data[0]?.audio_seconds).toBeLessThanOrEqual(60);
 }, 60_000);
 
-test('neither words nor keys are in the log', () => {
+test('the log has no transcripts and no keys', () => {
   expect(service.log().length).toBeGreaterThan(0);
   expect(service.output()).not.toMatch(/country|permission|software|ferry|test-key-of/i);
 });

@@ -8,8 +8,8 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 
 /**
- * Clients that try to enter without a key, to impersonate others, or to block the service, over sockets of
- * their own against the real process. What bytes that are no HTTP do is in bad-requests.test.ts.
+ * Attacks over raw sockets against the real process: authentication bypass, request smuggling, header injection and
+ * resource exhaustion. Malformed HTTP is tested in bad-requests.test.ts.
  */
 
 let service: LaunchedService;
@@ -27,23 +27,23 @@ function dial(): Socket {
   return socket;
 }
 
-/** Sends bytes, and gives all that comes back until the other side closes. */
+/** Sends bytes. Returns everything that the service sends until it closes the connection. */
 async function exchange(...pieces: readonly (string | Uint8Array)[]): Promise<string> {
   const socket = dial();
-  for (const piece of pieces) socket.write(piece);
-  let answer = '';
-  for await (const chunk of socket) answer += (chunk as Buffer).toString('latin1');
-  return answer;
+  for (const fragments of pieces) socket.write(fragments);
+  let response = '';
+  for await (const chunk of socket) response += (chunk as Buffer).toString('latin1');
+  return response;
 }
 
-const statuses = (answer: string) =>
-  [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, code]) => Number(code));
+const statuses = (response: string) =>
+  [...response.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, code]) => Number(code));
 const CLOSE = 'host: test\r\nconnection: close\r\n';
 const KEYED = `host: test\r\nx-api-key: ${SERVICE_KEY}\r\n`;
 const isUp = async () => (await service.fetch('/healthz')).status === 200;
 
 describe('without a key', () => {
-  /** Whatever is public answers 200 and has none of this. */
+  /** Public responses do not match this. */
   const PRIVATE = /"object":"(list|model|file)"/;
 
   test.each([
@@ -78,13 +78,13 @@ describe('without a key', () => {
     '/swagger/json/../../v1/models',
     '/metrics/../v1/models',
     'http://other/v1/models',
-  ])('%s is rejected without a key', async (path) => {
-    const answer = await exchange(`GET ${path} HTTP/1.1\r\n${CLOSE}\r\n`);
-    expect(answer).not.toMatch(PRIVATE);
-    expect(answer).not.toMatch(/root:|"dependencies"/);
-    // Of what is public only the state, which such a path may lead to.
-    if (statuses(answer)[0] === 200) expect(answer).toContain('{"status":"ok"}');
-    else expect([400, 401, 404, 405, 505]).toContain(statuses(answer)[0]);
+  ])('%s is rejected', async (path) => {
+    const response = await exchange(`GET ${path} HTTP/1.1\r\n${CLOSE}\r\n`);
+    expect(response).not.toMatch(PRIVATE);
+    expect(response).not.toMatch(/root:|"dependencies"/);
+    // The normalized path may be the public health check.
+    if (statuses(response)[0] === 200) expect(response).toContain('{"status":"ok"}');
+    else expect([400, 401, 404, 405, 505]).toContain(statuses(response)[0]);
   });
 
   test.each([
@@ -98,33 +98,33 @@ describe('without a key', () => {
     '%2f',
     't:99999',
   ])('the host %j does not bypass the key check', async (host) => {
-    const answer = await exchange(`GET /v1/models HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
-    expect(statuses(answer)).toEqual([400]);
+    const response = await exchange(`GET /v1/models HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    expect(statuses(response)).toEqual([400]);
   });
 
   test.each(['TRACE', 'CONNECT', 'PRI', 'PROPFIND', 'PATCH'])(
-    '%s tells back nothing of the request',
+    '%s does not echo the request',
     async (method) => {
       for (const path of ['/healthz', '/v1/models']) {
-        const answer = await exchange(
+        const response = await exchange(
           `${method} ${path} HTTP/1.1\r\n${CLOSE}x-private: mine\r\ncookie: mine\r\n\r\n`,
         );
-        expect(answer).not.toContain('mine');
-        expect(statuses(answer)[0] ?? 400).toBeGreaterThanOrEqual(400);
+        expect(response).not.toContain('mine');
+        expect(statuses(response)[0] ?? 400).toBeGreaterThanOrEqual(400);
       }
     },
   );
 
-  test('a method in another place does not count', async () => {
+  test('method overrides are ignored', async () => {
     const override = 'x-http-method-override: DELETE\r\nx-method-override: DELETE\r\n';
-    const answer = await exchange(
+    const response = await exchange(
       `GET /v1/models?_method=DELETE HTTP/1.1\r\n${KEYED}connection: close\r\n${override}\r\n`,
     );
-    expect(statuses(answer)).toEqual([200]);
+    expect(statuses(response)).toEqual([200]);
   });
 });
 
-describe('a second request in the first', () => {
+describe('request smuggling', () => {
   const HIDDEN = `GET /v1/credits HTTP/1.1\r\n${KEYED}connection: close\r\n\r\n`;
   const post = (framing: string, body: string) =>
     `POST /v1/embeddings HTTP/1.1\r\n${KEYED}content-type: application/json\r\n${framing}\r\n\r\n${body}`;
@@ -132,48 +132,48 @@ describe('a second request in the first', () => {
   test.each([
     ['two lengths', post('content-length: 2\r\ncontent-length: 4', `{}  ${HIDDEN}`)],
     ['a list of lengths', post('content-length: 2, 2', `{}${HIDDEN}`)],
-    ['a length with a sign', post('content-length: +2', `{}${HIDDEN}`)],
-    ['a length in another base', post('content-length: 0x2', `{}${HIDDEN}`)],
+    ['a signed length', post('content-length: +2', `{}${HIDDEN}`)],
+    ['a hexadecimal length', post('content-length: 0x2', `{}${HIDDEN}`)],
     ['a length, then chunks', post('content-length: 4\r\ntransfer-encoding: chunked', `0\r\n\r\n${HIDDEN}`)],
     ['chunks, then a length', post('transfer-encoding: chunked\r\ncontent-length: 4', `0\r\n\r\n${HIDDEN}`)],
     ['a space before the colon', post('transfer-encoding : chunked', `0\r\n\r\n${HIDDEN}`)],
     ['an unknown coding', post('transfer-encoding: xchunked', `0\r\n\r\n${HIDDEN}`)],
-    ['chunked, but not last', post('transfer-encoding: chunked, identity', `0\r\n\r\n${HIDDEN}`)],
+    [
+      'chunked as a coding that is not the last',
+      post('transfer-encoding: chunked, identity', `0\r\n\r\n${HIDDEN}`),
+    ],
     ['two codings', post('transfer-encoding: chunked\r\ntransfer-encoding: identity', `0\r\n\r\n${HIDDEN}`)],
     ['a vertical tab', post('transfer-encoding: \x0bchunked\r\ncontent-length: 2', `{}${HIDDEN}`)],
     ['a chunk too long for a number', post('transfer-encoding: chunked', `FFFFFFFFFFFFFFFFF\r\n{}${HIDDEN}`)],
     ['a chunk of a negative length', post('transfer-encoding: chunked', `-1\r\n{}\r\n0\r\n\r\n${HIDDEN}`)],
-    [
-      'a chunk that is longer than it says',
-      post('transfer-encoding: chunked', `2\r\n{}XX0\r\n\r\n${HIDDEN}`),
-    ],
+    ['a chunk longer than its length', post('transfer-encoding: chunked', `2\r\n{}XX0\r\n\r\n${HIDDEN}`)],
     ['lines that end in LF', post('transfer-encoding: chunked', `2\n{}\n0\n\n${HIDDEN}`)],
     [
       'a folded header',
       `GET /v1/models HTTP/1.1\r\nhost: test\r\nx-api-key: no\r\n ${SERVICE_KEY}\r\n\r\n${HIDDEN}`,
     ],
-  ])('is not hidden by %s', async (_, bytes) => {
+  ])('by %s is rejected with 400', async (_, bytes) => {
     expect(statuses(await exchange(bytes))).toEqual([400]);
   });
 
-  test('is not created from a body that was not read', async () => {
-    for (const refused of [
+  test('by an unread body is not possible', async () => {
+    for (const request of [
       `POST /v1/embeddings HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: ${HIDDEN.length}\r\n\r\n`,
       `POST /v1/embeddings HTTP/1.1\r\n${KEYED}connection: close\r\ncontent-length: 99999999\r\n\r\n`,
       `GET /v1/models HTTP/1.1\r\n${KEYED}connection: close\r\ncontent-length: ${HIDDEN.length}\r\n\r\n`,
     ]) {
-      expect(statuses(await exchange(refused, HIDDEN))).toHaveLength(1);
+      expect(statuses(await exchange(request, HIDDEN))).toHaveLength(1);
     }
   });
 
-  test('a trailer is not a header and carries no key', async () => {
+  test('a key in a trailer is ignored', async () => {
     const request = `POST /v1/embeddings HTTP/1.1\r\n${CLOSE}transfer-encoding: chunked\r\n\r\n`;
-    const answer = await exchange(request, `2\r\n{}\r\n0\r\nx-api-key: ${SERVICE_KEY}\r\n\r\n`);
-    expect(statuses(answer)[0]).toBe(401);
+    const response = await exchange(request, `2\r\n{}\r\n0\r\nx-api-key: ${SERVICE_KEY}\r\n\r\n`);
+    expect(statuses(response)[0]).toBe(401);
   });
 });
 
-describe('text in places that are written into headers', () => {
+describe('header injection', () => {
   test.each([
     'a%0d%0aset-cookie:%20x=1',
     'a%0aset-cookie:%20x=1',
@@ -181,16 +181,16 @@ describe('text in places that are written into headers', () => {
     '%F0%9F%98%80',
     '..%00',
     '%ff',
-  ])('the id %s makes none', async (id) => {
+  ])('by the id %s is not possible', async (id) => {
     for (const path of [
       `/v1/files/${id}`,
       `/v1/files/${id}/content`,
       `/v1/audio/voices/${id}`,
       `/v1/models/${id}`,
     ]) {
-      const answer = await exchange(`GET ${path} HTTP/1.1\r\n${KEYED}connection: close\r\n\r\n`);
-      expect([400, 404]).toContain(statuses(answer)[0]);
-      expect(answer.split('\r\n\r\n')[0]).not.toMatch(/set-cookie/i);
+      const response = await exchange(`GET ${path} HTTP/1.1\r\n${KEYED}connection: close\r\n\r\n`);
+      expect([400, 404]).toContain(statuses(response)[0]);
+      expect(response.split('\r\n\r\n')[0]).not.toMatch(/set-cookie/i);
     }
   });
 
@@ -200,7 +200,7 @@ describe('text in places that are written into headers', () => {
     ['a\\"b.jsonl', /filename="/],
     ['../../etc/passwd', /filename="passwd"/],
     ['\u202Egpj.exe', /filename="_gpj.exe"; filename\*=UTF-8''%E2%80%AEgpj.exe/],
-  ])('the file name %s makes none, and leads nowhere', async (name, shown) => {
+  ])('by the file name %s is not possible, and it has no path', async (name, expected) => {
     const body = Buffer.from(
       `--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n` +
         `--b\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\n{}\r\n--b--\r\n`,
@@ -209,16 +209,16 @@ describe('text in places that are written into headers', () => {
     const stored = await service.fetch('/v1/files', { method: 'POST', headers, body });
     expect(stored.status).toBe(200);
     const { id } = (await stored.json()) as { id: string };
-    const answer = await exchange(
+    const response = await exchange(
       `GET /v1/files/${id}/content HTTP/1.1\r\n${KEYED}connection: close\r\n\r\n`,
     );
-    const [head = ''] = answer.split('\r\n\r\n');
+    const [head = ''] = response.split('\r\n\r\n');
     expect(head).not.toMatch(/^set-cookie/im);
-    expect(head.match(/^content-disposition: .*$/im)?.[0]).toMatch(shown);
+    expect(head.match(/^content-disposition: .*$/im)?.[0]).toMatch(expected);
   });
 });
 
-describe('names that objects have of their own', () => {
+describe('names of object prototypes', () => {
   const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'];
   const bodies = NAMES.flatMap((name) => [
     `{"${name}":{"model":"svc-tts","polluted":1}}`,
@@ -234,38 +234,38 @@ describe('names that objects have of their own', () => {
     '/v1/responses',
     '/v1/batches',
     '/v1/videos/extensions',
-  ])('are nothing special in a body of %s', async (path) => {
+  ])('have no effect in a body of %s', async (path) => {
     for (const body of bodies) {
-      const answer = await service.fetch(path, {
+      const response = await service.fetch(path, {
         method: 'POST',
         headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
         body,
       });
-      const text = await answer.text();
-      // 502: a model is a server that is not there.
-      expect([400, 404, 502, 503], `${body} ${text}`).toContain(answer.status);
+      const text = await response.text();
+      // 502: the upstream server of a model is unavailable.
+      expect([400, 404, 502, 503], `${body} ${text}`).toContain(response.status);
     }
   });
 
-  test('nor in a form, a query, a path', async () => {
+  test('have no effect in a form, query or path', async () => {
     for (const name of NAMES) {
       const form = new FormData();
       form.set(`${name}[${name}]`, 'x');
       form.set('model', name);
       const headers = { 'x-api-key': SERVICE_KEY };
-      for (const answer of [
+      for (const response of [
         await service.fetch('/v1/audio/speech', { method: 'POST', headers, body: form }),
         await service.fetch(`/v1/usage?${name}=1`, { headers }),
         await service.fetch(`/v1/models/${name}`, { headers }),
         await service.fetch(`/v1/usage?endpoint=${name}&after=${name}`, { headers }),
       ]) {
-        expect([400, 404]).toContain(answer.status);
+        expect([400, 404]).toContain(response.status);
       }
     }
   });
 });
 
-describe('bombs', () => {
+describe('resource exhaustion', () => {
   const post = (path: string, type: string, body: string) =>
     service.fetch(path, {
       method: 'POST',
@@ -278,30 +278,30 @@ describe('bombs', () => {
     ['many named parts', '--b\r\ncontent-disposition: form-data; name="a[]"\r\n\r\n\r\n'.repeat(100_000)],
     ['a part of many header lines', `--b\r\n${'x: y\r\n'.repeat(500_000)}\r\n\r\n`],
     [
-      'a boundary that nearly comes',
+      'repeated boundary prefixes',
       `--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n${'\r\n--'.repeat(1_000_000)}`,
     ],
-  ])('a form of %s is refused', async (_, body) => {
+  ])('a form with %s is rejected', async (_, body) => {
     for (const path of [
       '/v1/audio/speech',
       '/v1/files',
       '/v1/audio/transcriptions',
       '/v1/videos/extensions',
     ]) {
-      const answer = await post(path, 'multipart/form-data; boundary=b', `${body}--b--\r\n`);
-      expect([400, 413], await answer.text()).toContain(answer.status);
+      const response = await post(path, 'multipart/form-data; boundary=b', `${body}--b--\r\n`);
+      expect([400, 413], await response.text()).toContain(response.status);
     }
     expect(await isUp()).toBe(true);
   });
 
-  test('a boundary of a hundred kilobytes is refused', async () => {
-    const answer = await exchange(
+  test('a boundary of 100 kB is rejected', async () => {
+    const response = await exchange(
       `POST /v1/files HTTP/1.1\r\n${KEYED}connection: close\r\ncontent-type: multipart/form-data; boundary=${'b'.repeat(100_000)}\r\n\r\n`,
     );
-    expect(statuses(answer)).toEqual([431]);
+    expect(statuses(response)).toEqual([431]);
   });
 
-  test('a thousand ranges are one', async () => {
+  test('responses to oversized range headers are small', async () => {
     const form = new FormData();
     form.set('purpose', 'batch');
     form.set('file', new File(['0123456789'], 'a.jsonl'));
@@ -314,9 +314,9 @@ describe('bombs', () => {
       `bytes=${'9'.repeat(5000)}-`,
       `bytes=-${'9'.repeat(5000)}`,
     ]) {
-      const answer = await service.fetch(`/v1/files/${id}/content`, { headers: { ...headers, range } });
-      expect((await answer.arrayBuffer()).byteLength).toBeLessThan(500);
-      expect([200, 206, 416]).toContain(answer.status);
+      const response = await service.fetch(`/v1/files/${id}/content`, { headers: { ...headers, range } });
+      expect((await response.arrayBuffer()).byteLength).toBeLessThan(500);
+      expect([200, 206, 416]).toContain(response.status);
     }
   });
 
@@ -337,83 +337,85 @@ describe('bombs', () => {
         additionalProperties: false,
       };
       const format = { type: 'json_schema', name: 'x', schema, strict: true };
-      const answer = await post(
+      const response = await post(
         '/v1/responses',
         'application/json',
         JSON.stringify({ model: 'smollm2-135m-instruct', input: 'a'.repeat(5000), text: { format } }),
       );
-      expect([400, 502, 503]).toContain(answer.status);
-      await answer.arrayBuffer();
+      expect([400, 502, 503]).toContain(response.status);
+      await response.arrayBuffer();
     }
     expect(await isUp()).toBe(true);
   });
 });
 
-describe('frames of a WebSocket that are none', () => {
+describe('malformed WebSocket frames', () => {
   const UPGRADE = `GET /v1/realtime?model=svc-tts HTTP/1.1\r\n${KEYED}upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: c2l4dGVlbiBieXRlcyBvaw==\r\n\r\n`;
   const frame = (...bytes: number[]) => Uint8Array.from(bytes);
 
   test.each([
-    ['an opcode that is reserved', frame(0x83, 0x80, 0, 0, 0, 0)],
+    ['a reserved opcode', frame(0x83, 0x80, 0, 0, 0, 0)],
     ['no mask', frame(0x81, 0x02, 0x68, 0x69)],
-    ['a rest without a beginning', frame(0x80, 0x80, 0, 0, 0, 0)],
+    ['a continuation without a first fragment', frame(0x80, 0x80, 0, 0, 0, 0)],
     ['text that is not UTF-8', frame(0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe)],
-    ['a control frame in pieces', frame(0x09, 0x80, 0, 0, 0, 0)],
+    ['a fragmented control frame', frame(0x09, 0x80, 0, 0, 0, 0)],
     ['a ping of 126 bytes', frame(0x89, 0xfe, 0, 126, 0, 0, 0, 0, ...new Array(126).fill(0))],
     ['a length of 2^63', frame(0x81, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)],
     ['reserved bits', frame(0xf1, 0x80, 0, 0, 0, 0)],
     ['a close of one byte', frame(0x88, 0x81, 0, 0, 0, 0, 3)],
-  ])('%s ends the connection and nothing else', async (_, bytes) => {
-    const answer = await exchange(UPGRADE, bytes);
-    expect(answer).toMatch(/^HTTP\/1\.1 101 /);
+  ])('%s closes only its connection', async (_, bytes) => {
+    const response = await exchange(UPGRADE, bytes);
+    expect(response).toMatch(/^HTTP\/1\.1 101 /);
     expect(await isUp()).toBe(true);
   });
 
-  test('a message of a million pieces is held to the length of one', async () => {
+  test('a message of a million fragments does not block the service', async () => {
     const socket = dial();
     socket.write(UPGRADE);
     await new Promise((resolve) => socket.once('data', resolve));
-    const piece = Buffer.concat(Array(10_000).fill(frame(0x00, 0x81, 0, 0, 0, 0, 0x20)));
+    const fragments = Buffer.concat(Array(10_000).fill(frame(0x00, 0x81, 0, 0, 0, 0, 0x20)));
     socket.write(frame(0x01, 0x81, 0, 0, 0, 0, 0x20));
     for (let count = 0; count < 100 && socket.writable; count += 1) {
-      if (!socket.write(piece)) await new Promise((resolve) => socket.once('drain', resolve));
+      if (!socket.write(fragments)) await new Promise((resolve) => socket.once('drain', resolve));
     }
     expect(await isUp()).toBe(true);
   });
 });
 
 describe('slow clients', () => {
-  /** How long a connection lives whose client says a byte a second, in ms. */
-  async function lifeOf(begin: string): Promise<number> {
+  /** Lifetime of a connection whose client sends one byte per second, in ms. */
+  async function lifetimeOf(start: string): Promise<number> {
     const socket = dial();
-    socket.write(begin);
+    socket.write(start);
     const dripping = setInterval(() => socket.writable && socket.write('a'), 1000);
-    const from = performance.now();
+    const startedMs = performance.now();
     try {
       for await (const _ of socket) break;
     } finally {
       clearInterval(dripping);
     }
-    return performance.now() - from;
+    return performance.now() - startedMs;
   }
 
-  test('are cut off before their request has begun', async () => {
-    const lives = await Promise.all(
-      ['', `GET /v1/models HTTP/1.1\r\nhost: test\r\nx: `, `GET /v1/models HTTP/1.1\r\n${KEYED}`].map(lifeOf),
+  test('are disconnected before their request is complete', async () => {
+    const lifetimesMs = await Promise.all(
+      ['', `GET /v1/models HTTP/1.1\r\nhost: test\r\nx: `, `GET /v1/models HTTP/1.1\r\n${KEYED}`].map(
+        lifetimeOf,
+      ),
     );
-    // However long they would go on: the runtime gives ten seconds, by a clock that ticks every four.
-    for (const life of lives) expect(life).toBeLessThan(60_000);
+    // The runtime has a timeout of 10 s with a resolution of 4 s.
+    for (const lifetimeMs of lifetimesMs) expect(lifetimeMs).toBeLessThan(60_000);
   });
 });
 
-test('many invalid keys are throttled, and a valid key of the same address is accepted', async () => {
+test('many invalid keys are throttled; valid keys from the same address are accepted', async () => {
   const send = (key: string, init: RequestInit = {}) =>
     service.fetch('/v1/keys', { ...init, headers: { 'x-api-key': key, 'content-type': 'application/json' } });
   const created = await send(SERVICE_KEY, { method: 'POST', body: '{}' });
   const { key: unused } = (await created.json()) as { key: string };
   const guesses = await Promise.all(Array.from({ length: 10 }, (_, at) => send(`guess-${at}`)));
   const statuses = guesses.map(({ status }) => status);
-  // A minute may end in the middle.
+  // A new minute may start during the requests.
   expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(6);
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(4);
   for (const { status, headers } of guesses) expect(headers.has('retry-after')).toBe(status === 429);

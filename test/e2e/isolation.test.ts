@@ -14,12 +14,11 @@ import { OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts
 import { extendClip, smallClip } from '../../tools/harness/services/video-service.ts';
 
 /**
- * What one organization has does not exist for another: every id, at every place where an id can be written, is answered
- * exactly as one that never was. Places come from the service's own OpenAPI document, so that a new one without a line
- * here is a failure.
+ * Resources of one organization do not exist for another: a foreign id gets the same response as an unknown id, in every
+ * path, query and body. The test fails if the OpenAPI document has an id field that is not covered here.
  */
 
-/** Whose id stands in a path, by what stands before it. */
+/** Kind of the id in a path, by path prefix. */
 const OWNED = {
   '/v1/files/': 'file',
   '/v1/batches/': 'batch',
@@ -30,12 +29,12 @@ const OWNED = {
 } as const;
 type Kind = (typeof OWNED)[keyof typeof OWNED];
 
-/** What all organizations share. */
+/** Path prefixes of resources that all organizations share. */
 const SHARED = ['/v1/models/', '/v1/plugins/'];
 
-/** Fields of bodies and of queries that name something stored; {@link inBodies} has each. */
+/** Body and query fields with ids of stored resources; {@link inBodies} covers them. */
 const ID_FIELDS = ['input_file_id', 'previous_response_id', 'video', 'voice', 'voice_id'];
-/** Fields that are called like ids and name nothing that this service keeps. */
+/** Fields that are named like ids, but do not refer to stored resources. */
 const OTHER_IDS = ['call_id', 'conversation', 'custom_id', 'file_id', 'file_ids', 'id', 'tool_call_id'];
 
 interface Operation {
@@ -48,24 +47,24 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** An answer without what is new in each. */
-async function told(response: Response, id: string) {
+/** A response without the values that differ in every response. */
+async function comparable(response: Response, id: string) {
   const { 'x-request-id': _, date, ...headers } = Object.fromEntries(response.headers);
   return { status: response.status, body: (await response.text()).replaceAll(id, 'ID'), headers };
 }
 
-/** Waits for the end of a job. */
-async function completed(statusOf: () => Promise<string>): Promise<void> {
+/** Waits until a job is completed. */
+async function waitUntilCompleted(statusOf: () => Promise<string>): Promise<void> {
   for (;;) {
     const status = await statusOf();
     if (status === 'completed') return;
-    if (['failed', 'expired', 'cancelled'].includes(status)) throw new Error(`it has ${status}`);
+    if (['failed', 'expired', 'cancelled'].includes(status)) throw new Error(`the job has status ${status}`);
     await Bun.sleep(200);
   }
 }
 
 /** A well-formed id that does not exist. */
-const neverWas = (id: string) => `${id.slice(0, -12)}${'0'.repeat(12)}`;
+const unknownId = (id: string) => `${id.slice(0, -12)}${'0'.repeat(12)}`;
 
 let postgres: PostgresServer | undefined;
 beforeAll(async () => {
@@ -74,10 +73,10 @@ beforeAll(async () => {
 afterAll(() => postgres?.close());
 
 describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
-  describe.skipIf(database === 'PostgreSQL' && !HAS_POSTGRES)('what an organization has', () => {
+  describe.skipIf(database === 'PostgreSQL' && !HAS_POSTGRES)('a resource of another organization', () => {
     let full: FullService;
     let document: OpenApi;
-    /** Of organization `a`. */
+    /** Ids of organization `a`. */
     const ids = {} as Record<Kind | 'item' | 'usage', string>;
 
     const as = (key: string, method: string, path: string, body?: unknown) =>
@@ -89,10 +88,10 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-    const made = async <T>(response: Response | Promise<Response>): Promise<T> => {
-      const answer = await response;
-      if (!answer.ok) throw new Error(`HTTP ${answer.status}: ${await answer.text()}`);
-      return (await answer.json()) as T;
+    const jsonOf = async <T>(pending: Response | Promise<Response>): Promise<T> => {
+      const response = await pending;
+      if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
+      return (await response.json()) as T;
     };
 
     beforeAll(async () => {
@@ -100,7 +99,7 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
         postgres && database === 'PostgreSQL' ? { DATABASE_URL: await postgres.freshDatabase() } : {};
       full = await launchFullService({ launch: { env } });
       const { service } = full;
-      document = await made<OpenApi>(service.fetch('/swagger/json'));
+      document = await jsonOf<OpenApi>(service.fetch('/swagger/json'));
 
       const folder = await mkdtemp(join(tmpdir(), 'isolation-test-'));
       const video = await extendClip(service, await smallClip(folder));
@@ -110,22 +109,22 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
       form.set('audio_sample', new File([clip.bytes], 'clip.wav'));
       for (const [name, value] of Object.entries({ consent: 'yes', name: 'Joe', ref_text: clip.text }))
         form.set(name, value);
-      const voice = await made<{ id: string }>(
+      const voice = await jsonOf<{ id: string }>(
         service.fetch('/v1/audio/voices', { method: 'POST', body: form }),
       );
-      const asked = { model: TEXT_MODEL, input: 'Name three birds.', store: true };
-      const response = await made<{ id: string; output: { id: string }[] }>(
-        as(SERVICE_KEY, 'POST', '/v1/responses', asked),
+      const fields = { model: TEXT_MODEL, input: 'Name three birds.', store: true };
+      const response = await jsonOf<{ id: string; output: { id: string }[] }>(
+        as(SERVICE_KEY, 'POST', '/v1/responses', fields),
       );
       const line = { custom_id: 'one', method: 'POST', url: '/v1/embeddings' };
       const body = { model: 'all-minilm-l6-v2', input: 'A cat sat.' };
       const file = await uploadInput(service, `${JSON.stringify({ ...line, body })}\n`);
       const batch = await createBatch(service, file, '/v1/embeddings');
-      const key = await made<{ id: string }>(as(SERVICE_KEY, 'POST', '/v1/keys', { name: 'second' }));
-      await completed(async () => (await retrieveBatch(service, batch.id)).status);
-      const ofVideo = () => made<{ status: string }>(service.fetch(`/v1/videos/${video.id}`));
-      await completed(async () => (await ofVideo()).status);
-      const usage = await made<{ data: { id: string }[] }>(service.fetch('/v1/usage'));
+      const key = await jsonOf<{ id: string }>(as(SERVICE_KEY, 'POST', '/v1/keys', { name: 'second' }));
+      await waitUntilCompleted(async () => (await retrieveBatch(service, batch.id)).status);
+      const retrieveVideo = () => jsonOf<{ status: string }>(service.fetch(`/v1/videos/${video.id}`));
+      await waitUntilCompleted(async () => (await retrieveVideo()).status);
+      const usage = await jsonOf<{ data: { id: string }[] }>(service.fetch('/v1/usage'));
       Object.assign(ids, {
         ...{ file, batch: batch.id, response: response.id, voice: voice.id, video: video.id, key: key.id },
         ...{ item: response.output[0]?.id, usage: usage.data[0]?.id },
@@ -133,8 +132,8 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
     }, 300_000);
     afterAll(() => full?.close());
 
-    /** Every operation whose path has an id, with the id of organization `a` that belongs there. */
-    function owned(): { method: string; path: string; pattern: string; id: string }[] {
+    /** Every operation with an id in its path, with the id of organization `a`. */
+    function operationsWithId(): { method: string; path: string; pattern: string; id: string }[] {
       return Object.entries(document.paths).flatMap(([pattern, methods]) => {
         const [before = ''] = pattern.split('{');
         if (before === pattern || SHARED.includes(before)) return [];
@@ -148,7 +147,7 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
       });
     }
 
-    /** Ways to write an id in a body; `send` returns 200 to its owner. */
+    /** Requests with an id in the body or query; the owner gets 200. */
     const inBodies = () =>
       [
         {
@@ -178,12 +177,12 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
               ...{ input_file_id: id, endpoint: '/v1/embeddings', completion_window: '24h' },
             }),
         },
-        ...[(id: string) => id, (id: string) => ({ id })].map((written) => ({
+        ...[(id: string) => id, (id: string) => ({ id })].map((fieldOf) => ({
           field: 'voice',
           id: ids.voice,
           send: (key: string, id: string) =>
             as(key, 'POST', '/v1/audio/speech', {
-              ...{ model: 'svc-tts', input: 'Hello.', voice: written(id), response_format: 'pcm' },
+              ...{ model: 'svc-tts', input: 'Hello.', voice: fieldOf(id), response_format: 'pcm' },
             }),
         })),
         {
@@ -204,43 +203,45 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
         },
       ] as const;
 
-    test('is not found at any path with an id, for any method', async () => {
-      const operations = owned();
+    test('is not found at any path with any method', async () => {
+      const operations = operationsWithId();
       expect(new Set(operations.map(({ pattern }) => pattern)).size).toBeGreaterThan(8);
       for (const { method, path, id } of operations) {
-        const never = neverWas(id);
-        const foreign = await told(await as(OTHER_KEY, method, path), id);
+        const unknown = unknownId(id);
+        const foreign = await comparable(await as(OTHER_KEY, method, path), id);
         expect([method, path, foreign.status]).toEqual([method, path, 404]);
-        expect(foreign).toEqual(await told(await as(OTHER_KEY, method, path.replace(id, never)), never));
-        // What is asked for by HEAD is routed apart.
+        expect(foreign).toEqual(
+          await comparable(await as(OTHER_KEY, method, path.replace(id, unknown)), unknown),
+        );
+        // HEAD has its own routes.
         if (method === 'GET') expect((await as(OTHER_KEY, 'HEAD', path)).status).toBe(404);
       }
-      // Nothing of it was deleted, cancelled or hidden, and all of it does exist.
+      // The resources still exist: no request deleted or cancelled them.
       for (const { method, path } of operations) {
         if (method !== 'GET') continue;
         const own = await as(SERVICE_KEY, method, path);
         expect([path, own.status]).toEqual([path, 200]);
         await own.arrayBuffer();
       }
-      const keys = await made<{ data: { id: string; revoked_at: unknown }[] }>(
+      const keys = await jsonOf<{ data: { id: string; revoked_at: unknown }[] }>(
         as(SERVICE_KEY, 'GET', '/v1/keys'),
       );
       expect(keys.data.find(({ id }) => id === ids.key)?.revoked_at).toBeNull();
     });
 
-    test('is in every body as if it did not exist', async () => {
+    test('is rejected like an unknown id in every body', async () => {
       for (const { field, id, send } of inBodies()) {
-        const never = neverWas(id);
-        const foreign = await told(await send(OTHER_KEY, id), id);
+        const unknown = unknownId(id);
+        const foreign = await comparable(await send(OTHER_KEY, id), id);
         expect([field, [400, 404].includes(foreign.status)], foreign.body).toEqual([field, true]);
-        expect(foreign, field).toEqual(await told(await send(OTHER_KEY, never), never));
+        expect(foreign, field).toEqual(await comparable(await send(OTHER_KEY, unknown), unknown));
         const own = await send(SERVICE_KEY, id);
         expect([field, own.status], own.ok ? '' : await own.text()).toEqual([field, 200]);
         if (own.ok) await own.arrayBuffer();
       }
     });
 
-    test('has no other place in a body or a query where an id may stand', () => {
+    test('every id field of bodies and queries is covered', () => {
       const names = new Set<string>();
       const walk = (value: unknown): void => {
         if (typeof value !== 'object' || value === null) return;
@@ -260,14 +261,14 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
       expect(ID_FIELDS.filter((name) => !covered.includes(name))).toEqual([]);
     });
 
-    test('is in no list of another, and no place to go on from', async () => {
+    test('is not listed and is rejected like an unknown id as a cursor', async () => {
       const all = Object.values(ids);
       for (const [path, { get }] of Object.entries(document.paths)) {
         if (!path.startsWith('/v1/') || path.includes('{') || get === undefined) continue;
-        const answer = await as(OTHER_KEY, 'GET', path);
-        // Sockets answer 426.
-        expect([path, [200, 426].includes(answer.status)]).toEqual([path, true]);
-        const text = await answer.text();
+        const response = await as(OTHER_KEY, 'GET', path);
+        // WebSocket endpoints return 426.
+        expect([path, [200, 426].includes(response.status)]).toEqual([path, true]);
+        const text = await response.text();
         expect([path, all.filter((id) => text.includes(id))]).toEqual([path, []]);
       }
       const lists = { files: 'file', batches: 'batch', 'audio/voices': 'voice', videos: 'video' } as const;
@@ -282,23 +283,23 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
         .map(([path]) => path);
       expect(documented.filter((path) => !pages.some(([covered]) => covered === path))).toEqual([]);
       for (const [path, id] of pages) {
-        const own = await made<{ data: object[] }>(as(SERVICE_KEY, 'GET', `${path}?limit=100`));
+        const own = await jsonOf<{ data: object[] }>(as(SERVICE_KEY, 'GET', `${path}?limit=100`));
         expect([path, JSON.stringify(own).includes(id)]).toEqual([path, true]);
-        const foreign = await told(await as(OTHER_KEY, 'GET', `${path}?after=${id}`), id);
-        const never = neverWas(id);
+        const foreign = await comparable(await as(OTHER_KEY, 'GET', `${path}?after=${id}`), id);
+        const unknown = unknownId(id);
         expect(foreign, path).toEqual(
-          await told(await as(OTHER_KEY, 'GET', `${path}?after=${never}`), never),
+          await comparable(await as(OTHER_KEY, 'GET', `${path}?after=${unknown}`), unknown),
         );
       }
     });
 
-    test('does not answer a repetition by another', async () => {
+    test('is not returned for the same idempotency key', async () => {
       const headers = (key: string) => ({ authorization: `Bearer ${key}`, 'idempotency-key': 'the same' });
       const upload = async (key: string) => {
         const body = new FormData();
         body.set('purpose', 'batch');
         body.set('file', new File(['{}\n'], 'a.jsonl'));
-        return made<{ id: string }>(
+        return jsonOf<{ id: string }>(
           full.service.fetch('/v1/files', { method: 'POST', headers: headers(key), body }),
         );
       };
@@ -311,23 +312,23 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
       expect(other.id).not.toBe(first.id);
     });
 
-    test('is not spoken with over a WebSocket', async () => {
+    test('is rejected like an unknown voice by a realtime session', async () => {
       const event = async (key: string, id: string) => {
         const url = `${full.service.baseUrl.replace('http', 'ws')}/v1/realtime?model=svc-tts`;
         const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } } as never);
-        const heard = Promise.withResolvers<string>();
-        socket.onerror = () => heard.reject(new Error('the socket failed'));
+        const received = Promise.withResolvers<string>();
+        socket.onerror = () => received.reject(new Error('the WebSocket failed'));
         socket.onmessage = ({ data }) => {
           const { type, error } = JSON.parse(String(data)) as { type: string; error?: { message: string } };
           if (type === 'session.created') {
             const session = { type: 'realtime', audio: { output: { voice: { id } } } };
             socket.send(JSON.stringify({ type: 'session.update', session }));
           } else if (type === 'session.updated' || type === 'error') {
-            heard.resolve(`${type}: ${error?.message.replaceAll(id, 'ID')}`);
+            received.resolve(`${type}: ${error?.message.replaceAll(id, 'ID')}`);
           }
         };
         try {
-          return await heard.promise;
+          return await received.promise;
         } finally {
           socket.close();
         }
@@ -335,7 +336,7 @@ describe.each(['SQLite', 'PostgreSQL'])('over %s', (database) => {
       expect(await event(SERVICE_KEY, ids.voice)).toMatch(/^session\.updated/);
       const foreign = await event(OTHER_KEY, ids.voice);
       expect(foreign).toMatch(/^error: /);
-      expect(foreign).toBe(await event(OTHER_KEY, neverWas(ids.voice)));
+      expect(foreign).toBe(await event(OTHER_KEY, unknownId(ids.voice)));
     });
   });
 });

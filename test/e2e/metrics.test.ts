@@ -14,7 +14,7 @@ import { documentedMetrics } from '../harness/documented-metrics.ts';
 import { seriesValue } from '../harness/metric-values.ts';
 import { needs } from '../harness/needs.ts';
 
-/** What the real process shows at /metrics. */
+/** /metrics of the real process. */
 
 const CONFIG = `
 [models."svc-tts"]
@@ -29,15 +29,15 @@ afterAll(() => service?.stop());
 
 const page = async () => (await service.fetch('/metrics')).text();
 
-describe('the guide', () => {
-  it('has every metric of the process with its kind, and no other', async () => {
+describe('the metrics guide', () => {
+  it('lists exactly the metrics of the process, with their kinds', async () => {
     const text = await page();
-    const shown = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
+    const exported = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
     const documented = [...documentedMetrics()].map(([name, { kind }]) => `${name} ${kind}`);
-    expect(documented.toSorted()).toEqual(shown.toSorted());
+    expect(documented.toSorted()).toEqual(exported.toSorted());
   });
 
-  it('has their labels', async () => {
+  it('lists their labels', async () => {
     await (await speakStreamed(service, 'One sentence. And another one.')).arrayBuffer();
     const labelled = (await page()).matchAll(/^(\w+)\{(.*)\} \S+$/gm);
     const documented = documentedMetrics();
@@ -49,26 +49,26 @@ describe('the guide', () => {
   });
 });
 
-it('a streamed speech moves what is counted of it', async () => {
+it('a streamed speech request updates the speech metrics', async () => {
   const before = await page();
   await (await speakStreamed(service, 'It was the best of times. It was the worst of times.')).arrayBuffer();
   const after = await page();
-  const moved = (series: string) => (seriesValue(after, series) ?? 0) - (seriesValue(before, series) ?? 0);
+  const increase = (series: string) => (seriesValue(after, series) ?? 0) - (seriesValue(before, series) ?? 0);
   const labels = '{model="svc-tts",priority="interactive"}';
-  expect(moved(`speech_first_audio_seconds_count${labels}`)).toBe(1);
-  expect(moved(`speech_real_time_factor_count${labels}`)).toBe(2);
-  expect(moved(`speech_audio_seconds_total${labels}`)).toBeGreaterThan(2);
-  expect(moved('model_calls_total{task="speech",model="svc-tts",outcome="completed"}')).toBe(2);
-  expect(moved('inference_queue_seconds_count{model="piper",priority="interactive"}')).toBe(2);
-  expect(moved('inference_step_seconds_count{model="piper"}')).toBeGreaterThanOrEqual(2);
+  expect(increase(`speech_first_audio_seconds_count${labels}`)).toBe(1);
+  expect(increase(`speech_real_time_factor_count${labels}`)).toBe(2);
+  expect(increase(`speech_audio_seconds_total${labels}`)).toBeGreaterThan(2);
+  expect(increase('model_calls_total{task="speech",model="svc-tts",outcome="completed"}')).toBe(2);
+  expect(increase('inference_queue_seconds_count{model="piper",priority="interactive"}')).toBe(2);
+  expect(increase('inference_step_seconds_count{model="piper"}')).toBeGreaterThanOrEqual(2);
   expect(
-    moved('usage_tokens_total{endpoint="/v1/audio/speech",model="svc-tts",direction="output"}'),
+    increase('usage_tokens_total{endpoint="/v1/audio/speech",model="svc-tts",direction="output"}'),
   ).toBeGreaterThan(0);
   expect(seriesValue(after, 'inference_open_jobs{priority="interactive"}')).toBe(0);
-  expect(moved('process_cpu_seconds_total')).toBeGreaterThan(0);
+  expect(increase('process_cpu_seconds_total')).toBeGreaterThan(0);
 });
 
-it('a socket is counted while it is open', async () => {
+it('an open WebSocket is counted until it is closed', async () => {
   const open = async () => seriesValue(await page(), 'realtime_open_connections');
   const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
   const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
@@ -78,19 +78,19 @@ it('a socket is counted while it is open', async () => {
   await expect.poll(open).toBe(0);
 });
 
-it('a store that does not answer is counted', async (context) => {
+it('failures of an unavailable store are counted', async (context) => {
   needs(context, HAS_REDIS, 'Redis');
   const redis = await startRedis();
-  const own = await launchService({
+  const other = await launchService({
     config: `${NO_MODELS}\n[rate_limits]\nrequests_per_minute_per_key = 600\n`,
     env: { REDIS_URL: redis.url, PLUGINS: 'speech' },
   });
   const failures = async () =>
-    seriesValue(await (await own.fetch('/metrics')).text(), 'store_failures_total{store="redis"}');
-  expect((await own.fetch('/v1/models')).status).toBe(200);
+    seriesValue(await (await other.fetch('/metrics')).text(), 'store_failures_total{store="redis"}');
+  expect((await other.fetch('/v1/models')).status).toBe(200);
   expect(await failures()).toBeUndefined();
   await redis.close();
-  expect((await own.fetch('/v1/models')).status).toBe(200);
+  expect((await other.fetch('/v1/models')).status).toBe(200);
   await expect.poll(failures).toBe(1);
-  await own.stop();
+  await other.stop();
 });

@@ -1,4 +1,4 @@
-/** The partner platform's three endpoints of the real service, with real models and a simulated platform. */
+/** The three endpoints of the partner platform in the real process, with real models and a simulated platform. */
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ kind = "piper"
 kind = "whisper"
 `;
 const HEADERS: readonly KeyHeader[] = ['authorization', 'x-api-key', 'x-partner-secret'];
-/** A turn is over with its first final: the texts here are one sentence. */
+/** A turn ends with its first final transcript, because each text is one sentence. */
 const NO_WAITS = { onPunctuation: 0, onNoPunctuation: 0, beforeSpeech: 0 };
 const RATE_HZ = 16_000;
 
@@ -44,21 +44,21 @@ interface UsageRow {
   readonly audio_bytes?: number;
 }
 
-/** Newest first. */
+/** Usage rows of an endpoint, newest first. */
 async function rowsOf(endpoint: string, key = SERVICE_KEY): Promise<UsageRow[]> {
   const query = `limit=100&endpoint=${encodeURIComponent(endpoint)}`;
   const response = await service.fetch(`/v1/usage?${query}`, { headers: { 'x-api-key': key } });
   return ((await response.json()) as { data: UsageRow[] }).data;
 }
 
-/** The words of texts, in small letters. */
+/** Words in lower case. */
 const words = (...texts: string[]) =>
   texts
     .join(' ')
     .toLowerCase()
     .match(/[a-z']+/g) ?? [];
 
-describe('the key', () => {
+describe('the API key', () => {
   const posts: readonly (readonly [string, object])[] = [
     [
       '/v1/voices/partner?model=svc-tts',
@@ -77,7 +77,7 @@ describe('the key', () => {
     });
   const socket = '/v1/transcribers/partner?model=svc-stt';
 
-  it.each(HEADERS)('comes in the header %s, to all three', async (header) => {
+  it.each(HEADERS)('is accepted in the header %s by all endpoints', async (header) => {
     for (const each of posts) {
       const response = await post(each, keyHeaders(SERVICE_KEY, header));
       expect([each[0], response.status]).toEqual([each[0], 200]);
@@ -87,20 +87,17 @@ describe('the key', () => {
     expect(status).toBe(101);
   });
 
-  it.each(HEADERS)(
-    'that is wrong in the header %s is a 401 of all three, before any upgrade',
-    async (header) => {
-      for (const each of posts) {
-        const response = await post(each, keyHeaders('wrong', header));
-        expect(response.status).toBe(401);
-        expect(await response.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
-      }
-      const { status, body } = await shake(`${service.baseUrl}${socket}`, keyHeaders('wrong', header));
-      expect([status, JSON.parse(body).error.code]).toEqual([401, 'invalid_api_key']);
-    },
-  );
+  it.each(HEADERS)('is rejected with 401 by all endpoints if invalid in the header %s', async (header) => {
+    for (const each of posts) {
+      const response = await post(each, keyHeaders('wrong', header));
+      expect(response.status).toBe(401);
+      expect(await response.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
+    }
+    const { status, body } = await shake(`${service.baseUrl}${socket}`, keyHeaders('wrong', header));
+    expect([status, JSON.parse(body).error.code]).toEqual([401, 'invalid_api_key']);
+  });
 
-  it('that is missing is a 401 of all three, before any upgrade', async () => {
+  it('is required by all endpoints', async () => {
     for (const each of posts) {
       const response = await post(each, {});
       expect(response.status).toBe(401);
@@ -110,7 +107,7 @@ describe('the key', () => {
     expect([status, JSON.parse(body).error.code]).toEqual([401, 'missing_api_key']);
   });
 
-  it('that is right opens no address that is wrong', async () => {
+  it('is valid, but unknown models and missing upgrades are rejected', async () => {
     const headers = keyHeaders(SERVICE_KEY);
     const { status, body } = await shake(`${service.baseUrl}/v1/transcribers/partner?model=other`, headers);
     expect([status, JSON.parse(body).error.code]).toEqual([400, 'model_not_found']);
@@ -119,7 +116,7 @@ describe('the key', () => {
 });
 
 describe('a call', () => {
-  it('is transcribed, answered and spoken, and each part has its rows', async () => {
+  it('is transcribed, answered and spoken, with usage rows for each endpoint', async () => {
     const call = await dial();
     try {
       const turn = await call.turn(await call.voiceOf('Do you have a table for four people tonight?'));
@@ -128,22 +125,22 @@ describe('a call', () => {
       expect(turn.reply).not.toBe('');
       expect(turn.answerMs).toBeLessThan(30_000);
       expect(call.errors).toEqual([]);
-      const [heard] = await rowsOf('POST /v1/transcribers/partner');
-      expect(heard).toMatchObject({ status: 'completed', transcript: turn.transcript });
-      expect(heard?.input_tokens).toBeGreaterThan(5);
-      expect(heard?.output_tokens).toBeGreaterThan(5);
-      const [spoken] = await rowsOf('POST /v1/voices/partner');
-      expect(spoken?.characters).toBeGreaterThan(0);
-      expect(spoken?.audio_bytes).toBeGreaterThan(1000);
-      const [written] = await rowsOf('POST /v1/chat/completions');
-      expect(written?.output_tokens).toBeGreaterThan(0);
+      const [transcription] = await rowsOf('POST /v1/transcribers/partner');
+      expect(transcription).toMatchObject({ status: 'completed', transcript: turn.transcript });
+      expect(transcription?.input_tokens).toBeGreaterThan(5);
+      expect(transcription?.output_tokens).toBeGreaterThan(5);
+      const [speech] = await rowsOf('POST /v1/voices/partner');
+      expect(speech?.characters).toBeGreaterThan(0);
+      expect(speech?.audio_bytes).toBeGreaterThan(1000);
+      const [completion] = await rowsOf('POST /v1/chat/completions');
+      expect(completion?.output_tokens).toBeGreaterThan(0);
       expect(await rowsOf('POST /v1/transcribers/partner', OTHER_KEY)).toEqual([]);
     } finally {
       call.hangUp();
     }
   });
 
-  it('has no word of the assistant in it, however much it speaks', async () => {
+  it('has no words of the assistant channel in its transcript', async () => {
     const call = await dial();
     try {
       const lines = ['We would like to sit near the window.', 'My brother will come a little later.'];
@@ -155,13 +152,13 @@ describe('a call', () => {
         void call.assistantSays(assistant);
         await call.customerSays(voice);
         await call.finals(at + 1);
-        // Alone, and longer than a turn takes to end.
+        // Speech of the assistant alone, longer than the silence that ends a turn.
         await call.assistantSays(assistant);
       }
-      const said = words(...call.messages.map(({ transcription = '' }) => transcription));
-      expect(said).toEqual(expect.arrayContaining(['window', 'brother', 'later']));
+      const transcribed = words(...call.messages.map(({ transcription = '' }) => transcription));
+      expect(transcribed).toEqual(expect.arrayContaining(['window', 'brother', 'later']));
       for (const word of ['purple', 'elephants', 'seventeen', 'bananas', 'juggle', 'gracefully']) {
-        expect(said).not.toContain(word);
+        expect(transcribed).not.toContain(word);
       }
       expect(call.messages.every(({ channel }) => channel === 'customer')).toBe(true);
       expect(call.transcripts).toHaveLength(2);
@@ -170,7 +167,7 @@ describe('a call', () => {
     }
   });
 
-  it('that drops in the middle of a turn has a row of what was said', async () => {
+  it('that disconnects during a turn has a usage row with the transcript', async () => {
     const before = (await rowsOf('POST /v1/transcribers/partner')).length;
     const call = await dial();
     const voice = await call.voiceOf('Please call me back at the office tomorrow morning.');
@@ -185,7 +182,7 @@ describe('a call', () => {
     expect(words(row?.transcript ?? '')).toEqual(expect.arrayContaining(['call', 'me', 'back']));
   });
 
-  it('of a platform that does not read is transcribed all the same, and read later', async () => {
+  it('is transcribed while the platform does not read, and can be read later', async () => {
     const before = (await rowsOf('POST /v1/transcribers/partner')).length;
     const voices = await dial();
     const voice = await voices.voiceOf('The garden is lovely in the spring.');
@@ -201,7 +198,7 @@ describe('a call', () => {
     slow.close();
   });
 
-  it('receives its last turn when the service stops, and then the end', async () => {
+  it('receives its last turn when the service shuts down, then close code 1001', async () => {
     const other = await launchService({ config: CONFIG });
     try {
       const call = await SimulatedCall.dial({ baseUrl: other.baseUrl, key: SERVICE_KEY });
@@ -230,7 +227,7 @@ describe('bun run simulate-call', () => {
     return { code: await child.exited, output, errors };
   };
 
-  it('plays a call and tells its latencies', async () => {
+  it('simulates a call and prints its latencies', async () => {
     const { code, output, errors } = await simulate(
       '--url',
       service.baseUrl,
@@ -260,7 +257,7 @@ it('/metrics counts calls and their turns', async () => {
   expect(page).toMatch(/^partner_final_seconds_count [1-9]/m);
 });
 
-it('nothing that was said is in the log', () => {
+it('the log has no words of the calls', () => {
   const log = service.output().toLowerCase();
   for (const word of ['table for', 'window', 'brother', 'garden', 'elephants'])
     expect(log).not.toContain(word);

@@ -10,7 +10,7 @@ import {
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
-/** A voice agent of `@openai/agents-realtime`, unmodified, in Node, against the real process with real models. */
+/** The unmodified `@openai/agents-realtime` package in Node, against the real process with real models. */
 
 const QUESTION = 'Where does the train to the market leave today?';
 const LONG = 'The first of many sentences that follow each other without an end in sight. '.repeat(12);
@@ -21,14 +21,14 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => service?.stop());
 
-const HEARS_TURNS = {
+const SERVER_VAD = {
   audio: { input: { turnDetection: { type: 'server_vad' }, transcription: { model: 'svc-stt' } } },
 };
 
-async function open(config: object = HEARS_TURNS): Promise<NodeClient> {
+async function open(config: object = SERVER_VAD): Promise<NodeClient> {
   const client = openNodeClient('agents.mjs', { url: service.socketUrl, key: SERVICE_KEY, config });
   await client.until('open', ({ kind }) => kind === 'open');
-  // Its two updates of the session.
+  // The agent updates the session twice.
   await client.event('session.updated');
   await client.event('session.updated');
   return client;
@@ -45,12 +45,12 @@ interface HistoryItem {
   }[];
 }
 
-/** The newest history that the agent showed. */
+/** The latest history of the agent. */
 function history(client: NodeClient): readonly HistoryItem[] {
-  return client.told.findLast(({ kind }) => kind === 'history')?.history ?? [];
+  return client.messages.findLast(({ kind }) => kind === 'history')?.history ?? [];
 }
 
-/** Who said what, as the history has it. */
+/** Role and text of each history item. */
 function lines(client: NodeClient): [role: string, words: string][] {
   return history(client).map(({ role, content }) => [
     role,
@@ -58,11 +58,11 @@ function lines(client: NodeClient): [role: string, words: string][] {
   ]);
 }
 
-function expectNoFault(client: NodeClient): void {
-  expect(client.told.filter(({ kind }) => kind === 'error' || kind === 'uncaught')).toEqual([]);
+function expectNoErrors(client: NodeClient): void {
+  expect(client.messages.filter(({ kind }) => kind === 'error' || kind === 'uncaught')).toEqual([]);
 }
 
-test('two messages are spoken one after the other', async () => {
+test('speaks two messages one after the other', async () => {
   const client = await open();
   client.do({ message: 'One, two, three.' });
   client.do({ message: 'Four, five, six.' });
@@ -70,8 +70,8 @@ test('two messages are spoken one after the other', async () => {
   const second = await client.event('response.done');
   expect([first.response.status, second.response.status]).toEqual(['completed', 'completed']);
   expect(first.response.id).not.toBe(second.response.id);
-  const heard = client.told.filter(({ kind }) => kind === 'audio');
-  expect(new Set(heard.map(({ responseId }) => responseId)).size).toBe(2);
+  const audio = client.messages.filter(({ kind }) => kind === 'audio');
+  expect(new Set(audio.map(({ responseId }) => responseId)).size).toBe(2);
   await expect
     .poll(() => history(client).map(({ status }) => status))
     .toEqual(new Array(4).fill('completed'));
@@ -82,12 +82,12 @@ test('two messages are spoken one after the other', async () => {
   ]);
   expect(spoken.filter(([role]) => role === 'assistant')).toHaveLength(2);
   await client.end();
-  expectNoFault(client);
+  expectNoErrors(client);
 });
 
-test('a refused response does not block the next', async () => {
+test('continues after a rejected response', async () => {
   const client = await open();
-  // Nothing was said yet that could be spoken.
+  // The conversation has no text to speak.
   client.do({ event: { type: 'response.create' } });
   const { error } = await client.until('error', ({ kind }) => kind === 'error');
   expect(error.error ?? error).toMatchObject({
@@ -97,24 +97,24 @@ test('a refused response does not block the next', async () => {
   });
   client.do({ message: 'Still here.' });
   expect((await client.event('response.done')).response.status).toBe('completed');
-  expect(client.told.filter(({ kind }) => kind === 'uncaught')).toEqual([]);
+  expect(client.messages.filter(({ kind }) => kind === 'uncaught')).toEqual([]);
 });
 
-test('the settings that it asks for by itself cost errors, not the session', async () => {
+test('continues after its unsupported default settings are rejected', async () => {
   const client = await open({});
-  const refused = client.told
+  const rejected = client.messages
     .filter(({ kind }) => kind === 'error')
     .map(({ error }) => (error.error ?? error).param);
-  expect(refused.sort()).toEqual([
+  expect(rejected.sort()).toEqual([
     'session.audio.input.transcription.model',
     'session.audio.input.turn_detection.type',
   ]);
   client.do({ message: 'Still here.' });
   expect((await client.event('response.done')).response.status).toBe('completed');
-  expect(client.told.filter(({ kind }) => kind === 'uncaught')).toEqual([]);
+  expect(client.messages.filter(({ kind }) => kind === 'uncaught')).toEqual([]);
 });
 
-test('what is said to it stands in its history', async () => {
+test('adds user speech to its history', async () => {
   const client = await open();
   const clip = await spokenPcm(service, QUESTION);
   for (const audio of appends(Buffer.concat([silentPcm(500), clip, silentPcm(1500)]))) client.do({ audio });
@@ -124,15 +124,15 @@ test('what is said to it stands in its history', async () => {
   const [item] = history(client);
   expect(item).toMatchObject({ itemId: item_id, role: 'user', status: 'completed' });
   expect(transcriptWords(lines(client)[0]?.[1] ?? '')).toEqual(transcriptWords(QUESTION));
-  // An answer to it comes after it.
+  // Later items follow the user speech.
   client.do({ message: 'From platform nine.' });
   await client.event('response.done');
   await expect.poll(() => lines(client).map(([role]) => role)).toEqual(['user', 'user', 'assistant']);
   await client.end();
-  expectNoFault(client);
+  expectNoErrors(client);
 });
 
-test('who speaks while it speaks interrupts it', async () => {
+test('is interrupted by user speech', async () => {
   const client = await open();
   const clip = await spokenPcm(service, QUESTION);
   client.do({ message: LONG });
@@ -142,14 +142,16 @@ test('who speaks while it speaks interrupts it', async () => {
   await client.until('interrupted', ({ kind }) => kind === 'interrupted');
   const { response } = await client.event('response.done');
   expect(response).toMatchObject({ status: 'cancelled', status_details: { reason: 'client_cancelled' } });
-  const done = client.told.findIndex(({ kind, event }) => kind === 'event' && event.type === 'response.done');
+  const done = client.messages.findIndex(
+    ({ kind, event }) => kind === 'event' && event.type === 'response.done',
+  );
   const { item_id } = await client.event('conversation.item.truncated');
   expect(response.output[0]?.id).toBe(item_id);
   await client.event('conversation.item.input_audio_transcription.completed');
-  expect(client.told.slice(done).filter(({ kind }) => kind === 'audio')).toEqual([]);
-  // It can speak again immediately.
+  expect(client.messages.slice(done).filter(({ kind }) => kind === 'audio')).toEqual([]);
+  // The next response is not affected.
   client.do({ message: 'As I was saying.' });
   expect((await client.event('response.done')).response.status).toBe('completed');
   await client.end();
-  expectNoFault(client);
+  expectNoErrors(client);
 });

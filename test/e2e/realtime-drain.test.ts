@@ -9,7 +9,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 
-/** Stopping the real process while a real model speaks over WebSockets. */
+/** Shutdown of the real process during realtime responses of a real model. */
 
 const CONFIG = `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${NO_TEXT}`;
 const TEXT =
@@ -24,7 +24,7 @@ const open = (running: LaunchedService) =>
     timeoutMs: 60_000,
   });
 
-async function speaking(running: LaunchedService) {
+async function openSpeaking(running: LaunchedService) {
   const client = await open(running);
   client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
   const content = [{ type: 'input_text', text: TEXT }];
@@ -34,15 +34,15 @@ async function speaking(running: LaunchedService) {
   return client;
 }
 
-test('SIGTERM closes an idle connection immediately and a speaking one after its response, both with 1001', async () => {
+test('SIGTERM closes idle connections immediately and others after their response, with 1001', async () => {
   service = await launchService({ config: CONFIG });
   const idle = await open(service);
   await idle.next('session.created');
-  const busy = await speaking(service);
+  const busy = await openSpeaking(service);
 
   service.signal('SIGTERM');
   expect((await idle.closed).code).toBe(1001);
-  // Whatever is still asked for is refused, and nothing that runs is cut off.
+  // New responses are rejected; the running response is completed.
   busy.send({ type: 'response.create', event_id: 'late' });
   expect((await busy.closed).code).toBe(1001);
   expect(busy.events).toContainEqual(
@@ -52,23 +52,23 @@ test('SIGTERM closes an idle connection immediately and a speaking one after its
     }),
   );
   expect(busy.events.at(-1)).toMatchObject({ type: 'response.done', response: { status: 'completed' } });
-  // Frames that broke the order or a schema are reported here.
+  // close() fails if frames violated the order rules or a schema.
   await Promise.all([idle.close(), busy.close()]);
   expect(await service.exited).toBe(0);
   expect(service.log().some(({ level }) => level === 'error')).toBe(false);
 });
 
-test('SIGTERM: when the grace time is over, a connection that still speaks is closed with 1001', async () => {
+test('closes connections with running responses with 1001 after the grace time', async () => {
   const dataDir = await tempDir();
   service = await launchService({ config: CONFIG, dataDir, env: { SHUTDOWN_GRACE_MS: '0' } });
-  const busy = await speaking(service);
+  const busy = await openSpeaking(service);
   service.signal('SIGTERM');
   expect((await busy.closed).code).toBe(1001);
   expect(busy.events.some(({ type }) => type === 'response.done')).toBe(false);
   await busy.close();
   expect(await service.exited).toBe(0);
 
-  // What was made is not forgotten.
+  // The usage of the cancelled response is recorded.
   const again = await launchService({ config: CONFIG, dataDir });
   service = again;
   const { data } = (await (await again.fetch('/v1/usage')).json()) as { data: object[] };

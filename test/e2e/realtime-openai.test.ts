@@ -11,7 +11,7 @@ import {
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
-/** The realtime classes of the official package, unmodified, in Node, against the real process with real models. */
+/** The realtime classes of the unmodified OpenAI package in Node, against the real process with real models. */
 
 const TEXT = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
@@ -71,16 +71,16 @@ function open(module: Module, query = '', key = SERVICE_KEY): NodeClient {
   );
 }
 
-/** Ends the client and shows that nothing went wrong that a test did not ask for. */
+/** Closes the connection, ends the client and expects no errors. */
 async function leave(client: NodeClient): Promise<void> {
   client.do({ close: true });
   expect(await client.until('close', ({ kind }) => kind === 'close')).toMatchObject({ code: 1000 });
   await client.end();
-  expect(client.told.filter(({ kind }) => kind === 'error' || kind === 'uncaught')).toEqual([]);
+  expect(client.messages.filter(({ kind }) => kind === 'error' || kind === 'uncaught')).toEqual([]);
 }
 
-/** Says a clip by hand and hears what it was. */
-async function commits(client: NodeClient): Promise<void> {
+/** Commits a clip manually and expects its transcript. */
+async function expectTranscription(client: NodeClient): Promise<void> {
   expect((await client.event('session.created')).session).toMatchObject({ object: 'realtime.session' });
   client.do({
     send: {
@@ -99,13 +99,13 @@ async function commits(client: NodeClient): Promise<void> {
   const { transcript, usage } = await client.event('conversation.item.input_audio_transcription.completed');
   expect(transcriptWords(transcript)).toEqual(transcriptWords(TEXT));
   expect(usage).toMatchObject({ type: 'tokens', input_token_details: { text_tokens: 0 } });
-  const heard = client.events('conversation.item.input_audio_transcription.delta');
-  expect(heard.map(({ delta }) => delta).join('')).toBe(transcript);
-  expect(new Set(heard.map((event) => event.item_id))).toEqual(new Set([item_id]));
+  const deltas = client.events('conversation.item.input_audio_transcription.delta');
+  expect(deltas.map(({ delta }) => delta).join('')).toBe(transcript);
+  expect(new Set(deltas.map((event) => event.item_id))).toEqual(new Set([item_id]));
 }
 
-/** Has a text spoken, and checks the audio by hearing it. */
-async function speaks(client: NodeClient, dialect: 'spec' | 'ga'): Promise<void> {
+/** Requests the speech of a text and checks events, usage and audio. */
+async function expectSpeech(client: NodeClient, dialect: 'spec' | 'ga'): Promise<void> {
   const [delta = '', done = '', textDelta = '', textDone = ''] = dialect === 'ga' ? GA_AUDIO : SPEC_AUDIO;
   client.do({
     send: { type: 'session.update', session: { type: 'transcription', output_modalities: ['audio'] } },
@@ -150,21 +150,21 @@ async function speaks(client: NodeClient, dialect: 'spec' | 'ga'): Promise<void>
   const [row] = await usageRows(service, 1);
   expect(row).toMatchObject({ endpoint: '/v1/audio/speech', status: 'completed', characters: ANSWER.length });
   const pcm = Buffer.concat(client.events(delta).map((event) => Buffer.from(event.delta, 'base64')));
-  await hears(pcm, ANSWER);
+  await expectWords(pcm, ANSWER);
 }
 
-/** The recogniser as a witness of what audio says. */
-async function hears(pcm: Buffer, text: string): Promise<void> {
-  const witness = openNodeClient('plain-ws.mjs', {
+/** Expects that the service transcribes audio to the given words. */
+async function expectWords(pcm: Buffer, text: string): Promise<void> {
+  const client = openNodeClient('plain-ws.mjs', {
     url: service.socketUrl,
     options: { headers: { authorization: `Bearer ${SERVICE_KEY}` } },
   });
-  await witness.event('session.created');
-  for (const audio of appends(pcm)) witness.do({ send: { type: 'input_audio_buffer.append', audio } });
-  witness.do({ send: { type: 'input_audio_buffer.commit' } });
-  const { transcript } = await witness.event('conversation.item.input_audio_transcription.completed');
+  await client.event('session.created');
+  for (const audio of appends(pcm)) client.do({ send: { type: 'input_audio_buffer.append', audio } });
+  client.do({ send: { type: 'input_audio_buffer.commit' } });
+  const { transcript } = await client.event('conversation.item.input_audio_transcription.completed');
   expect(transcriptWords(transcript)).toEqual(transcriptWords(text));
-  await witness.end();
+  await client.end();
 }
 
 describe.each<[Module, string, 'spec' | 'ga']>([
@@ -174,17 +174,17 @@ describe.each<[Module, string, 'spec' | 'ga']>([
   ['openai/realtime/websocket', '', 'spec'],
   ['openai/beta/realtime/websocket', '', 'spec'],
 ])('%s with the query %j', (module, query, dialect) => {
-  test('commits a clip and has a text spoken', async () => {
+  test('transcribes a committed clip and speaks a text', async () => {
     const client = open(module, query);
     const { protocol } = await client.until('open', ({ kind }) => kind === 'open');
     expect(protocol).toBe(module.endsWith('websocket') ? 'realtime' : '');
-    await commits(client);
-    await speaks(client, dialect);
+    await expectTranscription(client);
+    await expectSpeech(client, dialect);
     await leave(client);
   });
 });
 
-test('the service finds turns by itself, and tells where in the audio they are', async () => {
+test('server VAD detects turns and reports their position in the audio', async () => {
   const client = open('openai/realtime/ws');
   await client.event('session.created');
   const turn_detection = { type: 'server_vad', silence_duration_ms: 400 };
@@ -213,7 +213,7 @@ test('the service finds turns by itself, and tells where in the audio they are',
   });
   expect(turns.map(({ words }) => words)).toEqual(new Array(2).fill(transcriptWords(TEXT)));
   expect(turns.map((turn) => turn.previous_item_id)).toEqual([null, turns[0]?.item_id]);
-  // A clip has a moment of silence at each end; 300 ms before its onset and 400 ms after its end belong to the turn.
+  // Clips have short silence at both ends. A turn includes 300 ms before the onset and 400 ms after the end.
   for (const [index, fromMs] of [1000, 2500 + lengthMs].entries()) {
     const { startMs, endMs } = turns[index] ?? {};
     expect(startMs).toBeGreaterThan(fromMs - 500);
@@ -228,7 +228,7 @@ test('the service finds turns by itself, and tells where in the audio they are',
   await leave(client);
 });
 
-test('an error event reaches the listener for errors, with the id of what caused it', async () => {
+test('an error event is emitted as an error, with the id of the client event', async () => {
   const client = open('openai/realtime/ws');
   await client.event('session.created');
   client.do({ send: { type: 'response.cancel', event_id: 'mine_1' } });
@@ -245,10 +245,10 @@ test.each<[Module, string, RegExp]>([
   ['openai/realtime/ws', 'wrong-key', /Unexpected server response: 401/],
   ['openai/beta/realtime/ws', 'wrong-key', /Unexpected server response: 401/],
   ['openai/realtime/websocket', 'wrong-key', /network error|non-101/i],
-])('%s with a wrong key is refused before the upgrade', async (module, key, words) => {
+])('%s with an invalid key is rejected before the upgrade', async (module, key, words) => {
   const client = open(module, '', key);
   const { message } = await client.until('error', ({ kind }) => kind === 'error');
   expect(message).toMatch(words);
   await client.end();
-  expect(client.told.some(({ kind }) => kind === 'open' || kind === 'event')).toBe(false);
+  expect(client.messages.some(({ kind }) => kind === 'open' || kind === 'event')).toBe(false);
 });

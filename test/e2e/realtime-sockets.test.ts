@@ -8,7 +8,7 @@ import {
 import { shake as shakeHands } from '../harness/handshake.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 
-/** The WebSocket itself, with the `ws` package in Node and with requests by hand. */
+/** WebSocket transport, with the `ws` package in Node and with raw upgrade requests. */
 
 let service: RealtimeService;
 beforeAll(async () => {
@@ -29,26 +29,29 @@ describe('the handshake', () => {
     ['ext-insecure-api-key.', 'realtime'],
     ['bearer.', 'realtime'],
     ['openai-insecure-api-key.', 'realtime'],
-  ])('a key behind %s opens it, and the answer is %s', async (prefix, protocol) => {
+  ])('accepts a key with the subprotocol prefix %s and selects %s', async (prefix, protocol) => {
     for (const url of [service.baseUrl, service.tlsUrl]) {
       for (const offered of [`realtime, ${prefix}${SERVICE_KEY}`, `${prefix}${SERVICE_KEY}, realtime`]) {
-        const { status, headers: answer } = await shake({ 'sec-websocket-protocol': offered }, { url });
-        expect([status, answer['sec-websocket-protocol']]).toEqual([101, protocol]);
+        const { status, headers: responseHeaders } = await shake(
+          { 'sec-websocket-protocol': offered },
+          { url },
+        );
+        expect([status, responseHeaders['sec-websocket-protocol']]).toEqual([101, protocol]);
       }
     }
   });
 
-  test('a header opens it, and no subprotocol is answered that was not offered', async () => {
+  test('accepts a key in a header and selects only offered subprotocols', async () => {
     for (const name of ['authorization', 'x-api-key', 'x-partner-secret']) {
       const value = name === 'authorization' ? headers.authorization : SERVICE_KEY;
-      const { status, headers: answer } = await shake({ [name]: value });
-      expect([status, answer['sec-websocket-protocol']]).toEqual([101, undefined]);
+      const { status, headers: responseHeaders } = await shake({ [name]: value });
+      expect([status, responseHeaders['sec-websocket-protocol']]).toEqual([101, undefined]);
     }
-    const { headers: answer } = await shake({ ...headers, 'sec-websocket-protocol': 'realtime' });
-    expect(answer['sec-websocket-protocol']).toBe('realtime');
+    const { headers: responseHeaders } = await shake({ ...headers, 'sec-websocket-protocol': 'realtime' });
+    expect(responseHeaders['sec-websocket-protocol']).toBe('realtime');
   });
 
-  test('unknown parameters and models of the query do not matter', async () => {
+  test('ignores unknown query parameters and models', async () => {
     const path = '/v1/realtime?model=gpt-realtime&intent=transcription&colour=red';
     expect((await shake(headers, { path })).status).toBe(101);
   });
@@ -67,13 +70,13 @@ describe('the handshake', () => {
       { authorization: `Bearer ${SERVICE_KEY}`, 'sec-websocket-protocol': 'realtime, bearer.wrong' },
       'invalid_api_key',
     ],
-  ])('%s is 401 with a body', async (_, more, code) => {
+  ])('rejects %s with 401 and an error body', async (_, more, code) => {
     for (const url of [service.baseUrl, service.tlsUrl]) {
-      const answer = await shake(more, { url });
-      expect(answer.status).toBe(401);
-      expect(answer.headers['content-type']).toMatch(/application\/json/);
-      expect(answer.headers['x-request-id']).toMatch(/^req_/);
-      const { error } = JSON.parse(answer.body);
+      const response = await shake(more, { url });
+      expect(response.status).toBe(401);
+      expect(response.headers['content-type']).toMatch(/application\/json/);
+      expect(response.headers['x-request-id']).toMatch(/^req_/);
+      const { error } = JSON.parse(response.body);
       expect(error).toEqual({
         message: expect.any(String),
         type: 'invalid_request_error',
@@ -83,16 +86,16 @@ describe('the handshake', () => {
     }
   });
 
-  test('a call is not found here', async () => {
+  test('returns 404 for a call_id', async () => {
     const { status, body } = await shake(headers, { path: '/v1/realtime?call_id=rtc_1' });
     expect(status).toBe(404);
     expect(JSON.parse(body).error.message).toEqual(expect.any(String));
   });
 
-  test('a request without an upgrade gets instructions', async () => {
-    const answer = await service.fetch('/v1/realtime');
-    expect(answer.status).toBe(426);
-    expect(((await answer.json()) as { error: { message: string } }).error.message).toMatch(/WebSocket/);
+  test('returns 426 with instructions for a request without upgrade', async () => {
+    const response = await service.fetch('/v1/realtime');
+    expect(response.status).toBe(426);
+    expect(((await response.json()) as { error: { message: string } }).error.message).toMatch(/WebSocket/);
   });
 });
 
@@ -105,23 +108,23 @@ describe('the ws package', () => {
     await client.event('session.created');
     return client;
   }
-  /** An event that the service answers immediately. */
+  /** An event with an immediate response. */
   const clear = { type: 'input_audio_buffer.clear' };
 
-  test.each([false, true])('with compression offered: %s', async (perMessageDeflate) => {
+  test.each([false, true])('works with compression offered: %s', async (perMessageDeflate) => {
     const client = await open({ perMessageDeflate });
     client.do({ send: { ...clear, event_id: 'x'.repeat(500) } });
     await client.event('input_audio_buffer.cleared');
-    // A message that a compressed frame would carry well.
+    // A compressible message.
     client.do({ send: { type: 'input_audio_buffer.append', audio: silentPcm(20_000).toString('base64') } });
     client.do({ send: { type: 'input_audio_buffer.commit' } });
     await client.event('input_audio_buffer.committed');
     client.do({ close: { code: 1000 } });
     expect(await client.until('close', ({ kind }) => kind === 'close')).toMatchObject({ code: 1000 });
-    expect(client.told.filter(({ kind }) => kind === 'error')).toEqual([]);
+    expect(client.messages.filter(({ kind }) => kind === 'error')).toEqual([]);
   });
 
-  test('a ping is answered with what it carried', async () => {
+  test('a pong has the data of the ping', async () => {
     const client = await open();
     client.do({ ping: 'are you there' });
     expect(await client.until('pong', ({ kind }) => kind === 'pong')).toMatchObject({
@@ -129,7 +132,7 @@ describe('the ws package', () => {
     });
   });
 
-  test('a message may come in fragments, cut anywhere, a ping between them', async () => {
+  test('accepts fragmented messages', async () => {
     const client = await open();
     const text = JSON.stringify({
       type: 'conversation.item.create',
@@ -142,7 +145,7 @@ describe('the ws package', () => {
     expect(item.content).toEqual([{ type: 'input_text', text: 'Grüße 🎧' }]);
   });
 
-  test('the buffer holds 25 MiB, and one append more is refused without it', async () => {
+  test('rejects an append beyond a buffer of 25 MiB', async () => {
     const MIB = 1024 * 1024;
     const client = await open();
     // The largest valid frame: 25 MiB of audio.
@@ -164,7 +167,7 @@ describe('the ws package', () => {
     ['openai-agents-sdk.0.20.0', true],
     ['openai-beta.realtime-v1', false],
     ['openai-organization.org-1', false],
-  ])('a browser client that offers %s hears the GA names: %s', async (offer, ga) => {
+  ])('a browser client that offers %s gets GA event names: %s', async (offer, ga) => {
     const client = openNodeClient('plain-ws.mjs', {
       url: service.socketUrl,
       protocols: ['realtime', `openai-insecure-api-key.${SERVICE_KEY}`, offer],
@@ -197,13 +200,13 @@ describe('the ws package', () => {
     await client.event('input_audio_buffer.cleared');
   });
 
-  test.each([1000, 1001, 3000, 4999])('a client that closes with %i hears the same', async (code) => {
+  test.each([1000, 1001, 3000, 4999])('echoes the close code %i', async (code) => {
     const client = await open();
     client.do({ close: { code, reason: 'done' } });
     expect(await client.until('close', ({ kind }) => kind === 'close')).toMatchObject({ code });
   });
 
-  test('a client that vanishes ends what it asked for', async () => {
+  test('cancels the response of a disconnected client', async () => {
     const client = await open();
     client.do({ send: { type: 'session.update', session: { output_modalities: ['audio'] } } });
     await client.event('session.updated');
@@ -233,7 +236,7 @@ describe('the ws package', () => {
   });
 });
 
-test('neither keys nor what was said are in the log', () => {
+test('the log has no keys and no texts', () => {
   expect(service.log().length).toBeGreaterThan(10);
   expect(service.output()).not.toMatch(/test-key-of|Grüße|client has gone/);
 });

@@ -26,8 +26,8 @@ import { shake } from '../harness/handshake.ts';
 import { needs } from '../harness/needs.ts';
 
 /**
- * Everything that is private is sent to every place that takes it, with a mark in it; no mark may be in what the process
- * and its children print, in numbers, or in an error that a caller reads. The logger says all that it can.
+ * Sends private values that contain a marker to every endpoint. The marker must not appear in the output of the process
+ * and its children at log level debug, in metrics, in traces or in errors for callers.
  */
 
 const MARK = 'mrk7';
@@ -35,7 +35,7 @@ const KEY = `${MARK}-key-of-organization-a`;
 const UPSTREAM_KEY = `${MARK}-key-of-upstream`;
 const SEARCH_KEY = `${MARK}-key-of-search`;
 const COLLECTOR_KEY = `${MARK}-key-of-collector`;
-/** A text with a mark that tells where it was sent. */
+/** A text with the marker and the field that it is sent in. */
 const text = (place: string) => `${MARK}-${place} Quietly.`;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -43,9 +43,9 @@ type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
 const STATUSES = [400, 401, 404, 422, 429, 500, 503, 200];
 
-/** A server that echoes each request in an error response, with one status after the other; below `/final` with 400. */
+/** A server that echoes each request in a response with rotating status codes; below `/final` with 400. */
 function startEcho() {
-  const seen: string[] = [];
+  const requests: string[] = [];
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -53,15 +53,17 @@ function startEcho() {
       const { pathname } = new URL(request.url);
       if (request.method === 'GET' && pathname.endsWith('/models')) return new Response('{}');
       const sent = JSON.stringify([request.url, ...request.headers]) + (await request.text());
-      seen.push(sent);
-      const status = pathname.startsWith('/final/') ? 400 : (STATUSES[seen.length % STATUSES.length] ?? 500);
+      requests.push(sent);
+      const status = pathname.startsWith('/final/')
+        ? 400
+        : (STATUSES[requests.length % STATUSES.length] ?? 500);
       return Response.json({ error: { message: sent, type: sent, param: sent, code: sent } }, { status });
     },
   });
-  return { url: `http://127.0.0.1:${server.port}`, seen, close: () => server.stop(true) };
+  return { url: `http://127.0.0.1:${server.port}`, requests, close: () => server.stop(true) };
 }
 
-/** Takes traces, and keeps them as they were sent. */
+/** A trace collector that stores the received bodies. */
 function startCollector() {
   const traces: string[] = [];
   const server = Bun.serve({
@@ -91,7 +93,7 @@ function form(fields: Readonly<Record<string, string | File>>): RequestInit {
 const tone = () =>
   Uint8Array.from(wavFile({ kind: 'int', bits: 16, rateHz: 16_000, channels: 1 }, sine(2, 16_000)));
 
-/** Requests that carry texts, to models that answer and to models that fail; none of them has a key yet. */
+/** Requests with private texts to models that succeed and to models that fail; without API keys. */
 function privateRequests(clip: Uint8Array<ArrayBuffer>): readonly (readonly [string, RequestInit?])[] {
   const wav = (name: string) => new File([tone()], `${text(name)}.wav`, { type: 'audio/wav' });
   const tool = {
@@ -206,7 +208,7 @@ function privateRequests(clip: Uint8Array<ArrayBuffer>): readonly (readonly [str
   ];
 }
 
-/** Sends all with a key; bodies of errors. */
+/** Sends all requests with a key. Returns path, status and body of the errors. */
 async function errorsOf(
   send: Send,
   requests: readonly (readonly [string, RequestInit?])[],
@@ -220,29 +222,29 @@ async function errorsOf(
     };
     const response = await send(path, { ...init, headers });
     const body = await response.text();
-    // What fails after its head was sent says so in an event.
+    // A stream reports later errors in an event.
     if (!response.ok || /"error":\s*\{|event: error/.test(body))
       errors.push(`${path} ${response.status} ${body}`);
   }
   return errors;
 }
 
-/** Errors that contain a secret; names of fields and ids are the caller's own. */
-const telling = (errors: readonly string[]) =>
+/** Errors that contain the marker. Errors may repeat field names and ids of the caller. */
+const withMarker = (errors: readonly string[]) =>
   errors.filter((error) => {
     const [, , ...body] = error.split(' ');
     return body.join(' ').includes(MARK) && !/unknown_parameter|"param":"private"/.test(error);
   });
 
-/** Waits until the last request is in the log, and gives all that was printed. */
-async function printed(service: LaunchedService): Promise<string> {
+/** Output of the process, after all earlier requests are in the log. */
+async function outputOf(service: LaunchedService): Promise<string> {
   const answer = await service.fetch('/v1/models', { headers: { 'x-api-key': KEY } });
   const id = answer.headers.get('x-request-id') ?? '';
   await expect.poll(() => service.output()).toContain(id);
   return service.output();
 }
 
-/** Lines with a mark. */
+/** Lines with the marker. */
 const marked = (output: string) => output.split('\n').filter((line) => line.includes(MARK));
 
 describe('with a disk and SQLite', () => {
@@ -280,16 +282,16 @@ describe('with a disk and SQLite', () => {
     await collector.close();
   });
 
-  test('texts, file names, prompts and addresses stay out of logs and errors', async () => {
+  test('texts, file names, prompts and addresses are not in logs and errors', async () => {
     const { service } = full;
     const requests = privateRequests(clip);
     const errors = await errorsOf((path, init) => service.fetch(path, init), requests);
     expect(errors.length).toBeGreaterThan(20);
-    expect(telling(errors)).toEqual([]);
-    // They were sent on: it is not for want of them that nothing is there.
-    expect(echo.seen.some((sent) => sent.includes(UPSTREAM_KEY))).toBe(true);
-    expect(echo.seen.some((sent) => sent.includes(`${MARK}-chat`))).toBe(true);
-    expect(marked(await printed(service))).toEqual([]);
+    expect(withMarker(errors)).toEqual([]);
+    // The upstream server received the private values.
+    expect(echo.requests.some((sent) => sent.includes(UPSTREAM_KEY))).toBe(true);
+    expect(echo.requests.some((sent) => sent.includes(`${MARK}-chat`))).toBe(true);
+    expect(marked(await outputOf(service))).toEqual([]);
   });
 
   test('errors of batch lines do not contain the lines', async () => {
@@ -304,17 +306,17 @@ describe('with a disk and SQLite', () => {
     const { id: input } = (await (await send('/v1/files', form({ purpose: 'batch', file }))).json()) as {
       id: string;
     };
-    const asked = { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' };
-    const created = await send('/v1/batches', post({ ...asked, metadata: { secret: text('metadata') } }));
+    const fields = { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' };
+    const created = await send('/v1/batches', post({ ...fields, metadata: { secret: text('metadata') } }));
     const { id } = (await created.json()) as { id: string };
     const retrieve = async () => (await (await send(`/v1/batches/${id}`)).json()) as { status: string };
     await expect
       .poll(async () => (await retrieve()).status, { timeout: 100_000, interval: 500 })
       .toMatch(/^(completed|failed)$/);
-    expect(marked(await printed(service))).toEqual([]);
+    expect(marked(await outputOf(service))).toEqual([]);
   });
 
-  test('keys stay out, wherever they are written, right or wrong', async () => {
+  test('valid and invalid keys are not in logs and errors, wherever they are sent', async () => {
     const { service } = full;
     const wrong = `${MARK}-wrong-key`;
     const errors: string[] = [];
@@ -342,11 +344,11 @@ describe('with a disk and SQLite', () => {
         }
       }
     }
-    expect(telling(errors)).toEqual([]);
-    expect(marked(await printed(service))).toEqual([]);
+    expect(withMarker(errors)).toEqual([]);
+    expect(marked(await outputOf(service))).toEqual([]);
   });
 
-  test('frames of sockets stay out', async () => {
+  test('WebSocket frames are not in logs and errors', async () => {
     const { service } = full;
     const frames = {
       '/v1/realtime?model=svc-tts': [
@@ -368,7 +370,7 @@ describe('with a disk and SQLite', () => {
       const socket = new WebSocket(`${service.baseUrl.replace('http', 'ws')}${path}`, {
         headers: { 'x-api-key': KEY },
       } as never);
-      const faults: string[] = [];
+      const errors: string[] = [];
       const closed = new Promise((resolve) => {
         socket.onclose = resolve;
       });
@@ -378,22 +380,22 @@ describe('with a disk and SQLite', () => {
           error?: { message: string; event_id?: string };
         };
         if (type !== 'error') return;
-        faults.push(`/ 0 ${error?.message}`);
+        errors.push(`/ 0 ${error?.message}`);
         if (error?.event_id === 'last') socket.close();
       };
       socket.onopen = () => {
         for (const frame of sent) socket.send(frame);
-        // The platform sends no acknowledgement to wait for.
+        // The partner protocol has no acknowledgement to wait for.
         if (path.includes('transcribers')) socket.close();
         else socket.send(JSON.stringify({ type: 'last', event_id: 'last' }));
       };
       await closed;
-      expect(telling(faults)).toEqual([]);
+      expect(withMarker(errors)).toEqual([]);
     }
-    expect(marked(await printed(service))).toEqual([]);
+    expect(marked(await outputOf(service))).toEqual([]);
   });
 
-  test('a stored voice and what is heard stay out, and nothing is in the numbers', async () => {
+  test('voices and transcripts are not in logs, errors and metrics', async () => {
     const { service, ear } = full;
     ear.answer(() => Response.json({ text: text('transcript'), segments: [], words: [] }));
     const spoken = await voiceClip();
@@ -413,21 +415,21 @@ describe('with a disk and SQLite', () => {
         ['/v1/audio/transcriptions', form({ model: 'svc-stt', file })],
       ],
     );
-    expect(telling(errors)).toEqual([]);
-    expect(marked(await printed(service))).toEqual([]);
+    expect(withMarker(errors)).toEqual([]);
+    expect(marked(await outputOf(service))).toEqual([]);
     const numbers = await (await service.fetch('/metrics')).text();
     expect(numbers).toContain('http_requests_total');
     expect(marked(numbers)).toEqual([]);
   });
 
-  test('the OpenAPI document and the states hold nothing of it', async () => {
+  test('the OpenAPI document, health checks and model list contain no private values', async () => {
     for (const path of ['/swagger/json', '/healthz', '/readyz', '/v1/models']) {
       const answer = await full.service.fetch(path, { headers: { 'x-api-key': KEY } });
       expect([path, (await answer.text()).includes(MARK)]).toEqual([path, false]);
     }
   });
 
-  test.runIf(process.platform === 'linux')('child processes are given none of it', async () => {
+  test.runIf(process.platform === 'linux')('the environment of child processes has no secrets', async () => {
     const children = childrenOf(full.service.pid);
     expect(children.length).toBeGreaterThan(0);
     const own = await readFile(`/proc/${full.service.pid}/environ`, 'latin1');
@@ -439,8 +441,8 @@ describe('with a disk and SQLite', () => {
     }
   });
 
-  test('traces have times and places, and nothing of what was sent', async () => {
-    // What waits is sent at the latest when the process ends.
+  test('traces contain no private values', async () => {
+    // The process sends all waiting spans before it exits.
     await full.service.stop();
     const { traces } = collector;
     expect(traces.length).toBeGreaterThan(0);
@@ -453,11 +455,11 @@ describe('with a disk and SQLite', () => {
   });
 });
 
-describe('with servers', () => {
+describe('with PostgreSQL, Redis and S3', () => {
   let servers: SharedServers | undefined;
   afterAll(() => servers?.close());
 
-  test('their passwords stay out when they are there and when they go away', async (context) => {
+  test('passwords are not in logs and errors, also when the servers become unavailable', async (context) => {
     needs(context, HAS_POSTGRES && HAS_REDIS && HAS_S3, 'PostgreSQL, Redis and versitygw');
     servers = await startSharedServers();
     const { postgres, redis, s3 } = servers;
@@ -492,7 +494,7 @@ describe('with servers', () => {
     await postgres.stop();
     errors.push(...(await errorsOf(send, requests)));
     expect(errors.length).toBeGreaterThan(3);
-    // The key was checked a moment ago, or cannot be: the log has the failures either way.
+    // Failures are logged whether or not the key check is cached.
     await expect.poll(() => service.output()).toMatch(/"level":"(error|warn)"/);
     const secrets = [
       ...[MARK, postgres.password, encodeURIComponent(postgres.password)],
@@ -512,30 +514,21 @@ describe('with servers', () => {
   });
 });
 
-describe('a start that fails', () => {
-  test.each<Record<string, string>>([
-    { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none` },
-    { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none?sslmode=${MARK}` },
-    { DATABASE_URL: `mysql://service:${MARK}@127.0.0.1:1/none` },
-    { REDIS_URL: `redis://:${MARK}@127.0.0.1:1` },
-    { REDIS_URL: `http://:${MARK}@127.0.0.1:1` },
-    { API_KEYS: `${MARK}` },
-    { API_KEYS: `${MARK}:a,${MARK}:b` },
-    {
-      S3_ENDPOINT: `http://u:${MARK}@127.0.0.1:1`,
-      S3_BUCKET: 'abc',
-      S3_ACCESS_KEY_ID: MARK,
-      S3_SECRET_ACCESS_KEY: MARK,
-    },
-    {
-      S3_ENDPOINT: 'http://127.0.0.1:1',
-      S3_BUCKET: 'abc',
-      S3_ACCESS_KEY_ID: MARK,
-      S3_SECRET_ACCESS_KEY: MARK,
-    },
-    { PORT: MARK },
-    { LOG_LEVEL: MARK },
-  ])('says why without the values: %o', async (env) => {
+describe('a failed start', () => {
+  const S3 = { S3_BUCKET: 'abc', S3_ACCESS_KEY_ID: MARK, S3_SECRET_ACCESS_KEY: MARK };
+  test.each<[string, Record<string, string>]>([
+    ['an unreachable database', { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none` }],
+    ['an invalid sslmode', { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none?sslmode=${MARK}` }],
+    ['an unsupported database', { DATABASE_URL: `mysql://service:${MARK}@127.0.0.1:1/none` }],
+    ['an unreachable Redis', { REDIS_URL: `redis://:${MARK}@127.0.0.1:1` }],
+    ['an invalid Redis scheme', { REDIS_URL: `http://:${MARK}@127.0.0.1:1` }],
+    ['a key without organization', { API_KEYS: `${MARK}` }],
+    ['a key of two organizations', { API_KEYS: `${MARK}:a,${MARK}:b` }],
+    ['an S3 endpoint with credentials', { S3_ENDPOINT: `http://u:${MARK}@127.0.0.1:1`, ...S3 }],
+    ['an unreachable S3 endpoint', { S3_ENDPOINT: 'http://127.0.0.1:1', ...S3 }],
+    ['an invalid port', { PORT: MARK }],
+    ['an invalid log level', { LOG_LEVEL: MARK }],
+  ])('by %s is reported without the values', async (_, env) => {
     const failed = await launchService({ config: NO_MODELS, env }).then(
       async (service) => service.stop(),
       (error: unknown) => error,
@@ -546,7 +539,7 @@ describe('a start that fails', () => {
     expect(output).not.toContain(MARK);
   });
 
-  test('names a line of CONFIG and nothing of it', async () => {
+  test('by invalid CONFIG is reported without the values', async () => {
     for (const config of [`[limits]\nx = ${MARK}`, `[limits]\nspeech_max_characters = "${MARK}"`]) {
       const failed = await launchService({ config }).catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(LaunchError);

@@ -11,7 +11,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { shake } from '../harness/handshake.ts';
 
-/** Headers that protect browsers, on every kind of answer of the real process, with TLS and without. */
+/** Security headers in all kinds of responses of the real process, with and without TLS. */
 
 const LISTED = 'https://app.test';
 
@@ -42,7 +42,7 @@ const portOf = (message: string) => service.log().find(({ msg }) => msg === mess
 const ask = (url: string, headers: Record<string, string> = {}) =>
   fetch(url, { headers, tls: { rejectUnauthorized: false } } as RequestInit);
 
-/** Public pages and files, as the OpenAPI document lists them. */
+/** Paths of the public pages in the OpenAPI document. */
 async function publicPages(): Promise<string[]> {
   const document = (await (await service.fetch('/swagger/json')).json()) as {
     paths: Record<
@@ -58,12 +58,12 @@ async function publicPages(): Promise<string[]> {
 }
 
 describe('pages', () => {
-  test('run only their own files, in no frame, and send no referrer', async () => {
+  test('allow only their own scripts, no frames and no referrer', async () => {
     const pages = await publicPages();
     expect(pages).toEqual(expect.arrayContaining(['/', '/swagger']));
     for (const path of pages) {
-      const answer = await ask(`${service.baseUrl}${path}`);
-      const { headers } = answer;
+      const response = await ask(`${service.baseUrl}${path}`);
+      const { headers } = response;
       const policy = headers.get('content-security-policy') ?? '';
       expect([path, policy]).toEqual([path, expect.stringContaining("default-src 'none'")]);
       expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
@@ -72,13 +72,16 @@ describe('pages', () => {
       expect([path, headers.get('x-content-type-options')]).toEqual([path, 'nosniff']);
       expect([path, headers.get('referrer-policy')]).toEqual([path, 'no-referrer']);
       expect([path, headers.get('set-cookie')]).toEqual([path, null]);
-      expect([path, await answer.text()]).toEqual([path, expect.not.stringMatching(/\son\w+=|javascript:/)]);
+      expect([path, await response.text()]).toEqual([
+        path,
+        expect.not.stringMatching(/\son\w+=|javascript:/),
+      ]);
     }
   });
 });
 
 describe('TLS', () => {
-  test('is asked for from then on, over TLS alone', async () => {
+  test('responses have strict-transport-security only over TLS', async () => {
     for (const path of ['/healthz', '/v1/models', '/v1/nothing', '/swagger']) {
       const secure = await ask(`${secureUrl}${path}`, { 'x-api-key': SERVICE_KEY });
       expect([path, secure.headers.get('strict-transport-security')]).toEqual([path, 'max-age=3600']);
@@ -88,8 +91,8 @@ describe('TLS', () => {
   });
 });
 
-describe('every answer', () => {
-  test('has the declared type, is not cached, and names no software', async () => {
+describe('every response', () => {
+  test('has nosniff and no-store and does not name the server software', async () => {
     const urls = [
       ...['/v1/models', '/v1/nothing', '/healthz', '/readyz', '/v1/usage'].map(
         (path) => service.baseUrl + path,
@@ -106,15 +109,15 @@ describe('every answer', () => {
 });
 
 test('the security contact is public', async () => {
-  const answer = await ask(`${secureUrl}/.well-known/security.txt`);
-  expect([answer.status, await answer.text()]).toEqual([
+  const response = await ask(`${secureUrl}/.well-known/security.txt`);
+  expect([response.status, await response.text()]).toEqual([
     200,
     expect.stringMatching(/^Contact: mailto:security@app\.test\n/),
   ]);
 });
 
 describe('origins', () => {
-  test('of the list may open a WebSocket, as may the service itself; others are 403', async () => {
+  test('that are listed, and the service itself, can open a WebSocket; others get 403', async () => {
     const dial = async (origin: string, url = service.baseUrl) =>
       (await shake(`${url}/v1/realtime?model=svc-tts`, { 'x-api-key': SERVICE_KEY, origin })).status;
     expect(await dial(LISTED)).toBe(101);
@@ -124,7 +127,7 @@ describe('origins', () => {
     expect(await dial('null')).toBe(403);
   });
 
-  test('that are not listed may not read answers', async () => {
+  test('that are not listed cannot read responses', async () => {
     const read = async (origin: string) =>
       (await ask(`${service.baseUrl}/v1/models`, { origin, 'x-api-key': SERVICE_KEY })).headers.get(
         'access-control-allow-origin',

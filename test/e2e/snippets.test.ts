@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-// Pages run concurrently; the code of a page runs in order, because later blocks use files of earlier ones.
+// Pages run concurrently. The blocks of a page run in order, because later blocks use files of earlier blocks.
 describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
   let folder: string;
   beforeAll(async () => {
@@ -37,24 +37,24 @@ describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
     return () => rm(folder, { recursive: true, force: true });
   });
 
-  test.for(snippets)('$number, $language', { concurrent: false }, async (snippet, context) => {
+  test.for(snippets)('runs block $number ($language)', { concurrent: false }, async (snippet, context) => {
     const missing = PROGRAMS[snippet.language].find((name) => Bun.which(name) === null);
     needs(context, missing === undefined, `${missing}`);
     needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
     const { output, written } = await runSnippet(snippet, folder, service.baseUrl);
-    // A block without any output demonstrates nothing.
+    // Every block prints something or writes a file.
     expect(output.trim() + written.join()).not.toBe('');
     for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);
   });
 });
 
-test('TypeScript has no type errors', async () => {
+test('TypeScript blocks have no type errors', async () => {
   expect(await typeErrors(WITH_CODE)).toBe('');
 });
 
 const GUIDES = SECTIONS.find(({ title }) => title === 'Guides')?.pages ?? [];
 
-test('the section of guides has pages', () => {
+test('the navigation has a section of guides', () => {
   expect(GUIDES.length).toBeGreaterThan(5);
 });
 

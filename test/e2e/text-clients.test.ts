@@ -18,30 +18,30 @@ import {
 import { needs } from '../harness/needs.ts';
 import { nodePath } from '../harness/node-client.ts';
 
-/** Unmodified clients that use the real process through their base URL. */
+/** Unmodified client libraries against the real process. */
 
 const FOLDER = join(import.meta.dirname, '../clients/text');
 const MODEL = 'smollm2-135m-instruct';
 const EMBED_MODEL = 'all-minilm-l6-v2';
-/** The last needs more of a client than the others can. */
+/** Only the OpenAI client supports the flow `responses.stored`. */
 const CLIENTS = { 'ai-sdk.mjs': FLOWS, 'langchain.mjs': FLOWS, 'openai.mjs': [...FLOWS, 'responses.stored'] };
 const PATIENCE_MS = 120_000;
-/** A model on a busy machine. */
+/** Time limit of real models on a busy machine. */
 const MODEL_PATIENCE_MS = 600_000;
 
-type Told = { readonly flow: string; readonly failed?: string; readonly [name: string]: unknown };
+type FlowResult = { readonly flow: string; readonly failed?: string; readonly [name: string]: unknown };
 
 let service: LaunchedService;
 afterAll(() => service?.stop());
 
-/** The result of each flow. */
+/** Runs a client script. Returns the result of each flow. */
 async function run(
   runtime: readonly string[],
   script: string,
-  how: { readonly toolChoice: 'auto' | 'required'; readonly maxTokens: number },
-): Promise<ReadonlyMap<string, Told>> {
+  options: { readonly toolChoice: 'auto' | 'required'; readonly maxTokens: number },
+): Promise<ReadonlyMap<string, FlowResult>> {
   const baseURL = `${service.baseUrl}/v1`;
-  const ask = { baseURL, key: SERVICE_KEY, model: MODEL, embedModel: EMBED_MODEL, ...how };
+  const ask = { baseURL, key: SERVICE_KEY, model: MODEL, embedModel: EMBED_MODEL, ...options };
   const { PATH = '', HOME = '' } = process.env;
   const child = Bun.spawn([...runtime, join(FOLDER, script), JSON.stringify(ask)], {
     env: { PATH, HOME },
@@ -53,10 +53,12 @@ async function run(
   ]);
   expect(await child.exited, errors).toBe(0);
   const lines = output.split('\n').filter((line) => line !== '');
-  return new Map(lines.map((line) => JSON.parse(line) as Told).map((told) => [told.flow, told]));
+  return new Map(
+    lines.map((line) => JSON.parse(line) as FlowResult).map((results) => [results.flow, results]),
+  );
 }
 
-describe('over an upstream whose answers are known', () => {
+describe('with a scripted upstream server', () => {
   let upstream: FakeUpstream;
   beforeAll(async () => {
     upstream = startScriptedTextUpstream();
@@ -76,18 +78,18 @@ describe('over an upstream whose answers are known', () => {
   const runtimes = { Node: [nodePath()], Bun: [process.execPath] };
   for (const [runtime, command] of Object.entries(runtimes)) {
     test.each(Object.entries(CLIENTS))(
-      `%s in ${runtime} gets every answer as it was given`,
+      `%s in ${runtime} returns the scripted responses`,
       async (script, flows) => {
-        const told = await run(command, script, { toolChoice: 'auto', maxTokens: 64 });
+        const results = await run(command, script, { toolChoice: 'auto', maxTokens: 64 });
         const wanted = flows.map((flow) => ({ flow, ...scriptedOf(flow) }));
-        expect([...told.values()].sort(byFlow)).toEqual(wanted.sort(byFlow));
+        expect([...results.values()].sort(byFlow)).toEqual(wanted.sort(byFlow));
       },
       PATIENCE_MS,
     );
   }
 
   test(
-    'the SDK of Python gets every answer as it was given',
+    'the Python SDK returns the scripted responses',
     async (context) => {
       needs(context, HAS_PIP, 'Python with pip');
       const ask = {
@@ -96,9 +98,9 @@ describe('over an upstream whose answers are known', () => {
         model: MODEL,
         embed_model: EMBED_MODEL,
       };
-      const told = await runPython<Told>(join(FOLDER, 'openai_client.py'), ask);
+      const results = await runPython<FlowResult>(join(FOLDER, 'openai_client.py'), ask);
       const wanted = [...FLOWS, 'responses.stored'].map((flow) => ({ flow, ...scriptedOf(flow) }));
-      expect(told.sort(byFlow)).toEqual(wanted.sort(byFlow));
+      expect(results.sort(byFlow)).toEqual(wanted.sort(byFlow));
     },
     PATIENCE_MS,
   );
@@ -107,7 +109,7 @@ describe('over an upstream whose answers are known', () => {
     ['/v1/chat/completions', [200, 200]],
     ['/v1/embeddings', [200, 200]],
     ['/v1/responses', [200, 200]],
-  ])('the examples of %s in the API documentation are answered as it says', async (path, statuses) => {
+  ])('the OpenAPI examples of %s get documented responses', async (path, statuses) => {
     const document = (await (await service.fetch('/swagger/json')).json()) as {
       paths: Record<string, { post: Documented }>;
       components: { schemas: Record<string, Schema> };
@@ -120,22 +122,22 @@ describe('over an upstream whose answers are known', () => {
     for (const [field, { description }] of Object.entries(properties)) {
       expect(description, field).toMatch(/\w/);
     }
-    const answers = Object.values(examples).map(async ({ value }) => {
+    const statusesOf = Object.values(examples).map(async ({ value }) => {
       const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
-      const answer = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
-      const schema = responses[answer.status]?.content['application/json']?.schema;
+      const response = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
+      const schema = responses[response.status]?.content['application/json']?.schema;
       expect(schema).toBeDefined();
       const ajv = new Ajv2020({ strict: false });
-      ajv.validate({ ...schema, components }, await answer.json());
+      ajv.validate({ ...schema, components }, await response.json());
       expect(ajv.errors).toBeNull();
-      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
-      return answer.status;
+      expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+      return response.status;
     });
-    expect(await Promise.all(answers)).toEqual(statuses);
+    expect(await Promise.all(statusesOf)).toEqual(statuses);
   });
 });
 
-/** Of a body; one that has a name is a reference to it. */
+/** Schema of a request body; `$ref` refers to a named schema. */
 interface Schema {
   readonly $ref?: string;
   readonly properties?: Record<string, { readonly description?: string }>;
@@ -153,24 +155,24 @@ interface Documented {
   readonly responses: Record<string, { readonly content: Record<string, { readonly schema: object }> }>;
 }
 
-describe('over the models that come with the service', () => {
+describe('with real models', () => {
   beforeAll(async () => {
     service = await launchService({ config: NO_SPEAKER + NO_RECOGNISER });
     return () => service.stop();
   }, PATIENCE_MS);
 
   test(
-    'openai.mjs gets answers of the right shape',
+    'openai.mjs returns responses of the expected shape',
     async () => {
-      const told = await run([nodePath()], 'openai.mjs', { toolChoice: 'required', maxTokens: 12 });
-      expect([...told.keys()].sort()).toEqual(CLIENTS['openai.mjs'].toSorted());
-      for (const [flow, found] of told) expect(found, flow).toMatchObject(shapeOf(flow));
+      const results = await run([nodePath()], 'openai.mjs', { toolChoice: 'required', maxTokens: 12 });
+      expect([...results.keys()].sort()).toEqual(CLIENTS['openai.mjs'].toSorted());
+      for (const [flow, found] of results) expect(found, flow).toMatchObject(shapeOf(flow));
     },
     MODEL_PATIENCE_MS,
   );
 });
 
-/** Properties of every response. */
+/** Expected properties of the result of a flow. */
 function shapeOf(flow: string): object {
   const name = flow.replace(/^(chat|responses)\./, '');
   const text = expect.stringMatching(/\S/);

@@ -19,7 +19,7 @@ import {
   treeOf,
 } from '../doubles/otlp-receiver.ts';
 
-/** The real process, traced to a real receiver. */
+/** Traces of the real process, received over HTTP. */
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
@@ -35,10 +35,10 @@ beforeAll(async () => {
   receiver = startOtlpReceiver();
   upstream = startFakeChatUpstream();
   embedder = startScriptedTextUpstream();
-  const far = (id: string, { baseUrl }: FakeUpstream) =>
-    `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "far"\n`;
+  const upstreamModel = (id: string, { baseUrl }: FakeUpstream) =>
+    `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "remote"\n`;
   service = await launchService({
-    config: `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${far('smollm2-135m-instruct', upstream)}${far('all-minilm-l6-v2', embedder)}`,
+    config: `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${upstreamModel('smollm2-135m-instruct', upstream)}${upstreamModel('all-minilm-l6-v2', embedder)}`,
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=voices' },
   });
 }, 120_000);
@@ -50,12 +50,12 @@ beforeEach(() => {
   receiver.spans.length = 0;
 });
 
-/** Waits until a span was received. */
-async function received(is: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
+/** Waits for a matching span. */
+async function received(matches: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
   let found: ReceivedSpan | undefined;
   await expect
     .poll(() => {
-      found = receiver.spans.find(is);
+      found = receiver.spans.find(matches);
       return found !== undefined;
     }, PATIENCE)
     .toBe(true);
@@ -72,7 +72,7 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
 }
 
 describe('a streamed speech', () => {
-  it('is a tree from the request to the passes of each sentence, in the trace of its caller', async () => {
+  it('is traced from the request to the inference steps of each sentence, in the trace of its caller', async () => {
     const response = await post(
       '/v1/audio/speech',
       { model: 'svc-tts', input: SECRET_TEXT, response_format: 'pcm' },
@@ -84,9 +84,9 @@ describe('a streamed speech', () => {
     expect(request).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: 2 });
     expect(attributeOf(request, 'http.response.status_code')).toBe(200);
     expect(attributeOf(request, 'request_id')).toBe(response.headers.get('x-request-id'));
-    // Sentences of the queue have one or more passes; which of them, the model says.
+    // A sentence has one or more steps.
     const tree = treeOf(receiver.spans, TRACE);
-    // It lasts until the last of them was sent.
+    // The request span ends after all synthesis spans.
     const endOf = (span: ReceivedSpan) => BigInt(span.endTimeUnixNano);
     for (const part of receiver.spans.filter(named('synthesis')))
       expect(endOf(request) >= endOf(part)).toBe(true);
@@ -100,28 +100,28 @@ describe('a streamed speech', () => {
     expect(Number(attributeOf(synthesis, 'audio_ms'))).toBeGreaterThan(500);
   });
 
-  it('begins a trace of its own where the caller has none', async () => {
+  it('starts a new trace if the caller has none', async () => {
     await (await speakStreamed(service, 'One.')).arrayBuffer();
     const request = await received(named('POST /v1/audio/speech'));
     expect(request.parentSpanId ?? '').toBe('');
   });
 });
 
-it('a chat by another server carries the trace to it', async () => {
+it('an upstream request propagates the trace context', async () => {
   const body = {
     model: 'smollm2-135m-instruct',
     messages: [{ role: 'user', content: 'zebra' }],
     stream: true,
   };
   await (await post('/v1/chat/completions', body, { traceparent: TRACEPARENT })).text();
-  const asked = await received((span) => span.kind === 3);
+  const upstreamSpan = await received((span) => span.kind === 3);
   await received(named('POST /v1/chat/completions'));
   await received(named('chat'));
   expect(treeOf(receiver.spans, TRACE)).toEqual(['POST /v1/chat/completions', '  chat', '    POST']);
-  expect(upstream.seen.at(-1)?.headers.traceparent).toBe(`00-${TRACE}-${asked.spanId}-01`);
+  expect(upstream.seen.at(-1)?.headers.traceparent).toBe(`00-${TRACE}-${upstreamSpan.spanId}-01`);
 });
 
-it('a response of a socket has a trace of its own, linked to the request that opened the socket', async () => {
+it('a realtime response has a separate trace, linked to the upgrade request', async () => {
   const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
   const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
   client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
@@ -130,25 +130,25 @@ it('a response of a socket has a trace of its own, linked to the request that op
   await client.next('response.done');
   await client.close();
   const response = await received(named('response'));
-  const opening = await received(named('GET /v1/realtime'));
-  expect(response.links).toMatchObject([{ traceId: opening.traceId, spanId: opening.spanId }]);
-  expect(response.traceId).not.toBe(opening.traceId);
-  expect(attributeOf(response, 'request_id')).toBe(attributeOf(opening, 'request_id'));
+  const upgrade = await received(named('GET /v1/realtime'));
+  expect(response.links).toMatchObject([{ traceId: upgrade.traceId, spanId: upgrade.spanId }]);
+  expect(response.traceId).not.toBe(upgrade.traceId);
+  expect(attributeOf(response, 'request_id')).toBe(attributeOf(upgrade, 'request_id'));
   await received((span) => span.name === 'synthesis' && span.traceId === response.traceId);
 });
 
-it('a batch has a trace of its own, linked to the request that made it', async () => {
+it('a batch job has a separate trace, linked to the request that created it', async () => {
   const url = '/v1/embeddings';
   const line = { custom_id: 'a', method: 'POST', url, body: { model: 'all-minilm-l6-v2', input: 'zebra' } };
   const batch = await createBatch(service, await uploadInput(service, `${JSON.stringify(line)}\n`), url);
   const job = await received((span) => span.name === 'job' && attributeOf(span, 'job') === batch.id);
-  const making = await received(named('POST /v1/batches'));
+  const creation = await received(named('POST /v1/batches'));
   expect(attributeOf(job, 'kind')).toBe('batch');
-  expect(job.links).toMatchObject([{ traceId: making.traceId, spanId: making.spanId }]);
+  expect(job.links).toMatchObject([{ traceId: creation.traceId, spanId: creation.spanId }]);
   await received((span) => span.name === 'embedding' && span.traceId === job.traceId);
 });
 
-it('nothing private is sent, and the headers of the operator are', () => {
+it('exports have the configured headers and contain no texts or keys', () => {
   expect(receiver.bodies.length).toBeGreaterThan(0);
   const all = receiver.bodies.join();
   for (const word of ['zebra', SERVICE_KEY]) expect(all).not.toContain(word);
@@ -160,8 +160,8 @@ it('an unavailable collector does not affect requests', async () => {
   for (let n = 0; n < 20; n += 1) {
     expect((await speakStreamed(service, 'Two.')).status).toBe(200);
   }
-  const warned = () => service.log().filter(({ msg }) => String(msg).startsWith('trace export failed'));
-  await expect.poll(() => warned().length, PATIENCE).toBe(1);
+  const warnings = () => service.log().filter(({ msg }) => String(msg).startsWith('trace export failed'));
+  await expect.poll(() => warnings().length, PATIENCE).toBe(1);
   const page = await (await service.fetch('/metrics')).text();
   expect(page).toMatch(/^trace_spans_total\{result="failed"\} [1-9]/m);
   expect(await service.stop()).toBe(0);

@@ -11,7 +11,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 
-/** OpenAI's own client, unmodified, against the real process with the embedded model: extend, poll, download. */
+/** The unmodified OpenAI client against the real process with the embedded model: extend, poll, download. */
 
 const PATIENCE = { timeout: 120_000, interval: 200 };
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service?.stop());
 
-/** The SDK's type has no `model`, and other lengths. */
+/** The types of the SDK have no `model` and other values of `seconds`. */
 const extend = (fields: object, by = client) =>
   by.videos.extend({
     ...{ model: 'vid-2.0', prompt: 'The camera pans on.', seconds: '4' },
@@ -45,7 +45,7 @@ const extend = (fields: object, by = client) =>
 
 const file = () => toFile(clip, 'clip.mp4');
 
-async function ended(id: string) {
+async function waitForEnd(id: string) {
   await expect
     .poll(async () => (await client.videos.retrieve(id)).status, PATIENCE)
     .toMatch(/^(completed|failed)$/);
@@ -55,7 +55,7 @@ async function ended(id: string) {
 describe('a video', () => {
   let first: OpenAI.Video;
 
-  test('is made of a file: the new segment alone, as MP4, with its first frame', {
+  test('from a file is the new segment as MP4, with a thumbnail', {
     timeout: 150_000,
   }, async () => {
     first = await extend({ video: await file() });
@@ -74,7 +74,7 @@ describe('a video', () => {
       ...{ status: 400, code: 'video_not_ready' },
     });
 
-    const video = await ended(first.id);
+    const video = await waitForEnd(first.id);
     expect(video).toMatchObject({ status: 'completed', progress: 100, size: '400x300', audio: true });
     expect(Number(video.seconds)).toBeCloseTo(4, 1);
     expect(video.completed_at).toBeGreaterThanOrEqual(video.created_at);
@@ -92,10 +92,12 @@ describe('a video', () => {
     ).toBe('WEBP');
   });
 
-  test('continues a video that has been made, which stays until then', { timeout: 150_000 }, async () => {
+  test('can continue a generated video, which cannot be deleted until then', {
+    timeout: 150_000,
+  }, async () => {
     const second = await extend({ video: { id: first.id }, model: 'vid-2.5' });
     await expect(client.videos.delete(first.id)).rejects.toMatchObject({ status: 409 });
-    expect(await ended(second.id)).toMatchObject({ status: 'completed', model: 'vid-2.5' });
+    expect(await waitForEnd(second.id)).toMatchObject({ status: 'completed', model: 'vid-2.5' });
     expect(await client.videos.delete(second.id)).toEqual({
       ...{ id: second.id, object: 'video.deleted', deleted: true },
     });
@@ -103,28 +105,28 @@ describe('a video', () => {
     await expect(client.videos.downloadContent(second.id)).rejects.toMatchObject({ status: 404 });
   });
 
-  test('is another organization’s business only', async () => {
+  test('does not exist for another organization', async () => {
     const other = new OpenAI({ apiKey: OTHER_KEY, baseURL: `${service.baseUrl}/v1` });
-    for (const asked of [
+    for (const request of [
       other.videos.retrieve(first.id),
       other.videos.delete(first.id),
       other.videos.downloadContent(first.id),
       extend({ video: { id: first.id } }, other),
     ]) {
-      await expect(asked).rejects.toMatchObject({ status: 404 });
+      await expect(request).rejects.toMatchObject({ status: 404 });
     }
     expect((await other.videos.list()).data).toEqual([]);
   });
 
-  test('is in the list, which goes on by itself', { timeout: 150_000 }, async () => {
+  test('is listed by the auto-pagination of the SDK', { timeout: 150_000 }, async () => {
     const more = [await extend({ video: await file() }), await extend({ video: await file() })];
     const ids: string[] = [];
     for await (const { id } of client.videos.list({ limit: 1 })) ids.push(id);
     expect(ids).toEqual([...more.map(({ id }) => id).reverse(), first.id]);
-    for (const { id } of more) await ended(id);
+    for (const { id } of more) await waitForEnd(id);
   });
 
-  test('has one usage row, and a failure has none', async () => {
+  test('has one usage row', async () => {
     const { data } = (await (await service.fetch('/v1/usage')).json()) as { data: object[] };
     expect(data).toHaveLength(4);
     for (const row of data) {
@@ -136,16 +138,16 @@ describe('a video', () => {
   });
 });
 
-describe('a clip is rejected immediately', () => {
+describe('the request is rejected', () => {
   test.each<[string, () => object | Promise<object>, RegExp]>([
-    ['that is text', async () => ({ video: await toFile(Buffer.from('no clip'), 'clip.mp4') }), /./],
-    ['that breaks off', async () => ({ video: await toFile(clip.subarray(0, 9000), 'clip.mp4') }), /./],
+    ['for a text file', async () => ({ video: await toFile(Buffer.from('no clip'), 'clip.mp4') }), /./],
+    ['for a truncated file', async () => ({ video: await toFile(clip.subarray(0, 9000), 'clip.mp4') }), /./],
     [
-      'at an address of this machine',
+      'for a URL of a loopback address',
       () => ({ video: { url: 'https://127.0.0.1/clip.mp4' } }),
       /public internet/,
     ],
-    ['at one that is not encrypted', () => ({ video: { url: 'http://example.com/clip.mp4' } }), /https/],
+    ['for an http URL', () => ({ video: { url: 'http://example.com/clip.mp4' } }), /https/],
   ])('%s', async (_, fields, message) => {
     const before = (await client.videos.list()).data.length;
     await expect(Promise.resolve(fields()).then((it) => extend(it))).rejects.toMatchObject({
@@ -155,7 +157,7 @@ describe('a clip is rejected immediately', () => {
     expect((await client.videos.list()).data).toHaveLength(before);
   });
 
-  test('and so is a request without a model, which says that the SDK’s type lacks it', async () => {
+  test('without a model; the message mentions that the SDK types lack it', async () => {
     await expect(extend({ video: await file(), model: undefined })).rejects.toMatchObject({
       ...{ status: 400, param: 'model', message: expect.stringContaining('SDK') },
     });
@@ -171,7 +173,7 @@ interface OpenApiPaths {
   >;
 }
 
-test('Swagger shows every path with an example', async () => {
+test('the OpenAPI document has every path and field', async () => {
   const { paths } = (await (await service.fetch('/swagger/json')).json()) as OpenApiPaths;
   const shown = Object.keys(paths).filter((path) => path.startsWith('/v1/videos'));
   expect(shown.sort()).toEqual([

@@ -1,4 +1,4 @@
-/** Stored voices over the three endpoints that speak, in the real process. */
+/** Stored voices on the three speech endpoints of the real process. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { VoiceRecord } from '../../src/contract/stores/voice-store.ts';
@@ -20,9 +20,9 @@ import { clipOf, type StoredVoiceFiles, storedVoiceFiles } from '../media/stored
 
 const VALUE = 5000;
 const TEXT = 'Good evening.';
-/** Samples of an answer of the server that clones. */
+/** Samples in a response of the upstream server. */
 const SAMPLES = 100;
-/** Some ten seconds for a clip. */
+/** Text of about 10 s for a clip. */
 const STORY =
   'The old clock in the hall struck nine. Nobody in the house was awake to hear it, and the cat went on sleeping by the fire.';
 
@@ -81,8 +81,8 @@ const speakToPartner = (query: string, message: object = {}, key?: string) =>
     key,
   );
 
-/** 16-bit samples that a realtime response had. */
-function heard(events: readonly ServerEventFrame[]): number[] {
+/** 16-bit samples of a realtime response. */
+function audioOf(events: readonly ServerEventFrame[]): number[] {
   const audio = events.flatMap(({ type, delta }) =>
     type === 'response.audio.delta' ? [Buffer.from(delta as string, 'base64')] : [],
   );
@@ -90,7 +90,7 @@ function heard(events: readonly ServerEventFrame[]): number[] {
 }
 
 const samplesOf = async (response: Response) => [...new Int16Array(await response.arrayBuffer())];
-const ANNAS = new Array(SAMPLES).fill(VALUE);
+const ANNA_SAMPLES = new Array(SAMPLES).fill(VALUE);
 
 async function connect() {
   const client = await RealtimeClient.connect(`${service.baseUrl.replace('http', 'ws')}/v1/realtime`, {
@@ -108,31 +108,31 @@ async function connect() {
 }
 
 describe('POST /v1/audio/speech', () => {
-  it.each(['svc-tts', 'inline'])('speaks with a stored voice on %s', async (model) => {
+  it.each(['svc-tts', 'inline'])('synthesizes with a stored voice with the model %s', async (model) => {
     for (const voice of [anna.id, { id: anna.id }]) {
       const response = await speak({ model, voice });
       expect(response.status).toBe(200);
-      expect(await samplesOf(response)).toEqual(ANNAS);
+      expect(await samplesOf(response)).toEqual(ANNA_SAMPLES);
     }
     const wav = await speak({ model, voice: anna.id, response_format: 'wav' });
-    expect((await samplesOf(wav)).slice(22)).toEqual(ANNAS);
+    expect((await samplesOf(wav)).slice(22)).toEqual(ANNA_SAMPLES);
   });
 
-  it('speaks with it after its server has forgotten it, and in every sentence', async () => {
+  it('registers a voice again after a restart of the upstream server, once for all sentences', async () => {
     await speak({ voice: anna.id });
     upstream.restart('forgets');
     const before = upstream.uploads;
     const response = await speak({ voice: anna.id, input: 'One. Two. Three.' });
-    expect(await samplesOf(response)).toEqual([...ANNAS, ...ANNAS, ...ANNAS]);
+    expect(await samplesOf(response)).toEqual([...ANNA_SAMPLES, ...ANNA_SAMPLES, ...ANNA_SAMPLES]);
     expect(upstream.uploads).toBe(before + 1);
   });
 
   it.each([
     ['of another organization', () => anna.id, OTHER_KEY],
     ['that was deleted', () => deleted.id, SERVICE_KEY],
-    ['that never was', () => 'tts-vc-voice_0', SERVICE_KEY],
-    ['of the SDK', () => 'alloy', SERVICE_KEY],
-  ])('refuses a voice %s alike, before anything is spoken', async (_, voice, key) => {
+    ['that never existed', () => 'tts-vc-voice_0', SERVICE_KEY],
+    ['of the SDK types', () => 'alloy', SERVICE_KEY],
+  ])('rejects a voice %s like an unknown one, before synthesis', async (_, voice, key) => {
     const response = await speak({ voice: voice() }, key);
     expect(response.status).toBe(400);
     const { error } = (await response.json()) as { error: object };
@@ -141,7 +141,7 @@ describe('POST /v1/audio/speech', () => {
     expect(upstream.asked).toEqual([]);
   });
 
-  it('refuses a stored voice on a model with a voice of its own', async () => {
+  it('rejects a stored voice for a model without stored voices', async () => {
     const response = await speak({ model: 'own-voice', voice: anna.id });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -151,20 +151,20 @@ describe('POST /v1/audio/speech', () => {
 });
 
 describe('POST /v1/voices/partner', () => {
-  it('speaks with the stored voice of its body or of its query', async () => {
+  it('synthesizes with the stored voice of the body or of the query', async () => {
     for (const response of [
       await speakToPartner('model=svc-tts', { voiceId: anna.id }),
       await speakToPartner(`model=svc-tts&voice_id=${anna.id}`),
     ]) {
       expect(response.status).toBe(200);
-      expect(await samplesOf(response)).toEqual(ANNAS);
+      expect(await samplesOf(response)).toEqual(ANNA_SAMPLES);
     }
   });
 
   it.each([
     ['of another organization', () => anna.id, OTHER_KEY],
     ['that was deleted', () => deleted.id, SERVICE_KEY],
-  ])('refuses a voice %s', async (_, voiceId, key) => {
+  ])('rejects a voice %s', async (_, voiceId, key) => {
     const response = await speakToPartner('model=svc-tts', { voiceId: voiceId() }, key);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -175,7 +175,7 @@ describe('POST /v1/voices/partner', () => {
 });
 
 describe('WS /v1/realtime', () => {
-  it('speaks with the stored voice of its session, although nothing waited for session.updated', async () => {
+  it('synthesizes with the stored voice of the session without waiting for session.updated', async () => {
     const { client, update, say } = await connect();
     update({ output_modalities: ['audio'], audio: { output: { voice: anna.id } } });
     say();
@@ -183,7 +183,7 @@ describe('WS /v1/realtime', () => {
       session: { audio: { output: { voice: anna.id } } },
     });
     const events = await client.collect('response.done');
-    expect(heard(events)).toEqual(ANNAS);
+    expect(audioOf(events)).toEqual(ANNA_SAMPLES);
     expect(events.at(-1)).toMatchObject({
       response: { status: 'completed', audio: { output: { voice: anna.id } } },
     });
@@ -192,7 +192,7 @@ describe('WS /v1/realtime', () => {
   it.each([
     ['of another organization', async () => (await voices.put(clipOf(1), { organization: 'b' })).id],
     ['that was deleted', async () => deleted.id],
-  ])('refuses a voice %s and keeps the one that it has', async (_, idOf) => {
+  ])('rejects a voice %s and keeps the current voice', async (_, idOf) => {
     const { client, update } = await connect();
     update({ audio: { output: { voice: anna.id } } });
     await client.next('session.updated');
@@ -205,7 +205,7 @@ describe('WS /v1/realtime', () => {
     });
   });
 
-  it('fails a response whose voice was deleted, and goes on', async () => {
+  it('fails a response whose voice was deleted; the session continues', async () => {
     const { client, update, say } = await connect();
     const brief = await voices.put(clipOf(7));
     update({ output_modalities: ['audio'], audio: { output: { voice: brief.id } } });
@@ -226,10 +226,10 @@ describe('WS /v1/realtime', () => {
   });
 });
 
-describe('a model that speaks with presets', () => {
+describe('a model with preset voices', () => {
   const MODEL = 'adapted';
 
-  it('speaks with what was made of the clip, the same over all three endpoints', async () => {
+  it('synthesizes the same audio with an adapted voice on all three endpoints', async () => {
     const { id } = await voices.put(clipOf(1), { adaptation: KOKORO_MIX });
     const own = await samplesOf(await speak({ model: MODEL }));
     const stored = await samplesOf(await speak({ model: MODEL, voice: id }));
@@ -239,18 +239,18 @@ describe('a model that speaks with presets', () => {
     const { client, update, say } = await connect();
     update({ output_modalities: ['audio'], tts_model: MODEL, audio: { output: { voice: id } } });
     say();
-    expect(heard(await client.collect('response.done'))).toEqual(stored);
+    expect(audioOf(await client.collect('response.done'))).toEqual(stored);
     expect(await samplesOf(await speak({ model: MODEL }))).toEqual(own);
   });
 
-  it('asks to wait while nothing was made of the clip yet', async () => {
+  it('returns 503 with retry-after while a voice has no adaptation', async () => {
     const response = await speak({ model: MODEL, voice: anna.id });
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ error: { param: 'voice' } });
   });
 });
 
-it('a voice that a client stores is used by all, and deleted at the server that was given it, too', async () => {
+it('an enrolled voice works with all models; deletion includes the upstream server', async () => {
   const clip = await speak({ model: 'own-voice', input: STORY, response_format: 'wav' });
   const form = new FormData();
   form.append('audio_sample', new File([await clip.bytes()], 'clip.wav', { type: 'audio/wav' }));

@@ -25,7 +25,7 @@ import { tempDir } from '../harness/temp-dir.ts';
 import { hostileUploads } from '../media/hostile-voice-clips.ts';
 import { encodedFiles } from '../media/media-files.ts';
 
-/** OpenAI's own client, unmodified, against the real process: enroll, speak, delete. */
+/** The unmodified OpenAI client against the real process: enroll, speak, delete. */
 
 const TEXTS = [
   'The harbour was quiet that morning, and only two of the boats had gone out.',
@@ -52,7 +52,7 @@ beforeAll(async () => {
 const clientOf = (service: LaunchedService, apiKey = SERVICE_KEY) =>
   new OpenAI({ apiKey, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
 
-/** Stores the clip as a voice. The SDK sends the text, which is not in its types. */
+/** Enrolls the clip as a voice. `ref_text` is not in the types of the SDK. */
 async function enroll(client: OpenAI, fields: object = {}): Promise<VoiceOnWire> {
   const voice = await client.audio.voices.create({
     audio_sample: clip,
@@ -65,8 +65,13 @@ async function enroll(client: OpenAI, fields: object = {}): Promise<VoiceOnWire>
 }
 
 const speech = async (client: OpenAI, voice: string, input = 'Good morning.') => {
-  const answer = await client.audio.speech.create({ model: 'svc-tts', input, voice, response_format: 'pcm' });
-  return Buffer.from(await answer.arrayBuffer());
+  const response = await client.audio.speech.create({
+    model: 'svc-tts',
+    input,
+    voice,
+    response_format: 'pcm',
+  });
+  return Buffer.from(await response.arrayBuffer());
 };
 
 const clipOf = async (service: LaunchedService, id: string) =>
@@ -81,7 +86,7 @@ describe('with the models of the service', () => {
   });
   afterAll(() => service?.stop());
 
-  test('a voice is stored, usable immediately, and deleted', async () => {
+  test('a voice can be enrolled, used immediately, and deleted', async () => {
     const voice = await enroll(client, { speaker_description: 'An American' });
     expect(voice).toMatchObject({
       ...{ id: voice.voice_id, object: 'audio.voice', type: 'audio_sample', name: 'Joe', format: 'wav' },
@@ -91,10 +96,10 @@ describe('with the models of the service', () => {
     });
     expect(voice.voice_id).toMatch(/^tts-vc-voice_/);
     expect(Number(voice.duration_s)).toBeGreaterThan(5);
-    const theDefault = await speech(client, undefined as never);
-    const atOnce = await speech(client, voice.voice_id);
-    expect(atOnce.length).toBeGreaterThan(10_000);
-    expect(atOnce.equals(theDefault)).toBe(false);
+    const defaultSpeech = await speech(client, undefined as never);
+    const voiceSpeech = await speech(client, voice.voice_id);
+    expect(voiceSpeech.length).toBeGreaterThan(10_000);
+    expect(voiceSpeech.equals(defaultSpeech)).toBe(false);
     expect(await clipOf(service, voice.id)).toHaveLength(clip.size);
 
     // The background job continues.
@@ -107,7 +112,7 @@ describe('with the models of the service', () => {
     expect((await service.fetch(`/v1/audio/voices/${voice.id}/audio`)).status).toBe(404);
   });
 
-  test('another organization sees nothing of it', async () => {
+  test('a voice does not exist for another organization', async () => {
     const { id } = await enroll(client);
     const other = clientOf(service, OTHER_KEY);
     const headers = { authorization: `Bearer ${OTHER_KEY}` };
@@ -119,7 +124,7 @@ describe('with the models of the service', () => {
     await client.audio.voices.delete(id);
   });
 
-  test('an enrollment has one usage row, and nothing of it is in the log', async () => {
+  test('an enrollment has one usage row, and the log has none of its texts', async () => {
     const { id, duration_s } = await enroll(client, { name: 'Secret name', consent: 'Secret consent' });
     const rows = await (await service.fetch('/v1/usage?limit=1&endpoint=POST%20/v1/audio/voices')).json();
     expect(rows).toMatchObject({
@@ -129,7 +134,7 @@ describe('with the models of the service', () => {
     expect(service.output()).not.toMatch(/Secret|harbour/);
   });
 
-  test('an invalid clip is rejected, and the service continues', async () => {
+  test('invalid clips are rejected without effect', async () => {
     const encoded = await encodedFiles(15);
     const before = await (await service.fetch('/v1/usage?limit=100')).json();
     for (const { name, fields, status } of await hostileUploads(clip, encoded)) {
@@ -152,7 +157,7 @@ describe('with the models of the service', () => {
   });
 });
 
-describe('with a server that clones', () => {
+describe('with an upstream server that clones voices', () => {
   let upstream: FakeCloningUpstream;
   beforeAll(() => {
     upstream = startFakeCloningUpstream();
@@ -166,7 +171,7 @@ describe('with a server that clones', () => {
     voices = "inline"
   `;
 
-  test('a voice is ready immediately, exists after a restart, and its clip is sent to the server', async () => {
+  test('a voice is ready immediately, exists after a restart, and its clip is sent upstream', async () => {
     const dataDir = await tempDir();
     const launch = () => launchService({ config: config(), dataDir, env: { PLUGINS: 'speech,voices' } });
     const first = await launch();
@@ -177,7 +182,7 @@ describe('with a server that clones', () => {
     try {
       const kept = await clipOf(second, voice.id);
       expect(Buffer.from(await clip.arrayBuffer()).equals(kept)).toBe(true);
-      // This server answers with the beginning of the clip.
+      // The fake server responds with the beginning of the clip.
       const spoken = await speech(clientOf(second), voice.id);
       expect(spoken.subarray(0, 100).equals(kept.subarray(44, 144))).toBe(true);
     } finally {
@@ -185,14 +190,14 @@ describe('with a server that clones', () => {
     }
   });
 
-  describe('on two machines', () => {
+  describe('on two nodes', () => {
     let servers: SharedServers | undefined;
     beforeEach((context) => {
       needs(context, HAS_POSTGRES && HAS_REDIS && HAS_S3, 'PostgreSQL, Redis and versitygw');
     });
     afterAll(() => servers?.close());
 
-    test('what one stores, the other speaks and deletes', async () => {
+    test('a voice enrolled on one node is used and deleted on the other', async () => {
       servers = await startSharedServers();
       const { settings, heldBytes } = await servers.s3.freshBucket();
       const env = {

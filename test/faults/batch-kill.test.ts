@@ -22,11 +22,11 @@ import { needs } from '../harness/needs.ts';
 import { repetitions } from '../harness/tier.ts';
 
 /**
- * Batches of real processes that are killed again and again: nothing is lost, nothing is there twice. The bench
- * `batch-kills` does it for longer.
+ * Batches of real processes that are killed repeatedly: no line is lost or executed twice. The benchmark `batch-kills`
+ * runs longer.
  */
 
-// Up to a minute on a machine that does nothing else, and several times as long on a busy one.
+// Up to a minute on an idle machine, several minutes on a busy one.
 vi.setConfig({ testTimeout: 400_000 });
 
 const GRANTED = 1_000_000;
@@ -39,28 +39,28 @@ beforeEach(() => {
 });
 afterEach(() => upstream.close());
 
-/** Kills processes of a site, and says what is wrong afterwards. */
-async function faultsOf(site: BatchSite, plan: { kills: number; seed: number; nodes: 1 | 2 }) {
+/** Runs batches while nodes are killed. Returns violations of the invariants. */
+async function violationsOf(site: BatchSite, plan: { kills: number; seed: number; nodes: 1 | 2 }) {
   let last: LaunchedService | undefined;
   const launch = async (node: number) => {
     last = await site.launch(node);
     return last;
   };
   const { batches } = await batchesThroughKills({ ...plan, lines: LINES, launch, upstream });
-  if (last === undefined) throw new Error('nothing was launched');
+  if (last === undefined) throw new Error('no node was launched');
   return await faultsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
 }
 
-test('one machine that is killed at random moments', async () => {
+test('one node killed at random times loses and repeats no line', async () => {
   const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
   try {
-    expect(await faultsOf(site, { kills: repetitions(5, 10), seed: 1, nodes: 1 })).toEqual([]);
+    expect(await violationsOf(site, { kills: repetitions(5, 10), seed: 1, nodes: 1 })).toEqual([]);
   } finally {
     await site.close();
   }
 });
 
-test('a machine that is stopped gently lets lines end, and the next does no line again', async () => {
+test('a node that is stopped completes its running lines, and no line is repeated', async () => {
   const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
   try {
     const first = await site.launch();
@@ -86,14 +86,14 @@ test('a machine that is stopped gently lets lines end, and the next does no line
   }
 });
 
-test('two machines of which one or the other is killed at random moments', async (context) => {
+test('two nodes killed at random times lose and repeat no line', async (context) => {
   needs(context, HAS_POSTGRES, 'PostgreSQL');
   needs(context, HAS_REDIS, 'Redis');
   needs(context, HAS_S3, 'versitygw');
   const servers = await startSharedServers();
   const site = await openSharedSite(servers, { config: upstream.config, granted: GRANTED });
   try {
-    expect(await faultsOf(site, { kills: repetitions(5, 10), seed: 2, nodes: 2 })).toEqual([]);
+    expect(await violationsOf(site, { kills: repetitions(5, 10), seed: 2, nodes: 2 })).toEqual([]);
   } finally {
     await site.close();
     await servers.close();

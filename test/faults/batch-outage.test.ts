@@ -24,14 +24,14 @@ import { BATCH_ENDS, retrieveBatch } from '../../tools/harness/services/batch-se
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { needs } from '../harness/needs.ts';
 
-/** A store of batches is unavailable for a while: batches wait, report it, and continue without loss. */
+/** A store is unavailable temporarily: batches wait and continue without loss. */
 
-// Up to a minute on a machine that does nothing else, and several times as long on a busy one.
+// Up to a minute on an idle machine, several minutes on a busy one.
 vi.setConfig({ testTimeout: 400_000 });
 
 const GRANTED = 1_000_000;
 const LINES = 1000;
-/** Longer than a lease, and than what a store of blobs tries again by itself. */
+/** Longer than a lease and longer than the retries of a blob store. */
 const OUTAGE_MS = 10_000;
 const PATIENCE = { timeout: 180_000, interval: 100 };
 
@@ -45,15 +45,15 @@ afterEach(async () => {
   await upstream.close();
 });
 
-async function ready(site: BatchSite): Promise<LaunchedService> {
+async function launchReady(site: BatchSite): Promise<LaunchedService> {
   closing.push(site);
   const service = await site.launch();
   await expect.poll(async () => (await service.fetch('/readyz')).status, PATIENCE).toBe(200);
   return service;
 }
 
-/** A batch of which some lines have their results, and others not. */
-async function halfDone(service: LaunchedService, batch = 1): Promise<string> {
+/** Starts a batch and waits until some of its lines have results. */
+async function startPartialBatch(service: LaunchedService, batch = 1): Promise<string> {
   const { id } = await startBatch(service, { batch, lines: LINES });
   const completed = async () => (await retrieveBatch(service, id)).request_counts.completed;
   await expect.poll(completed, PATIENCE).toBeGreaterThan(LINES / 20);
@@ -61,7 +61,7 @@ async function halfDone(service: LaunchedService, batch = 1): Promise<string> {
   return id;
 }
 
-const ended = (service: LaunchedService, id: string) =>
+const waitForEnd = (service: LaunchedService, id: string) =>
   expect.poll(async () => BATCH_ENDS.has((await retrieveBatch(service, id)).status), PATIENCE).toBe(true);
 
 const upload = (service: LaunchedService) => {
@@ -71,7 +71,7 @@ const upload = (service: LaunchedService) => {
   return service.fetch('/v1/files', { method: 'POST', headers: { 'x-api-key': SERVICE_KEY }, body });
 };
 
-async function expectRefusal(response: Response): Promise<void> {
+async function expectUnavailable(response: Response): Promise<void> {
   expect(response.status).toBe(503);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'server_overloaded' } });
@@ -93,48 +93,48 @@ describe('with PostgreSQL, Redis and S3', () => {
     needs(context, HAS_S3, 'versitygw');
   });
 
-  test('a Redis that was unavailable and lost its data loses no batch', async () => {
+  test('an outage of Redis with loss of its data loses no batch', async () => {
     const site = await open();
-    const service = await ready(site);
-    const first = await halfDone(service);
+    const service = await launchReady(site);
+    const first = await startPartialBatch(service);
     await servers?.redis.stop();
-    // The jobs that it would have queued wait for the reconciler.
+    // The reconciler queues the job later.
     const second = await startBatch(service, { batch: 2, lines: LINES });
     expect(second.status).toBe('validating');
     await sleep(OUTAGE_MS);
     await servers?.redis.start();
-    await ended(service, first);
-    await ended(service, second.id);
+    await waitForEnd(service, first);
+    await waitForEnd(service, second.id);
     const batches = [await finishedBatch(service, first), await finishedBatch(service, second.id)];
     expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
   });
 
-  test('a database that was unavailable loses nothing that it confirmed', async () => {
+  test('an outage of the database loses no results', async () => {
     const site = await open();
-    const service = await ready(site);
-    const id = await halfDone(service);
+    const service = await launchReady(site);
+    const id = await startPartialBatch(service);
     await servers?.postgres.stop();
-    await expectRefusal(await service.fetch(`/v1/batches/${id}`));
+    await expectUnavailable(await service.fetch(`/v1/batches/${id}`));
     await sleep(OUTAGE_MS);
     await servers?.postgres.start();
-    await ended(service, id);
+    await waitForEnd(service, id);
     const batches = [await finishedBatch(service, id)];
     expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
   });
 
-  test('batches wait for a blob store that returns 503; requests that need it return 503 with retry-after', async () => {
+  test('batches wait for a blob store that returns 503; uploads return 503 with retry-after', async () => {
     const target = Number(new URL(servers?.s3.endpoint ?? '').port);
     const proxy: CutProxy = await startCutProxy(target);
     closing.push(proxy);
     const site = await open({ S3_ENDPOINT: `http://127.0.0.1:${proxy.port}` });
-    const service = await ready(site);
-    const id = await halfDone(service);
+    const service = await launchReady(site);
+    const id = await startPartialBatch(service);
     proxy.answer('HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    const [refused] = await Promise.all([upload(service), sleep(OUTAGE_MS)]);
-    await expectRefusal(refused);
+    const [response] = await Promise.all([upload(service), sleep(OUTAGE_MS)]);
+    await expectUnavailable(response);
     expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
     proxy.repair();
-    await ended(service, id);
+    await waitForEnd(service, id);
     expect(
       await faultsAfter([await finishedBatch(service, id)], {
         ...site,
@@ -146,23 +146,23 @@ describe('with PostgreSQL, Redis and S3', () => {
   });
 });
 
-test('batches wait for disk space; requests that need it return 503 with retry-after', async (context) => {
+test('batches wait for disk space; uploads return 503 with retry-after', async (context) => {
   needs(context, CAN_MOUNT, 'the right to mount a disk');
   const disk = await mountSmallDisk(48);
   closing.push(disk);
   const site = await openMachineSite({ config: upstream.config, granted: GRANTED, folder: disk.folder });
-  const service = await ready(site);
-  const id = await halfDone(service);
+  const service = await launchReady(site);
+  const id = await startPartialBatch(service);
   await disk.fill();
   const before = await retrieveBatch(service, id);
-  await expectRefusal(await upload(service));
+  await expectUnavailable(await upload(service));
   await expect
     .poll(() => service.output().includes('jobs wait for an unavailable dependency'), PATIENCE)
     .toBe(true);
   expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
   expect((await retrieveBatch(service, id)).request_counts.total).toBe(before.request_counts.total);
   await disk.free();
-  await ended(service, id);
+  await waitForEnd(service, id);
   expect(
     await faultsAfter([await finishedBatch(service, id)], {
       ...site,

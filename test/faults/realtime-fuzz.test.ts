@@ -15,13 +15,13 @@ import { FrameFuzz } from '../generators/frame-fuzz.ts';
 import { realtimeApp } from '../harness/realtime-app.ts';
 
 /**
- * 100,000 frames, right and broken, over real sockets to the real app. Its engines fail now and then. Each client
- * judges every answer by the order rules, which know what must be refused and by which `event_id`.
+ * Sends 100,000 valid and invalid frames over real WebSockets to the app, whose engines fail at random. Each client checks
+ * all server events with the order rules, including the rejected events and their `event_id`.
  */
 
 const CONNECTIONS = 20;
 const FRAMES_EACH = 5000;
-const FRAMES_AT_ONCE = 100;
+const MAX_UNHANDLED_FRAMES = 100;
 const random = seededRandom(20_261_121);
 const chance = (probability: number) => random() < probability;
 
@@ -64,7 +64,7 @@ const tts: TtsEngine = {
   close: async () => {},
 };
 
-/** Hears speech begin and end at random. */
+/** Reports speech starts and ends at random. */
 const vad: VadEngine = {
   openStream() {
     let written = 0;
@@ -77,12 +77,12 @@ const vad: VadEngine = {
         if (!chance(0.3)) return [];
         isSpeech = !isSpeech;
         const at = written;
-        const begun: VadEvent[] = [{ kind: 'started', onsetSample: at, startSample: at }];
+        const started: VadEvent[] = [{ kind: 'started', onsetSample: at, startSample: at }];
         const ended: VadEvent[] = [
           { kind: 'paused', endSample: at },
           { kind: 'stopped', endSample: at },
         ];
-        return isSpeech ? begun : ended;
+        return isSpeech ? started : ended;
       },
       end: async () => [],
       close: () => {},
@@ -98,7 +98,7 @@ beforeAll(() => {
 });
 afterAll(() => app.stop());
 
-/** Codes that an event tells, wherever it tells them. */
+/** Error codes of an event. */
 function codesOf({ error, response }: ServerEventFrame): unknown[] {
   const details = (response as { status_details?: { error?: { code?: unknown } } } | undefined)
     ?.status_details;
@@ -109,30 +109,35 @@ describe(`${CONNECTIONS * FRAMES_EACH} frames over ${CONNECTIONS} connections`, 
   const codes = new Set<unknown>();
   let sent = 0;
 
-  test.each(Array.from({ length: CONNECTIONS }, (_, seed) => seed))('connection %i', async (seed) => {
-    const fuzz = new FrameFuzz(seededRandom(seed));
-    const dialect = ['?events=spec', '?events=ga', ''][seed % 3];
-    const client = await app.connect(dialect, { traced: false });
-    client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
-    for (let frame = 0; frame < FRAMES_EACH; frame++) {
-      client.send(fuzz.next());
-      sent += 1;
-      if (frame % FRAMES_AT_ONCE === FRAMES_AT_ONCE - 1) await client.handled();
-    }
-    // Throws when an event was not answered, answered twice, by a wrong event_id, in a wrong order or shape.
-    await client.close('quiet');
-    for (const event of client.events) for (const code of codesOf(event)) codes.add(code);
-  });
+  test.each(Array.from({ length: CONNECTIONS }, (_, seed) => seed))(
+    'connection %i follows the order rules',
+    async (seed) => {
+      const fuzz = new FrameFuzz(seededRandom(seed));
+      const dialect = ['?events=spec', '?events=ga', ''][seed % 3];
+      const client = await app.connect(dialect, { traced: false });
+      client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
+      for (let frame = 0; frame < FRAMES_EACH; frame++) {
+        client.send(fuzz.next());
+        sent += 1;
+        if (frame % MAX_UNHANDLED_FRAMES === MAX_UNHANDLED_FRAMES - 1) await client.handled();
+      }
+      // Fails if responses are missing, duplicate, out of order, malformed or have a wrong event_id.
+      await client.close('quiet');
+      for (const event of client.events) for (const code of codesOf(event)) codes.add(code);
+    },
+  );
 
-  test('nothing failed but the engines that were to', () => {
+  test('the log has only the simulated errors of the engines', () => {
     expect(sent).toBe(CONNECTIONS * FRAMES_EACH);
     const errors = app.log.lines.filter(({ level }) => level === 'error').map(({ error }) => error);
     expect(
-      errors.filter((error) => !FAILURES.some((made) => error instanceof Error && error.message === made)),
+      errors.filter(
+        (error) => !FAILURES.some((simulated) => error instanceof Error && error.message === simulated),
+      ),
     ).toEqual([]);
   });
 
-  test('an append that fills the buffer is refused, and the buffer is kept', async () => {
+  test('an append beyond the limit is rejected, and the buffer is kept', async () => {
     const client = await app.connect('', { traced: false });
     const audio = new Uint8Array(25 * 1024 * 1024).toBase64();
     client.send({ type: 'input_audio_buffer.append', audio });
@@ -145,7 +150,7 @@ describe(`${CONNECTIONS * FRAMES_EACH} frames over ${CONNECTIONS} connections`, 
     for (const code of codesOf(error)) codes.add(code);
   });
 
-  test('led to every code of the table', () => {
+  test('every error code occurred', () => {
     codes.delete(undefined);
     expect([...codes].sort()).toEqual([
       'buffer_overflow',
@@ -158,7 +163,7 @@ describe(`${CONNECTIONS * FRAMES_EACH} frames over ${CONNECTIONS} connections`, 
   });
 });
 
-test('a frame that is larger than any event may be closes the connection, as documented', async () => {
+test('a frame above the size limit closes the connection with 1009', async () => {
   const client = await app.connect('', { traced: false });
   client.send(`"${'x'.repeat(36 * 1024 * 1024)}"`);
   expect((await client.closed).code).toBe(1009);

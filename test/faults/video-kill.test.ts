@@ -20,22 +20,22 @@ import { needs } from '../harness/needs.ts';
 import { repetitions } from '../harness/tier.ts';
 
 /**
- * Videos of real processes that are killed again and again: each is made and charged once, and nothing is left over.
+ * Videos of real processes that are killed repeatedly: each is generated and charged once, without leftover files.
  */
 
-// Half a minute on a machine that does nothing else, and several times as long on a busy one.
+// Half a minute on an idle machine, several minutes on a busy one.
 vi.setConfig({ testTimeout: 400_000 });
 
 const GRANTED = 100_000;
-/** Credits of four seconds of 400 × 300, with the two that go in; half a credit for a token. */
+/** Credits for 2 s of input and 4 s of output at 400 × 300, at half a credit per token. */
 const COST = ((400 * 300 * 24) / 1024) * (4 + 2) * 0.5;
 const PATIENCE = { timeout: 200_000, interval: 100 };
-/** The longest that a process lives which is killed at any time. */
+/** Maximum lifetime of a process that is killed at a random time. */
 const MAX_LIFE_MS = 3000;
 /** Maximum lifetime of a process that waits for a stored segment, if none is stored. */
 const MAX_WAIT_MS = 15_000;
-/** How long after that moment one may live. */
-const AFTERLIFE_MS = 60;
+/** Maximum time between the storage of a segment and the kill. */
+const MAX_DELAY_MS = 60;
 /** Maximum open videos. */
 const MAX_OPEN = 3;
 
@@ -56,11 +56,14 @@ interface KillPlan {
 }
 
 /**
- * Lets videos be made while processes are killed at moments that the seed decides: any time, or when a segment has been
- * stored and its job is about to end.
- * @returns a process that runs.
+ * Generates videos while processes are killed at seeded random times, or shortly after a segment has been stored and
+ * before its job ends.
+ * @returns a running process.
  */
-async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): Promise<LaunchedService> {
+async function generateThroughKills(
+  site: BatchSite,
+  { kills, nodes, seed }: KillPlan,
+): Promise<LaunchedService> {
   const random = seededRandom(seed);
   const running: LaunchedService[] = [];
   for (let node = 0; node < nodes; node += 1) running.push(await site.launch(node));
@@ -68,14 +71,14 @@ async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): 
   const kill = async () => {
     for (; killed < kills; killed += 1) {
       if (random() < 0.5) await sleep(random() * MAX_LIFE_MS);
-      else await untilStored(site, random() * AFTERLIFE_MS);
+      else await untilStored(site, random() * MAX_DELAY_MS);
       const node = Math.floor(random() * nodes);
       running[node]?.signal('SIGKILL');
       await running[node]?.stop();
       running[node] = await site.launch(node);
     }
   };
-  const ask = async () => {
+  const request = async () => {
     for (let at = 0; killed < kills; at += 1) {
       const service = running[at % nodes];
       // A process that is killed during the request sends no response.
@@ -86,16 +89,16 @@ async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): 
       await sleep(100);
     }
   };
-  await Promise.all([kill(), ask()]);
+  await Promise.all([kill(), request()]);
   return running[0] as LaunchedService;
 }
 
-/** Waits for one more segment to be stored, at most for a while, and then so long. */
+/** Waits until another segment is stored, at most {@link MAX_WAIT_MS}, and then `thenMs`. */
 async function untilStored(site: BatchSite, thenMs: number): Promise<void> {
   const count = async () => (await blobNames(site)).filter((name) => name.endsWith('.mp4')).length;
   const before = await count();
-  const latest = performance.now() + MAX_WAIT_MS;
-  while ((await count()) <= before && performance.now() < latest) await sleep(5);
+  const deadline = performance.now() + MAX_WAIT_MS;
+  while ((await count()) <= before && performance.now() < deadline) await sleep(5);
   await sleep(thenMs);
 }
 
@@ -110,8 +113,8 @@ async function openVideos(service: LaunchedService): Promise<number> {
   return videos.filter(({ status }) => status === 'queued' || status === 'in_progress').length;
 }
 
-/** Invariants of all videos after any failures. */
-async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Promise<void> {
+/** Checks the invariants of all videos after failures. */
+async function expectGeneratedOnce(site: BatchSite, service: LaunchedService): Promise<void> {
   await expect.poll(() => openVideos(service).catch(() => -1), PATIENCE).toBe(0);
   const videos = await allVideos(service);
   expect(videos.length).toBeGreaterThan(MAX_OPEN);
@@ -127,13 +130,13 @@ async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Pro
   ).json();
   expect(credits).toEqual({ object: 'credits', balance: GRANTED - videos.length * COST, reserved: 0 });
 
-  // A clip that was stored, and whose job was not, is left to the sweep.
+  // Ignores clips without a job: the sweep deletes them.
   const blobs = async () =>
     (await blobNames(site)).filter((name) => videos.some(({ id }) => name.includes(id))).length;
   await expect.poll(blobs, PATIENCE).toBe(2 * videos.length);
   const jobs = () => site.records.db.selectFrom('jobs').selectAll().execute();
   await expect.poll(jobs, PATIENCE).toEqual([]);
-  // A start removes what a process of its place has left.
+  // A process removes leftover files of its predecessor when it starts.
   expect(await readdir(join(service.dataDir, 'videos'))).toEqual([]);
 }
 
@@ -143,16 +146,19 @@ beforeAll(async () => {
   await rm(folder, { recursive: true });
 }, 120_000);
 
-test('one machine that is killed at random moments', async () => {
+test('one node killed at random times generates each video once', async () => {
   const site = await openMachineSite({ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } });
   try {
-    await expectAllMadeOnce(site, await throughKills(site, { kills: repetitions(6, 12), nodes: 1, seed: 1 }));
+    await expectGeneratedOnce(
+      site,
+      await generateThroughKills(site, { kills: repetitions(6, 12), nodes: 1, seed: 1 }),
+    );
   } finally {
     await site.close();
   }
 });
 
-test('two machines of which one or the other is killed at random moments', async (context) => {
+test('two nodes killed at random times generate each video once', async (context) => {
   needs(context, HAS_POSTGRES, 'PostgreSQL');
   needs(context, HAS_REDIS, 'Redis');
   needs(context, HAS_S3, 'versitygw');
@@ -161,7 +167,10 @@ test('two machines of which one or the other is killed at random moments', async
     ...{ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } },
   });
   try {
-    await expectAllMadeOnce(site, await throughKills(site, { kills: repetitions(4, 8), nodes: 2, seed: 2 }));
+    await expectGeneratedOnce(
+      site,
+      await generateThroughKills(site, { kills: repetitions(4, 8), nodes: 2, seed: 2 }),
+    );
   } finally {
     await site.close();
     await servers.close();

@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-/** What a request for an upgrade was answered with; of a socket that opened, without a body. */
+/** Response to an upgrade request; the body is empty if the WebSocket opened. */
 export interface Handshake {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -11,8 +11,8 @@ export interface Handshake {
 /** Requests an upgrade and returns the result; an opened WebSocket is closed. */
 export function shake(url: string, more: Readonly<Record<string, string>>): Promise<Handshake> {
   const { promise, resolve, reject } = Promise.withResolvers<Handshake>();
-  const request = url.startsWith('https') ? requestHttps : requestHttp;
-  const asked = request(url, {
+  const requestOf = url.startsWith('https') ? requestHttps : requestHttp;
+  const request = requestOf(url, {
     rejectUnauthorized: false,
     headers: {
       connection: 'Upgrade',
@@ -22,18 +22,18 @@ export function shake(url: string, more: Readonly<Record<string, string>>): Prom
       ...more,
     },
   });
-  asked.on('upgrade', (response, socket) => {
+  request.on('upgrade', (response, socket) => {
     socket.destroy();
     resolve({ status: response.statusCode ?? 0, headers: response.headers, body: '' });
   });
-  asked.on('response', (response) => {
+  request.on('response', (response) => {
     let body = '';
     response.on('data', (bytes) => {
       body += String(bytes);
     });
     response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
   });
-  asked.on('error', reject);
-  asked.end();
+  request.on('error', reject);
+  request.end();
   return promise;
 }

@@ -5,50 +5,50 @@ import { check, type FrameEntry, initial, type Violation } from '../../tools/tra
 
 const FOLDER = join(import.meta.dirname, '../clients');
 
-/** A client under test in a Node process of its own; see test/clients/bridge.mjs. */
+/** A client under test in a separate Node process; see test/clients/bridge.mjs. */
 export interface NodeClient {
-  /** Lines that it printed so far. */
-  readonly told: readonly Told[];
-  /** Gives it a command. */
+  /** Messages that the client has printed so far. */
+  readonly messages: readonly ClientMessage[];
+  /** Sends a command to the client. */
   do(command: Readonly<Record<string, unknown>>): void;
-  /** The first matching line, past or future. @throws Error with all lines when the process exits first. */
-  until(what: string, fits: (told: Told) => boolean): Promise<Told>;
-  /** The first event of a type after the last one that was waited for with this. */
+  /** Resolves with the first matching message. @throws Error with the latest messages if the process exits first. */
+  until(description: string, matches: (message: ClientMessage) => boolean): Promise<ClientMessage>;
+  /** Resolves with the next event of a type after the latest result of this method. */
   event(type: string): Promise<WireEvent>;
-  /** Every event of a type so far. */
+  /** All events of a type so far. */
   events(type: string): WireEvent[];
-  /** Ends its input, and so the process. Fails when the frames of its connection broke the order rules. */
+  /** Ends the process. Fails if frames of its connection violated the order rules. */
   end(): Promise<void>;
 }
 
-export interface Told {
+export interface ClientMessage {
   readonly kind: string;
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of a client, looked into by the tests
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of a client
   readonly [name: string]: any;
 }
 
-export type WireEvent = { readonly type: string; readonly [name: string]: Told[string] };
+export type WireEvent = { readonly type: string; readonly [name: string]: ClientMessage[string] };
 
-/** Starts a client. It ends with the test. */
+/** Starts a client that ends with the test. */
 export function openNodeClient(
   script: string,
   ask: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string>> = {},
 ): NodeClient {
   const child = Bun.spawn(
-    // Node 20 knows the WebSocket of browsers behind a flag.
+    // Node 20 needs a flag for the global WebSocket.
     [nodePath(), '--experimental-websocket', '--no-warnings', join(FOLDER, script), JSON.stringify(ask)],
     { env: { PATH: process.env.PATH ?? '', ...env }, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
   );
-  const told: Told[] = [];
+  const messages: ClientMessage[] = [];
   const errors = new Response(child.stderr).text();
   let ended = false;
   let rules = initial;
   const violations: Violation[] = [];
-  const judge = (entry: FrameEntry) => {
-    const judged = check(rules, entry);
-    rules = judged.state;
-    violations.push(...judged.violations);
+  const checkFrame = (entry: FrameEntry) => {
+    const checked = check(rules, entry);
+    rules = checked.state;
+    violations.push(...checked.violations);
   };
   let wake = Promise.withResolvers<void>();
   const reading = (async () => {
@@ -58,9 +58,9 @@ export function openNodeClient(
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
-        const next = JSON.parse(line) as Told;
-        if (next.kind === 'frame') judge({ from: next.from, frame: next.frame });
-        else told.push(next);
+        const next = JSON.parse(line) as ClientMessage;
+        if (next.kind === 'frame') checkFrame({ from: next.from, frame: next.frame });
+        else messages.push(next);
       }
       wake.resolve();
       wake = Promise.withResolvers<void>();
@@ -78,39 +78,44 @@ export function openNodeClient(
   };
   onTestFinished(end);
 
-  let seen = 0;
-  /** The place of the first that fits, from a place on. */
-  async function find(what: string, from: number, fits: (told: Told) => boolean): Promise<number> {
+  let nextIndex = 0;
+  /** Index of the first matching message from an index on. */
+  async function find(
+    description: string,
+    from: number,
+    matches: (message: ClientMessage) => boolean,
+  ): Promise<number> {
     for (let at = from; ; at++) {
-      while (at >= told.length) {
-        if (ended) throw new Error(`the client ended before ${what}: ${brief(told)}\n${await errors}`);
-        await within(wake.promise, () => new Error(`no ${what}: ${brief(told)}`));
+      while (at >= messages.length) {
+        if (ended)
+          throw new Error(`the client ended before ${description}: ${brief(messages)}\n${await errors}`);
+        await within(wake.promise, () => new Error(`no ${description}: ${brief(messages)}`));
       }
-      const next = told[at];
-      if (next && fits(next)) return at;
+      const next = messages[at];
+      if (next && matches(next)) return at;
     }
   }
   return {
-    told,
+    messages,
     do(command) {
       child.stdin.write(`${JSON.stringify(command)}\n`);
       void child.stdin.flush();
     },
-    async until(what, fits) {
-      return told[await find(what, 0, fits)] as Told;
+    async until(description, matches) {
+      return messages[await find(description, 0, matches)] as ClientMessage;
     },
     async event(type) {
-      const at = await find(type, seen, (it) => it.kind === 'event' && it.event.type === type);
-      seen = at + 1;
-      return told[at]?.event;
+      const at = await find(type, nextIndex, (it) => it.kind === 'event' && it.event.type === type);
+      nextIndex = at + 1;
+      return messages[at]?.event;
     },
     events: (type) =>
-      told.flatMap(({ kind, event }) => (kind === 'event' && event.type === type ? [event] : [])),
+      messages.flatMap(({ kind, event }) => (kind === 'event' && event.type === type ? [event] : [])),
     end,
   };
 }
 
-/** Path of Node; `bun --bun` puts a link to itself before it. */
+/** Path of Node. Skips the link to Bun that `bun --bun` adds to PATH. */
 export function nodePath(): string {
   const found = (process.env.PATH ?? '')
     .split(delimiter)
@@ -122,20 +127,20 @@ export function nodePath(): string {
 
 const PATIENCE_MS = 30_000;
 
-/** @throws the error of `late` when no new line arrives in time. */
-async function within(promise: Promise<void>, late: () => Error): Promise<void> {
-  const { promise: over, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late()), PATIENCE_MS);
+/** @throws the error of `timeoutError` if the promise does not resolve within {@link PATIENCE_MS}. */
+async function within(promise: Promise<void>, timeoutError: () => Error): Promise<void> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(timeoutError()), PATIENCE_MS);
   try {
-    await Promise.race([promise, over]);
+    await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** The lines, shortened for a message. */
-function brief(told: readonly Told[]): string {
-  return told
+/** The latest messages, shortened for an error message. */
+function brief(messages: readonly ClientMessage[]): string {
+  return messages
     .slice(-30)
     .map((it) => JSON.stringify(it).slice(0, 200))
     .join('\n');
