@@ -1,7 +1,6 @@
 /**
- * A process of its own, because tests share theirs: writes a blob, reads it back, and prints by how much its memory
- * grew at most, and whether the bytes are the same. Arguments: the settings of the store as JSON, the blob's length in
- * bytes.
+ * Writes a blob, reads it, and prints its maximum memory growth and whether the bytes are equal. Runs in a separate
+ * process, because tests share theirs. Arguments: settings of the store as JSON, length of the blob in bytes.
  */
 import { openBlobs } from '../../src/blobs/open-blobs.ts';
 import { Secret } from '../../src/contract/core/secret.ts';
@@ -9,13 +8,13 @@ import type { BlobSettings } from '../../src/contract/core/settings.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** Unreferenced memory is collected after this many bytes, because the runtime's own schedule depends on the load. */
+/** Memory is collected after this many bytes, because the schedule of the runtime depends on the load. */
 const COLLECT_BYTES = 16 * 1024 * 1024;
 const [settingsJson = '', lengthText = ''] = process.argv.slice(2);
 const never = new AbortController().signal;
 
-const { secret, ...given } = JSON.parse(settingsJson) as { secret?: string };
-const settings = { ...given, ...(secret !== undefined && { secretAccessKey: new Secret(secret) }) };
+const { secret, ...plainSettings } = JSON.parse(settingsJson) as { secret?: string };
+const settings = { ...plainSettings, ...(secret !== undefined && { secretAccessKey: new Secret(secret) }) };
 const blobs = await openBlobs(settings as BlobSettings, systemClock);
 const chunk = crypto.getRandomValues(new Uint8Array(CHUNK_BYTES));
 
@@ -26,7 +25,7 @@ const watch = setInterval(() => {
   highest = Math.max(highest, process.memoryUsage.rss());
 }, 5);
 let sinceCollected = 0;
-const passed = (lengthBytes: number) => {
+const collectGarbage = (lengthBytes: number) => {
   sinceCollected += lengthBytes;
   if (sinceCollected < COLLECT_BYTES) return;
   sinceCollected = 0;
@@ -35,14 +34,14 @@ const passed = (lengthBytes: number) => {
 const source = async function* () {
   for (let at = 0; at < Number(lengthText); at += CHUNK_BYTES) {
     yield chunk;
-    passed(CHUNK_BYTES);
+    collectGarbage(CHUNK_BYTES);
   }
 };
 const { sha256 } = await blobs.write('files/large', source(), never);
 const hash = new Bun.CryptoHasher('sha256');
 for await (const part of (await blobs.read('files/large', never)) ?? []) {
   hash.update(part);
-  passed(part.length);
+  collectGarbage(part.length);
 }
 clearInterval(watch);
 process.stdout.write(JSON.stringify({ grewBytes: highest - before, isSame: hash.digest('hex') === sha256 }));

@@ -1,9 +1,9 @@
-/** A platform that sends audio and reads only on command: a plain TCP connection that speaks WebSocket. */
+/** A simulated platform that sends audio and reads only on command: WebSocket over a plain TCP connection. */
 
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** Opens the transcriber; nothing that the service sends behind the handshake is read before {@link SlowReader.read}. */
+/** Opens the transcriber. Data after the handshake is not read before {@link SlowReader.read}. */
 export async function dialSlowly(baseUrl: string, key: string): Promise<SlowReader> {
   const { hostname, port, host } = new URL(baseUrl);
   const tcp = connect(Number(port), hostname);
@@ -24,7 +24,7 @@ export async function dialSlowly(baseUrl: string, key: string): Promise<SlowRead
     tcp.once('error', reject);
   });
   tcp.pause();
-  if (!head.startsWith('HTTP/1.1 101')) throw new Error(`the transcriber refused the call: ${head}`);
+  if (!head.startsWith('HTTP/1.1 101')) throw new Error(`the transcriber rejected the call: ${head}`);
   return new SlowReader(tcp);
 }
 
@@ -35,7 +35,7 @@ export class SlowReader {
     this.#tcp = tcp;
   }
 
-  /** Sends a text frame, or a binary one. */
+  /** Sends a text or binary frame. */
   send(frame: string | Uint8Array): void {
     const payload = Buffer.from(frame as string);
     const length = Buffer.alloc(8);
@@ -46,13 +46,13 @@ export class SlowReader {
     this.#tcp.write(Buffer.concat([Buffer.from([0x80 | opcode, 0xff]), length, mask, masked]));
   }
 
-  /** Reads until a text arrives; returns all bytes received, frames with their headers. */
+  /** Reads until a text arrives. Returns all received bytes, including frame headers. */
   read(until: string): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    let came = '';
+    let received = '';
     this.#tcp.on('data', (data) => {
-      came += String(data);
-      if (came.includes(until)) resolve(came);
+      received += String(data);
+      if (received.includes(until)) resolve(received);
     });
     this.#tcp.on('close', () => reject(new Error('the service closed the call')));
     this.#tcp.resume();

@@ -11,7 +11,7 @@ export class FakeAudioFiles implements AudioFileReader {
   readonly opened: string[] = [];
   /** Files that are being read. */
   reading = 0;
-  /** Runs after which a file breaks off. */
+  /** Number of runs after which reading fails. */
   breaksAfter = Number.POSITIVE_INFINITY;
 
   async openFile(

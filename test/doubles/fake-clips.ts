@@ -4,12 +4,12 @@ import type { ClipFacts, ClipReader } from '../../src/contract/engines/video.ts'
 import { isRecord } from '../../src/kit/validation/is-record.ts';
 import { clipFacts } from '../contract/video-store.cases.ts';
 
-/** A clip that {@link fakeClips} can read: it says what it is. */
+/** A file that {@link fakeClips} reads as a clip with the given facts. */
 export function fakeClip(facts: Partial<ClipFacts> = {}): string {
   return JSON.stringify({ fakeClip: facts });
 }
 
-/** Reads clips of {@link fakeClip}; any other file is not a clip. Their first frame is a text that describes them. */
+/** Reads files of {@link fakeClip} and rejects others. The thumbnail is a text with the facts. */
 export function fakeClips(): ClipReader {
   async function factsOf(path: string, field: string): Promise<Partial<ClipFacts>> {
     const text = await readFile(path, 'utf8');
@@ -17,7 +17,7 @@ export function fakeClips(): ClipReader {
       const { fakeClip: facts } = JSON.parse(text);
       if (isRecord(facts)) return { ...facts, lengthBytes: text.length };
     } catch {
-      // No JSON, no clip.
+      // A file without JSON is rejected below.
     }
     throw invalidRequest(`'${field}' is not a clip that can be decoded.`, field, 'invalid_value');
   }

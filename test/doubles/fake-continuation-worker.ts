@@ -1,4 +1,4 @@
-/** A continuation process that does what the path of its clip says; it first writes its own id where the segment goes. */
+/** A continuation process that executes the path of its clip as a command. Writes its pid to the segment file first. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import type { ContinuationJob, ContinuationResult } from '../../src/engines/continuation/shared/protocol.ts';
@@ -19,8 +19,8 @@ process.on('message', ({ clip, to }: ContinuationJob) => {
     case 'compute':
       for (;;);
     case 'grow': {
-      const held: Uint8Array[] = [];
-      setInterval(() => held.push(new Uint8Array(16 * 1024 * 1024).fill(1)), 5);
+      const blocks: Uint8Array[] = [];
+      setInterval(() => blocks.push(new Uint8Array(16 * 1024 * 1024).fill(1)), 5);
       break;
     }
     case 'fail':

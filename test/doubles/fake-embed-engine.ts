@@ -3,25 +3,24 @@ import { textTokens } from '../../src/kit/text/token-estimate.ts';
 
 export interface FakeEmbedOptions {
   readonly maxTokens?: number | undefined;
-  /** Awaited before a request is answered: a delay, or a gate that the test opens. */
+  /** Awaited before each response. */
   readonly before?: (request: EmbedRequest, signal: AbortSignal) => Promise<void> | void;
-  /** Thrown in the place of an answer. */
+  /** Error that is thrown instead of a response. */
   readonly failure?: (request: EmbedRequest) => unknown;
-  /** Tokens of an input. Default: four characters make one, and each id is one. */
+  /** Token count of an input. Default: one per four characters, one per id. */
   readonly tokensOf?: (input: string | readonly number[]) => number;
 }
 
-/** Length of the vectors when a request does not say. */
+/** Default length of the vectors. */
 export const FAKE_DIMENSIONS = 4;
 
 /**
- * Vectors without a model: the same input has the same, another input another, all of length 1. Remembers what
- * it was asked.
+ * An engine without a model that records its requests. Vectors have length 1; equal inputs have equal vectors.
  */
 export class FakeEmbedEngine implements EmbedEngine {
   readonly maxTokens: number | undefined;
   readonly requests: EmbedRequest[] = [];
-  /** Requests that their signal ended. */
+  /** Number of requests that were aborted. */
   leftEarly = 0;
   closed = false;
   readonly #options: FakeEmbedOptions;
@@ -54,7 +53,7 @@ export class FakeEmbedEngine implements EmbedEngine {
   }
 }
 
-/** The vector that {@link FakeEmbedEngine} gives an input. */
+/** The vector of {@link FakeEmbedEngine} for an input. */
 export function fakeVector(
   input: string | readonly number[],
   dimensions = FAKE_DIMENSIONS,

@@ -54,7 +54,7 @@ serveInference<FakeSpec>(async (spec) => {
   const others = Object.keys(process.env).filter((name) => environment?.includes(name) === false);
   if (environment && others.length > 0) throw new Error(`the environment has ${others.join(', ')}`);
   if (spec.needsFile !== undefined && !(await Bun.file(spec.needsFile).exists())) {
-    throw new Error('the file is gone');
+    throw new Error('the file is missing');
   }
   const model: StepModel<FakeScript, FakeResult, FakeDescription> = {
     description: { rateHz: RATE_HZ },

@@ -1,4 +1,4 @@
-/** Process of a language model that executes the command in the last message of the conversation. */
+/** A language model process that executes the command in the last message of the conversation. */
 
 import type {
   LlamaCommand,
@@ -8,13 +8,13 @@ import type {
 } from '../../src/engines/llama/shared/protocol.ts';
 import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 
-/** What a message may tell; a word is a token. */
+/** A command as JSON in a message. */
 export interface FakeLlamaOrder {
-  /** Pieces of the answer; `who` is said as the process's number and whether it is lowPriority. */
+  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process. */
   readonly say?: readonly string[];
-  /** What comes after them; by default it ends. With `stuck` the process does nothing any more but measure. */
+  /** Action after the pieces; default: the response ends. After `stuck`, the process only measures. */
   readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
-  /** Does the same already when the conversation is measured. */
+  /** Action when the conversation is measured. */
   readonly measure?: 'die' | 'refuse' | 'hang';
   readonly tokens?: number;
 }
@@ -25,7 +25,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
   let load: LoadLlama | undefined;
   const orderOf = ({ conversation }: Extract<LlamaCommand, { conversation: unknown }>): FakeLlamaOrder =>
     JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
-  const begin = (message: Extract<LlamaCommand, { kind: 'begin' }>) => {
+  const start = (message: Extract<LlamaCommand, { kind: 'begin' }>) => {
     const { answer, sampling } = message;
     const { say = [], after } = orderOf(message);
     if (after === 'refuse') return send({ kind: 'refused', answer });
@@ -58,7 +58,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           return;
         }
         case 'begin':
-          begin(message);
+          start(message);
           return;
         case 'enough':
           if (!open.delete(answer)) return;

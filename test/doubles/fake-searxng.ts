@@ -4,7 +4,7 @@ export interface AskedSearch {
 }
 
 /** A server with SearXNG's search API: it returns scripted responses and records requests. */
-export function fakeSearxng(answer: (asked: AskedSearch) => Response | Promise<Response>) {
+export function fakeSearxng(answer: (search: AskedSearch) => Response | Promise<Response>) {
   const asked: AskedSearch[] = [];
   const server = Bun.serve({
     hostname: '127.0.0.1',

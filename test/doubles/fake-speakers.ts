@@ -1,4 +1,4 @@
-/** An encoder and a fitter of voices without a model: they say what the test lets them. */
+/** A scripted speaker encoder and voice fitter without models. */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import type {
@@ -10,16 +10,16 @@ import type {
 } from '../../src/contract/engines/voice.ts';
 import { unitVector } from '../../src/kit/math/unit-vector.ts';
 
-/** A speaker, as far from others as their numbers are apart: 10 is as far as can be. */
+/** Embedding of a numbered speaker. The distance grows with the difference of the numbers, up to 10. */
 export function embedding(speaker: number): SpeakerEmbedding {
   const angle = (speaker * Math.PI) / 20;
   return unitVector(Float32Array.of(Math.cos(angle), Math.sin(angle)));
 }
 
 export interface FakeSpeakersOptions {
-  /** Who speaks in each window; default: one speaker. */
+  /** Speaker of each window; default: one speaker. */
   readonly speakers?: readonly number[];
-  /** Awaited before each print; what it throws, the print throws. */
+  /** Awaited before each embedding; its errors are thrown. */
   readonly before?: (signal: AbortSignal) => Promise<void> | void;
 }
 
@@ -45,9 +45,9 @@ export interface FakeFitterOptions {
   readonly isNeeded?: boolean;
   /** Version whose adaptations are current; each adaptation is `version:step`. */
   readonly version?: string;
-  /** Better adaptations that `improve` finds. */
+  /** Number of better adaptations that `improveAdaptation` yields. */
   readonly steps?: number;
-  /** Awaited before each better adaptation, the first is step 1; what it throws, `improve` throws. */
+  /** Awaited before each better adaptation, starting with step 1; its errors are thrown. */
   readonly before?: (step: number, signal: AbortSignal) => Promise<void> | void;
 }
 
@@ -56,7 +56,7 @@ export class FakeFitter implements VoiceFitter {
   readonly begun: SpeakerPrint[] = [];
   readonly improved: { readonly from: string; readonly budgetMs: number; readonly fairnessKey: string }[] =
     [];
-  /** Improvements that were left in the middle. */
+  /** Number of improvements that were aborted. */
   leftEarly = 0;
   readonly #options: FakeFitterOptions;
 

@@ -8,25 +8,25 @@ import type {
 
 export interface FakeSttOptions {
   readonly languages?: readonly string[] | undefined;
-  /** The deltas of every request. */
+  /** Deltas of every transcription. */
   readonly deltas?: readonly string[];
-  /** Fields of the final that differ from what follows from the deltas. */
+  /** Overrides of the final transcript. */
   readonly final?: Partial<Transcript>;
-  /** Thrown after the deltas. */
+  /** Error that is thrown after the deltas. */
   readonly failure?: (request: TranscriptionRequest) => unknown;
   /** Awaited before each delta. */
   readonly before?: (delta: number, signal: AbortSignal) => Promise<void> | void;
-  /** Fails before it hears anything. */
+  /** Error that is thrown before the audio is read. */
   readonly refusal?: () => unknown;
 }
 
-/** An engine without a model: it hears everything, then says what the script says. */
+/** An engine without a model that reads all audio and then yields scripted events. */
 export class FakeSttEngine implements SttEngine {
   readonly languages: readonly string[] | undefined;
   readonly requests: TranscriptionRequest[] = [];
-  /** Samples that each request heard. */
+  /** Number of samples that each request has read. */
   readonly heard: number[] = [];
-  /** Requests that ended before their final. */
+  /** Number of requests that ended before their final transcript. */
   leftEarly = 0;
   readonly #options: FakeSttOptions;
 
@@ -45,8 +45,8 @@ export class FakeSttEngine implements SttEngine {
     this.heard[at] = 0;
     let ended = false;
     try {
-      const refused = refusal?.();
-      if (refused !== undefined) throw refused;
+      const rejection = refusal?.();
+      if (rejection !== undefined) throw rejection;
       for await (const piece of audio) {
         signal.throwIfAborted();
         if (piece !== 'pause') this.heard[at] = (this.heard[at] ?? 0) + piece.length;

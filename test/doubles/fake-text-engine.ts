@@ -1,40 +1,40 @@
 import type { TextEngine, TextEvent, TextRequest, TokenUsage } from '../../src/contract/engines/text.ts';
 
-/** What an answer is made of. An `end` that is not there is added: `tool_calls` after a call, else `stop`. */
+/** Events of a response. A missing `end` is added: reason `tool_calls` after a call, otherwise `stop`. */
 export type FakeAnswer = readonly TextEvent[];
 
 export interface FakeTextOptions {
   readonly contextTokens?: number | undefined;
-  /** The answer to a request, which is the `at`th, counted from 0. Default: {@link said} 'Hel', 'lo.'. */
+  /** Response to the request with index `at`. Default: the text pieces 'Hel' and 'lo.'. */
   readonly answer?: (request: TextRequest, at: number) => FakeAnswer;
-  /** Tokens of each end that is added. */
+  /** Token counts of an added `end`. */
   readonly tokens?: TokenUsage;
-  /** Awaited before each event of an answer, the end too: a delay, or a gate that the test opens. */
+  /** Awaited before each event, including the end. */
   readonly before?: (event: TextEvent, index: number, signal: AbortSignal) => Promise<void> | void;
-  /** Thrown in the place of the end. */
+  /** Error that is thrown instead of the end. */
   readonly failure?: (request: TextRequest) => unknown;
-  /** Thrown before the first event. */
+  /** Error that is thrown before the first event. */
   readonly refusal?: (request: TextRequest) => unknown;
 }
 
 export const FAKE_TOKENS: TokenUsage = { input: 12, output: 5, cached: 4, reasoning: 0 };
 
-/** A text in these pieces. */
+/** Text events. */
 export function said(...texts: readonly string[]): TextEvent[] {
   return texts.map((text) => ({ kind: 'text', text }));
 }
 
-/** The `index`th call of an answer, with its arguments in these pieces. */
+/** Events of the tool call with an index; its arguments are split into pieces. */
 export function called(index: number, name: string, ...pieces: readonly string[]): TextEvent[] {
   const args: TextEvent[] = pieces.map((text) => ({ kind: 'tool_arguments', index, text }));
   return [{ kind: 'tool_call', index, id: `call_${index}`, name }, ...args];
 }
 
-/** A language model without a model: it answers what the script says and remembers what it was asked. */
+/** A scripted text engine without a model that records its requests. */
 export class FakeTextEngine implements TextEngine {
   readonly contextTokens: number | undefined;
   readonly requests: TextRequest[] = [];
-  /** Requests that their consumer or their signal ended before the end came. */
+  /** Number of requests that ended before their `end` event. */
   leftEarly = 0;
   closed = false;
   readonly #options: FakeTextOptions;
@@ -47,26 +47,26 @@ export class FakeTextEngine implements TextEngine {
   async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     const { before, failure, refusal } = this.#options;
     const at = this.requests.push(request) - 1;
-    let over = false;
+    let ended = false;
     try {
       signal.throwIfAborted();
-      const refused = refusal?.(request);
-      if (refused !== undefined) {
-        over = true;
-        throw refused;
+      const error = refusal?.(request);
+      if (error !== undefined) {
+        ended = true;
+        throw error;
       }
       for (const [index, event] of this.#answer(request, at).entries()) {
         await before?.(event, index, signal);
         signal.throwIfAborted();
         if (event.kind === 'end') {
-          over = true;
+          ended = true;
           const error = failure?.(request);
           if (error !== undefined) throw error;
         }
         yield event;
       }
     } finally {
-      if (!over) this.leftEarly += 1;
+      if (!ended) this.leftEarly += 1;
     }
   }
 

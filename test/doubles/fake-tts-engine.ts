@@ -3,20 +3,20 @@ import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/eng
 
 export interface FakeTtsOptions {
   readonly rateHz?: number;
-  /** Runs that each request yields; the default is one run of 2,400 samples of 0.25. */
+  /** Sample arrays of a request; default: one array of 2,400 samples of 0.25. */
   readonly runs?: (request: SynthesisRequest) => readonly number[][];
-  /** Thrown after the runs of a request. */
+  /** Error that is thrown after the audio. */
   readonly failure?: (request: SynthesisRequest) => unknown;
-  /** Awaited before each run. */
+  /** Awaited before each array. */
   readonly before?: (request: SynthesisRequest, run: number) => Promise<void> | void;
 }
 
-/** An engine without a model that remembers what it was asked and how many runs it made. */
+/** An engine without a model that records its requests and counts its sample arrays. */
 export class FakeTtsEngine implements TtsEngine {
   readonly rateHz: number;
   readonly requests: SynthesisRequest[] = [];
   runsMade = 0;
-  /** Requests that were ended by their consumer or signal before their last run. */
+  /** Number of requests that ended before their last array. */
   leftEarly = 0;
   readonly #options: FakeTtsOptions;
 

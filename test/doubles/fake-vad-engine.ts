@@ -1,26 +1,26 @@
-/** A detector without a model: it says what a script says, when the test lets it. */
+/** A scripted voice activity detector without a model. */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import type { VadEngine, VadEvent, VadSettings, VadStream } from '../../src/contract/engines/engine.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 
-/** An event that is certain once so many samples of the stream have been written. */
+/** An event that is reported when `atSample` samples have been written. */
 export interface ScriptedVadEvent {
   readonly atSample: number;
   readonly event: VadEvent;
 }
 
 export interface FakeVadOptions {
-  /** What is found in each stream, counted from 0 in the order of their opening; in order of `atSample`. */
+  /** Events of the stream with an index, in order of `atSample`. */
   readonly script?: (stream: number) => readonly ScriptedVadEvent[];
-  /** Awaited before each answer; what it throws, the write throws, and the stream is over. */
+  /** Awaited before each result of a write; its errors are thrown by the write and close the stream. */
   readonly before?: (stream: FakeVadStream) => Promise<void> | void;
-  /** Thrown by `open` unless undefined. */
+  /** Error that `openStream` throws. */
   readonly refusal?: () => unknown;
 }
 
 export class FakeVadEngine implements VadEngine {
-  /** In the order of their opening. */
+  /** All streams, in the order of their creation. */
   readonly streams: FakeVadStream[] = [];
   readonly #options: FakeVadOptions;
 
@@ -29,8 +29,8 @@ export class FakeVadEngine implements VadEngine {
   }
 
   openStream(settings: VadSettings, rateHz: number): FakeVadStream {
-    const refused = this.#options.refusal?.();
-    if (refused !== undefined) throw refused;
+    const error = this.#options.refusal?.();
+    if (error !== undefined) throw error;
     const { script = () => [], before = () => undefined } = this.#options;
     const stream = new FakeVadStream(settings, rateHz, script(this.streams.length), before);
     this.streams.push(stream);
@@ -49,7 +49,7 @@ export class FakeVadEngine implements VadEngine {
 export class FakeVadStream implements VadStream {
   readonly settings: VadSettings;
   readonly rateHz: number;
-  /** Lengths of the pieces that were written. */
+  /** Length of each write, in samples. */
   readonly pieces: number[] = [];
   /** Maximum number of concurrent writes so far. */
   maxUnderWay = 0;
@@ -72,7 +72,7 @@ export class FakeVadStream implements VadStream {
     this.#before = before;
   }
 
-  /** All that was written. */
+  /** All written samples. */
   get samples(): Float32Samples {
     return joined(this.#written);
   }
@@ -94,8 +94,8 @@ export class FakeVadStream implements VadStream {
       this.#underWay -= 1;
     }
     if (this.isClosed) return [];
-    const certain = this.#script.findIndex(({ atSample }) => atSample > written);
-    const count = certain === -1 ? this.#script.length : certain;
+    const firstLater = this.#script.findIndex(({ atSample }) => atSample > written);
+    const count = firstLater === -1 ? this.#script.length : firstLater;
     return this.#script.splice(0, count).map(({ event }) => event);
   }
 
@@ -111,7 +111,7 @@ export class FakeVadStream implements VadStream {
 }
 
 /**
- * What a detector might say of random sounds: turns, pauses and edges at any places that the contract allows.
+ * Random events that the contract of `VadEngine` allows.
  * @param random 0 to 1, as `Math.random`.
  */
 export function randomScript(
@@ -128,26 +128,26 @@ export function randomScript(
   const wait = (minMs: number, maxMs: number) => {
     judgedMs += Math.max(1, Math.ceil((minMs + random() * (maxMs - minMs)) / FRAME_MS)) * FRAME_MS;
   };
-  const say = (event: VadEvent) => script.push({ atSample: sample(judgedMs), event });
+  const add = (event: VadEvent) => script.push({ atSample: sample(judgedMs), event });
   while (judgedMs < lengthMs) {
     wait(minSpeechDurationMs, 1500);
     const onsetMs = Math.max(freeMs, judgedMs - minSpeechDurationMs - random() * 400);
     const startMs = Math.max(freeMs, onsetMs - prefixPaddingMs);
-    say({ kind: 'started', onsetSample: sample(onsetMs), startSample: sample(startMs) });
+    add({ kind: 'started', onsetSample: sample(onsetMs), startSample: sample(startMs) });
     for (let isOpen = true; isOpen; ) {
       wait(0, 2000);
       const endMs = Math.max(onsetMs, freeMs, judgedMs - random() * random() * 900);
-      say({ kind: 'paused', endSample: sample(endMs) });
+      add({ kind: 'paused', endSample: sample(endMs) });
       const leftMs = endMs + silenceDurationMs - judgedMs;
       isOpen = leftMs > 2 * FRAME_MS && random() < 0.4;
       if (isOpen) {
         wait(0, leftMs - FRAME_MS);
-        say({ kind: 'resumed' });
-        // A later end is never before an earlier one.
+        add({ kind: 'resumed' });
+        // The ends of pauses never decrease.
         freeMs = endMs;
       } else {
         if (leftMs > 0) wait(leftMs, leftMs);
-        say({ kind: 'stopped', endSample: sample(endMs) });
+        add({ kind: 'stopped', endSample: sample(endMs) });
         freeMs = endMs;
       }
     }
@@ -155,30 +155,30 @@ export function randomScript(
   return script;
 }
 
-/** Holds answers back until a test lets them go, one by one in the order they came. */
+/** Blocks callers of `wait` until a test releases them one by one, oldest first. */
 export class Gate {
-  readonly #waiting: { let: () => void; fail: (error: Error) => void }[] = [];
+  readonly #waiting: { release: () => void; fail: (error: Error) => void }[] = [];
 
   /** For {@link FakeVadOptions.before}. */
   readonly wait = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      this.#waiting.push({ let: resolve, fail: reject });
+      this.#waiting.push({ release: resolve, fail: reject });
     });
 
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Lets the oldest go, and resolves when what follows from it has happened. */
+  /** Releases the oldest caller, or fails it. Resolves when its consequences are {@link settled}. */
   async next(failure?: Error): Promise<void> {
     const oldest = this.#waiting.shift();
     if (failure) oldest?.fail(failure);
-    else oldest?.let();
+    else oldest?.release();
     await settled();
   }
 }
 
-/** Resolves when everything that only waited for promises has happened. */
+/** Resolves when all pending promise callbacks have run. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

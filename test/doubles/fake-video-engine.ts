@@ -9,13 +9,13 @@ import { fakeClip } from './fake-clips.ts';
 
 type Extend = VideoEngine['extend'];
 
-/** Makes segments of nothing, as a test says. */
+/** A scripted video engine without a model. */
 export class FakeVideoEngine implements VideoEngine {
   readonly audio = true;
   readonly note = 'makes nothing up';
   readonly requests: ExtensionRequest[] = [];
   readonly forgotten: string[] = [];
-  /** What the next runs do; then they make what is asked for. */
+  /** Implementations of the next calls of `extend`; default: {@link makeIt}. */
   readonly script: Extend[] = [];
 
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
@@ -41,7 +41,7 @@ export const makeIt: Extend = async ({ width, height, seconds }, { to }) => {
   return { width, height, seconds, audio: true };
 };
 
-/** Makes nothing until it is stopped. */
+/** Waits until it is aborted. */
 export const hang: Extend = (_request, _work, signal) =>
   new Promise((_resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -1,18 +1,18 @@
-/** What a fake upstream saw of one request. */
+/** A recorded request. */
 export interface SeenVideoRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
-  /** Of a form that was posted. */
+  /** Text fields of the form. */
   readonly fields: Record<string, string>;
-  /** Its file. */
+  /** File of the form. */
   readonly reference: { readonly name: string; readonly type: string; readonly bytes: Buffer } | undefined;
 }
 
-/** How a job of the fake goes on. */
+/** A job of the fake server. */
 export interface FakeVideoJob {
   readonly id: string;
-  /** Asked for so often. */
+  /** Number of status requests. */
   looks: number;
   deleted: boolean;
 }
@@ -22,22 +22,22 @@ export interface FakeVideoUpstream {
   readonly baseUrl: string;
   readonly seen: SeenVideoRequest[];
   readonly jobs: Map<string, FakeVideoJob>;
-  /** Requests that were left by their caller. */
+  /** Number of requests that the client aborted. */
   cancelled: number;
-  /** Changes how the post of a job is answered; undefined: it is taken. */
+  /** Sets the response to a new job; undefined: the job is accepted. */
   take(how: () => Response | undefined): void;
-  /** Changes what looks at a job are answered; undefined: it is completed. */
+  /** Sets the response to a status request; undefined: the job is completed. */
   look(how: (job: FakeVideoJob) => Response | Promise<Response> | undefined): void;
-  /** Forgets every job, as a server that was started again. */
+  /** Deletes all jobs, like a restart. */
   restart(): void;
-  /** What `GET …/content` of a completed job gives, or makes each time. */
+  /** Response body of `GET …/content`, or a function that returns the response. */
   content: Uint8Array<ArrayBuffer> | (() => Response);
-  /** What `DELETE` of a job answers first. */
+  /** Status of the response to `DELETE`. */
   deleteStatus: number;
   close(): Promise<void>;
 }
 
-/** A record as vLLM-Omni gives it (partner-and-upstreams B.2). */
+/** A video object of vLLM-Omni. */
 export function videoRecord(id: string, status: string, error: object | null = null): object {
   return {
     id,
@@ -51,7 +51,7 @@ export function videoRecord(id: string, status: string, error: object | null = n
   };
 }
 
-/** A real HTTP server that plays other people's video servers; jobs are completed at the second look. */
+/** An HTTP server with the API of a video server. A job is completed at the third status request. */
 export function startFakeVideoUpstream(): FakeVideoUpstream {
   let take: () => Response | undefined = () => undefined;
   let look: (job: FakeVideoJob) => Response | Promise<Response> | undefined = ({ id, looks }) =>
@@ -67,15 +67,15 @@ export function startFakeVideoUpstream(): FakeVideoUpstream {
       request.signal.addEventListener('abort', () => {
         upstream.cancelled += 1;
       });
-      upstream.seen.push(await seenOf(request, pathname));
+      upstream.seen.push(await recordRequest(request, pathname));
       if (pathname === '/v1/videos') {
-        const refused = take();
-        if (refused) return refused;
+        const rejection = take();
+        if (rejection) return rejection;
         const job = { id: `video_gen_${upstream.jobs.size + 1}`, looks: 0, deleted: false };
         upstream.jobs.set(job.id, job);
         return Response.json(videoRecord(job.id, 'queued'));
       }
-      const [, id = '', what] = /^\/v1\/videos\/([^/]+)(\/\w+)?$/.exec(pathname) ?? [];
+      const [, id = '', action] = /^\/v1\/videos\/([^/]+)(\/\w+)?$/.exec(pathname) ?? [];
       const job = upstream.jobs.get(id);
       if (!job || job.deleted) return Response.json({ detail: 'Video not found' }, { status: 404 });
       if (request.method === 'DELETE') {
@@ -83,17 +83,17 @@ export function startFakeVideoUpstream(): FakeVideoUpstream {
         if (status === 200) job.deleted = true;
         return Response.json({ id, deleted: job.deleted }, { status });
       }
-      if (what === '/cancel') {
+      if (action === '/cancel') {
         job.deleted = true;
         return Response.json(videoRecord(id, 'cancelled'));
       }
-      if (what === '/content') {
+      if (action === '/content') {
         const { content } = upstream;
         return typeof content === 'function' ? content() : new Response(content);
       }
-      const answer = await look(job);
+      const response = await look(job);
       job.looks += 1;
-      return answer ?? Response.json(videoRecord(id, 'completed'));
+      return response ?? Response.json(videoRecord(id, 'completed'));
     },
   });
   const upstream: FakeVideoUpstream = {
@@ -115,7 +115,7 @@ export function startFakeVideoUpstream(): FakeVideoUpstream {
   return upstream;
 }
 
-async function seenOf(request: Request, path: string): Promise<SeenVideoRequest> {
+async function recordRequest(request: Request, path: string): Promise<SeenVideoRequest> {
   const { method } = request;
   const fields: Record<string, string> = {};
   let reference: SeenVideoRequest['reference'];

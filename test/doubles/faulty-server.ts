@@ -1,25 +1,25 @@
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** One request as the server saw it. */
+/** A recorded request. */
 export interface SeenRequest {
   readonly path: string;
   /** First byte of the Range header; undefined without one. */
   readonly fromByte: number | undefined;
 }
 
-/** What the server does on the wire, faults included. */
+/** A response, possibly with a transport error. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Sends only so much of the body, then closes the connection … */
+  /** Sends only this many bytes of the body, then closes the connection … */
   readonly cutAfterBytes?: number;
-  /** … once this promise resolves; absent: immediately. */
+  /** … when this promise resolves; default: immediately. */
   readonly cutOn?: Promise<unknown>;
-  /** Sends only so much of the body, then nothing, and leaves the connection open. */
+  /** Sends only this many bytes of the body and keeps the connection open. */
   readonly stallAfterBytes?: number;
-  /** Leaves `content-length` out, so that the end of the connection ends the body. */
+  /** Omits `content-length`, so that the end of the connection ends the body. */
   readonly withoutLength?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface FaultyServer {
   readonly requests: readonly SeenRequest[];
 }
 
-/** An HTTP server on raw sockets, because a proper one refuses to misbehave; it closes with the running test. */
+/** An HTTP server on raw sockets that can violate the protocol. Closes with the running test. */
 export async function startFaultyServer(
   answer: (request: SeenRequest, index: number) => Reply,
 ): Promise<FaultyServer> {
@@ -62,7 +62,7 @@ export async function startFaultyServer(
   return { origin: `http://127.0.0.1:${address.port}`, requests };
 }
 
-/** The answer of a proper server: the whole file, or the rest that was asked for. */
+/** A correct response: the whole file or the requested range. */
 export function properReply(request: SeenRequest, file: Uint8Array): Reply {
   if (request.fromByte === undefined) return { body: file };
   return {

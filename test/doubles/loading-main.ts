@@ -1,7 +1,7 @@
 import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 
-/** A build whose engines load until SIGUSR2 comes, and fail then, for tests of the start. */
+/** A build whose engines load until SIGUSR2 and then fail, for tests of the start. */
 const failure = Promise.withResolvers<never>();
 process.once('SIGUSR2', () => failure.reject(new Error('the model file is missing')));
 

@@ -1,10 +1,10 @@
-/** A collector of traces: a real HTTP server that takes OTLP as JSON and keeps it. */
+/** A trace collector: an HTTP server that stores OTLP requests in JSON. */
 
 export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Absent or empty: it begins its trace. */
+  /** Absent or empty for a root span. */
   readonly parentSpanId?: string;
   readonly kind: number;
   readonly startTimeUnixNano: string;
@@ -17,10 +17,10 @@ export interface ReceivedSpan {
 export interface OtlpReceiver {
   readonly endpoint: string;
   readonly spans: ReceivedSpan[];
-  /** Bodies as they came, for what must not be in them. */
+  /** Raw request bodies. */
   readonly bodies: string[];
   readonly headers: Record<string, string>[];
-  /** The answer to what comes from now on. */
+  /** Status of the following responses. */
   status: number;
   close(): Promise<void>;
 }
@@ -62,18 +62,18 @@ function spansOf({ resourceSpans }: Batch): ReceivedSpan[] {
   return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
 }
 
-/** An attribute of any type; undefined when absent. */
+/** Value of an attribute; undefined if absent. */
 export function attributeOf({ attributes }: ReceivedSpan, key: string): unknown {
   const value = attributes.find((each) => each.key === key)?.value;
   return value && Object.values(value)[0];
 }
 
-/** Names of the spans of a trace, parts below and deeper than what they are parts of, in the order of their beginnings. */
+/** Names of the spans of a trace as an indented tree, in order of their start times. */
 export function treeOf(spans: readonly ReceivedSpan[], traceId: string): string[] {
-  const own = spans.filter((span) => span.traceId === traceId);
-  const ids = new Set(own.map(({ spanId }) => spanId));
+  const ofTrace = spans.filter((span) => span.traceId === traceId);
+  const ids = new Set(ofTrace.map(({ spanId }) => spanId));
   const below = (parent: string | undefined, depth: number): string[] =>
-    own
+    ofTrace
       .filter(({ parentSpanId: of = '' }) => (parent === undefined ? !ids.has(of) : of === parent))
       .toSorted((one, other) => Number(BigInt(one.startTimeUnixNano) - BigInt(other.startTimeUnixNano)))
       .flatMap((span) => [`${'  '.repeat(depth)}${span.name}`, ...below(span.spanId, depth + 1)]);

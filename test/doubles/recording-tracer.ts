@@ -13,7 +13,7 @@ export interface RecordedSpan {
   failure: unknown;
 }
 
-/** Keeps every span, in the order of their beginnings. */
+/** Records all spans in the order of their start. */
 export class RecordingTracer implements Tracer {
   readonly spans: RecordedSpan[] = [];
   readonly #here = new AsyncLocalStorage<Traceparent>();
@@ -37,8 +37,8 @@ export class RecordingTracer implements Tracer {
     return {
       traceparent: span.place,
       runInContext: (work) => this.#here.run(span.place, work),
-      rename(closer) {
-        span.name = closer;
+      rename(newName) {
+        span.name = newName;
       },
       set(more) {
         span.attributes = { ...span.attributes, ...more };
@@ -54,7 +54,7 @@ export class RecordingTracer implements Tracer {
     this.startSpan(name, start).end();
   }
 
-  /** Names, parts below and deeper than what they are parts of. */
+  /** Names of the spans as an indented tree. */
   tree(): string[] {
     const below = (parent: Traceparent | undefined, depth: number): string[] =>
       this.spans

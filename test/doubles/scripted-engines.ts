@@ -14,7 +14,7 @@ import type {
 } from '../../src/contract/engines/engine.ts';
 import { waitForAbort } from '../../src/kit/async/wait-for-abort.ts';
 
-/** What a test tells an engine to do next. */
+/** Commands of a test to an engine. */
 export type SttOrder =
   | { readonly stt: 'delta'; readonly text: string }
   | { readonly stt: 'final' }
@@ -24,19 +24,19 @@ export type TtsOrder =
   | { readonly tts: 'end' }
   | { readonly tts: 'fail'; readonly kind?: 'upstream' | 'internal' | 'unknown' };
 export interface VadOrder {
-  /** Speech from here to there, in ms since the detector began. */
+  /** Speech intervals in ms since the start of the detector. */
   readonly vad: readonly (readonly [onsetMs: number, endMs: number])[] | 'fail';
 }
 
-/** Commands that wait to be executed. */
+/** Queue of commands. */
 class Orders<Order> {
   readonly #waiting: Order[] = [];
-  #came = Promise.withResolvers<void>();
+  #added = Promise.withResolvers<void>();
 
   give(order: Order): void {
     this.#waiting.push(order);
-    this.#came.resolve();
-    this.#came = Promise.withResolvers();
+    this.#added.resolve();
+    this.#added = Promise.withResolvers();
   }
 
   async next(signal: AbortSignal): Promise<Order> {
@@ -44,7 +44,7 @@ class Orders<Order> {
       signal.throwIfAborted();
       const order = this.#waiting.shift();
       if (order !== undefined) return order;
-      await Promise.race([this.#came.promise, waitForAbort(signal)]);
+      await Promise.race([this.#added.promise, waitForAbort(signal)]);
     }
   }
 }
@@ -123,7 +123,7 @@ export class OrderedTtsEngine implements TtsEngine {
 export class OrderedVadEngine implements VadEngine {
   readonly #plans: VadOrder['vad'][] = [];
 
-  /** For the next detector that hears anything. */
+  /** Sets the speech of the next detector that receives audio. */
   give({ vad }: VadOrder): void {
     this.#plans.push(vad);
   }
@@ -139,9 +139,9 @@ export class OrderedVadEngine implements VadEngine {
         plan ??= spokenAt(order ?? [], settings, rateHz);
         written += samples.length;
         if (isClosed) return [];
-        const certain = plan.filter(({ atSample }) => atSample <= written);
-        plan = plan.slice(certain.length);
-        return certain.map(({ event }) => event);
+        const due = plan.filter(({ atSample }) => atSample <= written);
+        plan = plan.slice(due.length);
+        return due.map(({ event }) => event);
       },
       end: async () => [],
       close: () => {

@@ -1,4 +1,4 @@
-/** Graphs that say what a test has written, and a small tokenizer for it to be written in. */
+/** Whisper graphs with scripted output, and a small tokenizer for the scripts. */
 
 import type {
   DecoderCache,
@@ -10,11 +10,11 @@ import type { Attention } from '../../src/engines/whisper/shared/token-alignment
 import { WhisperTokenizer } from '../../src/engines/whisper/shared/tokenizer.ts';
 import { smallTokenizerFile } from '../generators/small-tokenizer.ts';
 
-/** Letters that are words of one token each, with the space before them. */
+/** One-letter words; each is one token including its leading space. */
 export const WORDS = [...'abcdefghijklmnopqrstuvwxyz'];
 
 class WordTokenizer extends WhisperTokenizer {
-  /** The small vocabulary spells the real one's notes of sound with tokens that words need. */
+  /** Suppresses nothing: the small vocabulary would spell sound annotations with tokens of words. */
   override suppressed(): number[] {
     return [];
   }
@@ -34,38 +34,38 @@ export function tokenOf(word: string): number {
   const time = /^<([\d.]+)>$/.exec(word)?.[1];
   if (time !== undefined) return special.timestampBegin + Math.round(Number(time) * 50);
   const [token] = wordTokenizer.encode(` ${word}`);
-  if (token === undefined) throw new Error('no word');
+  if (token === undefined) throw new Error('empty word');
   return token;
 }
 
 /** Logits by token; all others are 0. */
 export type Logits = Readonly<Record<number, number>>;
 
-/** That of a word which the model is sure of. */
+/** Logit of a certain word. */
 export const SURE = 20;
-/** Of one with a probability of about 0.2, which is less than a text may have. */
+/** Logit of a word with a probability of about 0.2, which is below the limit for a text. */
 export const UNSURE = 4.3;
 
-/** What the graphs are asked in one attempt at a window. */
+/** Inputs of one decoding attempt of a window. */
 export interface AttemptSeen {
   /** Mel frames that were encoded. */
   readonly frames: number;
-  /** Tokens before the text, special ones too. */
+  /** Tokens before the text, including special tokens. */
   readonly prompt: readonly number[];
-  /** Text that the attempt had to begin with. */
+  /** Forced text tokens at the beginning. */
   readonly begun: readonly number[];
 }
 
 /**
- * What the decoder says next.
+ * Logits of the next token.
  * @param said text tokens and times of the attempt so far.
  * @param attempt number of the attempt, from 0 on.
  */
 export type Script = (said: readonly number[], attempt: number) => Logits;
 
-/** Says one text after the other, each in the attempt of its number and the last in all later ones; then the end. */
-export function texts(...written: readonly { readonly words: string; readonly logit?: number }[]): Script {
-  const attempts = written.map(({ words, logit = SURE }) => ({
+/** Decodes one text per attempt; the last text is used for all later attempts. */
+export function texts(...scripts: readonly { readonly words: string; readonly logit?: number }[]): Script {
+  const attempts = scripts.map(({ words, logit = SURE }) => ({
     tokens: words.split(' ').filter(Boolean).map(tokenOf),
     logit,
   }));
@@ -77,7 +77,7 @@ export function texts(...written: readonly { readonly words: string; readonly lo
 
 export const says = (words: string): Script => texts({ words });
 
-/** The same words until it is stopped. */
+/** Repeats words without end. */
 export const loops =
   (words: string, before = ''): Script =>
   (said) => {
@@ -100,9 +100,9 @@ export class ScriptedGraphs implements WhisperGraphs {
   readonly shape: WhisperShape;
   readonly shortWindows: boolean;
   readonly attempts: AttemptSeen[] = [];
-  /** Frames of each window that was encoded. */
+  /** Mel frames of each encoded window. */
   readonly encoded: number[] = [];
-  /** Tokens of each text that was aligned. */
+  /** Tokens of each aligned text. */
   readonly aligned: (readonly number[])[] = [];
   steps = 0;
   readonly #script: Script;
@@ -119,8 +119,7 @@ export class ScriptedGraphs implements WhisperGraphs {
   }
 
   async encode(mel: Float32Array, frames: number): Promise<EncodedWindow> {
-    if (mel.length !== this.shape.melBands * frames)
-      throw new Error('the spectrogram is not as long as announced');
+    if (mel.length !== this.shape.melBands * frames) throw new Error('the spectrogram has a wrong length');
     this.encoded.push(frames);
     const window = { tensors: {} };
     this.#frames.set(window, frames);

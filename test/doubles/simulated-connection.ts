@@ -14,41 +14,41 @@ import type { SegmenterEvent, Turn } from '../../src/listen/turn-segmenter.ts';
 import * as rules from '../../tools/trace-check/check.ts';
 
 /**
- * One realtime connection without sockets, engines and time: the machine of the connection, the machine of turns
- * and engines that report what a test lets them report, judged by the order rules. A value; every step makes
- * another one, so that a test may go on from any of them in many ways.
+ * A realtime connection without sockets, engines and time: the state machines of connection and turns, with scripted
+ * engine results, checked by the order rules. Immutable: every step returns a new value, so that tests can explore
+ * several continuations.
  */
 export interface Simulation {
   readonly state: machine.State;
   readonly turn: turns.TurnState;
-  /** The turn of the detector that is open. */
+  /** The open turn of the detector. */
   readonly open: Turn | undefined;
   readonly hasAudio: boolean;
   readonly isDeaf: boolean;
-  /** What the engine was asked to transcribe and has not ended: `confirmed` when it may report and end. */
-  readonly heard:
+  /** The running transcription; it may report text and end when it is `confirmed`. */
+  readonly transcription:
     | { readonly itemId: Id<'item'>; readonly confirmed: boolean; readonly text: string }
     | undefined;
-  /** Turns that were committed. */
+  /** Item ids of committed turns. */
   readonly confirmed: ReadonlySet<string>;
-  /** The response whose synthesis runs. */
+  /** The response that is being synthesized. */
   readonly spoken: Id<'response'> | undefined;
-  /** Text that its synthesis has not begun. */
+  /** Text whose synthesis has not started. */
   readonly unspoken: string;
-  /** Ids that ended, of which facts may still come late. */
+  /** Ended ids for which engines may still report late results. */
   readonly lateItem: Id<'item'> | undefined;
   readonly lateResponse: Id<'response'> | undefined;
   readonly order: rules.State;
   readonly violations: readonly rules.Violation[];
-  readonly made: number;
+  readonly idCount: number;
   readonly ended: boolean;
-  /** Sees every entry of the trace. */
+  /** Called with every entry of the trace. */
   readonly watch: (entry: rules.TraceEntry) => void;
 }
 
 export interface Opening {
   readonly dialect: 'spec' | 'ga';
-  /** Whether the client asked for the dialect when it connected; its first update may choose otherwise. */
+  /** Whether the dialect is fixed by the handshake; otherwise the first update can select it. */
   readonly isFixed?: boolean;
   readonly watch?: (entry: rules.TraceEntry) => void;
 }
@@ -64,7 +64,7 @@ const SESSION_RULES: machine.Rules = {
   maxTextCharacters: 5000,
 };
 
-/** A connection that was just opened. */
+/** A new connection. */
 export function opened({ dialect, isFixed = true, watch = () => undefined }: Opening): Simulation {
   const session = initialSession('sess_1', SESSION_RULES, new URLSearchParams());
   const state = machine.initial({ session, dialect, dialectFixed: isFixed, conversationId: 'conv_1' });
@@ -74,7 +74,7 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
     open: undefined,
     hasAudio: false,
     isDeaf: false,
-    heard: undefined,
+    transcription: undefined,
     confirmed: new Set(),
     spoken: undefined,
     unspoken: '',
@@ -82,7 +82,7 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
     lateResponse: undefined,
     order: rules.initial,
     violations: [],
-    made: 0,
+    idCount: 0,
     ended: false,
     watch,
   };
@@ -91,34 +91,34 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
 
 /** The client sends an event. */
 export function asked(before: Simulation, command: ClientCommand): Simulation {
-  return read(noteClient(before, command), command);
+  return read(recordClientFrame(before, command), command);
 }
 
-/** The server reads an event that was noted. */
+/** The server reads a recorded event. */
 function read(before: Simulation, command: ClientCommand): Simulation {
-  const made = before.made + 2;
+  const idCount = before.idCount + 2;
   return happened(
-    { ...before, made },
+    { ...before, idCount },
     {
       kind: 'command_received',
       command,
-      voice: answerTo(command),
-      freshItemId: `item_${made}`,
-      freshResponseId: `resp_${made}`,
+      voice: lookupVoice(command),
+      freshItemId: `item_${idCount}`,
+      freshResponseId: `resp_${idCount}`,
     },
   );
 }
 
-/** One voice is stored. */
-function answerTo(command: ClientCommand): VoiceLookupResult | undefined {
+/** Result of the voice lookup; only {@link STORED_VOICE} exists. */
+function lookupVoice(command: ClientCommand): VoiceLookupResult | undefined {
   const voice = command.type === 'session.update' ? namedVoice(command.session) : undefined;
   if (voice === undefined) return undefined;
   return voice === STORED_VOICE ? 'found' : 'missing';
 }
 
-/** Notes a frame of the client, which the server reads later. */
-export function noteClient(simulation: Simulation, frame: unknown): Simulation {
-  return judged(simulation, { from: 'client', frame });
+/** Records a client frame that the server reads later. */
+export function recordClientFrame(simulation: Simulation, frame: unknown): Simulation {
+  return checked(simulation, { from: 'client', frame });
 }
 
 /** The server reads the recorded client events. */
@@ -132,13 +132,13 @@ export function received(before: Simulation, text: string | Uint8Array): Simulat
   return happened(before, { kind: 'frame_rejected', error, eventId: event.event_id ?? null });
 }
 
-/** The client sends a little audio. */
+/** The client appends audio. */
 export function appended(before: Simulation): Simulation {
-  const noted = noteClient(before, { type: 'input_audio_buffer.append', audio: 'AAAA' });
-  return noted.isDeaf ? noted : { ...noted, hasAudio: true };
+  const recorded = recordClientFrame(before, { type: 'input_audio_buffer.append', audio: 'AAAA' });
+  return recorded.isDeaf ? recorded : { ...recorded, hasAudio: true };
 }
 
-/** What the detector says; nothing when it does not listen or cannot say this now. */
+/** The detector reports an event; undefined if the event is not possible. */
 export function detected(
   before: Simulation,
   kind: 'started' | 'paused' | 'stopped' | 'detector_failed',
@@ -151,26 +151,26 @@ export function detected(
     stopped: { kind: 'stopped', endSample: 0 },
     detector_failed: { kind: 'detector_failed', error: new Error('gone') },
   };
-  const { simulation, told } = turned(before, events[kind]);
-  return told.reduce((next, event) => happened(next, { kind: 'segmented', event }), simulation);
+  const { simulation, reported } = applyTurnEvent(before, events[kind]);
+  return reported.reduce((next, event) => happened(next, { kind: 'segmented', event }), simulation);
 }
 
-/** What the transcription that runs reports. */
+/** The running transcription reports an event; undefined if the event is not possible. */
 export function transcribed(
   before: Simulation,
   kind: 'delta' | 'completed' | 'failed',
 ): Simulation | undefined {
-  const { heard } = before;
-  if (heard === undefined) return undefined;
-  const { itemId, text } = heard;
+  const { transcription } = before;
+  if (transcription === undefined) return undefined;
+  const { itemId, text } = transcription;
   if (kind === 'delta') {
-    const next = { ...before, heard: { ...heard, text: `${text}word ` } };
+    const next = { ...before, transcription: { ...transcription, text: `${text}word ` } };
     // The text of a turn is withheld until the turn is confirmed.
-    if (!heard.confirmed) return next;
+    if (!transcription.confirmed) return next;
     return happened(next, { kind: 'transcribed', event: { kind, itemId, text: 'word ' } });
   }
-  if (!heard.confirmed) return undefined;
-  const next = { ...before, heard: undefined, lateItem: itemId };
+  if (!transcription.confirmed) return undefined;
+  const next = { ...before, transcription: undefined, lateItem: itemId };
   const error = { type: 'server_error', code: 'upstream_error', message: 'gone' } as const;
   const tokens = { audio: 7, text: 0, output: 5 };
   const event =
@@ -180,21 +180,21 @@ export function transcribed(
   return happened(next, { kind: 'transcribed', event });
 }
 
-/** What the synthesis that runs reports. */
+/** The running synthesis reports an event; undefined if the event is not possible. */
 export function spoke(before: Simulation, kind: 'audio' | 'ended' | 'failed'): Simulation | undefined {
   const { spoken: responseId, unspoken } = before;
   if (responseId === undefined) return undefined;
-  const over = { ...before, spoken: undefined, lateResponse: responseId };
+  const ended = { ...before, spoken: undefined, lateResponse: responseId };
   switch (kind) {
     case 'audio': {
-      const begun =
+      const started =
         unspoken === ''
           ? before
           : happened(
               { ...before, unspoken: '' },
               { kind: 'synthesized', event: { kind: 'sentence_started', responseId, text: unspoken } },
             );
-      return happened(begun, {
+      return happened(started, {
         kind: 'synthesized',
         event: { kind: 'audio_generated', responseId, base64: 'AAAA' },
       });
@@ -202,19 +202,19 @@ export function spoke(before: Simulation, kind: 'audio' | 'ended' | 'failed'): S
     case 'ended': {
       if (unspoken !== '') return undefined;
       const tokens = { input: 4, output: 5 };
-      return happened(over, {
+      return happened(ended, {
         kind: 'synthesized',
         event: { kind: 'synthesis_completed', responseId, tokens },
       });
     }
     case 'failed': {
       const error = { type: 'server_error', code: 'upstream_error', message: 'gone' } as const;
-      return happened(over, { kind: 'synthesized', event: { kind: 'synthesis_failed', responseId, error } });
+      return happened(ended, { kind: 'synthesized', event: { kind: 'synthesis_failed', responseId, error } });
     }
   }
 }
 
-/** Facts about what has ended, which engines may still report. */
+/** Engines report late results of ended items and responses. */
 export function late(before: Simulation): Simulation | undefined {
   const { lateItem, lateResponse } = before;
   if (lateItem === undefined && lateResponse === undefined) return undefined;
@@ -234,12 +234,12 @@ export function late(before: Simulation): Simulation | undefined {
   return [...items, ...responses].reduce(happened, before);
 }
 
-/** The service stops. */
+/** The service shuts down. */
 export function drained(before: Simulation): Simulation {
   return happened(before, { kind: 'drain_requested' });
 }
 
-/** Lets everything that began end, and judges what is missing then. */
+/** Completes everything that runs and checks that nothing is missing. */
 export function settled(before: Simulation): Simulation {
   let now = before;
   for (;;) {
@@ -247,7 +247,7 @@ export function settled(before: Simulation): Simulation {
     if (next === undefined || now.ended) break;
     now = now.spoken === undefined ? next : (spoke(next, 'ended') ?? next);
   }
-  return judged(now, { end: now.ended ? 'cut' : 'quiet' });
+  return checked(now, { end: now.ended ? 'cut' : 'quiet' });
 }
 
 function happened(before: Simulation, first: Event): Simulation {
@@ -261,42 +261,46 @@ function happened(before: Simulation, first: Event): Simulation {
   return simulation;
 }
 
-/** What the driver of a connection does; what follows from it is dealt with after the step. */
+/** Performs an effect; resulting events are queued. */
 function performed(before: Simulation, effect: Effect, queue: Event[]): Simulation {
   switch (effect.kind) {
     case 'send': {
-      const made = before.made + 1;
-      const frame = { event_id: `event_${made}`, ...effect.event };
-      return judged({ ...before, made }, { from: 'server', frame });
+      const idCount = before.idCount + 1;
+      const frame = { event_id: `event_${idCount}`, ...effect.event };
+      return checked({ ...before, idCount }, { from: 'server', frame });
     }
     case 'configure_input':
-      return turnedBy(before, { kind: 'configured', by: effect.detection ? 'detector' : 'client' }, queue);
+      return queueTurnEvent(
+        before,
+        { kind: 'configured', by: effect.detection ? 'detector' : 'client' },
+        queue,
+      );
     case 'commit_input': {
       const hasAudio = before.open !== undefined || before.hasAudio;
       if (!hasAudio) {
         const error = { code: 'invalid_request_error', message: 'empty', param: null } as const;
         queue.push({ kind: 'frame_rejected', error, eventId: effect.eventId });
       }
-      return turnedBy(before, { kind: 'commit_requested', hasAudio }, queue);
+      return queueTurnEvent(before, { kind: 'commit_requested', hasAudio }, queue);
     }
     case 'clear_input':
-      return turnedBy(before, { kind: 'clear_requested' }, queue);
+      return queueTurnEvent(before, { kind: 'clear_requested' }, queue);
     case 'stop_input':
       return { ...before, isDeaf: true, open: undefined };
     case 'transcription': {
       const { itemId, kind } = effect.effect;
       if (kind === 'transcribe') {
-        return { ...before, heard: { itemId, confirmed: before.confirmed.has(itemId), text: '' } };
+        return { ...before, transcription: { itemId, confirmed: before.confirmed.has(itemId), text: '' } };
       }
       if (kind === 'confirm') {
         const confirmed = new Set(before.confirmed).add(itemId);
-        if (before.heard?.itemId !== itemId) return { ...before, confirmed };
-        const { text } = before.heard;
+        if (before.transcription?.itemId !== itemId) return { ...before, confirmed };
+        const { text } = before.transcription;
         if (text !== '') queue.push({ kind: 'transcribed', event: { kind: 'delta', itemId, text } });
-        return { ...before, confirmed, heard: { ...before.heard, confirmed: true } };
+        return { ...before, confirmed, transcription: { ...before.transcription, confirmed: true } };
       }
-      if (before.heard?.itemId !== itemId) return before;
-      return { ...before, heard: undefined, lateItem: itemId };
+      if (before.transcription?.itemId !== itemId) return before;
+      return { ...before, transcription: undefined, lateItem: itemId };
     }
     case 'synthesize':
       return { ...before, spoken: effect.responseId, unspoken: effect.text };
@@ -312,55 +316,55 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
   }
 }
 
-function turnedBy(before: Simulation, event: turns.TurnEvent, queue: Event[]): Simulation {
+function queueTurnEvent(before: Simulation, event: turns.TurnEvent, queue: Event[]): Simulation {
   if (before.isDeaf) return before;
-  const { simulation, told } = turned(before, event);
-  queue.push(...told.map((each) => ({ kind: 'segmented', event: each }) as const));
+  const { simulation, reported } = applyTurnEvent(before, event);
+  queue.push(...reported.map((each) => ({ kind: 'segmented', event: each }) as const));
   return simulation;
 }
 
-/** What a listener does with its machine, without the audio. */
-function turned(
+/** Applies an event to the state machine of turns. */
+function applyTurnEvent(
   before: Simulation,
   event: turns.TurnEvent,
-): { readonly simulation: Simulation; readonly told: readonly SegmenterEvent[] } {
+): { readonly simulation: Simulation; readonly reported: readonly SegmenterEvent[] } {
   const { state, effects } = turns.next(before.turn, event);
   let simulation: Simulation = { ...before, turn: state };
-  const told: SegmenterEvent[] = [];
+  const reported: SegmenterEvent[] = [];
   const newTurn = (): Turn => {
-    simulation = { ...simulation, made: simulation.made + 1 };
-    return { itemId: `item_${simulation.made}`, audio: new TurnAudio() };
+    simulation = { ...simulation, idCount: simulation.idCount + 1 };
+    return { itemId: `item_${simulation.idCount}`, audio: new TurnAudio() };
   };
   for (const effect of effects) {
-    const { open, made } = simulation;
+    const { open, idCount } = simulation;
     switch (effect.kind) {
       case 'start_turn': {
         const turn = newTurn();
         simulation = { ...simulation, open: turn };
-        told.push({ kind: 'speech_started', turn, audioStartMs: made });
+        reported.push({ kind: 'speech_started', turn, audioStartMs: idCount });
         break;
       }
       case 'stop_turn':
       case 'cut_turn':
       case 'end_turn':
         if (open === undefined) break;
-        told.push({ kind: 'speech_stopped', itemId: open.itemId, audioEndMs: made });
-        told.push({ kind: 'committed', turn: open });
+        reported.push({ kind: 'speech_stopped', itemId: open.itemId, audioEndMs: idCount });
+        reported.push({ kind: 'committed', turn: open });
         simulation = { ...simulation, open: undefined, hasAudio: effect.kind !== 'end_turn' };
         break;
       case 'drop_turn':
-        if (open !== undefined) told.push({ kind: 'dropped', itemId: open.itemId });
+        if (open !== undefined) reported.push({ kind: 'dropped', itemId: open.itemId });
         simulation = { ...simulation, open: undefined };
         break;
       case 'commit_buffered':
-        told.push({ kind: 'committed', turn: newTurn() });
+        reported.push({ kind: 'committed', turn: newTurn() });
         simulation = { ...simulation, hasAudio: false };
         break;
       case 'clear_buffer':
         simulation = { ...simulation, hasAudio: false };
         break;
       case 'report_failure':
-        told.push({ kind: 'detector_failed', error: effect.error });
+        reported.push({ kind: 'detector_failed', error: effect.error });
         break;
       case 'pause_turn':
       case 'resume_turn':
@@ -371,10 +375,10 @@ function turned(
         effect satisfies never;
     }
   }
-  return { simulation, told };
+  return { simulation, reported };
 }
 
-function judged(before: Simulation, entry: rules.TraceEntry): Simulation {
+function checked(before: Simulation, entry: rules.TraceEntry): Simulation {
   before.watch(entry);
   const { state, violations } = rules.check(before.order, entry);
   return violations.length === 0

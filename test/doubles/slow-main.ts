@@ -4,8 +4,8 @@ import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 
 /**
- * A build for tests of choosing plugins and of stopping. The plugin `slow` works slowly: `GET
- * /v1/slow/:pieces` streams pieces 100 ms apart and closes its call when it is done. `extra` has one route.
+ * A build for tests of plugin selection and shutdown. `GET /v1/slow/:pieces` of the plugin `slow` streams pieces at
+ * intervals of 100 ms and then closes its call. The plugin `extra` has one route.
  */
 const PIECE_MS = 100;
 

@@ -1,4 +1,4 @@
-/** The same object, but for some of its methods. */
+/** A proxy of an object with some methods replaced. */
 export function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
   return new Proxy(target, {
     get(_, name) {

@@ -3,10 +3,10 @@ import type { TraceEntry } from '../../tools/trace-check/check.ts';
 import {
   detected,
   late,
-  noteClient,
   type Opening,
   opened,
   received,
+  recordClientFrame,
   type Simulation,
   STORED_VOICE,
   settled,
@@ -144,7 +144,7 @@ export function play(steps: readonly Step[], opening: Omit<Opening, 'watch'>): W
     else if (each.kind === 'engine') now = FACTS[each.fact]?.(now) ?? now;
     else {
       const frame = framed(FRAMES[each.frame], each.isNamed ? `c${index}` : undefined);
-      now = noteClient(now, noted(frame));
+      now = recordClientFrame(now, noted(frame));
       inbox.push(frame);
     }
   }

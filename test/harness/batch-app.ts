@@ -17,11 +17,11 @@ export const BATCHES = '/v1/batches';
 
 export interface BatchAppOptions {
   readonly openPerOrganization?: number;
-  /** Thrown by the queue. */
+  /** Error that the queue throws. */
   readonly queueFailure?: () => Error | undefined;
 }
 
-/** The routes of batches over a database in memory, in the real app; nothing runs them. */
+/** The app with the batch routes and an in-memory database, without runners. */
 export async function batchApp({ openPerOrganization = 100, queueFailure }: BatchAppOptions = {}) {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
@@ -44,7 +44,7 @@ export async function batchApp({ openPerOrganization = 100, queueFailure }: Batc
     const { key = KEY_A, headers, ...rest } = init;
     return app.send(path, { ...rest, headers: { 'x-api-key': key, ...headers } });
   };
-  /** Uploads nothing: only the record of a file. */
+  /** Stores the record of a file, without content. */
   const putFile = async (overrides: Partial<FileRecord> = {}) => {
     const file = fileRecord(overrides);
     await files.put(file, Number.MAX_SAFE_INTEGER);
@@ -59,15 +59,15 @@ export async function batchApp({ openPerOrganization = 100, queueFailure }: Batc
     });
   return {
     ...{ app, store, files, clock, log, queued, send, post, putFile },
-    /** Creates a batch over a fresh file. */
+    /** Creates a batch with a new input file. */
     async create(fields: object = {}, init: Parameters<typeof send>[1] = {}) {
       const organization = init.key === undefined ? 'a' : 'b';
       const { id } = await putFile({ organization });
-      const answer = await post({ input_file_id: id, endpoint: '/v1/embeddings', ...fields }, init);
-      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
-      return await answer.json();
+      const response = await post({ input_file_id: id, endpoint: '/v1/embeddings', ...fields }, init);
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return await response.json();
     },
-    /** Brings a batch to its end with nothing in it, as a runner does. */
+    /** Completes a batch without lines, like a runner. */
     async complete(id: BatchRecord['id'], at: number) {
       await store.claim(id, 'r');
       await store.startProcessing(id, 'r', { total: 0, model: undefined, at });

@@ -1,4 +1,4 @@
-/** What works on batches, over a real database and a real folder of blobs, with an operation that a test scripts. */
+/** Batch jobs with a real database, blobs on disk and a scripted operation. */
 
 import { onTestFinished } from 'vitest';
 import { batchMetrics } from '../../plugins/batch/results/metrics.ts';
@@ -16,7 +16,7 @@ import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { sharedAccounts } from '../../tools/harness/doubles/usage-parts.ts';
 import { tempDir } from './temp-dir.ts';
 
-/** A credit for each token. */
+/** One credit per token. */
 export const CHAT_PRICE: Price = {
   endpoint: 'POST /v1/chat/completions',
   model: 'm',
@@ -29,7 +29,7 @@ export const CHAT_PRICE: Price = {
 
 export type CallOperation = Operation['execute'];
 
-/** Times that are short enough to wait for. */
+/** Short times for tests. */
 const SHORT: JobTimes = {
   pollIntervalMs: 20,
   timeSliceMs: 30_000,
@@ -44,14 +44,14 @@ export function inputLine(id: string, body: object = {}): string {
   return `${JSON.stringify({ custom_id: id, body: { model: 'm', ...body } })}\n`;
 }
 
-/** An operation that bills each call as 2 tokens in and 3 out, and answers with the body that it was sent. */
+/** An operation that bills 2 input and 3 output tokens and returns its request body. */
 export const echo: CallOperation = async (body, { caller, calls }) => {
-  const most = { inputTokens: 5, outputTokens: 5 };
+  const maxUsage = { inputTokens: 5, outputTokens: 5 };
   const call = await calls.openCall({
     endpoint: 'POST /v1/chat/completions',
     model: 'm',
     caller,
-    maxUsage: most,
+    maxUsage,
   });
   await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
   return JSON.stringify({ echo: body });
@@ -76,7 +76,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
   };
   return {
     ...{ accounts, batches, files, blobs, clock, log, get, textOf },
-    /** Uploads an input and makes a batch of it. */
+    /** Stores an input file and creates a batch. */
     async create(input: string, overrides: Partial<BatchRecord> = {}): Promise<BatchRecord> {
       const created = unixSeconds(clock);
       const id = newId('file');
@@ -100,7 +100,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
       };
       return await batches.create(batch, 100);
     },
-    /** What one process of the service has for batches. */
+    /** The batch job handler of one process. */
     job(call: CallOperation = echo, { times, ...overrides }: JobOverrides = {}) {
       const { lines: lineCalls } = accounts.process();
       return batchJob({
@@ -115,7 +115,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
         ...overrides,
       });
     },
-    /** Lines of a batch's result files, as the wire has them. */
+    /** Lines of the result files of a batch. */
     async results(batch: BatchRecord) {
       const { outputFile, errorFile } = await get(batch);
       return { output: linesOf(await textOf(outputFile)), error: linesOf(await textOf(errorFile)) };
@@ -143,7 +143,7 @@ export interface ResultLine {
 
 function linesOf(text: string): ResultLine[] {
   if (text === '') return [];
-  if (!text.endsWith('\n')) throw new Error('the last line of a result file does not end');
+  if (!text.endsWith('\n')) throw new Error('the last line of a result file has no line break');
   return text
     .slice(0, -1)
     .split('\n')

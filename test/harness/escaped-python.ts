@@ -1,6 +1,6 @@
 /**
- * Entry in the place of a Python process: what a program could do that has broken out of Python and of the confined
- * JavaScript, but not through the filter of system calls. `code` names a try; what it came to is printed.
+ * Replaces the Python process by a program that has escaped from Python and from the confined JavaScript, but is still
+ * restricted by the system call filter. `code` names an attempt; its result is sent.
  */
 
 import { dlopen } from 'bun:ffi';
@@ -24,7 +24,7 @@ const { symbols: libc } = dlopen('libc.so.6', {
 const path = (text: string) => Buffer.from(`${text}\0`);
 const parent = process.ppid;
 
-const TRIES: Readonly<Record<string, () => unknown>> = {
+const ATTEMPTS: Readonly<Record<string, () => unknown>> = {
   'read a file': () => readFileSync('/etc/passwd', 'utf8').length,
   'read its own environment': () => readFileSync('/proc/self/environ', 'utf8'),
   'list a folder': () => readdirSync('/').length,
@@ -68,7 +68,7 @@ for (;;) {
   const { code } = JSON.parse(new TextDecoder().decode(bytes.subarray(0, length)));
   let result: string;
   try {
-    result = String(await TRIES[code]?.());
+    result = String(await ATTEMPTS[code]?.());
   } catch (error) {
     result = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   }

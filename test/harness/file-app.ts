@@ -15,22 +15,22 @@ import { tempDir } from './temp-dir.ts';
 import { KEY_A, testApp } from './test-app.ts';
 
 export const FILES = '/v1/files';
-/** Largest file that is taken, unless a test says another. */
+/** Default size limit of a file. */
 export const FILE_BYTES = 256 * 1024;
 
 export interface FileAppOptions {
   readonly perOrganization?: number;
-  /** Bytes of an organization's files together. */
+  /** Storage limit of an organization, in bytes. */
   readonly storedBytes?: number;
-  /** Largest file that is taken. */
+  /** Size limit of a file, in bytes. */
   readonly fileBytes?: number;
-  /** Changes the store of blobs, for faults. */
+  /** Wraps the blob store, to simulate failures. */
   readonly blobs?: (real: BlobStore) => BlobStore;
 }
 
 export type Entry = readonly [name: string, value: string | File];
 
-/** A form with the entries in their order. */
+/** A form with the given entries in order. */
 export function formOf(...entries: readonly Entry[]): FormData {
   const form = new FormData();
   for (const [name, value] of entries) form.append(name, value);
@@ -39,7 +39,7 @@ export function formOf(...entries: readonly Entry[]): FormData {
 
 export const lines = (text = '{}\n', name = 'lines.jsonl') => new File([text], name);
 
-/** The routes of files in the real app, over a disk and SQLite in memory. */
+/** The app with the file routes, blobs on disk and in-memory SQLite. */
 export async function fileApp({
   perOrganization = 100,
   storedBytes: storedBytesPerOrganization = Number.MAX_SAFE_INTEGER,
@@ -68,9 +68,9 @@ export async function fileApp({
     send(FILES, { method: 'POST', body: formOf(...entries), headers }, key);
   return {
     ...{ app, clock, log, records, store, blobs, files, folder, send, upload },
-    /** Uploads a text and gives its file. */
+    /** Uploads a text. Returns the file object. */
     async add(text = '{}\n', name = 'lines.jsonl', key = KEY_A) {
-      const answer = await upload(
+      const response = await upload(
         [
           ['purpose', 'batch'],
           ['file', lines(text, name)],
@@ -78,10 +78,10 @@ export async function fileApp({
         {},
         key,
       );
-      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
-      return answer.json();
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return response.json();
     },
-    /** Names of all that lies on the disk, finished or not. */
+    /** Paths of all files on disk, including unfinished ones. */
     async storedBlobs(): Promise<string[]> {
       const entries = await readdir(folder, { recursive: true, withFileTypes: true });
       return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -89,7 +89,7 @@ export async function fileApp({
   };
 }
 
-/** The same on a real socket; `origin` is where it listens. */
+/** {@link fileApp} on a real socket at `origin`. */
 export async function fileServer(options: FileAppOptions = {}) {
   const parts = await fileApp(options);
   const server = Bun.serve({

@@ -19,7 +19,7 @@ export interface RealtimeAppParts {
   readonly vad: VadEngine;
   readonly perOrganization?: number;
   readonly maxTextCharacters?: number;
-  /** Absent: every well-formed id exists. */
+  /** Default: every well-formed id exists. */
   readonly voices?: Pick<StoredVoices, 'find'>;
   readonly billing?: RecordedCallsOptions;
 }
@@ -28,7 +28,7 @@ const ANY_VOICE: Pick<StoredVoices, 'find'> = {
   find: async (id) => (id.startsWith('tts-vc-voice_') ? spokenVoice({ id: id as Id<'voice'> }) : undefined),
 };
 
-/** The real app with the realtime feature over engines of the test, listening on a real port. */
+/** The app with the realtime plugin and the given engines, on a real port. */
 export function realtimeApp({
   stt,
   tts,
@@ -40,7 +40,7 @@ export function realtimeApp({
 }: RealtimeAppParts) {
   const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
     ids: [id],
-    get: (asked) => (asked === id ? engine : undefined),
+    get: (requested) => (requested === id ? engine : undefined),
   });
   const calls = new RecordedCalls(billing);
   const bare = testApp();
@@ -83,7 +83,7 @@ export function realtimeApp({
     clock,
     log,
     url,
-    /** A client that every test must close; the app closes what is left. */
+    /** Opens a client. Tests close it; {@link stop} closes remaining connections. */
     connect: (query = '', options: RealtimeClientOptions = {}) =>
       RealtimeClient.connect(`${url}${query}`, {
         ...options,
@@ -98,7 +98,7 @@ export function realtimeApp({
   };
 }
 
-/** {@link realtimeApp} for one test, at whose end it stops. */
+/** {@link realtimeApp} that stops at the end of the test. */
 export function realtimeAppOfTest(parts: RealtimeAppParts) {
   const app = realtimeApp(parts);
   onTestFinished(() => app.stop());

@@ -2,13 +2,13 @@ import type { Calls, NewCall, OpenCall } from '../../src/contract/accounts/calls
 import type { UsageEntry } from '../../src/contract/accounts/usage.ts';
 
 export interface RecordedCallsOptions {
-  /** Awaited before a call is open; may throw, as for credits that do not cover it. */
+  /** Awaited before a call is opened; may throw, for example for insufficient credits. */
   readonly opening?: (call: NewCall) => Promise<void> | void;
-  /** Whether calls hold credits; default: no. */
+  /** Whether calls have reservations; default: false. */
   readonly holds?: boolean;
   /** Awaited before a row is stored. */
   readonly storing?: () => Promise<void> | void;
-  /** Told of each row as it is stored. */
+  /** Called with each stored row. */
   readonly stored?: (row: UsageEntry) => void;
 }
 
@@ -23,7 +23,7 @@ export class RecordedCalls implements Calls {
     this.#options = options;
   }
 
-  /** Calls that were opened and not ended. */
+  /** Number of open calls. */
   get unended(): number {
     return this.#unended;
   }
@@ -34,12 +34,12 @@ export class RecordedCalls implements Calls {
     this.#unended += 1;
     const { endpoint, model, caller } = call;
     const { organization, requestId } = caller;
-    const asked = { endpoint, model, organization, requestId };
+    const fields = { endpoint, model, organization, requestId };
     let ended: Promise<void> | undefined;
     return {
       hasReservation: this.#options.holds ?? false,
       close: (end) => {
-        ended ??= this.#store({ ...asked, ...end });
+        ended ??= this.#store({ ...fields, ...end });
         return ended;
       },
       discard: () => {

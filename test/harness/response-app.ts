@@ -18,25 +18,25 @@ export const RESPONSES = '/v1/responses';
 
 export interface ResponseAppOptions extends RecordedCallsOptions {
   readonly perOrganization?: number;
-  /** Tools of the service by type; others are not set up. */
+  /** Built-in tools by type; other tools are not configured. */
   readonly tools?: Readonly<Record<string, () => BuiltInTool>>;
-  /** Default: a new one in memory. */
+  /** Default: a new in-memory store. */
   readonly store?: ResponseStore;
 }
 
-/** An event of a stream as a client reads it. */
+/** A streamed event, as received by a client. */
 export interface WireEvent {
   readonly type: string;
   readonly sequence_number: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it as a client does.
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of a response
   readonly [field: string]: any;
 }
 
-/** An answer whose JSON a test looks into as a client does. */
-// biome-ignore lint/suspicious/noExplicitAny: as above.
+/** A response with untyped JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: JSON of a response
 export type WireAnswer = Omit<Response, 'json'> & { json(): Promise<any> };
 
-/** The Responses API over a scripted engine, in the real app. */
+/** The app with the Responses API and a scripted engine. */
 export async function responseApp(
   options: FakeTextOptions = {},
   { perOrganization = 100, tools = {}, store, ...billing }: ResponseAppOptions = {},
@@ -76,30 +76,30 @@ export async function responseApp(
     app,
     send,
     post,
-    /** The body of an answer with this status. */
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into it as a client does.
+    /** Creates a response. Returns the body; throws if the status differs. */
+    // biome-ignore lint/suspicious/noExplicitAny: JSON of a response
     async create(fields: object, status = 200): Promise<any> {
-      const answer = await post(fields);
-      if (answer.status !== status) throw new Error(`${answer.status}: ${await answer.text()}`);
-      return answer.json();
+      const response = await post(fields);
+      if (response.status !== status) throw new Error(`${response.status}: ${await response.text()}`);
+      return response.json();
     },
-    /** The events of a streamed answer. */
+    /** Creates a streamed response. Returns its events. */
     async stream(fields: object): Promise<WireEvent[]> {
-      const answer = await post({ ...fields, stream: true });
-      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
-      return eventsOf(await answer.text());
+      const response = await post({ ...fields, stream: true });
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return eventsOf(await response.text());
     },
   };
 }
 
-/** Responses in a database in memory. */
+/** A response store in an in-memory database. */
 export async function memoryStore(): Promise<ResponseStore> {
   const records = await openSqlite(':memory:');
   onTestFinished(() => records.close());
   return responseStore(records);
 }
 
-/** The events of a stream; each must have the name that its data say. */
+/** Parses a stream. Throws if an event name differs from the type in its data. */
 export function eventsOf(text: string): WireEvent[] {
   return text
     .split('\n\n')

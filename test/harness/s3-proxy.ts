@@ -1,18 +1,18 @@
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 
-/** A request to a server of S3, as the proxy sees it. */
+/** A recorded request to the S3 server. */
 export interface S3Request {
   readonly method: string;
-  /** With the query. */
+  /** Path with query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
 /**
- * `pass` hands it on; `unavailable` answers 503; `cut` hands it on and breaks the connection after so many bytes of the
- * answer's body; `damage` turns one bit of what is sent.
+ * `pass`: forwards the request. `unavailable`: returns 503. `cut`: forwards the request and closes the connection after
+ * some bytes of the response body. `damage`: inverts one bit of the request body.
  */
 export type S3Fault =
   | { readonly kind: 'pass' }
@@ -22,45 +22,45 @@ export type S3Fault =
 
 export interface S3Proxy {
   readonly endpoint: string;
-  /** All that were made, in order. */
+  /** All requests in order. */
   readonly requests: readonly S3Request[];
-  /** From now on decides what becomes of a request. */
+  /** Sets the handling of following requests. */
   fault(decide: (request: S3Request) => S3Fault): void;
-  /** From now on is called for each forwarded request, before its response is sent. */
-  onAnswer(told: (request: S3Request) => void): void;
+  /** Sets a function that is called for each forwarded request before its response is sent. */
+  onAnswer(listener: (request: S3Request) => void): void;
 }
 
-/** A proxy before a server of S3 on this machine, for faults; it closes with the running test. */
+/** A proxy of a local S3 server that simulates failures. Closes with the running test. */
 export async function startS3Proxy(target: string): Promise<S3Proxy> {
   const { port: targetPort } = new URL(target);
   const requests: S3Request[] = [];
   let decide: (request: S3Request) => S3Fault = () => ({ kind: 'pass' });
-  let tell: (request: S3Request) => void = () => undefined;
-  const answer = async (asked: IncomingMessage, response: ServerResponse) => {
-    const body = await bodyOf(asked);
-    const { method = 'GET', url: path = '/', headers } = asked;
+  let notify: (request: S3Request) => void = () => undefined;
+  const forward = async (message: IncomingMessage, reply: ServerResponse) => {
+    const body = await bodyOf(message);
+    const { method = 'GET', url: path = '/', headers } = message;
     const request = { method, path, headers, body };
     requests.push(request);
     const fault = decide(request);
     if (fault.kind === 'unavailable') {
-      response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
+      reply.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
       return;
     }
     const sent = Buffer.from(body);
     if (fault.kind === 'damage') sent[0] = (sent[0] ?? 0) ^ 1;
-    // With the client's own `host`, which its signature covers.
-    const given = await new Promise<IncomingMessage>((resolve, reject) => {
+    // Keeps the `host` of the client, which the signature covers.
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const options = { host: '127.0.0.1', port: targetPort, method, path, headers };
       httpRequest(options, resolve).once('error', reject).end(sent);
     });
-    const whole = await bodyOf(given);
-    tell(request);
-    response.writeHead(given.statusCode ?? 500, given.headers);
-    if (fault.kind !== 'cut') response.end(whole);
-    else response.write(whole.subarray(0, fault.afterBytes), () => response.destroy());
+    const whole = await bodyOf(response);
+    notify(request);
+    reply.writeHead(response.statusCode ?? 500, response.headers);
+    if (fault.kind !== 'cut') reply.end(whole);
+    else reply.write(whole.subarray(0, fault.afterBytes), () => reply.destroy());
   };
-  const server = createServer((asked, response) => {
-    answer(asked, response).catch(() => response.destroy());
+  const server = createServer((message, response) => {
+    forward(message, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -76,7 +76,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
       decide = next;
     },
     onAnswer(next) {
-      tell = next;
+      notify = next;
     },
   };
 }

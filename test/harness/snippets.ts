@@ -46,12 +46,12 @@ const INPUT_FILES: Readonly<Record<string, (folder: string) => Promise<void>>> =
   'call.mp3': (folder) => copyTone('tone.mp3', join(folder, 'call.mp3')),
   'anruf.m4a': (folder) => copyTone('tone.m4a', join(folder, 'anruf.m4a')),
   'anna.wav': async (folder) => {
-    const said = await speak([
+    const speech = await speak([
       'The harbour was quiet that morning, and only two of the boats had gone out.',
       'Nobody expected rain.',
     ]);
     const shape = { kind: 'int', bits: 16, rateHz: SPOKEN_RATE_HZ, channels: 1 } as const;
-    await Bun.write(join(folder, 'anna.wav'), wavFile(shape, joined(said)));
+    await Bun.write(join(folder, 'anna.wav'), wavFile(shape, joined(speech)));
   },
   'clip.mp4': async (folder) => {
     await Bun.write(join(folder, 'clip.mp4'), await smallClip(folder));

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** What happens in each state (row) with each event (column). */
+/** Effects of a state machine for each state (row) and event (column). */
 export type StateTable = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * The table of a page in docs/states: its first row names the events, its first column the states.
+ * Reads the table of a page in docs/states. The first row has the events, the first column the states.
  * @param page file name without `.md`.
  */
 export function documentedTable(page: string): StateTable {
@@ -28,7 +28,7 @@ export function documentedTable(page: string): StateTable {
   );
 }
 
-/** The table that a machine has: the result of `cell` for every state and every event. */
+/** The table of a state machine: the result of `cell` for every state and event. */
 export function machineTable<State, Event>(
   states: Readonly<Record<string, State>>,
   events: Readonly<Record<string, Event>>,

@@ -33,7 +33,7 @@ import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts
 
 /** Keys of {@link testApp}, one for each of two organizations. */
 export const KEY_A = 'key-of-a';
-/** The name of {@link KEY_A}, which is not the key. */
+/** Id of {@link KEY_A}. */
 export const KEY_ID_A = hashApiKey(KEY_A).slice(0, 16);
 export const KEY_B = 'key-of-b';
 
@@ -63,14 +63,14 @@ export interface TestApp {
   readonly metrics: MetricsRegistry;
   readonly calls: Calls;
   readonly credits: CreditStore;
-  /** The server that requests come to; tests may change what it does. */
+  /** The server of the requests; tests may replace its methods. */
   readonly server: ConnectionServer;
-  /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
+  /** Sends a request with the key of organization `a`, unless `init` has headers. */
   send(path: string, init?: RequestInit): Promise<Response>;
   close(): void;
 }
 
-/** The real app over a database in memory, without a socket. */
+/** The app with an in-memory database, without a socket. */
 export function testApp(options: TestAppOptions = {}): TestApp {
   const clock = new ManualClock();
   const log = new RecordingLogger();
@@ -152,7 +152,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     },
     close() {
       metrics.close();
-      // In memory there is nothing to wait for.
+      // An in-memory database closes synchronously.
       void records.close();
     },
   };

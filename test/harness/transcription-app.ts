@@ -12,20 +12,20 @@ import { testApp } from './test-app.ts';
 
 export const TRANSCRIPTIONS = '/v1/audio/transcriptions';
 export const TRANSLATIONS = '/v1/audio/translations';
-/** Largest file that is taken. */
+/** Size limit of a file, in bytes. */
 export const FILE_BYTES = 64 * 1024;
-/** 500 ms for the fake reader. */
+/** A file of 500 ms for the fake reader. */
 export const AUDIO = new File([new Uint8Array(16_000)], 'clip.wav');
 
 type Value = string | File;
-/** A form's fields; several values are sent one after the other. */
+/** Fields of a form; a field can have several values. */
 export type Fields = Record<string, Value | readonly Value[]>;
 
 export interface TranscriptionAppOptions extends RecordedCallsOptions {
   readonly perOrganization?: number;
 }
 
-/** The routes over a scripted engine, in the real app. */
+/** The app with the transcription routes and a scripted engine. */
 export async function transcriptionApp(
   options: FakeSttOptions = {},
   { perOrganization = 100, ...billing }: TranscriptionAppOptions = {},
@@ -62,7 +62,7 @@ export interface PostOptions extends RequestInit {
   readonly key?: string;
 }
 
-/** `usage` of the fake engine's transcript. */
+/** `usage` of a transcript of the fake engine. */
 export const USAGE = {
   type: 'tokens',
   input_tokens: 13,

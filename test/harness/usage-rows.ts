@@ -3,12 +3,12 @@ import { addToDays } from '../../src/records/accounts/usage-days.ts';
 import { toRow, usageStore } from '../../src/records/accounts/usage-store.ts';
 import type { Records } from '../../src/records/schema/records.ts';
 
-/** Usage that a test may write without a call. */
+/** Usage records that tests can insert without a call. */
 export interface UsageRows extends UsageReader {
   insert(record: UsageRecord): Promise<void>;
 }
 
-/** Usage rows of a database, read as the service reads them. The records belong to the caller. */
+/** Usage records of a database. The caller closes `records`. */
 export function usageRows(records: Records): UsageRows {
   return {
     ...usageStore(records),

@@ -30,34 +30,34 @@ import { KEY_A, testApp } from './test-app.ts';
 import { usageRows } from './usage-rows.ts';
 
 export const EXTENSIONS = '/v1/videos/extensions';
-/** Largest clip that is taken. */
+/** Size limit of a clip, in bytes. */
 export const CLIP_BYTES = 64 * 1024;
 
 export interface VideoAppOptions
   extends Partial<Pick<VideoServiceDeps, 'requestsPerOrganization' | 'quota' | 'blobs'>> {
   readonly prices?: readonly Price[];
-  /** How clips are downloaded. */
+  /** Settings of clip downloads. */
   readonly downloads?: Partial<GuardedFetchSettings>;
-  /** Thrown by the queue. */
+  /** Error that the queue throws. */
   readonly queueFailure?: () => Error | undefined;
 }
 
 export type VideoEntry = readonly [name: string, value: string | File];
 
-/** What is asked for unless a test says otherwise, without a clip. */
+/** Default fields of a request, without a clip. */
 export const ASKED: readonly VideoEntry[] = [
   ['model', 'vid-2.0'],
   ['prompt', 'The camera pans on.'],
   ['seconds', '5'],
 ];
 
-/** The part of a form that has a clip. */
+/** The form entry of a clip. */
 export const clipPart = (content: string | Uint8Array<ArrayBuffer> = fakeClip()): VideoEntry => [
   'video',
   new File([content], 'clip.mp4'),
 ];
 
-/** The routes and the jobs of videos in the real app, over a disk and SQLite in memory; what makes videos is a double. */
+/** The app with video routes and jobs, blobs on disk, in-memory SQLite and a scripted engine. */
 export async function videoApp(options: VideoAppOptions = {}) {
   const [root, clock, log] = [await tempDir(), new ManualClock(), new RecordingLogger()];
   const folder = join(root, 'work');
@@ -105,7 +105,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
     const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };
     return (await app.send(path, { ...init, headers })) as WireAnswer;
   };
-  /** A form with the entries in their order. */
+  /** Posts a form with the given entries in order. */
   const extend = (entries: readonly VideoEntry[], key = KEY_A) => {
     const form = new FormData();
     for (const [name, value] of entries) form.append(name, value);
@@ -136,21 +136,21 @@ export async function videoApp(options: VideoAppOptions = {}) {
         { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
         key,
       ),
-    /** Makes a job of a clip; its video as it is answered. */
+    /** Creates a job. Returns the video object of the response. */
     async create(entries: readonly VideoEntry[] = [...ASKED, clipPart()], key = KEY_A) {
-      const answer = await extend(entries, key);
-      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
-      return await answer.json();
+      const response = await extend(entries, key);
+      if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      return await response.json();
     },
     run: (id: string, signal = never) => job.runJob(id, signal),
-    /** Names of all that lies on the disk: blobs, and what requests and runs have. */
+    /** Paths of all files on disk: blobs and temporary files. */
     async held(): Promise<string[]> {
       const entries = await readdir(root, { recursive: true, withFileTypes: true });
       return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
     },
-    /** Videos that have a folder on the disk, were it an empty one. */
+    /** Video ids with a folder on disk, including empty folders. */
     folders: () => readdir(join(root, 'blobs', 'videos')),
-    /** The same on a real socket; where it listens. */
+    /** Serves the app on a real socket. Returns its origin. */
     listen() {
       const server = Bun.serve({
         hostname: '127.0.0.1',

@@ -29,14 +29,14 @@ import { tempDir } from './temp-dir.ts';
 import { KEY_A, testApp } from './test-app.ts';
 
 export const VOICES = '/v1/audio/voices';
-/** Largest clip that is taken. */
+/** Size limit of a clip, in bytes. */
 export const CLIP_BYTES = 1024 * 1024;
 
-/** So many seconds for the fake reader. */
+/** A clip of a duration for the fake reader. */
 export const clipOf = (seconds: number, name = 'clip.wav') =>
   new File([new Uint8Array(Math.round(seconds * LISTEN_RATE_HZ) * 2)], name);
 
-/** All that an enrollment needs. */
+/** Required fields of an enrollment. */
 export const ENROLLMENT = {
   audio_sample: clipOf(8),
   consent: 'I agree.',
@@ -45,7 +45,7 @@ export const ENROLLMENT = {
 } as const;
 
 type Value = string | File;
-/** A form's fields; several values are sent one after the other, undefined leaves a field out. */
+/** Fields of a form; a field can have several values, undefined omits it. */
 export type VoiceFields = Record<string, Value | readonly Value[] | undefined>;
 
 export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptions {
@@ -53,18 +53,18 @@ export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptio
   readonly perOrganization?: number;
   readonly voicesPerOrganization?: number;
   readonly improves?: boolean;
-  /** Seconds from the begin of a clip that the detector takes for speech; default: all. */
+  /** Seconds of speech at the beginning of a clip; default: the whole clip. */
   readonly speechS?: number;
-  /** Whether the queue can be reached. */
+  /** Whether the queue is unavailable. */
   readonly queueIsAway?: boolean;
-  /** Change the stores, for faults. */
+  /** Wraps the stores, to simulate failures. */
   readonly voices?: (real: VoiceStore) => VoiceStore;
   readonly blobs?: (real: BlobStore) => BlobStore;
-  /** For a model next to one that has nothing to delete. */
+  /** `deleteVoice` of the model `remote`; the model `local` has none. */
   readonly forget?: TtsEngine['deleteVoice'];
 }
 
-/** The routes of voices in the real app, over a disk, SQLite in memory, and scripted engines. */
+/** The app with the voice routes, blobs on disk, in-memory SQLite and scripted engines. */
 export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions = {}) {
   const { voices: otherVoices = (it) => it, blobs: otherBlobs = (it) => it } = options;
   const clock = new ManualClock();

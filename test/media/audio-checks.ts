@@ -1,8 +1,8 @@
-/** Measures of real audio, for tests that listen to numbers. Samples are mono, full scale ±1. */
+/** Measurements of audio. Samples are mono, full scale ±1. */
 
 const ENVELOPE_MS = 20;
 
-/** Root mean square of each run of `ms`, the last partial one left out. */
+/** Root mean square of each complete interval of `ms`. */
 function envelope(samples: Float32Array, rateHz: number, ms = ENVELOPE_MS): Float64Array {
   const size = Math.round((rateHz * ms) / 1000);
   return Float64Array.from({ length: Math.floor(samples.length / size) }, (_, i) =>
@@ -48,7 +48,7 @@ export function silentEdges(samples: Float32Array, rateHz: number): { leadMs: nu
   return { leadMs: first * 10, trailMs: (runs.length - 1 - last) * 10 };
 }
 
-/** Longest silence inside the signal, edges left out, in ms; quieter than -60 dB counts. */
+/** Longest silence below -60 dB between the edges of the signal, in ms. */
 export function maxGapMs(samples: Float32Array, rateHz: number): number {
   const { leadMs, trailMs } = silentEdges(samples, rateHz);
   const runs = envelope(samples, rateHz, 10);
@@ -62,8 +62,8 @@ export function maxGapMs(samples: Float32Array, rateHz: number): number {
 }
 
 /**
- * How much a click would stand out at a place: the second difference there against the largest within
- * 10 ms around it. A seam that cannot be seen has about 1 or less.
+ * Audibility of a click at a seam: the second difference at the seam divided by the largest second difference within
+ * 10 ms. A smooth seam has a ratio of about 1 or less.
  * @param at index of the first sample after the seam.
  */
 export function clickRatio(samples: Float32Array, at: number, rateHz = 24_000): number {

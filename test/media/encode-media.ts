@@ -1,5 +1,5 @@
 /**
- * Writes compressed files for tests, in a process of its own: `bun encode-media.ts FOLDER SECONDS`.
+ * Writes compressed test files: `bun encode-media.ts FOLDER SECONDS`. Runs in a separate process.
  * Each is a sine of 440 Hz, stereo, 48 kHz, named as in {@link ENCODED}.
  */
 
@@ -61,7 +61,7 @@ async function encode(format: OutputFormat, codec: AudioCodec, seconds: number):
   await source.add(sample);
   sample.close();
   await output.finalize();
-  if (target.buffer === null) throw new Error('nothing was encoded');
+  if (target.buffer === null) throw new Error('the encoder returned no data');
   return new Uint8Array(target.buffer);
 }
 

@@ -1,4 +1,4 @@
-/** What a recogniser is given in tests: recordings, and sounds without speech, mono at 16 kHz. */
+/** Audio for transcription tests: recordings and sounds without speech, mono at 16 kHz. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
@@ -6,7 +6,7 @@ import { audioFileReader } from '../../src/media/audio/audio-file-reader.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { type RecordingName, recording } from './recordings.ts';
 
-/** A part of a recording, its channels mixed, at 16 kHz. */
+/** A section of a recording, mixed to mono at 16 kHz. */
 export async function recorded(
   name: RecordingName,
   fromS = 0,
@@ -23,7 +23,7 @@ export async function recorded(
   }
 }
 
-/** One channel of a WAV file of 16 bit stereo at 16 kHz. */
+/** One channel of a 16-bit stereo WAV file at 16 kHz. */
 export async function channelOf(name: RecordingName, channel: 0 | 1): Promise<Float32Samples> {
   const HEADER_BYTES = 44;
   const bytes = await Bun.file(recording(name)).arrayBuffer();
@@ -34,7 +34,7 @@ export async function channelOf(name: RecordingName, channel: 0 | 1): Promise<Fl
   );
 }
 
-/** Sounds without speech, two seconds each. */
+/** Sounds without speech, 2 s each. */
 export function soundsWithoutSpeech(): Readonly<Record<string, Float32Samples>> {
   const sound = (sampleAt: (timeS: number) => number) =>
     Float32Array.from({ length: 2 * LISTEN_RATE_HZ }, (_, i) => sampleAt(i / LISTEN_RATE_HZ));

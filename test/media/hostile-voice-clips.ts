@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { sine, type WavShape, wavFile } from '../../tools/harness/media/wav-files.ts';
 import type { EncodedFiles } from './media-files.ts';
 
-/** Fields of a form; several values are sent one after the other, undefined leaves a field out. */
+/** Fields of a form; a field can have several values, undefined omits it. */
 export type HostileFields = Readonly<Record<string, string | File | readonly (string | File)[] | undefined>>;
 
 export interface HostileUpload {
   readonly name: string;
   readonly fields: HostileFields;
-  /** Allowed answers. */
+  /** Expected status of the response. */
   readonly status: 400 | 413;
 }
 
@@ -25,7 +25,7 @@ const tone = (seconds: number, shape: Partial<WavShape> = {}) => {
 const filled = (value: number, kind: WavShape['kind'] = 'float') =>
   wavFile({ ...WAV, kind, bits: 32 }, new Float32Array(8 * WAV.rateHz).fill(value));
 
-/** @param good a clip that is taken. @param encoded tones of 15 s. */
+/** @param good a valid clip. @param encoded tones of 15 s. */
 export async function hostileUploads(good: File, encoded: EncodedFiles): Promise<readonly HostileUpload[]> {
   const bytes = new Uint8Array(await good.arrayBuffer());
   const encodedFile = async (name: string) => new Uint8Array(await readFile(join(encoded.folder, name)));
@@ -34,10 +34,10 @@ export async function hostileUploads(good: File, encoded: EncodedFiles): Promise
   const clips: Readonly<Record<string, Uint8Array | string>> = {
     'an empty file': '',
     'one byte': 'R',
-    'a header that breaks off': bytes.subarray(0, 20),
+    'a truncated header': bytes.subarray(0, 20),
     'a header without samples': tone(0),
     'one sample': tone(1 / WAV.rateHz),
-    'a clip that is cut after two seconds': bytes.subarray(0, 2 * 48_000),
+    'a clip truncated after two seconds': bytes.subarray(0, 2 * 48_000),
     'two seconds that declare four hours': tone(2, { claims: { dataBytes: 4 * 3600 * 32_000 } }),
     'an hour': tone(600, { kind: 'mulaw', bits: 8, rateHz: 8000 }),
     'a text': 'This is my voice. '.repeat(5000),
@@ -54,7 +54,7 @@ export async function hostileUploads(good: File, encoded: EncodedFiles): Promise
     'a header of no rate': tone(8, { claims: { rateHz: 0 } }),
     'a header of 4 GHz': tone(8, { claims: { rateHz: 0xffff_ffff } }),
     'a header of an unknown codec': tone(8, { claims: { tag: 0x1234 } }),
-    'an MP3 that breaks off': mp3.subarray(0, 3000),
+    'a truncated MP3': mp3.subarray(0, 3000),
     'an MP3 with noise in it': mp3.map((byte, at) => (at > 2000 ? byte ^ (at * 31) : byte)),
     'an M4A without its end': m4a.subarray(0, m4a.length / 3),
     'a FLAC file': await encodedFile('tone.flac'),
@@ -66,10 +66,10 @@ export async function hostileUploads(good: File, encoded: EncodedFiles): Promise
     ),
     { name: 'no file', fields: { audio_sample: undefined }, status: 400 },
     { name: 'two files', fields: { audio_sample: [good, good] }, status: 400 },
-    { name: 'a file in another place', fields: { consent: good }, status: 400 },
+    { name: 'a file in a text field', fields: { consent: good }, status: 400 },
     { name: 'a huge name', fields: { name: 'n'.repeat(60_000) }, status: 400 },
     { name: 'a NUL in a field', fields: { ref_text: 'a\0b' }, status: 400 },
     { name: 'no consent', fields: { consent: 'no' }, status: 400 },
-    { name: 'a file that is too large', fields: { audio_sample: file(tone(656)) }, status: 413 },
+    { name: 'a file above the size limit', fields: { audio_sample: file(tone(656)) }, status: 413 },
   ];
 }

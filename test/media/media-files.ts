@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cachedFiles } from '../../tools/harness/media/fixture-cache.ts';
 
-/** Compressed files that `test/media/encode-media.ts` makes: name, container and codec. */
+/** Files of `test/media/encode-media.ts`: name, and container and codec as reported by the reader. */
 export const ENCODED = [
   ['tone.mp3', 'mp3', 'mp3'],
   ['tone.m4a', 'mp4', 'aac'],

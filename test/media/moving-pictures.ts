@@ -1,8 +1,8 @@
-/** Pictures whose motion is known: a smooth texture without period, seen through a map of places. */
+/** Pictures with known motion: a smooth aperiodic texture, transformed by a coordinate mapping. */
 
 import type { PictureSize } from '../../src/engines/continuation/worker/motion/warp.ts';
 
-/** Where the texture lies that is seen at a place. */
+/** Maps pixel coordinates to texture coordinates. */
 export type View = (x: number, y: number) => readonly [number, number];
 
 /** Frequency in x and y, phase, and grey values of each part. */
@@ -15,7 +15,7 @@ const PARTS = [
   [0.31, 0.29, 5, 5],
 ] as const;
 
-/** A texture of a grey value at any place, 16–235. */
+/** Gray value of the texture at any coordinates, 16–235. */
 export function texture(x: number, y: number): number {
   let grey = 126;
   for (const [fx, fy, phase, height] of PARTS) {
@@ -24,7 +24,7 @@ export function texture(x: number, y: number): number {
   return Math.max(16, Math.min(235, grey));
 }
 
-/** A picture as I420; its colours are the texture's, too. */
+/** A picture in I420; the texture also determines its colors. */
 export function picture({ width, height }: PictureSize, view: View): Uint8Array {
   const pixels = new Uint8Array((width * height * 3) / 2);
   const luma = width * height;
@@ -46,7 +46,7 @@ export const shifted =
   (right: number, down: number): View =>
   (x, y) => [x - right, y - down];
 
-/** The texture turned clockwise about the centre, in radians, and made larger. */
+/** Rotates the texture clockwise around the center, in radians, and scales it up. */
 export function turned({ width, height }: PictureSize, turn: number, scale = 1): View {
   const centreX = (width - 1) / 2;
   const centreY = (height - 1) / 2;

@@ -8,20 +8,20 @@ import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { voiceStore } from '../../src/records/stores/voice-store.ts';
 import { voiceRecord } from '../contract/voice-store.cases.ts';
 
-/** A clip whose samples are all one value, by which a server that clones is known to have it: 6 s at 16 kHz. */
+/** A clip of 6 s at 16 kHz with a constant sample value, which the fake cloning server repeats. */
 export function clipOf(value: number): Buffer {
   const samples = new Int16Array(96_000).fill(value);
   return Buffer.concat([wavHeader(samples.byteLength, 16_000), new Uint8Array(samples.buffer)]);
 }
 
 export interface StoredVoiceFiles {
-  /** Stores a voice as an enrollment leaves it. */
+  /** Stores a voice like an enrollment. */
   put(clip: Uint8Array, fields?: Partial<VoiceRecord>): Promise<VoiceRecord>;
   delete(organization: string, id: Id<'voice'>): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Voices of a service with this DATA_DIR, which may run. */
+/** Accesses the voices in the DATA_DIR of a service, which may be running. */
 export async function storedVoiceFiles(dataDir: string): Promise<StoredVoiceFiles> {
   const records = openSqlite(join(dataDir, 'service.sqlite'));
   const blobs = await openDiskBlobs(join(dataDir, 'blobs'), systemClock);

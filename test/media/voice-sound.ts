@@ -1,21 +1,20 @@
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 
-/** Centres of the lowest resonances of a mouth that says "ah", in Hz. */
+/** Formant frequencies of the vowel "ah", in Hz. */
 const AH_HZ = [730, 1_090, 2_440];
 const DAMPING = 0.97;
 
 /**
- * Something like a voice that sings "ah" with a falling pitch and some breath: pulses through three resonances. The same for the
- * same arguments.
- * @param pitchHz of its middle; it falls by a tenth on either side.
- * @param mouth 1 is a man's, more is a smaller one.
+ * A synthetic vowel with falling pitch and noise: pulses through three resonances. Deterministic.
+ * @param pitchHz pitch in the middle; it falls from 110% to 90%.
+ * @param formantScale factor of the formant frequencies; 1 is a male voice.
  */
-export function voiceSound(pitchHz: number, seconds: number, mouth = 1): Float32Array<ArrayBuffer> {
+export function voiceSound(pitchHz: number, seconds: number, formantScale = 1): Float32Array<ArrayBuffer> {
   const random = seededRandom(3);
   const length = Math.round(seconds * LISTEN_RATE_HZ);
   const resonances = AH_HZ.map((hz) => ({
-    turn: 2 * DAMPING * Math.cos((2 * Math.PI * hz * mouth) / LISTEN_RATE_HZ),
+    coefficient: 2 * DAMPING * Math.cos((2 * Math.PI * hz * formantScale) / LISTEN_RATE_HZ),
     before: [0, 0] as [number, number],
   }));
   let phase = 0;
@@ -26,7 +25,7 @@ export function voiceSound(pitchHz: number, seconds: number, mouth = 1): Float32
     const breath = 0.02 * (random() - 0.5);
     const sum = resonances.reduce((total, resonance) => {
       const [last, beforeLast] = resonance.before;
-      const value = pulse + breath + resonance.turn * last - DAMPING * DAMPING * beforeLast;
+      const value = pulse + breath + resonance.coefficient * last - DAMPING * DAMPING * beforeLast;
       resonance.before = [value, last];
       return total + value;
     }, 0);

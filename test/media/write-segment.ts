@@ -1,6 +1,6 @@
 /**
- * Writes a segment, reads its end again and says in JSON how that differs, in a process of its own:
- * `bun write-segment.ts PATH SEGMENT`.
+ * Writes a segment, reads its end and prints the differences as JSON: `bun write-segment.ts PATH SEGMENT`. Runs in a
+ * separate process.
  */
 
 import { readClipTail } from '../../src/media/clips/clip-tail.ts';
@@ -18,11 +18,11 @@ export interface TestSegment {
   readonly audio?: SegmentAudio;
 }
 
-/** What was written, and what was read of it. */
+/** Facts of the written segment and of its end as read. */
 export interface ReadSegment {
   readonly frames: number;
   readonly seconds: number;
-  /** Times of the last three frames, and how far each is from what was drawn, in the mean of all its numbers. */
+  /** Times of the last three frames, and their mean absolute difference from the drawn pixels. */
   readonly tail: readonly { readonly timeS: number; readonly difference: number }[];
   readonly audio?: { readonly channels: number; readonly samples: number; readonly loudness: number };
 }
@@ -40,7 +40,7 @@ async function write(path: string, segment: TestSegment): Promise<{ frames: numb
   const tone = audio && sine(frames / fps, audio.rateHz);
   const pixels = new Uint8Array((width * height * 3) / 2);
   for (let index = 0; index < frames; index++) {
-    // The same memory for every frame, as its owner may.
+    // Reuses the memory of the frame, as the contract allows.
     pixels.set(drawScene(scene, width, height, index / fps));
     await writer.addFrame(pixels);
     if (!audio || !tone) continue;
@@ -70,6 +70,6 @@ async function read(path: string, segment: TestSegment): Promise<Pick<ReadSegmen
 
 const [path = '', segment = '{}'] = process.argv.slice(2);
 loadCodecs();
-const asked = JSON.parse(segment) as TestSegment;
-const written = await write(path, asked);
-process.stdout.write(JSON.stringify({ ...written, ...(await read(path, asked)) } satisfies ReadSegment));
+const requested = JSON.parse(segment) as TestSegment;
+const written = await write(path, requested);
+process.stdout.write(JSON.stringify({ ...written, ...(await read(path, requested)) } satisfies ReadSegment));

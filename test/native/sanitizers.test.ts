@@ -3,7 +3,7 @@ import { missingBuildTool, runNativeTests } from '../../scripts/build-native.ts'
 
 const missing = missingBuildTool();
 
-// Without a compiler the addon cannot be built either, so this is only skipped where it came ready-made.
+// Skipped only with a prebuilt addon: without a compiler, the addon cannot be built.
 test.skipIf(missing !== undefined)(
   `the C++ tests pass under AddressSanitizer and UBSan${missing === undefined ? '' : ` (skipped: ${missing})`}`,
   async () => {
