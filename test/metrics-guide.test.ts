@@ -121,8 +121,8 @@ describe('the dashboard', () => {
   it('has legends with labels of the series', () => {
     for (const { title, expr, legendFormat } of expressions) {
       const used = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
-      const has = expr.includes('by (') ? groupedBy(expr) : PROMETHEUS_LABELS;
-      expect(has, `${title}: ${legendFormat}`).toEqual(expect.arrayContaining(used));
+      const available = expr.includes('by (') ? groupedBy(expr) : PROMETHEUS_LABELS;
+      expect(available, `${title}: ${legendFormat}`).toEqual(expect.arrayContaining(used));
     }
   });
 

@@ -191,8 +191,8 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const stores = await open();
       const { batches, files } = stores;
       const [mine, theirs] = [fileRecord(), fileRecord({ organization: 'b' })];
-      const refused = batches.create(batchRecord({ inputFile: mine.id }), MAX_OPEN, key());
-      await expect(refused).rejects.toMatchObject({ param: 'input_file_id' });
+      const rejected = batches.create(batchRecord({ inputFile: mine.id }), MAX_OPEN, key());
+      await expect(rejected).rejects.toMatchObject({ param: 'input_file_id' });
       await files.put(mine, ROOM, key());
       await files.put(theirs, ROOM);
       const batch = await batches.create(batchRecord({ inputFile: mine.id }), MAX_OPEN, key());
@@ -291,8 +291,8 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const { id } = await storedBatch(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
       await Promise.all(runners.map((runner) => stores.batches.claim(id, runner)));
-      const has = await Promise.all(runners.map((runner) => stores.batches.refresh(id, runner)));
-      expect(has.filter((batch) => batch !== undefined)).toHaveLength(1);
+      const claimed = await Promise.all(runners.map((runner) => stores.batches.refresh(id, runner)));
+      expect(claimed.filter((batch) => batch !== undefined)).toHaveLength(1);
     });
   });
 

@@ -105,9 +105,9 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     test('of 200 MB needs less than 96 MiB of memory', { timeout: 60_000 }, async () => {
       const { settings } = await open();
       const program = join(import.meta.dirname, '../doubles/blob-memory.ts');
-      const shown =
+      const plainSettings =
         settings.kind === 's3' ? { ...settings, secret: settings.secretAccessKey.reveal() } : settings;
-      const child = Bun.spawn([process.execPath, program, JSON.stringify(shown), String(200 * MIB)]);
+      const child = Bun.spawn([process.execPath, program, JSON.stringify(plainSettings), String(200 * MIB)]);
       const measured: { grewBytes?: number; isSame?: boolean } = JSON.parse(await child.stdout.text());
       expect(measured.isSame).toBe(true);
       expect(measured.grewBytes).toBeLessThan(96 * MIB);
@@ -294,16 +294,20 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
     expect(Number.isInteger(found?.changedAt)).toBe(true);
   });
 
-  test.each([
+  const invalidNames = [
     ...['', '/', 'a/', '/a', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', 'a\\b', 'a\0', 'a b'],
     ...['ä', 'a~', '~unfinished/x', 'a?b', 'a%2fb', 'x'.repeat(201)],
-  ])('rejects the name %j', async (name) => {
-    const { blobs, heldBytes } = await open();
-    await expect(write(blobs, name, 'x')).rejects.toThrow(RangeError);
-    await expect(blobs.read(name, never)).rejects.toThrow(RangeError);
-    await expect(blobs.delete(name)).rejects.toThrow(RangeError);
-    expect(await heldBytes()).toBe(0);
-  });
+  ];
+  test.each(invalidNames.map((name) => [name.slice(0, 30), name] as const))(
+    'rejects the name %j',
+    async (_, name) => {
+      const { blobs, heldBytes } = await open();
+      await expect(write(blobs, name, 'x')).rejects.toThrow(RangeError);
+      await expect(blobs.read(name, never)).rejects.toThrow(RangeError);
+      await expect(blobs.delete(name)).rejects.toThrow(RangeError);
+      expect(await heldBytes()).toBe(0);
+    },
+  );
 
   test('can be closed twice', async () => {
     const { blobs } = await open();

@@ -183,8 +183,8 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       const { store } = await open();
       await put(store, 60);
       await store.requireCapacity('a', 100);
-      const refused = await put(store, 41).catch((error: Error) => error.message);
-      expect(refused).toMatch(/use 60 of at most 100 bytes.+Delete/);
+      const message = await put(store, 41).catch((error: Error) => error.message);
+      expect(message).toMatch(/use 60 of at most 100 bytes.+Delete/);
       await put(store, 40);
       await expect(store.requireCapacity('a', 100)).rejects.toMatchObject(full);
       await expect(put(store, 1)).rejects.toMatchObject(full);

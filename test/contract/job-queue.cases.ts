@@ -55,7 +55,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   afterEach(async () => {
     for (const jobs of closing.splice(0)) await jobs.close();
   });
-  const seen = (runs: readonly string[], count: number) =>
+  const waitForRuns = (runs: readonly string[], count: number) =>
     vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 5 });
 
   test('runs a job and removes it when it is done', async () => {
@@ -63,7 +63,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { runs, handler } = recorded(() => DONE);
     queue.startRunner(handler(2));
     await queue.enqueue('batch', 'a');
-    await seen(runs, 1);
+    await waitForRuns(runs, 1);
     // A second run is possible only if the queue has removed the job.
     await vi.waitFor(
       async () => {
@@ -82,9 +82,9 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await request.runInContext(() => requesting.queue.enqueue('batch', 'a'));
     const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
     working.queue.startRunner(handler(1));
-    await seen(runs, 2);
+    await waitForRuns(runs, 2);
     await working.queue.enqueue('batch', 'b');
-    await seen(runs, 3);
+    await waitForRuns(runs, 3);
     const span = { name: 'job', parent: undefined };
     const attributes = { kind: 'batch', job: 'a' };
     await vi.waitFor(() =>
@@ -107,9 +107,9 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await queue.enqueue('batch', 'b');
     const { runs, handler } = recorded(() => DONE);
     queue.startRunner(handler(1));
-    await seen(runs, 2);
+    await waitForRuns(runs, 2);
     await queue.enqueue('batch', 'c');
-    await seen(runs, 3);
+    await waitForRuns(runs, 3);
     expect(runs).toEqual(['a', 'b', 'c']);
   });
 
@@ -122,7 +122,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     queue.startRunner(handler(1));
     await queue.enqueue('batch', 'a');
-    await seen(runs, 1);
+    await waitForRuns(runs, 1);
     await queue.enqueue('batch', 'a');
     gate.resolve();
     // A job that is queued later runs after a second run of `a`, if there is one.
@@ -140,7 +140,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await before.queue.close();
     const { runs, handler } = recorded(() => DONE);
     (await jobs.machine()).queue.startRunner(handler(1));
-    await seen(runs, 1);
+    await waitForRuns(runs, 1);
     expect(runs).toEqual(['a']);
   });
 
@@ -165,7 +165,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     for (let at = 0; at < ids.length; at += 50) {
       await Promise.all(ids.slice(at, at + 50).map((id) => machines[at % 3]?.queue.enqueue('batch', id)));
     }
-    await seen(all, ids.length);
+    await waitForRuns(all, ids.length);
     expect(all.toSorted()).toEqual(ids.toSorted());
     expect(maxOpen).toBeGreaterThan(1);
     expect(maxOpen).toBeLessThanOrEqual(8);
@@ -180,7 +180,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     queue.startRunner(handler(1));
     await queue.enqueue('batch', 'bad');
     await queue.enqueue('batch', 'good');
-    await seen(runs, 5);
+    await waitForRuns(runs, 5);
     expect(runs).toEqual(['bad', 'good', 'bad', 'bad', 'bad']);
     const [first, second, third, fourth] = times.filter((_, at) => runs[at] === 'bad');
     const gaps = [(second ?? 0) - (first ?? 0), (third ?? 0) - (second ?? 0), (fourth ?? 0) - (third ?? 0)];
@@ -196,7 +196,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     queue.startRunner(handler(1));
     await queue.enqueue('batch', 'a');
-    await seen(runs, 6);
+    await waitForRuns(runs, 6);
     // Only consecutive failures count: a fourth one would be followed by a delay of 400 ms.
     expect((times[5] ?? 0) - (times[4] ?? 0)).toBeLessThan(390);
   });
@@ -210,7 +210,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return run === 1 ? again(0) : DONE;
     });
     queue.startRunner(handler(1));
-    await seen(runs, 4);
+    await waitForRuns(runs, 4);
     expect(runs).toEqual(['a', 'b', 'c', 'a']);
   });
 
@@ -219,7 +219,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { runs, times, handler } = recorded((_, run) => (run === 1 ? again(300) : DONE));
     queue.startRunner(handler(1));
     await queue.enqueue('batch', 'a');
-    await seen(runs, 2);
+    await waitForRuns(runs, 2);
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(299);
   });
 
@@ -234,7 +234,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     one.queue.startRunner(handler(1));
     other.queue.startRunner(handler(1));
     await one.queue.enqueue('batch', 'a');
-    await seen(runs, 1);
+    await waitForRuns(runs, 1);
     await Bun.sleep(2600);
     expect(runs).toEqual(['a']);
   });
@@ -252,15 +252,15 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const runner = one.queue.startRunner(first.handler(2));
     await one.queue.enqueue('batch', 'a');
     await one.queue.enqueue('batch', 'b');
-    await seen(first.runs, 2);
+    await waitForRuns(first.runs, 2);
     await Promise.all([runner.stop(), runner.stop()]);
     expect(saved.toSorted()).toEqual(['a', 'b']);
     const second = recorded(() => DONE);
     other.queue.startRunner(second.handler(1));
-    await seen(second.runs, 2);
+    await waitForRuns(second.runs, 2);
     expect(second.runs.toSorted()).toEqual(['a', 'b']);
     await one.queue.enqueue('batch', 'c');
-    await seen(second.runs, 3);
+    await waitForRuns(second.runs, 3);
     expect(first.runs).toHaveLength(2);
   });
 
@@ -277,7 +277,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     lost.queue.startRunner(first.handler(1));
     await lost.queue.enqueue('batch', 'a');
-    await seen(first.runs, 1);
+    await waitForRuns(first.runs, 1);
     lost.cut();
     const gate = Promise.withResolvers<void>();
     const second = recorded(async () => {
@@ -285,14 +285,14 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       return DONE;
     });
     other.queue.startRunner(second.handler(1));
-    await seen(second.runs, 1);
+    await waitForRuns(second.runs, 1);
     await vi.waitFor(() => expect(isAborted).toBe(true), { timeout: 5000 });
     // The outcome of the first run is ignored: the second node keeps the job.
     lost.repair();
     end.resolve();
     await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), { timeout: 10_000 });
     await other.queue.enqueue('batch', 'b');
-    await seen(first.runs, 2);
+    await waitForRuns(first.runs, 2);
     expect([first.runs, second.runs]).toEqual([['a', 'b'], ['a']]);
     gate.resolve();
   });
@@ -302,7 +302,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const { runs, handler } = recorded(() => DONE);
     machine.queue.startRunner(handler(1));
     await machine.queue.enqueue('batch', 'a');
-    await seen(runs, 1);
+    await waitForRuns(runs, 1);
     machine.cut();
     const startedMs = performance.now();
     await expect(machine.queue.enqueue('batch', 'b')).rejects.toMatchObject({
@@ -313,7 +313,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(performance.now() - startedMs).toBeLessThan(3000);
     machine.repair();
     await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), { timeout: 10_000 });
-    await seen(runs, 2);
+    await waitForRuns(runs, 2);
     expect(runs).toEqual(['a', 'b']);
   });
 
@@ -325,7 +325,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     machine.queue.startRunner(handler(1));
     await machine.queue.enqueue('batch', 'a');
-    await seen(runs, 1);
+    await waitForRuns(runs, 1);
     machine.cut();
     const startedMs = performance.now();
     await machine.queue.close();
@@ -348,11 +348,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     const runner = queue.startRunner(first.handler(1));
     await queue.enqueue('batch', 'a');
-    await seen(first.runs, 1);
+    await waitForRuns(first.runs, 1);
     await runner.stop();
     const second = recorded(() => DONE);
     const next = queue.startRunner(second.handler(1));
-    await seen(second.runs, 1);
+    await waitForRuns(second.runs, 1);
     // A repeated stop of the first runner does not stop the second.
     await runner.stop();
     expect(() => queue.startRunner(second.handler(1))).toThrow('already have a runner');

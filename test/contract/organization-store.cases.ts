@@ -37,7 +37,7 @@ export function organizationStoreCases(open: () => Promise<OrganizationStores>, 
     await organizations.ensure([]);
     expect(await organizations.list()).toEqual([
       { id: 'a', createdAt: createdAt + 5, keys: 1 },
-      { id: 'b', createdAt: createdAt, keys: 1 },
+      { id: 'b', createdAt, keys: 1 },
       { id: 'c', createdAt: createdAt + 5, keys: 0 },
     ]);
   });

@@ -132,12 +132,12 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     const store = await open();
     const day = 20_000;
     const at = (days: number, seconds = 0) => day * 86_400 + days * 86_400 + seconds;
-    const spoken = { characters: 10, audioSeconds: 1.5, inputTokens: 1, outputTokens: 2 } as const;
-    await store.insert(usageRecord({ createdAt: at(0), ...spoken }));
-    await store.insert(usageRecord({ createdAt: at(0, 86_399), ...spoken, status: 'failed' }));
-    await store.insert(usageRecord({ createdAt: at(0, 5), ...spoken, status: 'cancelled', model: 'other' }));
-    const heard = { endpoint: '/v1/audio/transcriptions', inputTokens: 7, outputTokens: 0 } as const;
-    await store.insert(usageRecord({ createdAt: at(1), ...heard }));
+    const speech = { characters: 10, audioSeconds: 1.5, inputTokens: 1, outputTokens: 2 } as const;
+    await store.insert(usageRecord({ createdAt: at(0), ...speech }));
+    await store.insert(usageRecord({ createdAt: at(0, 86_399), ...speech, status: 'failed' }));
+    await store.insert(usageRecord({ createdAt: at(0, 5), ...speech, status: 'cancelled', model: 'other' }));
+    const transcription = { endpoint: '/v1/audio/transcriptions', inputTokens: 7, outputTokens: 0 } as const;
+    await store.insert(usageRecord({ createdAt: at(1), ...transcription }));
     await store.insert(usageRecord({ createdAt: at(1), organization: 'b' }));
     await store.insert(usageRecord({ createdAt: at(-1) }));
     await store.insert(usageRecord({ createdAt: at(2) }));
@@ -149,7 +149,7 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     expect(await store.days({ organization: 'a', from: day, to: day + 1 })).toEqual([
       of({ model: 'other' }),
       of({ requests: 2, failed: 1, inputTokens: 2, outputTokens: 4, characters: 20, audioSeconds: 3 }),
-      of({ ...heard, day: day + 1, characters: 0, audioSeconds: 0 }),
+      of({ ...transcription, day: day + 1, characters: 0, audioSeconds: 0 }),
     ]);
     expect(await store.days({ organization: 'c', from: 0, to: 99_999 })).toEqual([]);
   });

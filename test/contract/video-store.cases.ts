@@ -134,9 +134,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const stores = await funded(100);
       await storedVideo(stores, {}, 70);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 30, reserved: 70 });
-      const refused = videoRecord();
-      expect(await stores.videos.create(refused, 31, ROOM)).toEqual({ available: 30 });
-      expect(await stores.videos.get('a', refused.id)).toBeUndefined();
+      const rejected = videoRecord();
+      expect(await stores.videos.create(rejected, 31, ROOM)).toEqual({ available: 30 });
+      expect(await stores.videos.get('a', rejected.id)).toBeUndefined();
       expect(await stores.videos.create(videoRecord({ organization: 'b' }), 1, ROOM)).toEqual({
         available: 0,
       });
@@ -145,10 +145,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
 
     test('is created once if the credits suffice for one of several concurrent requests', async () => {
       const stores = await funded(100);
-      const made = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 10 }, () => stores.videos.create(videoRecord(), 60, ROOM)),
       );
-      expect(made.filter((each) => 'video' in each)).toHaveLength(1);
+      expect(results.filter((each) => 'video' in each)).toHaveLength(1);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });
 
@@ -157,15 +157,15 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const room = { ...ROOM, maxOpen: 4 };
       await endedVideo({ videos, ...stores }, COMPLETED);
       await storedVideo({ videos, ...stores }, { organization: 'b' });
-      const made = await Promise.allSettled(
+      const results = await Promise.allSettled(
         Array.from({ length: 20 }, () => videos.create(videoRecord(), 0, room)),
       );
-      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
       const refusal = {
         ...{ kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) },
         message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.maxBytes} bytes. Retry when a job has finished.`,
       };
-      for (const each of made) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
+      for (const each of results) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
       await expect(videos.requireCapacity('a', room)).rejects.toMatchObject(refusal);
       await videos.requireCapacity('b', room);
     });
@@ -316,8 +316,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const { id } = await storedVideo(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
       await Promise.all(runners.map((runner) => stores.videos.claim(id, runner, NOW)));
-      const has = await Promise.all(runners.map((runner) => stores.videos.saveEngineState(id, runner, 'x')));
-      expect(has.filter(Boolean)).toHaveLength(1);
+      const saved = await Promise.all(
+        runners.map((runner) => stores.videos.saveEngineState(id, runner, 'x')),
+      );
+      expect(saved.filter(Boolean)).toHaveLength(1);
     });
 
     test('cannot claim ended or unknown jobs', async () => {
@@ -400,11 +402,11 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
 
       for (let round = 0; round < 20; round += 1) {
         const { id } = await endedVideo(stores, COMPLETED);
-        const [made, deleted] = await Promise.allSettled([
+        const [created, deleted] = await Promise.allSettled([
           videos.create(videoRecord({ source: id }), 0, ROOM),
           videos.delete('a', id),
         ]);
-        expect([made.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
+        expect([created.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
       }
     });
   });

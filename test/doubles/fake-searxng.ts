@@ -11,9 +11,9 @@ export function fakeSearxng(answer: (search: AskedSearch) => Response | Promise<
     port: 0,
     idleTimeout: 60,
     fetch(request) {
-      const one = { url: new URL(request.url), headers: request.headers };
-      asked.push(one);
-      return answer(one);
+      const search = { url: new URL(request.url), headers: request.headers };
+      asked.push(search);
+      return answer(search);
     },
   });
   return { url: `http://127.0.0.1:${server.port}`, asked, close: () => server.stop(true) };

@@ -58,10 +58,10 @@ export interface AttemptSeen {
 
 /**
  * Logits of the next token.
- * @param said text tokens and times of the attempt so far.
+ * @param decoded text tokens and times of the attempt so far.
  * @param attempt number of the attempt, from 0 on.
  */
-export type Script = (said: readonly number[], attempt: number) => Logits;
+export type Script = (decoded: readonly number[], attempt: number) => Logits;
 
 /** Decodes one text per attempt; the last text is used for all later attempts. */
 export function texts(...scripts: readonly { readonly words: string; readonly logit?: number }[]): Script {
@@ -69,9 +69,9 @@ export function texts(...scripts: readonly { readonly words: string; readonly lo
     tokens: words.split(' ').filter(Boolean).map(tokenOf),
     logit,
   }));
-  return (said, attempt) => {
+  return (decoded, attempt) => {
     const { tokens, logit } = attempts[attempt] ?? attempts.at(-1) ?? { tokens: [], logit: SURE };
-    return { [tokens[said.length] ?? special.endOfText]: logit };
+    return { [tokens[decoded.length] ?? special.endOfText]: logit };
   };
 }
 
@@ -80,10 +80,10 @@ export const says = (words: string): Script => texts({ words });
 /** Repeats words without end. */
 export const loops =
   (words: string, before = ''): Script =>
-  (said) => {
+  (decoded) => {
     const [first, block] = [before, words].map((each) => each.split(' ').filter(Boolean).map(tokenOf));
-    const at = said.length - (first?.length ?? 0);
-    return { [(at < 0 ? first?.[said.length] : block?.[at % (block?.length ?? 1)]) ?? 0]: SURE };
+    const at = decoded.length - (first?.length ?? 0);
+    return { [(at < 0 ? first?.[decoded.length] : block?.[at % (block?.length ?? 1)]) ?? 0]: SURE };
   };
 
 export interface ScriptedOptions {
@@ -136,13 +136,13 @@ export class ScriptedGraphs implements WhisperGraphs {
     // The last special token that is not a timestamp ends the prompt.
     const length =
       1 + all.findLastIndex((token) => token >= special.endOfText && token < special.timestampBegin);
-    const said = all.slice(length);
+    const decoded = all.slice(length);
     if (all.length === 1) return { logits: this.#logits(this.#options.start ?? {}), cache };
     if (before === undefined) {
       const frames = this.#frames.get(window) ?? 0;
-      this.attempts.push({ frames, prompt: all.slice(0, length), begun: said });
+      this.attempts.push({ frames, prompt: all.slice(0, length), begun: decoded });
     }
-    return { logits: this.#logits(this.#script(said, this.attempts.length - 1)), cache };
+    return { logits: this.#logits(this.#script(decoded, this.attempts.length - 1)), cache };
   }
 
   async align(window: EncodedWindow, tokens: readonly number[]): Promise<Attention | undefined> {

@@ -90,7 +90,7 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
 }
 
 /** The client sends an event. */
-export function asked(before: Simulation, command: ClientCommand): Simulation {
+export function clientSent(before: Simulation, command: ClientCommand): Simulation {
   return read(recordClientFrame(before, command), command);
 }
 

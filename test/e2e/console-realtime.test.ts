@@ -165,10 +165,10 @@ describe('microphone audio', () => {
       }).observe(document.body, { subtree: true, childList: true, characterData: true });
     `);
     await connect();
-    const heard = turns('user', 'done');
-    await expect.poll(() => heard.count(), PATIENCE).toBeGreaterThanOrEqual(2);
+    const transcribed = turns('user', 'done');
+    await expect.poll(() => transcribed.count(), PATIENCE).toBeGreaterThanOrEqual(2);
     // The first turn may be incomplete, because the file plays in a loop; the second turn is complete.
-    const turn = heard.nth(1);
+    const turn = transcribed.nth(1);
     expect(transcriptWords(await wordsOf(turn))).toEqual(transcriptWords(SAID));
     expect(await turn.textContent()).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dtranscript after (< )?\d\.\d\d s/);
     const partial = await page.evaluate<string[]>('[...partial]');
@@ -182,7 +182,7 @@ describe('microphone audio', () => {
     await button('Disconnect').click();
     await page.getByRole('status').getByText('not connected').waitFor();
     // The transcript remains after the disconnect.
-    expect(await heard.count()).toBeGreaterThanOrEqual(2);
+    expect(await transcribed.count()).toBeGreaterThanOrEqual(2);
     const entries = await trace();
     expect(entries.slice(0, 3).map(({ from, frame }) => [from, frame.type])).toEqual([
       ['server', 'session.created'],
@@ -211,8 +211,8 @@ describe('microphone audio', () => {
     await turn.waitFor(PATIENCE);
     const words = transcriptWords(SAID);
     expect(await turn.textContent()).toMatch(/^You0:00\.0 – 0:\d\d\.\dtranscript after \d+\.\d+ s/);
-    const heard = transcriptWords(await wordsOf(turn)).join(' ');
-    expect(words.filter((word) => heard.includes(word)).length / words.length).toBeGreaterThan(0.8);
+    const transcribed = transcriptWords(await wordsOf(turn)).join(' ');
+    expect(words.filter((word) => transcribed.includes(word)).length / words.length).toBeGreaterThan(0.8);
     const types = (await trace()).map(({ frame }) => frame.type);
     expect(types.filter((type) => type === 'input_audio_buffer.commit')).toHaveLength(1);
     expect(types).not.toContain('input_audio_buffer.speech_started');
@@ -222,8 +222,8 @@ describe('microphone audio', () => {
     await choose('Response mode', 'Repeat transcript');
     await connect();
     await turns('service', 'done').first().waitFor(PATIENCE);
-    const heard = await wordsOf(turns('user', 'done').first());
-    expect(await wordsOf(turns('service', 'done').first())).toBe(heard);
+    const transcribed = await wordsOf(turns('user', 'done').first());
+    expect(await wordsOf(turns('service', 'done').first())).toBe(transcribed);
     await button('Disconnect').click();
     await trace();
   });
@@ -235,11 +235,11 @@ test('a language model responds in the mode "Language model reply"', async () =>
   await page.getByRole('combobox', { name: 'Language model' }).waitFor();
   await connect();
   await turns('user', 'done').first().waitFor(PATIENCE);
-  const spoken = page.locator('[data-side=service]').first();
-  await spoken.waitFor(PATIENCE);
-  const answer = await wordsOf(spoken);
-  expect(answer.length).toBeGreaterThan(5);
-  expect(answer).not.toBe(await wordsOf(turns('user', 'done').first()));
+  const response = page.locator('[data-side=service]').first();
+  await response.waitFor(PATIENCE);
+  const text = await wordsOf(response);
+  expect(text.length).toBeGreaterThan(5);
+  expect(text).not.toBe(await wordsOf(turns('user', 'done').first()));
 });
 
 describe('text input', () => {
@@ -306,7 +306,7 @@ test('settings are sent with the first session.update and when they change', asy
   }
   await page.getByLabel('Language').fill('');
   await choose('Task', 'Transcribe');
-  const wanted = [
+  const expected = [
     ['translation', 'en', 0.5, 500],
     ['translation', 'en', 0.55, 500],
     ['translation', 'en', 0.55, 550],
@@ -320,7 +320,7 @@ test('settings are sent with the first session.update and when they change', asy
       const language = transcription.language ?? undefined;
       return [[session.type, language, detection?.threshold, detection?.silence_duration_ms]];
     });
-  await expect.poll(sessions, PATIENCE).toEqual(wanted);
+  await expect.poll(sessions, PATIENCE).toEqual(expected);
   expect(errorsOf(await trace())).toEqual([]);
 });
 

@@ -92,14 +92,14 @@ const ended = (at: Locator, status = 'completed') =>
     .filter({ hasText: new RegExp(`^${status}$`, 'i') })
     .waitFor(PATIENCE);
 
-async function ask(page: Page, text: string): Promise<void> {
+async function send(page: Page, text: string): Promise<void> {
   await page.getByLabel(/^Message/).fill(text);
   await page.keyboard.press('Enter');
 }
 
 /** Text of a named part of a turn. */
 async function textOf(at: Locator, name: string): Promise<string> {
-  const text = await at.getByRole('group', { name: name }).textContent();
+  const text = await at.getByRole('group', { name }).textContent();
   return (text ?? '').slice(name.length);
 }
 
@@ -114,7 +114,7 @@ describe('a conversation', () => {
     await expectAccessible(page);
     await page.getByLabel('Instructions').fill('Be brief.');
     await page.getByLabel('Max output tokens').fill('24');
-    await ask(page, 'Name three birds.');
+    await send(page, 'Name three birds.');
     const first = turn(page, 1);
     await first
       .getByRole('status')
@@ -134,7 +134,7 @@ describe('a conversation', () => {
 
     const firstId = await idOf(first);
     await page.getByText(`Continues ${firstId}.`).waitFor();
-    await ask(page, 'And three fishes.');
+    await send(page, 'And three fishes.');
     const second = turn(page, 2);
     await second
       .getByRole('status')
@@ -173,7 +173,7 @@ describe('a conversation', () => {
     timeout: 300_000,
   }, async () => {
     const { page, consoleErrors } = await openPlayground();
-    await ask(page, 'Tell a very long story about a ship and its crew, with every detail.');
+    await send(page, 'Tell a very long story about a ship and its crew, with every detail.');
     await expect
       .poll(
         () =>
@@ -196,7 +196,7 @@ describe('a conversation', () => {
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page.getByLabel('Stream').uncheck({ force: true });
     await page.getByLabel('Max output tokens').fill('5');
-    await ask(page, 'Say hello.');
+    await send(page, 'Say hello.');
     await ended(turn(page, 1), 'incomplete');
     expect(await turn(page, 1).getByRole('tab', { name: 'Events' }).count()).toBe(0);
     await page.getByText('Incomplete: max_output_tokens.').waitFor();
@@ -210,7 +210,7 @@ test('a function call is shown, and its result is sent as entered', { timeout: 3
   await page.getByRole('combobox', { name: 'Tool choice' }).click();
   await page.getByRole('option', { name: 'get_weather' }).click();
   await page.getByLabel('Max output tokens').fill('60');
-  await ask(page, 'What is the weather in Oslo?');
+  await send(page, 'What is the weather in Oslo?');
   await ended(turn(page, 1));
   // A small model may call the function more than once.
   const calls = await turn(page, 1).getByRole('group', { name: 'Calls get_weather' }).allTextContents();
@@ -245,7 +245,7 @@ test('built-in tools show their input and output', { timeout: 200_000 }, async (
   await page.getByRole('option', { name: 'writer' }).click();
   await page.getByRole('switch', { name: 'Code interpreter' }).check({ force: true });
   await page.getByRole('switch', { name: 'Web search' }).check({ force: true });
-  await ask(page, 'What is six times seven, and what is tea?');
+  await send(page, 'What is six times seven, and what is tea?');
   await ended(turn(page, 1));
   const tool = (name: string) => turn(page, 1).getByRole('group', { name });
   expect(await tool('Code interpreter').textContent()).toBe(
@@ -266,7 +266,7 @@ test('a stream that ends early is shown as interrupted', { timeout: 120_000 }, a
   const { page } = await openPage({ baseUrl: proxy.url.origin });
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'writer' }).click();
-  await ask(page, 'What is tea?');
+  await send(page, 'What is tea?');
   await turn(page, 1).getByText('The response was interrupted').waitFor(PATIENCE);
   await ended(turn(page, 1), 'interrupted');
 });
@@ -287,7 +287,7 @@ test('a response follows the schema, and its curl sample works', { timeout: 300_
   await page.getByRole('combobox', { name: 'Format' }).click();
   await page.getByRole('option', { name: 'JSON schema' }).click();
   await page.getByLabel('Schema', { exact: true }).fill('{"type": "object"');
-  await ask(page, 'Describe a sparrow.');
+  await send(page, 'Describe a sparrow.');
   await page.getByText('Invalid JSON').waitFor();
   await page.getByLabel('Schema', { exact: true }).fill('');
   await page
@@ -316,7 +316,7 @@ test('a response follows the schema, and its curl sample works', { timeout: 300_
 test('an error of the service is shown at its field', { timeout: 120_000 }, async () => {
   const { page } = await openPlayground();
   await page.getByLabel('Functions').fill('[{"name": "not a name"}]');
-  await ask(page, 'Hello.');
+  await send(page, 'Hello.');
   await expect.poll(() => page.getByLabel('Functions').getAttribute('aria-invalid'), PATIENCE).toBe('true');
   expect(await page.getByLabel(/^Message/).inputValue()).toBe('Hello.');
   expect(await turn(page, 1).count()).toBe(0);

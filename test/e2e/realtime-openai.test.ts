@@ -54,7 +54,7 @@ type Module = `openai/${'beta/' | ''}realtime/${'ws' | 'websocket'}`;
 
 function open(module: Module, query = '', key = SERVICE_KEY): NodeClient {
   const native = module.endsWith('websocket');
-  const ask = {
+  const options = {
     module,
     baseURL: `${service.tlsUrl}/v1${query}`,
     key,
@@ -66,7 +66,7 @@ function open(module: Module, query = '', key = SERVICE_KEY): NodeClient {
   };
   return openNodeClient(
     'openai-realtime.mjs',
-    ask,
+    options,
     native ? { NODE_EXTRA_CA_CERTS: service.certificate } : {},
   );
 }

@@ -238,8 +238,8 @@ const withMarker = (errors: readonly string[]) =>
 
 /** Output of the process, after all earlier requests are in the log. */
 async function outputOf(service: LaunchedService): Promise<string> {
-  const answer = await service.fetch('/v1/models', { headers: { 'x-api-key': KEY } });
-  const id = answer.headers.get('x-request-id') ?? '';
+  const response = await service.fetch('/v1/models', { headers: { 'x-api-key': KEY } });
+  const id = response.headers.get('x-request-id') ?? '';
   await expect.poll(() => service.output()).toContain(id);
   return service.output();
 }
@@ -318,9 +318,9 @@ describe('with a disk and SQLite', () => {
 
   test('valid and invalid keys are not in logs and errors, wherever they are sent', async () => {
     const { service } = full;
-    const wrong = `${MARK}-wrong-key`;
+    const invalidKey = `${MARK}-wrong-key`;
     const errors: string[] = [];
-    for (const key of [KEY, wrong]) {
+    for (const key of [KEY, invalidKey]) {
       for (const headers of [
         { authorization: `Bearer ${key}` },
         { authorization: `Basic ${key}` },
@@ -328,8 +328,8 @@ describe('with a disk and SQLite', () => {
         { 'x-partner-secret': key },
         { 'x-api-key': key, authorization: `Bearer ${key}-other` },
       ] as Record<string, string>[]) {
-        const answer = await service.fetch(`/v1/models/${MARK}-model?key=${key}`, { headers });
-        errors.push(`/ ${answer.status} ${await answer.text()}`);
+        const response = await service.fetch(`/v1/models/${MARK}-model?key=${key}`, { headers });
+        errors.push(`/ ${response.status} ${await response.text()}`);
       }
       for (const prefix of ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bearer.']) {
         const offered = `realtime, ${prefix}${key}`;
@@ -424,8 +424,8 @@ describe('with a disk and SQLite', () => {
 
   test('the OpenAPI document, health checks and model list contain no private values', async () => {
     for (const path of ['/swagger/json', '/healthz', '/readyz', '/v1/models']) {
-      const answer = await full.service.fetch(path, { headers: { 'x-api-key': KEY } });
-      expect([path, (await answer.text()).includes(MARK)]).toEqual([path, false]);
+      const response = await full.service.fetch(path, { headers: { 'x-api-key': KEY } });
+      expect([path, (await response.text()).includes(MARK)]).toEqual([path, false]);
     }
   });
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 const portOf = (message: string) => service.log().find(({ msg }) => msg === message)?.port;
-const ask = (url: string, headers: Record<string, string> = {}) =>
+const request = (url: string, headers: Record<string, string> = {}) =>
   fetch(url, { headers, tls: { rejectUnauthorized: false } } as RequestInit);
 
 /** Paths of the public pages in the OpenAPI document. */
@@ -62,7 +62,7 @@ describe('pages', () => {
     const pages = await publicPages();
     expect(pages).toEqual(expect.arrayContaining(['/', '/swagger']));
     for (const path of pages) {
-      const response = await ask(`${service.baseUrl}${path}`);
+      const response = await request(`${service.baseUrl}${path}`);
       const { headers } = response;
       const policy = headers.get('content-security-policy') ?? '';
       expect([path, policy]).toEqual([path, expect.stringContaining("default-src 'none'")]);
@@ -83,9 +83,9 @@ describe('pages', () => {
 describe('TLS', () => {
   test('responses have strict-transport-security only over TLS', async () => {
     for (const path of ['/healthz', '/v1/models', '/v1/nothing', '/swagger']) {
-      const secure = await ask(`${secureUrl}${path}`, { 'x-api-key': SERVICE_KEY });
+      const secure = await request(`${secureUrl}${path}`, { 'x-api-key': SERVICE_KEY });
       expect([path, secure.headers.get('strict-transport-security')]).toEqual([path, 'max-age=3600']);
-      const plain = await ask(`${service.baseUrl}${path}`, { 'x-api-key': SERVICE_KEY });
+      const plain = await request(`${service.baseUrl}${path}`, { 'x-api-key': SERVICE_KEY });
       expect([path, plain.headers.get('strict-transport-security')]).toEqual([path, null]);
     }
   });
@@ -100,7 +100,7 @@ describe('every response', () => {
       `http://127.0.0.1:${portOf('metrics listening')}/metrics`,
     ];
     for (const url of urls) {
-      const { headers } = await ask(url, { 'x-api-key': SERVICE_KEY });
+      const { headers } = await request(url, { 'x-api-key': SERVICE_KEY });
       expect([url, headers.get('x-content-type-options')]).toEqual([url, 'nosniff']);
       expect([url, headers.get('cache-control')]).toEqual([url, 'no-store']);
       expect([url, headers.get('server') ?? headers.get('x-powered-by')]).toEqual([url, null]);
@@ -109,7 +109,7 @@ describe('every response', () => {
 });
 
 test('the security contact is public', async () => {
-  const response = await ask(`${secureUrl}/.well-known/security.txt`);
+  const response = await request(`${secureUrl}/.well-known/security.txt`);
   expect([response.status, await response.text()]).toEqual([
     200,
     expect.stringMatching(/^Contact: mailto:security@app\.test\n/),
@@ -129,7 +129,7 @@ describe('origins', () => {
 
   test('that are not listed cannot read responses', async () => {
     const read = async (origin: string) =>
-      (await ask(`${service.baseUrl}/v1/models`, { origin, 'x-api-key': SERVICE_KEY })).headers.get(
+      (await request(`${service.baseUrl}/v1/models`, { origin, 'x-api-key': SERVICE_KEY })).headers.get(
         'access-control-allow-origin',
       );
     expect(await read(LISTED)).toBe(LISTED);

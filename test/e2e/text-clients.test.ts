@@ -41,9 +41,9 @@ async function run(
   options: { readonly toolChoice: 'auto' | 'required'; readonly maxTokens: number },
 ): Promise<ReadonlyMap<string, FlowResult>> {
   const baseURL = `${service.baseUrl}/v1`;
-  const ask = { baseURL, key: SERVICE_KEY, model: MODEL, embedModel: EMBED_MODEL, ...options };
+  const input = { baseURL, key: SERVICE_KEY, model: MODEL, embedModel: EMBED_MODEL, ...options };
   const { PATH = '', HOME = '' } = process.env;
-  const child = Bun.spawn([...runtime, join(FOLDER, script), JSON.stringify(ask)], {
+  const child = Bun.spawn([...runtime, join(FOLDER, script), JSON.stringify(input)], {
     env: { PATH, HOME },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -81,8 +81,8 @@ describe('with a scripted upstream server', () => {
       `%s in ${runtime} returns the scripted responses`,
       async (script, flows) => {
         const results = await run(command, script, { toolChoice: 'auto', maxTokens: 64 });
-        const wanted = flows.map((flow) => ({ flow, ...scriptedOf(flow) }));
-        expect([...results.values()].sort(byFlow)).toEqual(wanted.sort(byFlow));
+        const expected = flows.map((flow) => ({ flow, ...scriptedOf(flow) }));
+        expect([...results.values()].sort(byFlow)).toEqual(expected.sort(byFlow));
       },
       PATIENCE_MS,
     );
@@ -92,15 +92,15 @@ describe('with a scripted upstream server', () => {
     'the Python SDK returns the scripted responses',
     async (context) => {
       needs(context, HAS_PIP, 'Python with pip');
-      const ask = {
+      const input = {
         base_url: `${service.baseUrl}/v1`,
         key: SERVICE_KEY,
         model: MODEL,
         embed_model: EMBED_MODEL,
       };
-      const results = await runPython<FlowResult>(join(FOLDER, 'openai_client.py'), ask);
-      const wanted = [...FLOWS, 'responses.stored'].map((flow) => ({ flow, ...scriptedOf(flow) }));
-      expect(results.sort(byFlow)).toEqual(wanted.sort(byFlow));
+      const results = await runPython<FlowResult>(join(FOLDER, 'openai_client.py'), input);
+      const expected = [...FLOWS, 'responses.stored'].map((flow) => ({ flow, ...scriptedOf(flow) }));
+      expect(results.sort(byFlow)).toEqual(expected.sort(byFlow));
     },
     PATIENCE_MS,
   );

@@ -175,8 +175,8 @@ interface OpenApiPaths {
 
 test('the OpenAPI document has every path and field', async () => {
   const { paths } = (await (await service.fetch('/swagger/json')).json()) as OpenApiPaths;
-  const shown = Object.keys(paths).filter((path) => path.startsWith('/v1/videos'));
-  expect(shown.sort()).toEqual([
+  const documented = Object.keys(paths).filter((path) => path.startsWith('/v1/videos'));
+  expect(documented.sort()).toEqual([
     '/v1/videos',
     '/v1/videos/extensions',
     '/v1/videos/{id}',

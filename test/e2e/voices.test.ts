@@ -144,11 +144,11 @@ describe('with the models of the service', () => {
         for (const value of [values].flat()) if (value !== undefined) body.append(field, value as string);
       }
       const response = await service.fetch('/v1/audio/voices', { method: 'POST', body });
-      const answer = (await response.json()) as { error?: { type: string; param: string; message: string } };
-      expect([name, response.status, answer.error?.type], JSON.stringify(answer)).toEqual([
+      const result = (await response.json()) as { error?: { type: string; param: string; message: string } };
+      expect([name, response.status, result.error?.type], JSON.stringify(result)).toEqual([
         ...[name, status, 'invalid_request_error'],
       ]);
-      expect(answer.error?.param, name).toEqual(expect.any(String));
+      expect(result.error?.param, name).toEqual(expect.any(String));
     }
     await encoded.remove();
     expect(await (await service.fetch('/v1/audio/voices')).json()).toMatchObject({ data: [] });

@@ -1,4 +1,4 @@
-/** Writing what CTranslate2 writes: a `model.bin` with any variables, or a damaged one. */
+/** Writes `model.bin` files of CTranslate2, valid or damaged. */
 
 const ELEMENT_TYPES = ['float32', 'int8', 'int16', 'int32', 'float16', 'bfloat16'] as const;
 export type ElementType = (typeof ELEMENT_TYPES)[number];
@@ -13,15 +13,15 @@ export interface StoredVariable {
 export interface CheckpointOptions {
   readonly version?: number;
   readonly spec?: string;
-  /** Another name, and the name that it stands for. */
+  /** Aliases of variables. */
   readonly aliases?: readonly (readonly [alias: string, name: string])[];
-  /** What the file says instead of the truth. */
+  /** Wrong values for damaged files. */
   readonly count?: number;
   readonly typeCode?: number;
   readonly lengthBytes?: number;
 }
 
-/** The bytes of a checkpoint, version 6 unless said. */
+/** A checkpoint file; default version: 6. */
 export function storedCheckpoint(
   variables: readonly StoredVariable[],
   {

@@ -1,4 +1,4 @@
-/** ONNX files whose weights lie in a file of their own, as exporters write models of more than 2 GB. */
+/** Converts ONNX files to external weights, as in exports of models above 2 GB. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -9,7 +9,7 @@ const MIN_BYTES = 1024;
 /** TensorProto.DataLocation */
 const EXTERNAL = 1;
 
-/** The fields of onnx.proto3 that say where a tensor's bytes are. */
+/** The fields of onnx.proto3 for the location of tensor data. */
 const modelType = protobuf.Root.fromJSON({
   nested: {
     Entry: { fields: { key: { type: 'string', id: 1 }, value: { type: 'string', id: 2 } } },
@@ -42,7 +42,7 @@ export async function moveWeightsOut(path: string): Promise<void> {
     const externalData = Object.entries(place).map(([key, value]) => ({ key, value: `${value}` }));
     return { name, dims, dataType, externalData, dataLocation: EXTERNAL };
   });
-  // Messages that follow each other are one: the second adds to the first one's graph.
+  // Concatenated protobuf messages are merged: the second one extends the graph of the first.
   const added = modelType.encode(modelType.create({ graph: { initializer } })).finish();
   await writeFile(data, Buffer.concat(large.map(({ rawData }) => rawData ?? new Uint8Array(0))));
   await writeFile(path, Buffer.concat([encodeModel(model), added]));

@@ -1,4 +1,4 @@
-/** Frames of a client that may be right, nearly right, or nothing at all. */
+/** Random client frames: valid, damaged or meaningless. */
 
 type Json = unknown;
 
@@ -30,13 +30,13 @@ const TEXTS = [
 
 export class FrameFuzz {
   readonly #random: () => number;
-  #named = 0;
+  #eventCount = 0;
 
   constructor(random: () => number) {
     this.#random = random;
   }
 
-  /** The next frame, as it goes over the wire. */
+  /** The next frame, serialized. */
   next(): string | Uint8Array {
     const kind = this.#random();
     if (kind < 0.45) return JSON.stringify(this.#valid());
@@ -76,8 +76,8 @@ export class FrameFuzz {
   }
 
   #eventId(): string {
-    this.#named += 1;
-    const id = `c${this.#named}`;
+    this.#eventCount += 1;
+    const id = `c${this.#eventCount}`;
     return this.#random() < 0.05 ? this.#pick(['', id.repeat(200), '\ud800', '👩‍👩‍👧', '"\\', 'c1']) : id;
   }
 
@@ -102,9 +102,9 @@ export class FrameFuzz {
       () => ({ type: 'function_call_output', call_id: 'call', output: text }),
     ])();
     const id = this.#random() < 0.4 ? { id: this.#itemId() } : {};
-    const behind =
+    const position =
       this.#random() < 0.3 ? { previous_item_id: this.#pick(['root', this.#itemId(), null]) } : {};
-    return { item: { ...id, ...item }, ...behind };
+    return { item: { ...id, ...item }, ...position };
   }
 
   #session(): object {
@@ -129,7 +129,7 @@ export class FrameFuzz {
     ])();
   }
 
-  /** A value with some of its parts replaced, removed or added. */
+  /** A value with parts replaced, removed or added. */
   #damaged(value: Json, times: number): Json {
     let damaged = value;
     for (let time = 0; time < times; time++) damaged = this.#damagedOnce(damaged);
@@ -145,9 +145,9 @@ export class FrameFuzz {
       const names = Object.keys(value);
       const name = this.#pick(names);
       const { [name]: inner, ...rest } = value as Record<string, Json>;
-      const fate = this.#random();
-      if (names.length === 0 || fate < 0.15) return { ...value, [this.#pick(KEYS)]: this.#json(2) };
-      if (fate < 0.35) return rest;
+      const action = this.#random();
+      if (names.length === 0 || action < 0.15) return { ...value, [this.#pick(KEYS)]: this.#json(2) };
+      if (action < 0.35) return rest;
       return { ...rest, [name]: this.#damagedOnce(inner) };
     }
     return this.#json(2);
@@ -186,20 +186,20 @@ export class FrameFuzz {
   }
 
   #brokenText(): string {
-    const right = JSON.stringify(this.#valid());
-    const at = Math.floor(this.#random() * right.length);
+    const valid = JSON.stringify(this.#valid());
+    const at = Math.floor(this.#random() * valid.length);
     return this.#pick([
-      () => right.slice(0, at),
-      () => right + right,
-      () => `${right.slice(0, at)}\u0000${right.slice(at)}`,
-      () => right.replace('{', '{"type":"dance",'),
-      () => right.replace('{', '{"number":1e400,'),
-      () => right.replace('{', '{"__proto__":{"type":"input_audio_buffer.clear"},'),
+      () => valid.slice(0, at),
+      () => valid + valid,
+      () => `${valid.slice(0, at)}\u0000${valid.slice(at)}`,
+      () => valid.replace('{', '{"type":"dance",'),
+      () => valid.replace('{', '{"number":1e400,'),
+      () => valid.replace('{', '{"__proto__":{"type":"input_audio_buffer.clear"},'),
       () => '[['.repeat(2000),
       () => '',
       () => 'null',
       () => '"\\ud800"',
-      () => `\ufeff${right}`,
+      () => `\ufeff${valid}`,
       () => `{"type":"session.update","session":{"a":[${'0,'.repeat(60_000)}0]}}`,
     ])();
   }

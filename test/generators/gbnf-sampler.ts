@@ -1,4 +1,4 @@
-/** Grammars of llama.cpp as far as this project writes them: read, and strings of theirs drawn at random. */
+/** Parses the subset of llama.cpp grammars that this project generates and samples random strings. */
 
 type Node =
   | { readonly kind: 'text'; readonly text: string }
@@ -10,15 +10,16 @@ type Node =
   | { readonly kind: 'rule'; readonly name: string }
   | { readonly kind: 'choice'; readonly of: readonly Node[] }
   | { readonly kind: 'sequence'; readonly of: readonly Node[] }
-  | { readonly kind: 'repeat'; readonly of: Node; readonly least: number; readonly most: number };
+  | { readonly kind: 'repeat'; readonly of: Node; readonly min: number; readonly max: number };
 
-/** What a class that says what it is not is drawn from. */
-const PLAIN = [...'abz09 ."\\{}[]<>éß漢😀'].map((character) => character.codePointAt(0) ?? 0);
-/** Endless repetitions are drawn up to here, and how deep a string may be before the shortest way is taken. */
-const MORE = 3;
-const DEEP = 12;
+/** Candidates for negated character classes. */
+const NEGATED_CANDIDATES = [...'abz09 ."\\{}[]<>éß漢😀'].map((character) => character.codePointAt(0) ?? 0);
+/** Maximum number of optional repetitions in a sample. */
+const MAX_EXTRA_REPETITIONS = 3;
+/** Depth from which the shortest alternatives are used. */
+const MAX_DEPTH = 12;
 
-/** A grammar that was read; every rule that it names exists. */
+/** A parsed grammar. */
 export class GbnfSampler {
   readonly #rules = new Map<string, Node>();
   readonly #heights = new Map<string, number>();
@@ -27,7 +28,7 @@ export class GbnfSampler {
   constructor(grammar: string) {
     for (const line of grammar.split('\n')) {
       const [, name = '', body = ''] = /^([a-z0-9-]+) ::= (.*)$/.exec(line) ?? [];
-      if (name === '' || this.#rules.has(name)) throw new Error(`not a rule, or a second one: ${line}`);
+      if (name === '' || this.#rules.has(name)) throw new Error(`invalid or duplicate rule: ${line}`);
       this.#rules.set(name, new GbnfReader(body).read());
     }
     this.#measure();
@@ -55,24 +56,25 @@ export class GbnfSampler {
         return node.of.map((each) => this.#draw(each, random, depth)).join('');
       case 'choice': {
         const lowest = Math.min(...node.of.map((each) => this.#height(each)));
-        const of = depth < DEEP ? node.of : node.of.filter((each) => this.#height(each) === lowest);
+        const of = depth < MAX_DEPTH ? node.of : node.of.filter((each) => this.#height(each) === lowest);
         return this.#draw(pick(of), random, depth);
       }
       case 'repeat': {
-        const most = depth < DEEP ? Math.min(node.most, node.least + MORE) : node.least;
-        const count = node.least + Math.floor(random() * (most - node.least + 1));
+        const max = depth < MAX_DEPTH ? Math.min(node.max, node.min + MAX_EXTRA_REPETITIONS) : node.min;
+        const count = node.min + Math.floor(random() * (max - node.min + 1));
         return Array.from({ length: count }, () => this.#draw(node.of, random, depth)).join('');
       }
       case 'class': {
         const within = (code: number) => node.ranges.some(([from, to]) => from <= code && code <= to);
-        if (node.negated) return String.fromCodePoint(pick(PLAIN.filter((code) => !within(code))));
+        if (node.negated)
+          return String.fromCodePoint(pick(NEGATED_CANDIDATES.filter((code) => !within(code))));
         const [from, to] = pick(node.ranges);
         return String.fromCodePoint(from + Math.floor(random() * (to - from + 1)));
       }
     }
   }
 
-  /** Rules that have to be gone through at least; endless when nothing is ever written. */
+  /** Minimum depth of nested rules; infinite if no string ends. */
   #height(node: Node): number {
     switch (node.kind) {
       case 'rule':
@@ -83,8 +85,8 @@ export class GbnfSampler {
       case 'choice':
         return Math.min(...node.of.map((each) => this.#height(each)));
       case 'repeat':
-        // What may stand there must exist, too.
-        return node.least === 0 ? Math.min(0, this.#height(node.of)) : this.#height(node.of);
+        // Checks that the repeated rules exist.
+        return node.min === 0 ? Math.min(0, this.#height(node.of)) : this.#height(node.of);
       default:
         return 0;
     }
@@ -113,7 +115,7 @@ class GbnfReader {
 
   read(): Node {
     const node = this.#choice();
-    if (this.#at < this.#body.length) throw new Error(`left over: ${this.#body.slice(this.#at)}`);
+    if (this.#at < this.#body.length) throw new Error(`unparsed rest: ${this.#body.slice(this.#at)}`);
     return node;
   }
 
@@ -135,15 +137,14 @@ class GbnfReader {
 
   #repeated(of: Node): Node {
     const endless = Number.POSITIVE_INFINITY;
-    const [sign, least, comma, most] = this.#match(/^(?:[*+?]|\{(\d+)(,?)(\d*)\})/) ?? [];
+    const [sign, min, comma, max] = this.#match(/^(?:[*+?]|\{(\d+)(,?)(\d*)\})/) ?? [];
     if (sign === undefined) return of;
-    if (sign === '*') return { kind: 'repeat', of, least: 0, most: endless };
-    if (sign === '+') return { kind: 'repeat', of, least: 1, most: endless };
-    if (sign === '?') return { kind: 'repeat', of, least: 0, most: 1 };
-    const upTo = !comma ? Number(least) : most ? Number(most) : endless;
-    if (upTo < Number(least) || (upTo !== endless && upTo > 1999))
-      throw new Error(`not a repetition: ${sign}`);
-    return { kind: 'repeat', of, least: Number(least), most: upTo };
+    if (sign === '*') return { kind: 'repeat', of, min: 0, max: endless };
+    if (sign === '+') return { kind: 'repeat', of, min: 1, max: endless };
+    if (sign === '?') return { kind: 'repeat', of, min: 0, max: 1 };
+    const upTo = !comma ? Number(min) : max ? Number(max) : endless;
+    if (upTo < Number(min) || (upTo !== endless && upTo > 1999)) throw new Error(`not a repetition: ${sign}`);
+    return { kind: 'repeat', of, min: Number(min), max: upTo };
   }
 
   #atom(): Node | undefined {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import type { JsonSchema } from '../../src/contract/engines/text.ts';
 
-const limits = (least: string, most: string, upTo: number) =>
+const limits = (minName: string, maxName: string, upTo: number) =>
   fc
     .tuple(fc.option(fc.nat(upTo), { nil: undefined }), fc.option(fc.nat(upTo), { nil: undefined }))
     .map(([from, more]) => ({
-      ...(from !== undefined && { [least]: from }),
-      ...(more !== undefined && { [most]: (from ?? 0) + more }),
+      ...(from !== undefined && { [minName]: from }),
+      ...(more !== undefined && { [maxName]: (from ?? 0) + more }),
     }));
 
 const PATTERNS = [
@@ -107,5 +107,5 @@ const { schema } = fc.letrec<{
     ),
 }));
 
-/** Schemas of every kind that a grammar can follow. */
+/** Schemas of every kind that grammars support. */
 export const followableSchema: fc.Arbitrary<JsonSchema> = schema;

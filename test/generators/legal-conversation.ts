@@ -1,7 +1,7 @@
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 import type { TraceEntry } from '../../tools/trace-check/check.ts';
 
-/** Any JSON object of the wire. */
+/** A JSON object of the protocol. */
 export type Frame = Record<string, unknown>;
 
 export type ConversationDialect = 'spec' | 'ga';
@@ -40,9 +40,9 @@ const VAD = {
 };
 
 /**
- * A conversation that keeps every rule, generated from a seed: a client that sends valid and invalid events,
- * and a server written from the specification's text, whose replies reach the client late.
- * @returns its trace as the client saw it, which ends quietly.
+ * Generates a conversation without violations from a seed: a client that sends valid and invalid events, and an
+ * independent implementation of the server by the specification, which handles events with a delay.
+ * @returns the trace of the client, with a quiet end.
  */
 export function legalConversation(seed: number, dialect: ConversationDialect, steps = 160): TraceEntry[] {
   return new LegalConversation(seed, dialect).run(steps);
@@ -53,8 +53,8 @@ class LegalConversation {
   readonly #dialect: ConversationDialect;
   readonly #entries: TraceEntry[] = [];
   readonly #inbox: unknown[] = [];
-  #made = 0;
-  #asked = 0;
+  #idCount = 0;
+  #eventCount = 0;
   #session: Frame;
   #detecting = false;
   #speaking = false;
@@ -90,8 +90,8 @@ class LegalConversation {
   }
 
   run(steps: number): TraceEntry[] {
-    this.#tell({ type: 'session.created', session: this.#session });
-    this.#ask({
+    this.#send({ type: 'session.created', session: this.#session });
+    this.#request({
       type: 'session.update',
       session: {
         ...(this.#dialect === 'ga' ? { type: 'realtime' } : {}),
@@ -122,7 +122,7 @@ class LegalConversation {
     this.#pick(moves)();
   }
 
-  // The client.
+  // Client.
 
   #clientMove(): void {
     const item = (more: Frame = {}) => ({
@@ -168,76 +168,76 @@ class LegalConversation {
       () => 'not json',
     ];
     const frame = this.#pick(moves)();
-    this.#ask(frame);
+    this.#request(frame);
   }
 
-  #ask(frame: unknown): void {
+  #request(frame: unknown): void {
     const named = typeof frame === 'object' && this.#chance(0.6) && !Object.hasOwn(frame as Frame, 'binary');
-    const sent = named ? { ...(frame as Frame), event_id: `c${++this.#asked}` } : frame;
+    const sent = named ? { ...(frame as Frame), event_id: `c${++this.#eventCount}` } : frame;
     this.#entries.push({ from: 'client', frame: sent });
     this.#inbox.push(sent);
   }
 
-  // The server.
+  // Server.
 
   #handle() {
     if (this.#inbox.length === 0) return;
     const frame = this.#inbox.shift();
     const fields = (typeof frame === 'object' ? frame : {}) as Frame;
-    const refuse = (code: string, param: string | null) => this.#refuse(fields, code, param);
+    const reject = (code: string, param: string | null) => this.#reject(fields, code, param);
     switch (fields.type) {
       case 'session.update':
         return this.#update(fields);
       case 'input_audio_buffer.append':
-        if (fields.audio === 'not base64!') return refuse('invalid_request_error', 'audio');
+        if (fields.audio === 'not base64!') return reject('invalid_request_error', 'audio');
         this.#buffered = true;
         this.#audioMs += 100;
         return;
       case 'input_audio_buffer.commit':
         if (this.#turn !== undefined) return this.#endTurn();
-        if (!this.#buffered) return refuse('invalid_request_error', null);
+        if (!this.#buffered) return reject('invalid_request_error', null);
         return this.#commit(this.#id('item_'));
       case 'input_audio_buffer.clear':
         this.#turn = undefined;
         this.#buffered = false;
-        return this.#tell({ type: 'input_audio_buffer.cleared' });
+        return this.#send({ type: 'input_audio_buffer.cleared' });
       case 'conversation.item.create':
         return this.#createItem(fields);
       case 'conversation.item.retrieve':
-        if (this.#dialect === 'spec') return refuse('unsupported_feature', 'type');
-        if (!this.#items.has(String(fields.item_id))) return refuse('invalid_request_error', 'item_id');
-        return this.#tell({
+        if (this.#dialect === 'spec') return reject('unsupported_feature', 'type');
+        if (!this.#items.has(String(fields.item_id))) return reject('invalid_request_error', 'item_id');
+        return this.#send({
           type: 'conversation.item.retrieved',
           item: this.#items.get(String(fields.item_id)),
         });
       case 'conversation.item.delete':
-        return refuse('unsupported_feature', 'type');
+        return reject('unsupported_feature', 'type');
       case 'response.create':
-        if (this.#response !== undefined) return refuse('response_in_progress', null);
-        if (!this.#speaking || this.#texts.length === 0) return refuse('invalid_request_error', null);
+        if (this.#response !== undefined) return reject('response_in_progress', null);
+        if (!this.#speaking || this.#texts.length === 0) return reject('invalid_request_error', null);
         return this.#createResponse();
       case 'response.cancel':
         if (this.#response === undefined || fields.response_id !== undefined) {
-          return refuse('invalid_request_error', null);
+          return reject('invalid_request_error', null);
         }
         return this.#endResponse('cancelled');
       default:
-        return refuse('invalid_request_error', 'type');
+        return reject('invalid_request_error', 'type');
     }
   }
 
-  #refuse(asked: Frame, code: string, param: string | null): void {
+  #reject(event: Frame, code: string, param: string | null): void {
     const error = { type: 'invalid_request_error', code, message: 'refused', param };
-    this.#tell({ type: 'error', error: { ...error, event_id: asked.event_id ?? null } });
+    this.#send({ type: 'error', error: { ...error, event_id: event.event_id ?? null } });
   }
 
-  #update(asked: Frame) {
-    if (typeof asked.session !== 'object') return this.#refuse(asked, 'invalid_request_error', 'session');
-    const sent = asked.session as { type?: string; audio?: { input?: Frame }; turn_detection?: unknown };
+  #update(event: Frame) {
+    if (typeof event.session !== 'object') return this.#reject(event, 'invalid_request_error', 'session');
+    const sent = event.session as { type?: string; audio?: { input?: Frame }; turn_detection?: unknown };
     const input = sent.audio?.input ?? {};
     const detection = Object.hasOwn(sent, 'turn_detection') ? sent.turn_detection : input.turn_detection;
     if (input.noise_reduction !== undefined) {
-      this.#refuse(asked, 'unsupported_feature', 'session.audio.input.noise_reduction');
+      this.#reject(event, 'unsupported_feature', 'session.audio.input.noise_reduction');
     }
     if (detection !== undefined) {
       if (this.#turn !== undefined) this.#endTurn();
@@ -259,27 +259,27 @@ class LegalConversation {
       },
       output_modalities: this.#speaking ? ['audio'] : [],
     };
-    this.#tell({ type: 'session.updated', session: this.#session });
+    this.#send({ type: 'session.updated', session: this.#session });
   }
 
-  #createItem(asked: Frame) {
-    const sent = asked.item as Frame;
-    if (sent.role !== 'user') return this.#refuse(asked, 'invalid_request_error', 'item.role');
+  #createItem(event: Frame) {
+    const sent = event.item as Frame;
+    if (sent.role !== 'user') return this.#reject(event, 'invalid_request_error', 'item.role');
     const id = typeof sent.id === 'string' ? sent.id : this.#id('item_');
     const item = { ...sent, id, object: 'realtime.item', status: 'completed' };
-    const behind = asked.previous_item_id;
+    const behind = event.previous_item_id;
     const previous = behind === undefined ? this.#last : behind === 'root' ? null : (behind as string);
     if (previous === this.#last) this.#last = id;
     this.#items.set(id, item);
     this.#texts.push(((sent.content as Frame[])[0]?.text ?? '') as string);
-    this.#tell({ type: 'conversation.item.created', item, previous_item_id: previous });
+    this.#send({ type: 'conversation.item.created', item, previous_item_id: previous });
     this.#announce(item, previous);
   }
 
   #announce(item: Frame, previous: string | null): void {
     if (this.#dialect === 'spec') return;
-    this.#tell({ type: 'conversation.item.added', item, previous_item_id: previous });
-    this.#tell({ type: 'conversation.item.done', item, previous_item_id: previous });
+    this.#send({ type: 'conversation.item.added', item, previous_item_id: previous });
+    this.#send({ type: 'conversation.item.done', item, previous_item_id: previous });
   }
 
   #detect() {
@@ -287,13 +287,13 @@ class LegalConversation {
     if (this.#turn !== undefined) return this.#endTurn();
     this.#turn = { itemId: this.#id('item_') };
     const start = { item_id: this.#turn.itemId, audio_start_ms: this.#audioMs };
-    this.#tell({ type: 'input_audio_buffer.speech_started', ...start });
+    this.#send({ type: 'input_audio_buffer.speech_started', ...start });
   }
 
   #endTurn(): void {
     const itemId = this.#turn?.itemId ?? '';
     this.#audioMs += 50;
-    this.#tell({ type: 'input_audio_buffer.speech_stopped', item_id: itemId, audio_end_ms: this.#audioMs });
+    this.#send({ type: 'input_audio_buffer.speech_stopped', item_id: itemId, audio_end_ms: this.#audioMs });
     this.#turn = undefined;
     this.#commit(itemId);
   }
@@ -303,7 +303,7 @@ class LegalConversation {
     this.#buffered = false;
     this.#last = itemId;
     this.#transcribing.push({ itemId, text: '' });
-    this.#tell({ type: 'input_audio_buffer.committed', item_id: itemId, previous_item_id: previous });
+    this.#send({ type: 'input_audio_buffer.committed', item_id: itemId, previous_item_id: previous });
     const content = [{ type: 'input_audio', transcript: null }];
     const item = {
       id: itemId,
@@ -325,12 +325,12 @@ class LegalConversation {
     if (this.#chance(0.6)) {
       const delta = this.#pick(WORDS);
       open.text += delta;
-      return this.#tell({ type: event('delta'), ...head, delta, logprobs: null });
+      return this.#send({ type: event('delta'), ...head, delta, logprobs: null });
     }
     this.#transcribing.shift();
     if (this.#chance(0.15)) {
       const error = { type: 'server_error', code: 'upstream_error', message: 'transcription failed' };
-      return this.#tell({ type: event('failed'), ...head, error });
+      return this.#send({ type: event('failed'), ...head, error });
     }
     const usage = {
       type: 'tokens',
@@ -339,7 +339,7 @@ class LegalConversation {
       output_tokens: 5,
       input_token_details: { text_tokens: 0, audio_tokens: 7 },
     };
-    this.#tell({ type: event('completed'), ...head, transcript: open.text, logprobs: null, usage });
+    this.#send({ type: event('completed'), ...head, transcript: open.text, logprobs: null, usage });
   }
 
   // Responses.
@@ -358,10 +358,10 @@ class LegalConversation {
     };
     this.#last = item.id;
     this.#items.set(item.id, item);
-    this.#tell({ type: 'response.created', response: this.#responseAs('in_progress', [], null, null) });
-    this.#tell({ type: 'response.output_item.added', response_id: id, output_index: 0, item });
+    this.#send({ type: 'response.created', response: this.#responseAs('in_progress', [], null, null) });
+    this.#send({ type: 'response.output_item.added', response_id: id, output_index: 0, item });
     if (this.#dialect === 'ga') {
-      this.#tell({ type: 'conversation.item.added', item, previous_item_id: previous });
+      this.#send({ type: 'conversation.item.added', item, previous_item_id: previous });
     }
     this.#part('content_part.added', { part: { type: 'audio', transcript: '' } });
   }
@@ -385,7 +385,7 @@ class LegalConversation {
   #part(name: string, more: Frame = {}): void {
     const { id, item } = this.#response as SpokenResponse;
     const place = { response_id: id, item_id: item.id, output_index: 0, content_index: 0 };
-    this.#tell({ type: `response.${name}`, ...place, ...more });
+    this.#send({ type: `response.${name}`, ...place, ...more });
   }
 
   #speak() {
@@ -413,9 +413,9 @@ class LegalConversation {
     const content = [{ type: this.#audio(), transcript }];
     const item = { ...response.item, status: whole ? 'completed' : 'incomplete', content };
     if (this.#dialect === 'ga') {
-      this.#tell({ type: 'conversation.item.done', item, previous_item_id: response.previous });
+      this.#send({ type: 'conversation.item.done', item, previous_item_id: response.previous });
     }
-    this.#tell({ type: 'response.output_item.done', response_id: response.id, output_index: 0, item });
+    this.#send({ type: 'response.output_item.done', response_id: response.id, output_index: 0, item });
     const error = { type: 'server_error', code: 'upstream_error', message: 'synthesis failed' };
     const details = {
       completed: null,
@@ -423,7 +423,7 @@ class LegalConversation {
       failed: { type: 'failed', error },
     }[status];
     const usage = whole ? RESPONSE_USAGE : null;
-    this.#tell({ type: 'response.done', response: this.#responseAs(status, [item], details, usage) });
+    this.#send({ type: 'response.done', response: this.#responseAs(status, [item], details, usage) });
     this.#items.set(item.id, item);
     this.#response = undefined;
   }
@@ -436,14 +436,14 @@ class LegalConversation {
     return this.#dialect === 'ga' ? 'output_audio' : 'audio';
   }
 
-  // Both.
+  // Shared.
 
-  #tell(event: Frame): void {
+  #send(event: Frame): void {
     this.#entries.push({ from: 'server', frame: { event_id: this.#id('event_'), ...event } });
   }
 
   #id(prefix: string): string {
-    return `${prefix}${++this.#made}`;
+    return `${prefix}${++this.#idCount}`;
   }
 
   #text(): string {

@@ -1,19 +1,19 @@
 import type { ResponseEvent } from '../../plugins/responses/responses/stream/state.ts';
 
-/** What a client has seen of one item. */
+/** State of an item, as received by a client. */
 interface SeenItem {
   readonly id: string;
   readonly type: string;
   parts: number;
   open: boolean;
-  /** Type of the part that is open. */
+  /** Type of the open part. */
   part: string | undefined;
-  /** Deltas of the part or item so far, and whether its complete text was sent. */
+  /** Concatenated deltas of the part or item, and whether its complete text was received. */
   delta: string;
-  told: boolean;
+  isTextDone: boolean;
 }
 
-/** What a client has seen of a response. */
+/** State of a response, as received by a client. */
 interface Seen {
   readonly items: SeenItem[];
   ended: boolean;
@@ -25,7 +25,7 @@ interface Shown {
   readonly status: string;
 }
 
-/** The fields of events that are looked into, as a client finds them: any of them may be missing. */
+/** Fields of events; any of them may be missing. */
 interface WireEvent {
   readonly type: string;
   readonly response?: {
@@ -46,7 +46,7 @@ interface WireEvent {
   readonly code?: string;
 }
 
-/** Item types that an event of an item may belong to, and what it needs and leaves. */
+/** Item type by event name. */
 const ITEM_TYPES: Readonly<Record<string, string>> = {
   output_text: 'message',
   refusal: 'message',
@@ -65,8 +65,8 @@ const TEXT_OF: Readonly<Record<string, 'text' | 'refusal' | 'arguments' | 'code'
 };
 
 /**
- * Checks the events of one stream by the rules of openai-wire 6.10, written without a look at what makes them.
- * @throws Error that says which rule was broken where.
+ * Checks the events of a stream. Implemented by the rules of openai-wire 6.10, independently of the product code.
+ * @throws Error with the violated rule and the index of the event.
  */
 export function legalStream(events: readonly ResponseEvent[]): void {
   const seen: Seen = { items: [], ended: false };
@@ -113,7 +113,7 @@ function checkItem(event: WireEvent, seen: Seen, at: number): void {
     require(shown.status === 'in_progress', 'an item begins in progress', at);
     require(seen.items.every((item) => item.id !== shown.id), 'ids of items differ', at);
     const { id, type } = shown;
-    seen.items.push({ id, type, parts: 0, open: true, part: undefined, delta: '', told: false });
+    seen.items.push({ id, type, parts: 0, open: true, part: undefined, delta: '', isTextDone: false });
     return;
   }
   const item = seen.items[event.output_index ?? -1];
@@ -123,7 +123,8 @@ function checkItem(event: WireEvent, seen: Seen, at: number): void {
     require(shown.id === item.id && shown.type === item.type, 'an item stays the same', at);
     require(shown.status !== 'in_progress', 'a finished item has a last status', at);
     require(item.part === undefined, 'parts are finished before their item', at);
-    require(item.told || item.type !== 'function_call', 'complete arguments are sent before their call', at);
+    require(item.isTextDone ||
+      item.type !== 'function_call', 'complete arguments are sent before their call', at);
     item.open = false;
     return;
   }
@@ -134,17 +135,17 @@ function checkItem(event: WireEvent, seen: Seen, at: number): void {
 function checkInside(name: string, event: WireEvent, item: SeenItem, at: number): void {
   if (name === 'content_part.added') {
     require(item.part === undefined && event.content_index === item.parts, 'parts come in order', at);
-    const wanted = event.part?.type === 'reasoning_text' ? 'reasoning' : 'message';
-    require(item.type === wanted, 'parts fit their item', at);
+    const expected = event.part?.type === 'reasoning_text' ? 'reasoning' : 'message';
+    require(item.type === expected, 'parts fit their item', at);
     item.part = event.part?.type;
     item.delta = '';
-    item.told = false;
+    item.isTextDone = false;
     return;
   }
   if (name === 'content_part.done') {
     require(event.part?.type === item.part &&
       event.content_index === item.parts, 'the open part is finished', at);
-    require(item.told, 'a complete text is sent before its part', at);
+    require(item.isTextDone, 'a complete text is sent before its part', at);
     item.part = undefined;
     item.parts += 1;
     return;
@@ -155,15 +156,15 @@ function checkInside(name: string, event: WireEvent, item: SeenItem, at: number)
     require(item.part === kind && event.content_index === item.parts, 'text belongs to the open part', at);
   }
   const text = TEXT_OF[kind];
-  require(text === undefined || !item.told, 'nothing follows the whole text', at);
+  require(text === undefined || !item.isTextDone, 'nothing follows the whole text', at);
   if (step === 'delta') item.delta += event.delta ?? '';
   if (step !== 'done') return;
-  require(text !== undefined && event[text] === item.delta, 'the deltas are the whole', at);
-  item.told = true;
+  require(text !== undefined && event[text] === item.delta, 'the deltas form the whole text', at);
+  item.isTextDone = true;
 }
 
 function itemOf({ item }: WireEvent, at: number): Shown {
-  if (item === undefined) throw new Error(`event ${at}: it tells its item`);
+  if (item === undefined) throw new Error(`event ${at}: the event has an item`);
   return item;
 }
 

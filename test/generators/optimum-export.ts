@@ -18,12 +18,12 @@ import {
   whisperWeights,
 } from '../../src/engines/whisper/import/weights.ts';
 
-/** `merged`: one decoder with a switch. `split`: two, the one with a past as transformers 4.43 to 4.45 had it. */
+/** `merged`: one decoder with a switch. `split`: two decoders, like transformers 4.43 to 4.45. */
 export type OptimumForm = 'merged' | 'split';
 
 /**
- * Writes the model's folder.
- * @param size `small`: one layer of each kind and {@link SMALL_VOCABULARY} tokens, which says nothing of sense.
+ * Writes the folder of the model.
+ * @param size `small`: one layer of each kind and {@link SMALL_VOCABULARY} tokens; its output is meaningless.
  */
 export async function writeOptimumExport(
   folder: string,
@@ -87,9 +87,9 @@ function encoderGraph(weights: WhisperWeights): Graph {
     g.floats([1, audioPositions, width], weights.audioPositionEmbedding),
   ]);
   for (const layer of weights.encoder) {
-    const asked = norm(g, x, layer.attention.norm);
-    const own = sides(g, asked, layer.attention, heads);
-    x = g.op('Add', [x, attended(g, asked, own, layer.attention, heads)]);
+    const normed = norm(g, x, layer.attention.norm);
+    const own = sides(g, normed, layer.attention, heads);
+    x = g.op('Add', [x, attended(g, normed, own, layer.attention, heads)]);
     x = fedForward(g, x, layer.feedForward);
   }
   g.output('last_hidden_state', norm(g, x, weights.encoderNorm));
@@ -118,7 +118,7 @@ function decoderWithPast(weights: WhisperWeights): Graph {
   return g.build();
 }
 
-/** Both decoders in an `If`, with empty outputs where the one with a past gives none. */
+/** Both decoders in an `If`, with empty outputs where the decoder with past has none. */
 function mergedDecoder(weights: WhisperWeights): Graph {
   const g = new GraphBuilder('merged');
   declareTokens(g);
@@ -133,7 +133,7 @@ function mergedDecoder(weights: WhisperWeights): Graph {
   const empty = past.floats([0, weights.heads, 1, weights.width / weights.heads], []);
   for (const name of cacheNames('present', 'encoder', weights)) past.output(name, empty);
   const outputs = start.build().output;
-  // The outputs of a branch go by their order.
+  // The outputs of both branches correspond by position.
   const inOrder = outputs.map(
     ({ name }) => past.build().output.find((each) => each.name === name) ?? { name },
   );
@@ -173,7 +173,7 @@ function cacheNames(prefix: string, side: 'decoder' | 'encoder', { decoder }: Wh
   return [...decoder.keys()].flatMap((i) => [`${prefix}.${i}.${side}.key`, `${prefix}.${i}.${side}.value`]);
 }
 
-/** All tokens from the first on, none of which sees a later one. */
+/** All tokens from the first position, with a causal mask. */
 function startBranch(g: GraphBuilder, weights: WhisperWeights): void {
   const n = g.op('Shape', ['input_ids'], { start: 1, end: 2 });
   const ones = g.op('Expand', [g.floats([], [1]), g.op('Concat', [n, n], { axis: 0 })]);
@@ -192,7 +192,7 @@ function startBranch(g: GraphBuilder, weights: WhisperWeights): void {
   }));
 }
 
-/** One token after others; traced with one, it has no mask. @param at its position, int64 [1]. */
+/** One token after others, without a mask. @param at its position, int64 [1]. */
 function pastBranch(g: GraphBuilder, weights: WhisperWeights, at: string): void {
   const positions = g.op('Gather', [positionTable(g, weights), at], { axis: 0 });
   decoderLayers(g, weights, positions, (i, x, layer) => {
@@ -226,11 +226,11 @@ function decoderLayers(
   const table = g.floats([vocabulary, width], weights.tokenEmbedding);
   let x = g.op('Add', [g.op('Gather', [table, 'input_ids']), positions]);
   for (const [i, layer] of weights.decoder.entries()) {
-    const asked = norm(g, x, layer.attention.norm);
-    const { own, mask, cross } = seen(i, asked, layer);
+    const normed = norm(g, x, layer.attention.norm);
+    const { own, mask, cross } = seen(i, normed, layer);
     g.output(`present.${i}.decoder.key`, own.key);
     g.output(`present.${i}.decoder.value`, own.value);
-    x = g.op('Add', [x, attended(g, asked, own, layer.attention, heads, mask)]);
+    x = g.op('Add', [x, attended(g, normed, own, layer.attention, heads, mask)]);
     x = g.op('Add', [x, attended(g, norm(g, x, layer.cross.norm), cross(), layer.cross, heads)]);
     x = fedForward(g, x, layer.feedForward);
   }
@@ -268,7 +268,7 @@ function fedForward(
   return g.op('Add', [x, linear(g, g.op('Gelu', [linear(g, norm(g, x, before), up)]), down)]);
 }
 
-/** [1, n, width] to keys and values [1, heads, n, width / heads]. */
+/** Projects [1, n, width] to keys and values [1, heads, n, width / heads]. */
 function sides(g: GraphBuilder, x: string, { key, value }: AttentionWeights, heads: number): KeyAndValue {
   return { key: byHeads(g, linear(g, x, key), heads), value: byHeads(g, linear(g, x, value), heads) };
 }
@@ -286,8 +286,8 @@ function attended(
   mask?: string,
 ): string {
   const scale = g.floats([], [1 / Math.sqrt(query.outputs / heads)]);
-  const asked = g.op('Mul', [byHeads(g, linear(g, x, query), heads), scale]);
-  const scores = g.op('MatMul', [asked, g.op('Transpose', [key], { perm: [0, 1, 3, 2] })]);
+  const scaledQuery = g.op('Mul', [byHeads(g, linear(g, x, query), heads), scale]);
+  const scores = g.op('MatMul', [scaledQuery, g.op('Transpose', [key], { perm: [0, 1, 3, 2] })]);
   const weights = g.op('Softmax', [mask ? g.op('Add', [scores, mask]) : scores], { axis: -1 });
   const mixed = g.op('Transpose', [g.op('MatMul', [weights, value])], { perm: [0, 2, 1, 3] });
   return linear(g, g.op('Reshape', [mixed, g.ints(0, 0, -1)]), output);

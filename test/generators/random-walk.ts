@@ -14,16 +14,16 @@ import {
   transcribed,
 } from '../doubles/simulated-connection.ts';
 
-/** Conversations at random, as a client sees them: what it sends is read some time later. */
+/** Random conversations with delays between client and server. */
 
 const text = (words: string) => ({ type: 'input_text', text: words });
 const append = { type: 'input_audio_buffer.append', audio: 'AAAA' };
 const update = (session: unknown) => ({ type: 'session.update', session });
 const input = (fields: object) => update({ audio: { input: fields } });
 const create = (item: unknown, more: object = {}) => ({ type: 'conversation.item.create', item, ...more });
-const said = (words: string, more: object = {}) => ({ role: 'user', content: [text(words)], ...more });
+const userMessage = (words: string, more: object = {}) => ({ role: 'user', content: [text(words)], ...more });
 
-/** What the client may send; texts and bytes go as they are. */
+/** Client frames; texts and bytes are sent unchanged. */
 const FRAMES: readonly unknown[] = [
   append,
   append,
@@ -33,10 +33,10 @@ const FRAMES: readonly unknown[] = [
   { type: 'input_audio_buffer.commit' },
   { type: 'input_audio_buffer.commit' },
   { type: 'input_audio_buffer.clear' },
-  create(said('Say it.')),
-  create(said('One. Two? 三。'), { previous_item_id: 'root' }),
-  create(said('Mine.', { id: 'mine' })),
-  create(said('Behind.'), { previous_item_id: 'mine' }),
+  create(userMessage('Say it.')),
+  create(userMessage('One. Two? 三。'), { previous_item_id: 'root' }),
+  create(userMessage('Mine.', { id: 'mine' })),
+  create(userMessage('Behind.'), { previous_item_id: 'mine' }),
   create({ role: 'assistant', content: [{ type: 'output_text', text: 'Yours.' }] }),
   create({ role: 'user', content: [{ type: 'input_audio', audio: 'AAAA' }, text('')] }),
   create({ type: 'function_call', name: 'f', arguments: '{}', call_id: 'c' }),
@@ -89,7 +89,7 @@ const FACTS: readonly ((before: Simulation) => Simulation | undefined)[] = [
   late,
 ];
 
-/** Whether a step makes the detector fail, whose error may be the answer of anything: rules are then lenient. */
+/** Whether a step fails the detector. Its error can be taken for the response to any event, so rules are lenient. */
 export function failsDetector(each: Step): boolean {
   return each.kind === 'engine' && each.fact === DETECTOR_FAILS;
 }
@@ -110,27 +110,27 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** The frame of a step as it goes over the wire. */
-function framed(frame: unknown, eventId: string | undefined): string | Uint8Array {
+/** Serializes the frame of a step. */
+function serialize(frame: unknown, eventId: string | undefined): string | Uint8Array {
   if (typeof frame === 'string' || frame instanceof Uint8Array) return frame;
   const isObject = !Array.isArray(frame) && eventId !== undefined;
   return JSON.stringify(isObject ? { ...(frame as object), event_id: eventId } : frame);
 }
 
-/** A frame as a trace holds it. */
-function noted(frame: string | Uint8Array): unknown {
+/** The trace entry of a frame. */
+function traceFrame(frame: string | Uint8Array): unknown {
   if (typeof frame !== 'string') return { binary: frame.length };
   return frame === 'not json' ? frame : JSON.parse(frame);
 }
 
 export interface Walk {
-  /** Every frame of both sides, and the end. */
+  /** All frames and the end. */
   readonly entries: readonly TraceEntry[];
-  /** Where the machines broke a rule. */
+  /** Violations by the state machines. */
   readonly violations: Simulation['violations'];
 }
 
-/** Plays the steps, then lets everything end. */
+/** Plays the steps, then completes everything. */
 export function play(steps: readonly Step[], opening: Omit<Opening, 'watch'>): Walk {
   const entries: TraceEntry[] = [];
   let now = opened({ ...opening, watch: (entry) => entries.push(entry) });
@@ -143,8 +143,8 @@ export function play(steps: readonly Step[], opening: Omit<Opening, 'watch'>): W
     if (each.kind === 'serve') serve();
     else if (each.kind === 'engine') now = FACTS[each.fact]?.(now) ?? now;
     else {
-      const frame = framed(FRAMES[each.frame], each.isNamed ? `c${index}` : undefined);
-      now = recordClientFrame(now, noted(frame));
+      const frame = serialize(FRAMES[each.frame], each.isNamed ? `c${index}` : undefined);
+      now = recordClientFrame(now, traceFrame(frame));
       inbox.push(frame);
     }
   }

@@ -1,13 +1,13 @@
 import type { TSchema } from '@sinclair/typebox';
 import fc from 'fast-check';
 
-/** Texts with what breaks escaping: quotes, NUL, half a surrogate pair, line separators. */
+/** Texts that need escaping: quotes, NUL, half a surrogate pair, line separators. */
 const TEXT = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
   fc.constantFrom('"', '\\', '\u0000', '\ud83d', '\u2028', 'output_audio', 'response.audio.delta'),
 );
 
-/** Values that hold to a schema: all forms of every union, optional fields there and not. */
+/** Values that match a schema: all variants of unions, with and without optional fields. */
 export function schemaArbitrary(schema: TSchema): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(schemaArbitrary));
@@ -36,11 +36,11 @@ export function schemaArbitrary(schema: TSchema): fc.Arbitrary<unknown> {
 }
 
 function textOf({ pattern, minLength = 0, maxLength }: TSchema): fc.Arbitrary<string> {
-  // The patterns of the wire are prefixes: ^resp_.
+  // The patterns of the protocol are prefixes such as ^resp_.
   const prefix = /^\^(\w+)\.$/.exec(pattern ?? '')?.[1] ?? '';
   if (pattern !== undefined) return fc.uuid().map((id) => `${prefix}${id}`);
-  const isFine = (text: string) => text.length >= minLength && text.length <= (maxLength ?? text.length);
-  return TEXT.filter(isFine);
+  const hasLength = (text: string) => text.length >= minLength && text.length <= (maxLength ?? text.length);
+  return TEXT.filter(hasLength);
 }
 
 function objectOf({ properties, required = [] }: TSchema): fc.Arbitrary<unknown> {

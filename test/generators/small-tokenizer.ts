@@ -1,13 +1,13 @@
 import { WhisperTokenizer } from '../../src/engines/whisper/shared/tokenizer.ts';
 
-/** GPT-2's letter for each byte, written out here apart from the code under test. */
+/** The GPT-2 character of each byte, implemented independently of the code under test. */
 const LETTERS = Array.from({ length: 256 }, (_, byte) => {
   if ((byte > 32 && byte < 127) || (byte > 160 && byte !== 173)) return String.fromCharCode(byte);
   if (byte <= 32) return String.fromCharCode(256 + byte);
   return String.fromCharCode(byte === 173 ? 323 : 256 + 33 + byte - 127);
 });
 
-/** A `tokenizer.json` in Whisper's shape: a token for each byte, then one for each merge, then special ones. */
+/** A `tokenizer.json` for Whisper: byte tokens, then merges, then special tokens. */
 export function smallTokenizerFile(
   merges: readonly (readonly [string, string])[],
   languages: readonly string[] = ['en', 'zh', 'jw'],
@@ -35,6 +35,6 @@ export function smallTokenizerFile(
   };
 }
 
-/** A multilingual tokenizer with these merges; every other byte is its own token. */
+/** A multilingual tokenizer with the given merges; all other tokens are single bytes. */
 export const smallTokenizer = (merges: readonly (readonly [string, string])[] = []): WhisperTokenizer =>
   new WhisperTokenizer(smallTokenizerFile(merges));

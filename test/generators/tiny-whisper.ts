@@ -1,4 +1,4 @@
-/** A Whisper of two layers with random weights, as large as a test can afford. */
+/** A small Whisper model of two layers with random weights. */
 
 import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
 import type {
@@ -20,7 +20,7 @@ const HEADS = 2;
 const LAYERS = 2;
 const INNER = 64;
 
-/** Positions as Whisper's encoder has them, from one turn in 6 positions to one in 6000. */
+/** Sinusoidal position embeddings like those of the Whisper encoder, with periods of 6 to 6000 positions. */
 function sinusoids(positions: number): Float32Array {
   const half = WIDTH / 2;
   return Float32Array.from({ length: positions * WIDTH }, (_, i) => {
@@ -30,7 +30,7 @@ function sinusoids(positions: number): Float32Array {
   });
 }
 
-/** The same weights each time. Embeddings are exact in float16. */
+/** Deterministic weights. Embeddings are exact in float16. */
 export function tinyWhisper({ audioPositions, textPositions, vocabulary }: TinySizes): WhisperWeights {
   const random = seededRandom(7);
   const numbers = (count: number, size: number, mean = 0) =>
@@ -42,7 +42,7 @@ export function tinyWhisper({ audioPositions, textPositions, vocabulary }: TinyS
     bias: bias ? numbers(outputs, 0.2) : undefined,
   });
   const norm = () => ({ gamma: numbers(WIDTH, 0.3, 1), beta: numbers(WIDTH, 0.2) });
-  // Whisper's keys have no bias; CTranslate2 stores zeros.
+  // Keys have no bias in Whisper; CTranslate2 stores zeros.
   const attention = (): AttentionWeights => ({
     norm: norm(),
     query: linear(WIDTH, WIDTH),
@@ -75,7 +75,7 @@ export function tinyWhisper({ audioPositions, textPositions, vocabulary }: TinyS
   };
 }
 
-/** The weights as CTranslate2 stores them in float32. */
+/** The weights as a float32 checkpoint of CTranslate2. */
 export function tinyCheckpoint(weights: WhisperWeights): Uint8Array<ArrayBuffer> {
   const variables: StoredVariable[] = [];
   const put = (name: string, dims: readonly number[], data: Float32Array | readonly number[]) =>

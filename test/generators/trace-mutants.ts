@@ -1,18 +1,18 @@
 import type { FrameEntry, RuleName, TraceEntry } from '../../tools/trace-check/check.ts';
 
-/** Ways to break a legal trace. Each names the rules of which one must notice. */
+/** Mutations of valid traces, with the rules of which at least one must detect them. */
 
 type Fields = Record<string, unknown>;
 type Trace = readonly TraceEntry[];
 
 export interface Mutation {
   readonly name: string;
-  readonly noticedBy: readonly RuleName[];
-  /** A broken copy, or undefined when the trace has nothing of the kind. */
+  readonly detectedBy: readonly RuleName[];
+  /** A mutated copy; undefined if the mutation does not apply to the trace. */
   mutate(trace: Trace, random: () => number): Trace | undefined;
 }
 
-/** A frame of the server in a trace. */
+/** A frame in a trace. */
 interface Spot {
   readonly at: number;
   readonly entry: FrameEntry;
@@ -33,19 +33,19 @@ function chosen<T>(values: readonly T[], random: () => number): T | undefined {
   return values[Math.floor(random() * values.length)];
 }
 
-/** A trace without the frames that fit. */
-function without(trace: Trace, fits: (frame: Fields) => boolean): Trace {
-  return trace.filter((entry) => 'end' in entry || !fits(Object(entry.frame)));
+/** A trace without the matching frames. */
+function without(trace: Trace, matches: (frame: Fields) => boolean): Trace {
+  return trace.filter((entry) => 'end' in entry || !matches(Object(entry.frame)));
 }
 
-/** Replaces one frame that fits with others; `change` gives undefined where it cannot. */
+/** Replaces a random matching frame; `change` returns undefined if it does not apply. */
 function replaced(
-  fits: (spot: Spot) => boolean,
+  matches: (spot: Spot) => boolean,
   change: (spot: Spot, random: () => number) => readonly unknown[] | undefined,
   from: 'server' | 'client' = 'server',
 ): Mutation['mutate'] {
   return (trace, random) => {
-    const spot = chosen(spots(trace, from).filter(fits), random);
+    const spot = chosen(spots(trace, from).filter(matches), random);
     const frames = spot === undefined ? undefined : change(spot, random);
     if (spot === undefined || frames === undefined) return undefined;
     return trace.toSpliced(spot.at, 1, ...frames.map((frame) => ({ from, frame }) as const));
@@ -65,15 +65,15 @@ const changed = (types: readonly string[], change: (frame: Fields) => Fields) =>
 const doubled = (...types: readonly string[]) =>
   replaced(
     ({ type }) => types.includes(type),
-    ({ frame }) => [frame, anew(frame)],
+    ({ frame }) => [frame, withNewId(frame)],
   );
 
-/** The frame under an event id of its own. */
-function anew(frame: Fields): Fields {
+/** The frame with another event id. */
+function withNewId(frame: Fields): Fields {
   return { ...frame, event_id: `${frame.event_id}_again` };
 }
 
-/** A copy in which the value at a path is another; undefined takes it away. */
+/** A copy with the value at a path replaced; undefined removes it. */
 function withAt(value: unknown, path: readonly (string | number)[], put: unknown): Fields {
   const [name, ...rest] = path;
   if (name === undefined) return put as Fields;
@@ -91,11 +91,11 @@ function withAt(value: unknown, path: readonly (string | number)[], put: unknown
 const put = (types: readonly string[], path: string, value: unknown) =>
   changed(types, (frame) => withAt(frame, path.split('.'), value));
 
-/** The status of a response that ends in a frame. */
+/** Whether a frame ends a response with a status. */
 const ends = (status: string) => (spot: Spot) =>
   spot.type === 'response.done' && (spot.frame.response as Fields).status === status;
 
-/** Frames whose neighbour in the trace is also the server's and of another type change places with it. */
+/** Swaps two adjacent server frames of different types. */
 function swapped(first: RegExp, second: RegExp): Mutation['mutate'] {
   return (trace, random) => {
     const all = spots(trace);
@@ -127,36 +127,40 @@ const renamed = (type: string) =>
     ? type.replace('output_audio', 'audio')
     : type.replace('.audio', '.output_audio');
 
-/** A delta of a transcription that completes; the text of a failed one is unknown. */
+/** Whether a delta belongs to a completed transcription; a failed one has no transcript to compare. */
 const completes = (spot: Spot) =>
   spots(spot.trace).some(({ type, frame }) => type === COMPLETED && frame.item_id === spot.frame.item_id);
 
 export const MUTATIONS: readonly Mutation[] = [
-  { name: 'session.created is dropped', noticedBy: ['session-first'], mutate: dropped('session.created') },
-  { name: 'session.created comes twice', noticedBy: ['session-first'], mutate: doubled('session.created') },
+  { name: 'session.created is dropped', detectedBy: ['session-first'], mutate: dropped('session.created') },
+  {
+    name: 'session.created is duplicated',
+    detectedBy: ['session-first'],
+    mutate: doubled('session.created'),
+  },
   {
     name: 'session.updated is dropped',
-    noticedBy: ['answer-missing', 'answer-order'],
+    detectedBy: ['answer-missing', 'answer-order'],
     mutate: dropped('session.updated'),
   },
   {
-    name: 'session.updated comes twice',
-    noticedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'session-keeps'],
+    name: 'session.updated is duplicated',
+    detectedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'session-keeps'],
     mutate: doubled('session.updated'),
   },
   {
-    name: 'the session gets another id',
-    noticedBy: ['session-same'],
+    name: 'the session id changes',
+    detectedBy: ['session-same'],
     mutate: put(['session.updated'], 'session.id', 'sess_other'),
   },
   {
     name: 'an unsent setting changes',
-    noticedBy: ['session-keeps'],
+    detectedBy: ['session-keeps'],
     mutate: put(['session.updated'], 'session.tts_model', 'another'),
   },
   {
-    name: 'a refused field applies',
-    noticedBy: ['session-refusal', 'session-keeps'],
+    name: 'a rejected field is applied',
+    detectedBy: ['session-refusal', 'session-keeps'],
     mutate: replaced(
       ({ type, at, trace }) => {
         const before = trace[at - 1];
@@ -171,7 +175,7 @@ export const MUTATIONS: readonly Mutation[] = [
 
   {
     name: 'an error is dropped',
-    noticedBy: ['answer-missing', 'answer-order', 'session-refusal'],
+    detectedBy: ['answer-missing', 'answer-order', 'session-refusal'],
     mutate: replaced(
       // A missing error for an unknown field of an update cannot be detected.
       ({ type, frame }) => type === 'error' && !String((frame.error as Fields).param).startsWith('session'),
@@ -179,31 +183,31 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'an error loses its event_id',
-    noticedBy: ['error-echo', 'answer-order', 'answer-missing'],
+    name: 'an error has no event_id of its cause',
+    detectedBy: ['error-echo', 'answer-order', 'answer-missing'],
     mutate: replaced(
       ({ type, frame }) => type === 'error' && (frame.error as Fields).event_id !== null,
       ({ frame }) => [withAt(frame, ['error', 'event_id'], null)],
     ),
   },
   {
-    name: 'an error echoes a foreign event_id',
-    noticedBy: ['error-echo'],
+    name: 'an error has an unknown event_id as its cause',
+    detectedBy: ['error-echo'],
     mutate: put(['error'], 'error.event_id', 'c_foreign'),
   },
   {
-    name: 'an error has a code that is not in the table',
-    noticedBy: ['error-shape'],
+    name: 'an error has an unknown code',
+    detectedBy: ['error-shape'],
     mutate: put(['error'], 'error.code', 'invalid_value'),
   },
   {
     name: 'an error has the wrong type',
-    noticedBy: ['error-shape'],
+    detectedBy: ['error-shape'],
     mutate: put(['error'], 'error.type', 'server_error'),
   },
   {
-    name: 'response_in_progress while none is',
-    noticedBy: ['error-cause'],
+    name: 'response_in_progress without a running response',
+    detectedBy: ['error-cause'],
     mutate: replaced(
       ({ type, frame }) =>
         type === 'error' &&
@@ -213,8 +217,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a code without its cause',
-    noticedBy: ['error-cause', 'answer-unasked', 'error-echo'],
+    name: 'an error code without its cause',
+    detectedBy: ['error-cause', 'answer-unasked', 'error-echo'],
     mutate: replaced(
       ({ type, frame }) =>
         type === 'error' &&
@@ -225,27 +229,27 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'the last answer is missing',
-    noticedBy: ['answer-missing'],
+    name: 'the last response is missing',
+    detectedBy: ['answer-missing'],
     mutate: (trace) => {
       const last = spots(trace).at(-1);
-      const asked = { from: 'client', frame: { type: 'input_audio_buffer.clear' } } as const;
-      return last && trace.toSpliced(last.at, 0, asked);
+      const request = { from: 'client', frame: { type: 'input_audio_buffer.clear' } } as const;
+      return last && trace.toSpliced(last.at, 0, request);
     },
   },
   {
     name: 'an acknowledgement is dropped',
-    noticedBy: ['answer-missing', 'answer-order', 'item-chain', 'item-announced'],
+    detectedBy: ['answer-missing', 'answer-order', 'item-chain', 'item-announced'],
     mutate: dropped(`${INPUT}.cleared`, CREATED),
   },
   {
-    name: 'an acknowledgement comes twice',
-    noticedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'item-new'],
+    name: 'an acknowledgement is duplicated',
+    detectedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'item-new'],
     mutate: doubled(`${INPUT}.cleared`, CREATED),
   },
   {
-    name: 'what the client asked for was never asked',
-    noticedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'error-echo'],
+    name: 'a client event is removed',
+    detectedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'error-echo'],
     mutate: replaced(
       ({ type, frame }) =>
         type === `${INPUT}.clear` || (type === 'session.update' && Object(frame.session) === frame.session),
@@ -254,8 +258,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'two answers change places',
-    noticedBy: ['answer-order', 'answer-missing', 'error-cause', 'answer-unasked', 'session-refusal'],
+    name: 'two responses to events are swapped',
+    detectedBy: ['answer-order', 'answer-missing', 'error-cause', 'answer-unasked', 'session-refusal'],
     mutate: swapped(
       /^(session\.updated|input_audio_buffer\.cleared)$/,
       /^(input_audio_buffer\.cleared|session\.updated|error)$/,
@@ -263,8 +267,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 
   {
-    name: 'an event_id is used twice',
-    noticedBy: ['event-id'],
+    name: 'an event_id is reused',
+    detectedBy: ['event-id'],
     mutate: (trace, random) => {
       const first = chosen(spots(trace), random);
       return replaced(
@@ -275,7 +279,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an event has no event_id',
-    noticedBy: ['event-id'],
+    detectedBy: ['event-id'],
     mutate: replaced(
       () => true,
       ({ frame }) => [withAt(frame, ['event_id'], undefined)],
@@ -283,15 +287,15 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an event_id has another prefix',
-    noticedBy: ['event-id'],
+    detectedBy: ['event-id'],
     mutate: replaced(
       () => true,
       ({ frame }) => [{ ...frame, event_id: `evt_${frame.event_id}` }],
     ),
   },
   {
-    name: 'an event is not in the list',
-    noticedBy: ['known-event'],
+    name: 'an event has an unknown type',
+    detectedBy: ['known-event'],
     mutate: replaced(
       () => true,
       ({ frame, at }) => [frame, { type: 'rate_limits.updated', event_id: `event_more_${at}` }],
@@ -300,7 +304,7 @@ export const MUTATIONS: readonly Mutation[] = [
 
   {
     name: 'speech_started is dropped',
-    noticedBy: ['turn-order'],
+    detectedBy: ['turn-order'],
     mutate: replaced(
       ({ type, frame, trace }) =>
         type === `${INPUT}.speech_started` &&
@@ -312,27 +316,27 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'speech_stopped is dropped',
-    noticedBy: ['turn-order'],
+    detectedBy: ['turn-order'],
     mutate: dropped(`${INPUT}.speech_stopped`),
   },
   {
     name: 'committed is dropped',
-    noticedBy: ['turn-order', 'answer-missing', 'answer-order', 'transcription-order'],
+    detectedBy: ['turn-order', 'answer-missing', 'answer-order', 'transcription-order'],
     mutate: dropped(`${INPUT}.committed`),
   },
   {
-    name: 'committed comes twice',
-    noticedBy: ['commit-cause', 'item-new', 'item-chain'],
+    name: 'committed is duplicated',
+    detectedBy: ['commit-cause', 'item-new', 'item-chain'],
     mutate: doubled(`${INPUT}.committed`),
   },
   {
     name: 'committed before speech_stopped',
-    noticedBy: ['turn-order'],
+    detectedBy: ['turn-order'],
     mutate: swapped(/speech_stopped$/, /committed$/),
   },
   {
-    name: 'another item is committed than started',
-    noticedBy: ['turn-item'],
+    name: 'another item is committed than was started',
+    detectedBy: ['turn-item'],
     mutate: replaced(
       ({ type }) => type === `${INPUT}.speech_stopped`,
       ({ frame }) => [{ ...frame, item_id: 'item_other' }],
@@ -340,15 +344,15 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a second turn starts in the first',
-    noticedBy: ['turn-order'],
+    detectedBy: ['turn-order'],
     mutate: replaced(
       ({ type }) => type === `${INPUT}.speech_started`,
-      ({ frame }) => [frame, { ...anew(frame), item_id: 'item_other' }],
+      ({ frame }) => [frame, { ...withNewId(frame), item_id: 'item_other' }],
     ),
   },
   {
     name: 'a speech event without server_vad',
-    noticedBy: ['turn-detected'],
+    detectedBy: ['turn-detected'],
     mutate: replaced(
       ({ type }) => type === 'session.created',
       ({ frame }) => [
@@ -359,12 +363,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a turn ends before it starts',
-    noticedBy: ['turn-times'],
+    detectedBy: ['turn-times'],
     mutate: put([`${INPUT}.speech_started`], 'audio_start_ms', 1e9),
   },
   {
-    name: 'times go back',
-    noticedBy: ['turn-times'],
+    name: 'audio times decrease',
+    detectedBy: ['turn-times'],
     mutate: replaced(
       ({ type, frame, trace }) =>
         type === `${INPUT}.speech_stopped` &&
@@ -375,17 +379,17 @@ export const MUTATIONS: readonly Mutation[] = [
 
   {
     name: 'the end of a transcription is dropped',
-    noticedBy: ['transcription-order', 'transcription-serial'],
+    detectedBy: ['transcription-order', 'transcription-serial'],
     mutate: dropped(COMPLETED, FAILED),
   },
   {
     name: 'a transcription ends twice',
-    noticedBy: ['transcription-order'],
+    detectedBy: ['transcription-order'],
     mutate: doubled(COMPLETED, FAILED),
   },
   {
-    name: 'a delta comes after the end of its transcription',
-    noticedBy: ['transcription-order'],
+    name: 'a delta follows the end of its transcription',
+    detectedBy: ['transcription-order'],
     mutate: replaced(
       ({ type }) => type === COMPLETED || type === FAILED,
       ({ frame }) => [
@@ -401,13 +405,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a transcription is of another item',
-    noticedBy: ['transcription-order'],
+    name: 'a transcription has another item id',
+    detectedBy: ['transcription-order'],
     mutate: put([DELTA, COMPLETED, FAILED], 'item_id', 'item_other'),
   },
   {
     name: 'a second item is transcribed before the first has ended',
-    noticedBy: ['transcription-serial'],
+    detectedBy: ['transcription-serial'],
     mutate: (trace, random) => {
       const terminals = spots(trace).filter(({ type }) => type === COMPLETED || type === FAILED);
       const pairs = terminals.flatMap((first, place) => {
@@ -426,36 +430,36 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a delta of a transcription is dropped',
-    noticedBy: ['transcription-text'],
+    detectedBy: ['transcription-text'],
     mutate: replaced(
       (spot) => spot.type === DELTA && completes(spot),
       () => [],
     ),
   },
   {
-    name: 'a transcript is changed',
-    noticedBy: ['transcription-text'],
+    name: 'a transcript differs from its deltas',
+    detectedBy: ['transcription-text'],
     mutate: changed([COMPLETED], (frame) => ({ ...frame, transcript: `${frame.transcript}!` })),
   },
   {
     name: 'a transcription has no usage',
-    noticedBy: ['transcription-usage'],
+    detectedBy: ['transcription-usage'],
     mutate: put([COMPLETED], 'usage', undefined),
   },
   {
-    name: 'the usage of a transcription does not add up',
-    noticedBy: ['transcription-usage'],
+    name: 'the usage of a transcription has a wrong sum',
+    detectedBy: ['transcription-usage'],
     mutate: put([COMPLETED], 'usage.total_tokens', 13),
   },
   {
-    name: 'a failed transcription tells null',
-    noticedBy: ['transcription-failure'],
+    name: 'a failed transcription has no error',
+    detectedBy: ['transcription-failure'],
     mutate: put([FAILED], 'error.param', null),
   },
 
   {
     name: 'previous_item_id is null in the middle',
-    noticedBy: ['item-chain'],
+    detectedBy: ['item-chain'],
     mutate: replaced(
       ({ type, frame }) => type === `${INPUT}.committed` && frame.previous_item_id !== null,
       ({ frame }) => [{ ...frame, previous_item_id: null }],
@@ -463,12 +467,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'previous_item_id names another item',
-    noticedBy: ['item-chain'],
+    detectedBy: ['item-chain'],
     mutate: put([`${INPUT}.committed`, CREATED], 'previous_item_id', 'item_other'),
   },
   {
-    name: 'an item takes the id of another',
-    noticedBy: ['item-new', 'turn-item'],
+    name: 'an item id is reused',
+    detectedBy: ['item-new', 'turn-item'],
     mutate: (trace, random) => {
       const [first] = spots(trace).filter(({ type }) => type === `${INPUT}.committed` || type === CREATED);
       const id = first?.frame.item_id ?? (first?.frame.item as Fields | undefined)?.id;
@@ -480,7 +484,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a created item has another text',
-    noticedBy: ['item-mirror'],
+    detectedBy: ['item-mirror'],
     mutate: replaced(
       ({ type, frame }) =>
         type === CREATED && JSON.stringify(frame).includes('"content":[{"type":"input_text"'),
@@ -489,7 +493,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a client's id is not kept",
-    noticedBy: ['item-mirror'],
+    detectedBy: ['item-mirror'],
     mutate: replaced(
       ({ type, frame }) => type === CREATED && String((frame.item as Fields).id).startsWith('mine'),
       ({ frame }) => [withAt(frame, ['item', 'id'], 'item_ours')],
@@ -497,45 +501,45 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "the server's item has no prefix",
-    noticedBy: ['id-prefix', 'turn-item'],
+    detectedBy: ['id-prefix', 'turn-item'],
     mutate: put([`${INPUT}.committed`], 'item_id', 'msg_1'),
   },
   {
-    name: 'an announced item that was never created',
-    noticedBy: ['item-announced', 'response-order'],
+    name: 'an announced item was not created',
+    detectedBy: ['item-announced', 'response-order'],
     mutate: doubled('conversation.item.done'),
   },
   {
-    name: 'an item that is not announced to a GA client',
-    noticedBy: ['item-announced'],
+    name: 'an item is not announced to a GA client',
+    detectedBy: ['item-announced'],
     mutate: dropped('conversation.item.added', 'conversation.item.done'),
   },
 
   {
-    name: 'a second response is in flight',
-    noticedBy: ['response-one'],
+    name: 'a second response runs concurrently',
+    detectedBy: ['response-one'],
     mutate: replaced(
       ({ type }) => type === 'response.output_item.added',
       ({ frame, trace }) => {
         const created = spots(trace).find((spot) => spot.type === 'response.created')?.frame ?? {};
         return [
           frame,
-          withAt(anew({ ...created, event_id: frame.event_id }), ['response', 'id'], 'resp_second'),
+          withAt(withNewId({ ...created, event_id: frame.event_id }), ['response', 'id'], 'resp_second'),
         ];
       },
     ),
   },
   {
-    name: 'a response that was never requested',
-    noticedBy: ['answer-unasked'],
+    name: 'a response was not requested',
+    detectedBy: ['answer-unasked'],
     mutate: (trace) =>
       spots(trace).some(({ type }) => type === 'response.created')
         ? without(trace, ({ type }) => type === 'response.create')
         : undefined,
   },
   {
-    name: 'two responses have one id',
-    noticedBy: ['response-ids'],
+    name: 'a response id is reused',
+    detectedBy: ['response-ids'],
     mutate: (trace) => {
       const [first, second] = spots(trace).filter(({ type }) => type === 'response.created');
       const id = (first?.frame.response as Fields | undefined)?.id;
@@ -547,13 +551,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'response.done is dropped',
-    noticedBy: ['response-end', 'response-one', 'answer-missing'],
+    detectedBy: ['response-end', 'response-one', 'answer-missing'],
     mutate: dropped('response.done'),
   },
-  { name: 'response.done comes twice', noticedBy: ['response-end'], mutate: doubled('response.done') },
+  { name: 'response.done is duplicated', detectedBy: ['response-end'], mutate: doubled('response.done') },
   {
     name: 'an event of a response is dropped',
-    noticedBy: ['response-order', 'response-ids', 'response-output', 'item-announced'],
+    detectedBy: ['response-order', 'response-ids', 'response-output', 'item-announced'],
     mutate: dropped(
       'response.output_item.added',
       'response.content_part.added',
@@ -563,8 +567,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    name: 'events of a response change places',
-    noticedBy: ['response-order', 'response-end', 'response-ids'],
+    name: 'events of a response are swapped',
+    detectedBy: ['response-order', 'response-end', 'response-ids'],
     mutate: swapped(
       /^response\.(created|output_item|content_part|audio\.done|output_audio\.done|done)/,
       /^response\.(output_item|content_part|audio\.done|output_audio\.done|done)/,
@@ -572,59 +576,66 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'audio after response.audio.done',
-    noticedBy: ['response-order'],
+    detectedBy: ['response-order'],
     mutate: replaced(
       ({ type }) => AUDIO_DONE.includes(type),
-      ({ frame, type }) => [frame, { ...anew(frame), type: type.replace('.done', '.delta'), delta: 'AAAA' }],
+      ({ frame, type }) => [
+        frame,
+        { ...withNewId(frame), type: type.replace('.done', '.delta'), delta: 'AAAA' },
+      ],
     ),
   },
   {
     name: 'audio after a cancelled response.done',
-    noticedBy: ['response-end'],
+    detectedBy: ['response-end'],
     mutate: replaced(ends('cancelled'), ({ frame, at, trace }) => {
       const last = spots(trace.slice(0, at)).findLast(({ type }) => AUDIO_DONE.includes(type));
       if (last === undefined) return undefined;
-      return [frame, { ...anew(last.frame), type: last.type.replace('.done', '.delta'), delta: 'AAAA' }];
+      return [frame, { ...withNewId(last.frame), type: last.type.replace('.done', '.delta'), delta: 'AAAA' }];
     }),
   },
   {
-    name: 'a part is of another response',
-    noticedBy: ['response-ids'],
+    name: 'a part has another response id',
+    detectedBy: ['response-ids'],
     mutate: put(PARTS, 'response_id', 'resp_other'),
   },
   {
-    name: 'a part is of another item',
-    noticedBy: ['response-ids'],
+    name: 'a part has another item id',
+    detectedBy: ['response-ids'],
     mutate: put(PARTS, 'item_id', 'item_other'),
   },
-  { name: 'a part has another place', noticedBy: ['response-ids'], mutate: put(PARTS, 'content_index', 1) },
+  {
+    name: 'a part has another content_index',
+    detectedBy: ['response-ids'],
+    mutate: put(PARTS, 'content_index', 1),
+  },
   {
     name: 'both names of an audio event',
-    noticedBy: ['one-dialect'],
+    detectedBy: ['one-dialect'],
     mutate: replaced(
       ({ type }) => [...AUDIO_DONE, ...TEXT_DONE].includes(type),
-      ({ frame, type }) => [{ ...frame, type: renamed(type) }, { ...anew(frame) }],
+      ({ frame, type }) => [{ ...frame, type: renamed(type) }, { ...withNewId(frame) }],
     ),
   },
-  { name: 'audio is not base64', noticedBy: ['field-shape'], mutate: put(AUDIO, 'delta', 'AAA-') },
+  { name: 'audio is not base64', detectedBy: ['field-shape'], mutate: put(AUDIO, 'delta', 'AAA-') },
   {
     name: 'a delta of a response transcript is dropped',
-    noticedBy: ['response-text'],
+    detectedBy: ['response-text'],
     mutate: dropped(...TEXT),
   },
   {
-    name: 'the transcript of a response is changed',
-    noticedBy: ['response-text'],
+    name: 'the transcript of a response differs from its deltas',
+    detectedBy: ['response-text'],
     mutate: put(TEXT_DONE, 'transcript', 'other words'),
   },
   {
-    name: 'the part of a response says something else',
-    noticedBy: ['response-text'],
+    name: 'the content part of a response has another transcript',
+    detectedBy: ['response-text'],
     mutate: put(['response.content_part.done'], 'part.transcript', 'other words'),
   },
   {
     name: 'a response is completed without its transcript',
-    noticedBy: ['response-order'],
+    detectedBy: ['response-order'],
     mutate: (trace) => {
       const kept = trace.filter(
         (entry) => 'end' in entry || ![...TEXT, ...TEXT_DONE].includes(String((entry.frame as Fields).type)),
@@ -634,19 +645,19 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a completed response has no usage',
-    noticedBy: ['response-usage'],
+    detectedBy: ['response-usage'],
     mutate: replaced(ends('completed'), ({ frame }) => [withAt(frame, ['response', 'usage'], null)]),
   },
   {
     name: 'a cancelled response has usage',
-    noticedBy: ['response-usage'],
+    detectedBy: ['response-usage'],
     mutate: replaced(ends('cancelled'), ({ frame }) => [
       withAt(frame, ['response', 'usage'], { total_tokens: 1, input_tokens: 1, output_tokens: 0 }),
     ]),
   },
   {
-    name: 'a cancelled response that was never cancelled by the client',
-    noticedBy: ['response-cancel', 'response-order', 'answer-order'],
+    name: 'a response is cancelled without a request of the client',
+    detectedBy: ['response-cancel', 'response-order', 'answer-order'],
     mutate: replaced(ends('completed'), ({ frame }) => [
       withAt(withAt(frame, ['response', 'status'], 'cancelled'), ['response', 'status_details'], {
         type: 'cancelled',
@@ -655,33 +666,33 @@ export const MUTATIONS: readonly Mutation[] = [
     ]),
   },
   {
-    name: 'a cancelled response is called completed',
-    noticedBy: ['response-status', 'response-usage', 'answer-missing'],
+    name: 'a cancelled response has the status completed',
+    detectedBy: ['response-status', 'response-usage', 'answer-missing'],
     mutate: replaced(ends('cancelled'), ({ frame }) => [withAt(frame, ['response', 'status'], 'completed')]),
   },
   {
-    name: 'a failed response does not say why',
-    noticedBy: ['response-status'],
+    name: 'a failed response has no error',
+    detectedBy: ['response-status'],
     mutate: replaced(ends('failed'), ({ frame }) => [withAt(frame, ['response', 'status_details'], null)]),
   },
   {
     name: 'the output of a response is another item',
-    noticedBy: ['response-output'],
+    detectedBy: ['response-output'],
     mutate: put(['response.done'], 'response.output.0.id', 'item_other'),
   },
   {
     name: 'a response has no output',
-    noticedBy: ['response-output'],
+    detectedBy: ['response-output'],
     mutate: put(['response.done'], 'response.output', []),
   },
   {
-    name: 'a response moves to another conversation',
-    noticedBy: ['response-ids'],
+    name: 'a response has another conversation id',
+    detectedBy: ['response-ids'],
     mutate: put(['response.done'], 'response.conversation_id', 'conv_other'),
   },
   {
     name: 'a response without the modality',
-    noticedBy: ['response-asked'],
+    detectedBy: ['response-asked'],
     mutate: (trace) => {
       const silent = (entry: TraceEntry) =>
         'end' in entry || (entry.frame as Fields).type !== 'session.updated'
@@ -691,18 +702,18 @@ export const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
-    name: 'a response begins completed',
-    noticedBy: ['response-status'],
+    name: 'a new response has the status completed',
+    detectedBy: ['response-status'],
     mutate: put(['response.created'], 'response.status', 'completed'),
   },
   {
     name: "the assistant's item begins with content",
-    noticedBy: ['item-shape'],
+    detectedBy: ['item-shape'],
     mutate: put(['response.output_item.added'], 'item.status', 'completed'),
   },
   {
     name: 'audio of a user without a transcript key',
-    noticedBy: ['item-shape'],
+    detectedBy: ['item-shape'],
     mutate: replaced(
       ({ type, frame }) =>
         type === 'conversation.item.added' &&
@@ -712,12 +723,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "the session's id has no prefix",
-    noticedBy: ['id-prefix'],
+    detectedBy: ['id-prefix'],
     mutate: put(['session.created'], 'session.id', 'session_1'),
   },
   {
-    name: 'a frame after the end',
-    noticedBy: ['session-first'],
+    name: 'a frame follows the end',
+    detectedBy: ['session-first'],
     mutate: (trace) => [...trace, ...trace.filter((entry) => 'frame' in entry).slice(-1)],
   },
 ];

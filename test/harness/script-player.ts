@@ -14,27 +14,27 @@ import { realtimeAppOfTest } from './realtime-app.ts';
 /**
  * Scripts of conversations: JSON lines, each with one key.
  *
- * - `script`: the title; with `spec`, the rule that it shows, and perhaps `dialects`, `query`,
- *   and `unasked`: the client does not ask for a dialect when it connects. Comes first.
+ * - `script`: the title, in the first line; with `spec`, the rule that it tests, and optionally `dialects`, `query` and
+ *   `withoutDialect`: the client connects without a dialect.
  * - `>`: the client sends this event, this text, or `{"binary": bytes}`.
- * - `<`: the very next event of the server fits this pattern. `<*`: any number of such events may come before the next one.
- * - `=`: all that was asked has been handled and nothing more came.
- * - `!`: an order to an engine of the test (`test/doubles/scripted-engines.ts`).
+ * - `<`: the next event of the server matches this pattern. `<*`: any number of matching events may precede it.
+ * - `=`: all client events have been handled without further server events.
+ * - `!`: a command to an engine of the test (`test/doubles/scripted-engines.ts`).
  * - `#`: a comment.
  *
- * In a pattern, an object fits when each of its fields does, a list when all of it does. `"?"` is anything that
- * is there, `"$name"` the value captured under that name before, `"~words"` a text that contains them, `null` null.
- * What is sent may have `"$name"` too, and `"$pcm:100"`: 100 ms of silence at 24 kHz in base64.
+ * In a pattern, an object matches if each field of the pattern matches, a list if all elements match. `"?"` matches any
+ * value except null, `"$name"` captures a value or matches the captured one, `"~words"` matches a text that contains
+ * the words. Client events may contain `"$name"` and `"$pcm:100"`: 100 ms of silence at 24 kHz in base64.
  *
- * Scripts are written in the words of the specification. With the GA names the same ones are expected, and the
- * events that only GA clients receive are skipped; a script of the GA dialect alone names them as they are.
+ * Scripts use the event names of the specification. In the GA dialect, names are converted and events that only GA
+ * clients receive are skipped. Scripts for the GA dialect alone use GA names.
  */
 interface Line {
   readonly script?: string;
   readonly spec?: string;
   readonly dialects?: readonly ('spec' | 'ga')[];
   readonly query?: string;
-  readonly unasked?: boolean;
+  readonly withoutDialect?: boolean;
   readonly '>'?: unknown;
   readonly '<'?: unknown;
   readonly '<*'?: unknown;
@@ -48,14 +48,14 @@ export interface Script {
   readonly spec: string;
   readonly dialects: readonly ('spec' | 'ga')[];
   readonly query: string;
-  /** The client does not say which names it wants when it connects. */
-  readonly unasked: boolean;
+  /** Whether the client connects without a dialect. */
+  readonly withoutDialect: boolean;
   readonly lines: readonly Line[];
 }
 
 const BOTH = ['spec', 'ga'] as const;
 
-/** Reads a script. @throws when a line is not one of the kinds above. */
+/** Reads a script. @throws Error for a line of an unknown kind. */
 export function readScript(path: string): Script {
   const [head = {}, ...lines] = readFileSync(path, 'utf8')
     .split('\n')
@@ -70,65 +70,68 @@ export function readScript(path: string): Script {
       throw new Error(`${path}: ${JSON.stringify(line)} is not a line of a script`);
     }
   }
-  const { script: title, spec, dialects = BOTH, query = '', unasked = false } = head;
-  return { title, spec, dialects, query, unasked, lines };
+  const { script: title, spec, dialects = BOTH, query = '', withoutDialect = false } = head;
+  return { title, spec, dialects, query, withoutDialect, lines };
 }
 
-/** Plays a script against the real app, and leaves when nothing is outstanding. @throws where it differs. */
+/** Plays a script against the app. @throws if the events differ from the script. */
 export async function playScript(script: Script, dialect: 'spec' | 'ga'): Promise<void> {
   const engines = { stt: new OrderedSttEngine(), tts: new OrderedTtsEngine(), vad: new OrderedVadEngine() };
   const app = realtimeAppOfTest(engines);
-  const client = await app.connect(`?${script.unasked ? '' : `events=${dialect}&`}${script.query}`);
-  const told = new Told(client, script.dialects.length === 1 ? (event) => event : inSpecWords);
+  const client = await app.connect(`?${script.withoutDialect ? '' : `events=${dialect}&`}${script.query}`);
+  const serverEvents = new ServerEvents(
+    client,
+    script.dialects.length === 1 ? (event) => event : withSpecNames,
+  );
   const names = new Map<string, unknown>();
-  /** What may come any number of times now. */
-  let passed: readonly unknown[] = [];
-  const isPassed = (event: ServerEventFrame) => passed.some((each) => fits(event, each, new Map(names)));
+  /** Patterns of events that may precede the next expected event. */
+  let skipped: readonly unknown[] = [];
+  const isSkipped = (event: ServerEventFrame) => skipped.some((each) => matches(event, each, new Map(names)));
   for (const [index, line] of script.lines.entries()) {
     const at = `line ${index + 2}`;
     if ('>' in line) sendLine(client, line['>'], names);
-    if ('<*' in line) passed = [...passed, line['<*']];
+    if ('<*' in line) skipped = [...skipped, line['<*']];
     if ('<' in line) {
-      expectFit(await told.next(at, isPassed), line['<'], names, at);
-      passed = [];
+      expectMatch(await serverEvents.next(at, isSkipped), line['<'], names, at);
+      skipped = [];
     }
-    if ('=' in line) await told.nothingMore(at, isPassed);
-    if ('!' in line) giveOrder(engines, line['!'] as SttOrder | TtsOrder | VadOrder);
+    if ('=' in line) await serverEvents.nothingMore(at, isSkipped);
+    if ('!' in line) giveCommand(engines, line['!'] as SttOrder | TtsOrder | VadOrder);
   }
-  await told.nothingMore('the end', isPassed);
+  await serverEvents.nothingMore('the end', isSkipped);
   await client.close('quiet');
 }
 
-/** The events of the server, one by one. */
-class Told {
+/** The received server events, one by one. */
+class ServerEvents {
   readonly #client: RealtimeClient;
-  readonly #words: (event: ServerEventFrame) => ServerEventFrame | undefined;
+  readonly #convert: (event: ServerEventFrame) => ServerEventFrame | undefined;
   #waiting: ServerEventFrame[] = [];
 
-  constructor(client: RealtimeClient, words: (event: ServerEventFrame) => ServerEventFrame | undefined) {
+  constructor(client: RealtimeClient, convert: (event: ServerEventFrame) => ServerEventFrame | undefined) {
     this.#client = client;
-    this.#words = words;
+    this.#convert = convert;
   }
 
-  /** The next one that is not passed over. */
-  async next(at: string, isPassed: (event: ServerEventFrame) => boolean): Promise<ServerEventFrame> {
+  /** The next event that is not skipped. */
+  async next(at: string, isSkipped: (event: ServerEventFrame) => boolean): Promise<ServerEventFrame> {
     for (;;) {
       const first = this.#waiting.shift();
-      if (first === undefined) this.#take([await this.#came(at)]);
-      else if (!isPassed(first)) return first;
+      if (first === undefined) this.#add([await this.#receive(at)]);
+      else if (!isSkipped(first)) return first;
     }
   }
 
-  async nothingMore(at: string, isPassed: (event: ServerEventFrame) => boolean): Promise<void> {
-    this.#take(await this.#client.handled());
+  async nothingMore(at: string, isSkipped: (event: ServerEventFrame) => boolean): Promise<void> {
+    this.#add(await this.#client.handled());
     expect(
-      this.#waiting.filter((event) => !isPassed(event)),
+      this.#waiting.filter((event) => !isSkipped(event)),
       `${at}: nothing more`,
     ).toEqual([]);
     this.#waiting = [];
   }
 
-  async #came(at: string): Promise<ServerEventFrame> {
+  async #receive(at: string): Promise<ServerEventFrame> {
     try {
       return await this.#client.one();
     } catch (error) {
@@ -136,13 +139,13 @@ class Told {
     }
   }
 
-  #take(events: readonly ServerEventFrame[]): void {
-    this.#waiting.push(...events.map(this.#words).filter((event) => event !== undefined));
+  #add(events: readonly ServerEventFrame[]): void {
+    this.#waiting.push(...events.map(this.#convert).filter((event) => event !== undefined));
   }
 }
 
-/** An event in the words of the specification; undefined for one that it does not have. */
-function inSpecWords(event: ServerEventFrame): ServerEventFrame | undefined {
+/** An event with the names of the specification; undefined for events of the GA dialect only. */
+function withSpecNames(event: ServerEventFrame): ServerEventFrame | undefined {
   if (/^conversation\.item\.(added|done|retrieved|truncated)$/.test(event.type)) return undefined;
   return JSON.parse(JSON.stringify(event).replace(/"(response\.)?output_(audio|text)(?=["._])/g, '"$1$2'));
 }
@@ -151,22 +154,22 @@ function sendLine(client: RealtimeClient, frame: unknown, names: ReadonlyMap<str
   const { binary } = Object(frame) as { binary?: number };
   if (binary !== undefined) client.send(new Uint8Array(binary));
   else if (typeof frame === 'string') client.send(frame);
-  else client.send(filled(frame, names) as object);
+  else client.send(withCaptured(frame, names) as object);
 }
 
-/** A value with the names in it replaced by what they stand for. */
-function filled(value: unknown, names: ReadonlyMap<string, unknown>): unknown {
+/** A value with captured names replaced by their values. */
+function withCaptured(value: unknown, names: ReadonlyMap<string, unknown>): unknown {
   if (typeof value === 'string') {
     const [, lengthMs] = /^\$pcm:(\d+)$/.exec(value) ?? [];
     if (lengthMs !== undefined) return Buffer.alloc(Number(lengthMs) * 48).toString('base64');
     return value.startsWith('$') ? names.get(value) : value;
   }
-  if (Array.isArray(value)) return value.map((each) => filled(each, names));
+  if (Array.isArray(value)) return value.map((each) => withCaptured(each, names));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filled(each, names)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withCaptured(each, names)]));
 }
 
-function giveOrder(
+function giveCommand(
   engines: { stt: OrderedSttEngine; tts: OrderedTtsEngine; vad: OrderedVadEngine },
   order: SttOrder | TtsOrder | VadOrder,
 ): void {
@@ -175,20 +178,20 @@ function giveOrder(
   else engines.vad.give(order);
 }
 
-function expectFit(event: unknown, pattern: unknown, names: Map<string, unknown>, at: string): void {
-  if (fits(event, pattern, names)) return;
-  expect.fail(`${at}: expected ${short(pattern)}, came ${short(event)}`);
+function expectMatch(event: unknown, pattern: unknown, names: Map<string, unknown>, at: string): void {
+  if (matches(event, pattern, names)) return;
+  expect.fail(`${at}: expected ${short(pattern)}, received ${short(event)}`);
 }
 
-/** A value as a message shows it, without the audio in it. */
+/** JSON of a value for an error message, with long texts shortened. */
 function short(value: unknown): string {
   return JSON.stringify(value, (_, each) =>
     typeof each === 'string' && each.length > 200 ? `${each.slice(0, 20)}…` : each,
   );
 }
 
-/** Whether a value fits a pattern; notes what new names stand for. */
-function fits(value: unknown, pattern: unknown, names: Map<string, unknown>): boolean {
+/** Whether a value matches a pattern. Captures the values of new names. */
+function matches(value: unknown, pattern: unknown, names: Map<string, unknown>): boolean {
   if (typeof pattern === 'string') {
     if (pattern === '?') return value !== undefined && value !== null;
     if (pattern.startsWith('~')) return typeof value === 'string' && value.includes(pattern.slice(1));
@@ -200,11 +203,11 @@ function fits(value: unknown, pattern: unknown, names: Map<string, unknown>): bo
     return (
       Array.isArray(value) &&
       value.length === pattern.length &&
-      pattern.every((each, index) => fits(value[index], each, names))
+      pattern.every((each, index) => matches(value[index], each, names))
     );
   }
   if (typeof pattern !== 'object' || pattern === null) return value === pattern;
   if (typeof value !== 'object' || value === null) return false;
   const fields = value as Readonly<Record<string, unknown>>;
-  return Object.entries(pattern).every(([name, each]) => fits(fields[name], each, names));
+  return Object.entries(pattern).every(([name, each]) => matches(fields[name], each, names));
 }

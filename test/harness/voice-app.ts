@@ -128,14 +128,14 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     ...{ app, clock, log, voices, blobs, speakers, fitter, audioFiles, calls, metrics, vad, queued },
     ...{ enrollments, send, post },
     rows: calls.rows,
-    /** Files of uploads that are still there. */
+    /** Temporary files of uploads. */
     staged: () => readdirSync(folder),
-    /** Names of the clips that are kept. */
+    /** Names of the stored clips. */
     async clips() {
       const never = new AbortController().signal;
       return (await Array.fromAsync(blobs.list('voices/', never))).map(({ name }) => name);
     },
-    /** Stores a voice and gives its object. */
+    /** Enrolls a voice. Returns its object. */
     async enroll(fields: VoiceFields = {}, key = KEY_A) {
       const response = await post(fields, key);
       if (response.status !== 200) throw new Error(`HTTP ${response.status}: ${await response.text()}`);

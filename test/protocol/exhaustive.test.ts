@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClientCommand } from '../../plugins/realtime/state/realtime-machine.ts';
 import {
   appended,
-  asked,
+  clientSent,
   detected,
   drained,
   late,
@@ -15,8 +15,8 @@ import {
 import { repetitions } from '../harness/tier.ts';
 
 /**
- * Every sequence of client events and engine facts to a depth, over the pure machines of a connection: the frames
- * that they send keep every order rule, and everything that was started can end after any sequence.
+ * Plays every sequence of client events and engine results up to a depth on the pure state machines of a connection.
+ * All server frames follow the order rules, and everything that was started can end.
  */
 
 const item = { role: 'user', content: [{ type: 'input_text', text: 'Say it.' }] } as const;
@@ -26,21 +26,22 @@ const detection = (type: object | null): ClientCommand => ({
 });
 
 type Action = (before: Simulation) => Simulation | undefined;
-const ask =
+const send =
   (event: ClientCommand): Action =>
   (before) =>
-    asked(before, event);
+    clientSent(before, event);
 
 const ALPHABET: Readonly<Record<string, Action>> = {
   append: (before) => (before.hasAudio ? undefined : appended(before)),
-  commit: ask({ type: 'input_audio_buffer.commit' }),
-  clear: ask({ type: 'input_audio_buffer.clear' }),
+  commit: send({ type: 'input_audio_buffer.commit' }),
+  clear: send({ type: 'input_audio_buffer.clear' }),
   'detect turns': (before) =>
-    before.turn.kind === 'manual' ? asked(before, detection({ type: 'server_vad' })) : undefined,
-  'detect none': (before) => (before.turn.kind === 'manual' ? undefined : asked(before, detection(null))),
-  'create item': ask({ type: 'conversation.item.create', item }),
-  'create response': ask({ type: 'response.create' }),
-  'cancel response': ask({ type: 'response.cancel' }),
+    before.turn.kind === 'manual' ? clientSent(before, detection({ type: 'server_vad' })) : undefined,
+  'detect none': (before) =>
+    before.turn.kind === 'manual' ? undefined : clientSent(before, detection(null)),
+  'create item': send({ type: 'conversation.item.create', item }),
+  'create response': send({ type: 'response.create' }),
+  'cancel response': send({ type: 'response.cancel' }),
   'speech starts': (before) => detected(before, 'started'),
   'speech stops': (before) => detected(before, 'stopped'),
   'detector fails': (before) => detected(before, 'detector_failed'),
@@ -57,40 +58,40 @@ const ACTIONS = Object.entries(ALPHABET);
 
 interface Walk {
   readonly from: string;
-  readonly begin: (dialect: 'spec' | 'ga') => Simulation;
+  readonly start: (dialect: 'spec' | 'ga') => Simulation;
   readonly depth: number;
   readonly sequences: number;
 }
 
-const IN_THE_MIDDLE = [
+const BUSY_CONNECTION = [
   ...['append', 'commit', 'append', 'commit'],
   ...['detect turns', 'append', 'speech starts', 'create response'],
 ];
 const WALKS: readonly Walk[] = [
   {
-    from: 'a connection that may speak',
-    begin: configured,
+    from: 'a connection with the audio modality',
+    start: configured,
     depth: repetitions(5, 6),
     sequences: repetitions(34_198, 300_647),
   },
   {
     from: 'an open turn, two commits and a response in flight',
-    begin: (dialect) =>
-      IN_THE_MIDDLE.reduce((now, name) => ALPHABET[name]?.(now) ?? now, configured(dialect)),
+    start: (dialect) =>
+      BUSY_CONNECTION.reduce((now, name) => ALPHABET[name]?.(now) ?? now, configured(dialect)),
     depth: repetitions(4, 5),
     sequences: repetitions(35_708, 460_091),
   },
 ];
 
 function configured(dialect: 'spec' | 'ga'): Simulation {
-  const speaking = asked(opened({ dialect }), {
+  const speaking = clientSent(opened({ dialect }), {
     type: 'session.update',
     session: { output_modalities: ['audio'] },
   });
-  return asked(speaking, { type: 'conversation.item.create', item });
+  return clientSent(speaking, { type: 'conversation.item.create', item });
 }
 
-/** Walks every sequence of so many more steps, and fewer. @returns how many there are. */
+/** Plays every sequence of up to `steps` further steps. @returns the number of sequences. */
 function walk(before: Simulation, steps: number, path: readonly string[]): number {
   let sequences = 0;
   for (const [name, act] of ACTIONS) {
@@ -98,28 +99,28 @@ function walk(before: Simulation, steps: number, path: readonly string[]): numbe
     if (after === undefined) continue;
     sequences += 1;
     const now = [...path, name];
-    expectKept(after, now);
-    // A connection that was closed answers nothing more.
+    expectNoViolation(after, now);
+    // A closed connection sends nothing.
     if (steps === 1 || after.ended) continue;
-    expectKept(settled(after), [...now, 'and all that began ends']);
+    expectNoViolation(settled(after), [...now, 'completion of everything']);
     sequences += walk(after, steps - 1, now);
   }
   return sequences;
 }
 
-function expectKept({ violations }: Simulation, path: readonly string[]): void {
+function expectNoViolation({ violations }: Simulation, path: readonly string[]): void {
   const [first] = violations;
   if (first !== undefined) expect.fail(`${path.join(', ')}: ${first.rule}: ${first.message}`);
 }
 
-for (const { from, begin, depth, sequences } of WALKS) {
+for (const { from, start, depth, sequences } of WALKS) {
   describe(`from ${from}`, () => {
     test.each(['spec', 'ga'] as const)(
-      `all ${sequences} sequences of up to ${depth} steps keep every rule, with the %s names`,
+      `all ${sequences} sequences of up to ${depth} steps follow the rules in the %s dialect`,
       (dialect) => {
-        const beginning = begin(dialect);
-        expectKept(beginning, []);
-        expect(walk(beginning, depth, [])).toBe(sequences);
+        const initial = start(dialect);
+        expectNoViolation(initial, []);
+        expect(walk(initial, depth, [])).toBe(sequences);
       },
     );
   });

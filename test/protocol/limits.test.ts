@@ -34,8 +34,8 @@ async function commit(client: RealtimeClient, bytes: number): Promise<ServerEven
   return client.handled();
 }
 
-describe('connections of an organization', () => {
-  it('are refused with 429 before the upgrade beyond its limit, and no other organization notices', async () => {
+describe('the connection limit of an organization', () => {
+  it('rejects further connections with 429 before the upgrade, without effect on others', async () => {
     const { app } = setUp(2);
     const [one, two] = [await app.connect(), await app.connect()];
     const { status, body } = await shake(app.url.replace('ws:', 'http:'), { 'x-api-key': KEY_A });
@@ -60,8 +60,8 @@ describe('connections of an organization', () => {
   });
 });
 
-describe('commits that wait', () => {
-  it(`are at most ${MAX_PENDING_TURNS}: one more is refused, and its audio is kept for the next`, async () => {
+describe('pending commits', () => {
+  it(`are limited to ${MAX_PENDING_TURNS}; a rejected commit keeps its audio in the buffer`, async () => {
     const { app, stt } = setUp();
     const client = await app.connect();
     for (let at = 0; at <= MAX_PENDING_TURNS; at++) expect(errorsOf(await commit(client, 4800))).toEqual([]);
@@ -75,11 +75,11 @@ describe('commits that wait', () => {
     await client.close();
   });
 
-  it('hold at most as much audio as the buffer: the next append is refused, and later taken', async () => {
+  it('are limited in bytes: appends are rejected until a transcription ends', async () => {
     const { app, stt } = setUp();
     const client = await app.connect();
     const half = MAX_BUFFERED_BYTES / 2 + 2;
-    // The first one is being read.
+    // The transcription of the first commit is already reading its audio.
     for (const bytes of [4800, half, half]) expect(errorsOf(await commit(client, bytes))).toEqual([]);
     client.send(append(4800));
     const [refusal] = errorsOf(await client.handled());
@@ -92,8 +92,8 @@ describe('commits that wait', () => {
   });
 });
 
-describe('turns of server_vad that wait', () => {
-  it(`are at most ${MAX_PENDING_TURNS}: then appends are refused until one has ended`, async () => {
+describe('pending turns of server_vad', () => {
+  it(`are limited to ${MAX_PENDING_TURNS}; then appends are rejected until a turn ends`, async () => {
     const { app, stt, vad } = setUp();
     const turns = MAX_PENDING_TURNS + 20;
     vad.give({ vad: Array.from({ length: turns }, (_, at) => [at * 1000, at * 1000 + 200] as const) });
@@ -101,16 +101,16 @@ describe('turns of server_vad that wait', () => {
     const input = { format: { type: 'audio/pcm', rate: 8000 }, turn_detection: { type: 'server_vad' } };
     client.send({ type: 'session.update', session: { audio: { input } } });
     await client.next('session.updated');
-    let refused: { code: string; message: string } | undefined;
+    let rejected: { code: string; message: string } | undefined;
     let committed = 0;
-    for (let at = 0; at < turns && refused === undefined; at++) {
+    for (let at = 0; at < turns && rejected === undefined; at++) {
       client.send(append(16_000));
       const events = await client.handled();
-      [refused] = errorsOf(events);
+      [rejected] = errorsOf(events);
       committed += events.filter(({ type }) => type === 'input_audio_buffer.committed').length;
     }
-    expect(refused).toMatchObject({ code: 'buffer_overflow', param: 'audio' });
-    expect(refused?.message).toContain(`${MAX_PENDING_TURNS} committed turns are waiting`);
+    expect(rejected).toMatchObject({ code: 'buffer_overflow', param: 'audio' });
+    expect(rejected?.message).toContain(`${MAX_PENDING_TURNS} committed turns are waiting`);
     expect(committed).toBe(MAX_PENDING_TURNS + 1);
     stt.give({ stt: 'final' });
     await client.next('conversation.item.input_audio_transcription.completed');
@@ -120,8 +120,8 @@ describe('turns of server_vad that wait', () => {
   });
 });
 
-describe('a connection that drains', () => {
-  it('answers what is malformed, hears nothing more, ends its response and closes with 1001', async () => {
+describe('a draining connection', () => {
+  it('rejects events, ignores audio, completes its response and closes with 1001', async () => {
     const { app, tts } = setUp();
     const client = await app.connect();
     client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });

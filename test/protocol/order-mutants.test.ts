@@ -8,12 +8,12 @@ import { MUTATIONS } from '../generators/trace-mutants.ts';
 
 const DIALECTS: readonly ConversationDialect[] = ['spec', 'ga'];
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
-const MUTANTS_OF_A_KIND = 8;
+const MUTANTS_PER_MUTATION = 8;
 
-const invented = DIALECTS.flatMap((dialect) =>
+const generated = DIALECTS.flatMap((dialect) =>
   SEEDS.map((seed) => ({ seed, dialect, trace: legalConversation(seed, dialect) })),
 );
-/** What the machines of the service say at random. */
+/** Traces of the state machines for random steps. */
 const simulated = DIALECTS.flatMap((dialect) =>
   fc
     .sample(fc.array(step, { minLength: 300, maxLength: 600, size: 'max' }), {
@@ -31,15 +31,15 @@ const simulated = DIALECTS.flatMap((dialect) =>
 );
 
 describe.each(DIALECTS)('legal conversations of the %s dialect', (dialect) => {
-  const conversations = [...invented, ...simulated];
+  const conversations = [...generated, ...simulated];
 
-  test(`${2 * SEEDS.length} of them break no rule`, () => {
+  test(`${2 * SEEDS.length} traces have no violations`, () => {
     for (const { seed, trace } of conversations.filter((each) => each.dialect === dialect)) {
       expect(checkTrace(trace), `seed ${seed}`).toEqual([]);
     }
   });
 
-  test('and none that is cut anywhere', () => {
+  test('truncated traces have no violations', () => {
     for (const { seed, trace } of conversations.filter((each) => each.dialect === dialect).slice(0, 10)) {
       for (const [length] of trace.entries()) {
         expect(checkTrace([...trace.slice(0, length), { end: 'cut' }]), `seed ${seed}, ${length}`).toEqual(
@@ -53,10 +53,10 @@ describe.each(DIALECTS)('legal conversations of the %s dialect', (dialect) => {
 describe('mutants', () => {
   const broken = new Set<RuleName>();
   const cases = MUTATIONS.flatMap((mutation) => [
-    { ...mutation, of: 'an invented conversation', conversations: invented },
-    { ...mutation, of: 'one of the machines', conversations: simulated },
+    { ...mutation, source: 'a generated conversation', conversations: generated },
+    { ...mutation, source: 'the state machines', conversations: simulated },
   ]);
-  test.each(cases)('of $of are caught when $name', ({ name, mutate, noticedBy, conversations }) => {
+  test.each(cases)('of $source are detected: $name', ({ name, mutate, detectedBy, conversations }) => {
     let mutants = 0;
     for (const [place, { seed, dialect, trace }] of conversations.entries()) {
       const mutant = mutate(trace, seededRandom(place));
@@ -66,15 +66,15 @@ describe('mutants', () => {
       const rules = new Set(violations.map(({ rule }) => rule));
       for (const rule of rules) broken.add(rule);
       expect(
-        noticedBy.some((rule) => rules.has(rule)),
+        detectedBy.some((rule) => rules.has(rule)),
         `${name}, seed ${seed}, ${dialect}: ${JSON.stringify(violations.slice(0, 3))}`,
       ).toBe(true);
-      if (mutants === MUTANTS_OF_A_KIND) break;
+      if (mutants === MUTANTS_PER_MUTATION) break;
     }
-    expect(mutants).toBe(MUTANTS_OF_A_KIND);
+    expect(mutants).toBe(MUTANTS_PER_MUTATION);
   });
 
-  test('break every rule there is', () => {
+  test('violate every rule', () => {
     expect((Object.keys(RULES) as RuleName[]).filter((rule) => !broken.has(rule))).toEqual([]);
   });
 });

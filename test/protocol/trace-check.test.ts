@@ -13,7 +13,7 @@ const text = (entries: readonly unknown[]) => `${entries.map((entry) => JSON.str
 const named = (connection: string, entries: readonly TraceEntry[]) =>
   entries.map((entry) => ({ connection, ...entry }));
 
-/** Runs the command over a file, or over standard input. */
+/** Runs the command with a file or standard input. */
 async function traceCheck(trace: string, { byStdin = false } = {}) {
   const path = join(folder, 'trace.jsonl');
   writeFileSync(path, trace);
@@ -30,7 +30,7 @@ async function traceCheck(trace: string, { byStdin = false } = {}) {
   return { exitCode: await command.exited, out: out.replaceAll(path, 'FILE'), err };
 }
 
-test('a good trace of several connections, mixed, passes with one line', async () => {
+test('a valid interleaved trace of several connections passes with one line of output', async () => {
   const a = named('a', legalConversation(1, 'spec'));
   const b = named('b', legalConversation(2, 'ga'));
   const mixed = Array.from({ length: Math.max(a.length, b.length) }, (_, at) => [a[at], b[at]]).flat();
@@ -41,7 +41,7 @@ test('a good trace of several connections, mixed, passes with one line', async (
   expect(await traceCheck(text(entries), { byStdin: true })).toEqual({ exitCode: 0, out: line, err: '' });
 });
 
-test('each violation is reported with its line, its rule and the source of the rule', async () => {
+test('a violation is reported with its line, its rule and the source of the rule', async () => {
   const trace = legalConversation(3, 'spec', 600);
   const place = trace.findIndex(
     (entry) => 'frame' in entry && Object(entry.frame).type === 'input_audio_buffer.committed',
@@ -56,7 +56,7 @@ test('each violation is reported with its line, its rule and the source of the r
   expect(out).toMatch(/frames of 1 connections: 1 fault\n$/);
 });
 
-test('an event that breaks its schema is reported', async () => {
+test('an event that violates its schema is reported', async () => {
   const trace = legalConversation(4, 'spec', 0);
   const more = { from: 'server', frame: { type: 'error', event_id: 'event_x', error: 'none' } };
   const { exitCode, out } = await traceCheck(text([...trace.slice(0, -1), more]));
@@ -64,7 +64,7 @@ test('an event that breaks its schema is reported', async () => {
   expect(out).toContain(`FILE:${trace.length}: schema (wire 8.5): error: 'error' must be an object.`);
 });
 
-test('an invalid line is reported, and the others are checked', async () => {
+test('invalid lines are reported, and the others are checked', async () => {
   const trace = text(legalConversation(5, 'ga'));
   const { exitCode, out } = await traceCheck(`{"from":"client"\n{"from":"nobody","frame":1}\n[]\n${trace}`);
   expect(exitCode).toBe(1);
@@ -74,7 +74,7 @@ test('an invalid line is reported, and the others are checked', async () => {
   expect(out).toContain(': 3 faults\n');
 });
 
-test('a large file is read in pieces', async () => {
+test('a large file is checked', async () => {
   const append = {
     from: 'client',
     frame: { type: 'input_audio_buffer.append', audio: 'AAAA'.repeat(200_000) },

@@ -1,5 +1,5 @@
 /**
- * G.711 as the tables of the recommendation print it: decision values and the values that decoders put out.
+ * G.711 by the tables of the recommendation: decision values and decoder output values.
  * A linear value is looked up among the decision values; nothing is computed from its bits.
  *
  * ITU-T G.711 (11/88): table 1 (A-law, scale of 4,096) and table 2 (mu-law, scale of 8,159), columns 1 to 3:

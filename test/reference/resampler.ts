@@ -1,6 +1,6 @@
 /**
- * References for the resampler, in float64 and without its structure: what a tone must become, how to measure
- * it, and the filter of native/src/fir_table.h as one plain sum over all samples.
+ * References for the resampler in float64: test tones, their measurement, and the filter of native/src/fir_table.h as a
+ * direct sum over all samples.
  */
 
 /** Samples of `sin(2π · hz · n / rateHz + phase)`. */
@@ -13,7 +13,7 @@ export function decibels(ratio: number): number {
   return 20 * Math.log10(Math.max(ratio, 1e-12));
 }
 
-/** What is left of `samples`, and how loud the tone in them is. */
+/** Amplitudes of a fitted tone and of the rest of a signal. */
 export interface ToneFit {
   /** Amplitude of the tone, by least squares. */
   readonly amplitude: number;
@@ -58,8 +58,8 @@ function besselI0(x: number): number {
 }
 
 /**
- * Rate conversion by definition: each output is the sum of all inputs times a Kaiser-windowed sinc around its
- * own time; as many outputs as the rates' quotient, rounded with halves up.
+ * Rate conversion by definition: each output sample is the sum of all input samples times a Kaiser-windowed sinc at its
+ * time. The output length is rounded half up.
  */
 export function resampleByDefinition(input: ArrayLike<number>, fromHz: number, toHz: number): Float64Array {
   const length = Math.floor((input.length * toHz) / fromHz + 0.5);

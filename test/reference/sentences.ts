@@ -1,7 +1,7 @@
 /**
  * The sentence rules of native/src/sentences.h and length_limit.h, on a whole text: characters become
- * class letters, and rules are patterns over those. Slow, with free look-ahead and look-behind, which is
- * what the addon's automaton must do without.
+ * class letters, and rules are regular expressions over these letters. Slow, because it uses unlimited look-ahead and
+ * look-behind, unlike the automaton of the addon.
  */
 
 /** One letter per class, as in native/src/text_class.h. */
@@ -78,14 +78,14 @@ function lineLength({ classes }: Text, at: number): number {
   return classes.slice(start, at).replaceAll('m', '').length;
 }
 
-/** What stands at `at` with marks skipped, or the end. */
+/** Index of the next character from `at` that is not a combining mark, or the end. */
 function skipMarks(classes: string, at: number): number {
   let i = at;
   while (classes[i] === 'm') i++;
   return i;
 }
 
-/** Whether a sentence ends in the gap `from`…`to`, behind the stop run `run` and the word before it. */
+/** Whether a sentence ends in the gap `from`…`to` after the stop run `run` and the word before it. */
 function endsInGap(text: Text, run: string, word: string, first: boolean, from: number, to: number): boolean {
   const { characters, classes } = text;
   const gap = characters.slice(from, to).join('');
@@ -104,7 +104,7 @@ function endsInGap(text: Text, run: string, word: string, first: boolean, from: 
   if (hard) return true;
   const dots = [...run].reduce((sum, kind) => sum + (kind === '.' ? 1 : kind === 'e' ? 2 : 0), 0);
   const meaning = dots > 1 ? 'sentence' : meaningOfStop(word, first);
-  // Behind up to eight quotes and brackets stands the character that decides.
+  // The decisive character follows up to eight quotes and brackets.
   let at = to;
   for (let opened = 0; opened < 8 && /[qo]/.test(classes[at] ?? ''); opened++)
     at = skipMarks(classes, at + 1);
@@ -122,15 +122,15 @@ function endsInGap(text: Text, run: string, word: string, first: boolean, from: 
   return STARTERS.test(follower);
 }
 
-/** Whether a guillemet is open before `at`: the last one there points left. */
+/** Whether a guillemet is open before `at`: the last one before it points left. */
 function inGuillemets({ characters }: Text, at: number): boolean {
   const before = characters.slice(0, at);
   return before.lastIndexOf('«') > before.lastIndexOf('»');
 }
 
 /**
- * Classes of the stop at `at`, and of the quotes, brackets and emoji behind it. Behind a wide stop, a quote
- * that points left opens the next sentence. A » may stand behind white space when a « is open.
+ * Classes of the stop at `at` and of the following quotes, brackets and emoji. After a wide stop, a left quote opens the
+ * next sentence. A » can follow white space if a « is open.
  */
 function stopRun(text: Text, at: number): string {
   const { characters, classes } = text;
@@ -197,7 +197,7 @@ function sentenceEnd(text: Text, start: number): number {
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const IDEOGRAPHIC = /^[\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{3FFFF}]$/u;
 
-/** Where a piece that starts at 0 may be cut, with the length before each cut. */
+/** Possible cuts of a piece that starts at 0, with the length before each cut. */
 function cutsOf({
   characters,
   classes,
@@ -226,7 +226,7 @@ function cutsOf({
   return cuts;
 }
 
-/** Length of the first piece of what is left of a sentence. */
+/** Length of the first piece of the rest of a sentence. */
 function pieceLength(text: Text): number {
   const { classes } = text;
   const visible = classes.replace(/^[sn]+/, '').replace(/[sn]+$/, '').length;
@@ -242,7 +242,7 @@ function pieceLength(text: Text): number {
   return cut?.at ?? (/^[sn]*/.exec(classes)?.[0].length ?? 0) + 600;
 }
 
-/** The chunks of a text, by the rules. */
+/** The chunks of a text. */
 export function splitByDefinition(input: string): string[] {
   const characters = [...input];
   const text: Text = { characters, classes: characters.map(classLetter).join('') };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type SpokenText, transcriptWords, wordErrors } from './transcript-normalizer.ts';
 
-describe('two ways to write the same words', () => {
+describe('equivalent spellings have the same words', () => {
   test.each([
     ['The ticket costs $5.50.', 'the ticket costs five dollars and fifty cents'],
     ['Room No. 5 at 3:30 p.m.', 'room number five at three thirty pm'],
@@ -16,7 +16,7 @@ describe('two ways to write the same words', () => {
     ['etc.', 'et cetera'],
   ])('%s', (written, spoken) => expect(transcriptWords(written)).toEqual(transcriptWords(spoken)));
 
-  test('"and" between words that are not numbers stays', () => {
+  test('keeps "and" that is not inside a number', () => {
     expect(transcriptWords('a hundred and then')).toEqual(['a', 'hundred', 'and', 'then']);
   });
 });
@@ -29,11 +29,11 @@ describe('word errors', () => {
     ['the cat sat', 'the big cat sat', 1, 3],
     ['the cat sat', '', 3, 3],
     ['', 'the', 1, 0],
-  ])('%j heard as %j', (said, heard, errors, words) =>
-    expect(wordErrors(said, heard)).toEqual({ errors, words }),
+  ])('counts errors of %j transcribed as %j', (reference, transcript, errors, words) =>
+    expect(wordErrors(reference, transcript)).toEqual({ errors, words }),
   );
 
-  test('the nearest of several references counts', () => {
+  test('uses the best of several references', () => {
     expect(wordErrors(['on the third of may', 'on may third'], 'On May 3rd.')).toEqual({
       errors: 0,
       words: 3,
@@ -41,18 +41,18 @@ describe('word errors', () => {
   });
 });
 
-describe('the fixed set', () => {
+describe('test/fixtures/spoken-texts.jsonl', () => {
   const lines = readFileSync(new URL('../fixtures/spoken-texts.jsonl', import.meta.url), 'utf8')
     .trim()
     .split('\n');
   const texts = lines.map((line) => JSON.parse(line) as SpokenText);
 
-  test('has at least 24 texts with names of their own', () => {
+  test('has at least 24 texts with unique ids', () => {
     expect(texts.length).toBeGreaterThanOrEqual(24);
     expect(new Set(texts.map(({ id }) => id)).size).toBe(texts.length);
   });
 
-  test.each(texts)('$id is read as it should be spoken', ({ text, spoken }) => {
+  test.each(texts)('the text and the spoken form of $id are equivalent', ({ text, spoken }) => {
     expect(wordErrors(spoken, text).errors).toBe(0);
   });
 });

@@ -1,10 +1,8 @@
 /**
- * Brings a transcript and the words that should have been spoken to the same form, so that their
- * difference counts misheard words and not spelling.
+ * Normalizes transcripts and reference texts, so that their difference counts wrong words and not spelling.
  *
- * Both sides go through the reading rules of the text front end ("$5.50" and "five dollars and fifty cents"
- * become the same words), then: lower case, punctuation off, hyphens split, single letters in a row
- * joined ("a m" and "AM" → "am"), and a few spellings of the same sound made equal.
+ * Applies the text normalization of speech ("$5.50" → "five dollars and fifty cents"), then: lower case, no punctuation,
+ * hyphens split, consecutive single letters joined ("a m" and "AM" → "am"), equivalent spellings unified.
  */
 
 import { normalizeEnglish } from '../../src/text/english/normalize/normalize.ts';
@@ -12,13 +10,13 @@ import { normalizeEnglish } from '../../src/text/english/normalize/normalize.ts'
 /** A line of test/fixtures/spoken-texts.jsonl. */
 export interface SpokenText {
   readonly id: string;
-  /** What is synthesised. */
+  /** Text to synthesize. */
   readonly text: string;
-  /** What a person says, in words; several where people differ. */
+  /** Spoken form in words; several if there are variants. */
   readonly spoken: string | readonly string[];
 }
 
-/** Words that a recogniser writes in one way or another. */
+/** Equivalent spellings. */
 const SAME: Readonly<Record<string, string>> = {
   okay: 'ok',
   mr: 'mister',
@@ -46,7 +44,7 @@ export function transcriptWords(text: string): string[] {
     .filter((_word, i, all) => !isNumberAnd(all, i));
 }
 
-/** "f b i" → "fbi"; a single "a" or "i" among words stays. */
+/** "f b i" → "fbi"; single "a" or "i" is kept. */
 function joinLetters(words: readonly string[]): string[] {
   const out: string[] = [];
   let letters = '';
@@ -64,7 +62,7 @@ function joinLetters(words: readonly string[]): string[] {
 
 const SCALES = new Set(['hundred', 'thousand', 'million', 'billion']);
 
-/** "one hundred and five": the "and" inside a number is a habit, not a word that was asked for. */
+/** Whether an "and" is inside a number, where it is optional: "one hundred and five". */
 function isNumberAnd(words: readonly string[], at: number): boolean {
   return words[at] === 'and' && SCALES.has(words[at - 1] ?? '') && isNumberWord(words[at + 1] ?? '');
 }
@@ -81,28 +79,28 @@ export interface WordErrors {
   readonly words: number;
 }
 
-/** Levenshtein distance over words; the reference with the lowest rate counts. */
+/** Levenshtein distance in words; the reference with the lowest error rate counts. */
 export function wordErrors(spoken: string | readonly string[], transcript: string): WordErrors {
-  const heard = transcriptWords(transcript);
+  const actual = transcriptWords(transcript);
   const accepted = typeof spoken === 'string' ? [spoken] : spoken;
   const results = accepted.map((reference) => {
-    const said = transcriptWords(reference);
-    return { errors: distance(said, heard), words: said.length };
+    const expected = transcriptWords(reference);
+    return { errors: distance(expected, actual), words: expected.length };
   });
   results.sort((a, b) => a.errors / Math.max(1, a.words) - b.errors / Math.max(1, b.words));
-  return results[0] ?? { errors: heard.length, words: 0 };
+  return results[0] ?? { errors: actual.length, words: 0 };
 }
 
-function distance(said: readonly string[], heard: readonly string[]): number {
-  let row = heard.map((_, i) => i + 1);
+function distance(expected: readonly string[], actual: readonly string[]): number {
+  let row = actual.map((_, i) => i + 1);
   row.unshift(0);
-  for (let i = 1; i <= said.length; i++) {
+  for (let i = 1; i <= expected.length; i++) {
     const next = [i];
-    for (let j = 1; j <= heard.length; j++) {
-      const swapped = (row[j - 1] ?? 0) + (said[i - 1] === heard[j - 1] ? 0 : 1);
+    for (let j = 1; j <= actual.length; j++) {
+      const swapped = (row[j - 1] ?? 0) + (expected[i - 1] === actual[j - 1] ? 0 : 1);
       next.push(Math.min(swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
     row = next;
   }
-  return row[heard.length] ?? 0;
+  return row[actual.length] ?? 0;
 }

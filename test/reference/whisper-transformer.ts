@@ -1,6 +1,6 @@
 /**
- * Whisper's transformer written down plainly in float64, as openai/whisper `whisper/model.py` has it: one
- * position after the other, no cache, no batches. Matrices are arrays of rows.
+ * The Whisper transformer in plain float64, after `whisper/model.py` of openai/whisper: one position after the other,
+ * without cache or batches. Matrices are arrays of rows.
  */
 
 import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
@@ -14,14 +14,14 @@ import type {
 
 export type Matrix = readonly Float64Array[];
 
-/** Keys and values, a row for each position, and what is added to the score of each. */
+/** Keys and values with one row per position, and the bias of each attention score. */
 export interface Seen {
   readonly keys: Matrix;
   readonly values: Matrix;
   readonly bias: readonly number[];
 }
 
-/** Rows that every layer sees after its own. */
+/** Additional rows that each layer attends to. */
 export interface MoreSeen {
   readonly encoder: readonly Seen[];
   readonly cross: readonly Seen[];
@@ -88,8 +88,8 @@ export function headProbabilities(
       for (let i = head * size; i < (head + 1) * size; i++) sum += (query[i] as number) * (key[i] as number);
       scores[m] = sum / Math.sqrt(size) + (bias[m] ?? 0);
     }
-    const most = Math.max(...scores);
-    const powers = scores.map((score) => Math.exp(score - most));
+    const max = Math.max(...scores);
+    const powers = scores.map((score) => Math.exp(score - max));
     const total = powers.reduce((a, b) => a + b, 0);
     return powers.map((power) => power / total);
   });
@@ -142,9 +142,9 @@ const rowsOf = (table: Float32Array, width: number): Matrix =>
   );
 
 export interface Encoded {
-  /** Keys and values of each encoder layer, without what was added. */
+  /** Keys and values of each encoder layer, without additional rows. */
   readonly encoder: readonly Seen[];
-  /** What the decoder's layers see, with what was added. */
+  /** Keys and values for cross-attention of the decoder layers, with additional rows. */
   readonly cross: readonly Seen[];
 }
 

@@ -33,11 +33,11 @@ const killed: Fault = {
 };
 
 describe('calls', () => {
-  test.each(['right', 'refused', 'failed', 'left'] as const)('%s is an end that may be', (end) => {
+  test.each(['right', 'refused', 'failed', 'left'] as const)('accepts the outcome %s', (end) => {
     expect(callFaults([call({ end })], [])).toEqual([]);
   });
 
-  test.each(['wrong', 'untyped', 'late'] as const)('%s is never accepted', (end) => {
+  test.each(['wrong', 'untyped', 'late'] as const)('reports the outcome %s even during a fault', (end) => {
     expect(callFaults([call({ end, detail: 'why' })], [killed])).toEqual([
       `speech at 1 s on a (req_1): ${end}: why`,
     ]);
@@ -49,7 +49,7 @@ describe('calls', () => {
     expect(callFaults(ledger.calls, [])).toEqual(['speech at 0 s on a (without a request id): never ended']);
   });
 
-  test('only its first end counts', () => {
+  test('counts only the first outcome of a call', () => {
     const ledger = new Ledger(() => 0);
     const entry = ledger.begin({ load: 'speech', organization: 'o', node: 'a', rows: 'one' });
     entry.end('late', 'nothing came');
@@ -58,17 +58,17 @@ describe('calls', () => {
   });
 
   test.each<[string, Partial<Call>, Fault[], number]>([
-    ['while its machine was killed', {}, [killed], 0],
+    ['while its node was killed', {}, [killed], 0],
     ['without a fault', {}, [], 1],
-    ['on another machine', { node: 'b' }, [killed], 1],
+    ['on another node', { node: 'b' }, [killed], 1],
     ['before the fault', { endedMs: 1400 }, [killed], 1],
     ['after the fault', { beganMs: 1900 }, [killed], 1],
-    ['in a fault that explains no break', {}, [{ ...killed, excuses: [] }], 1],
-  ])('a break %s', (_, fields, faults, count) => {
+    ['during a fault that does not excuse it', {}, [{ ...killed, excuses: [] }], 1],
+  ])('reports a broken connection unless excused: %s', (_, fields, faults, count) => {
     expect(callFaults([call({ end: 'cut', ...fields })], faults)).toHaveLength(count);
   });
 
-  test('a fault that was not repaired lasts', () => {
+  test('a fault lasts until it is repaired', () => {
     const ledger = new Ledger(() => 100);
     ledger.strike({ name: 'machine', nodes: ['a'], excuses: ['cut'] });
     expect(callFaults([call({ end: 'cut' })], ledger.faults)).toEqual([]);
@@ -76,13 +76,13 @@ describe('calls', () => {
 });
 
 describe('usage rows', () => {
-  test('one for each call is right', () => {
+  test('accepts one row per call', () => {
     expect(usageFaults([call()], [row()], [])).toEqual([]);
   });
 
   test.each<[string, Call[], UsageRow[], RegExp]>([
-    ['a row that is lost', [call()], [], /has no usage row/],
-    ['a doubled row', [call()], [row(), row({ id: 'usage_2' })], /has 2 usage rows/],
+    ['a lost row', [call()], [], /has no usage row/],
+    ['a duplicate row', [call()], [row(), row({ id: 'usage_2' })], /has 2 usage rows/],
     ['two rows with one id', [call()], [row(), row({ requestId: 'req_2' })], /id of another/],
     [
       'a row without a request',
@@ -90,21 +90,21 @@ describe('usage rows', () => {
       [row(), row({ id: 'usage_2', requestId: 'req_2' })],
       /1 usage rows of 0/,
     ],
-    ['an answer whose row says that it failed', [call()], [row({ status: 'failed' })], /its row says failed/],
-    ['a turn that is not billed', [call({ requestId: undefined as never })], [], /0 completed usage rows/],
+    ['a successful call with a failed row', [call()], [row({ status: 'failed' })], /its row says failed/],
+    ['a turn without a row', [call({ requestId: undefined as never })], [], /0 completed usage rows/],
   ])('%s is reported', (_, calls, rows, fault) => {
-    const asked = calls.map(({ requestId, ...rest }) => (requestId ? { ...rest, requestId } : rest));
-    expect(usageFaults(asked, rows, []).join('\n')).toMatch(fault);
+    const ended = calls.map(({ requestId, ...rest }) => (requestId ? { ...rest, requestId } : rest));
+    expect(usageFaults(ended, rows, []).join('\n')).toMatch(fault);
   });
 
-  test('what was refused needs none, and what was cut off before its head may have one', () => {
+  test('requires none for rejected calls and allows one for calls without a response head', () => {
     const { requestId: _, status: __, ...cut } = call({ end: 'cut' });
     expect(usageFaults([call({ end: 'refused', status: 503 })], [], [])).toEqual([]);
     expect(usageFaults([cut], [], [])).toEqual([]);
     expect(usageFaults([cut], [row({ status: 'failed' })], [])).toEqual([]);
   });
 
-  test('a call whose client left has one', () => {
+  test('requires one for calls that the client aborted', () => {
     expect(usageFaults([call({ end: 'left' })], [row({ status: 'cancelled' })], [])).toEqual([]);
     expect(usageFaults([call({ end: 'left' })], [], [])).toHaveLength(1);
   });
@@ -131,19 +131,19 @@ describe('batches', () => {
   };
   const rows = ['one', 'two'].map((name) => row({ id: `usage_${name}`, requestId: `req_${name}` }));
 
-  test('each line with its own result is right', () => {
+  test('accepts one correct result per line', () => {
     expect(batchFaults(batch, right, rows)).toEqual([]);
   });
 
   test.each<[string, Partial<BatchResult>, RegExp]>([
     ['a lost line', { output: [done('one', 3)] }, /two has no result/],
-    ['a doubled line', { output: [...right.output, done('two', 4)] }, /two has 2 results/],
+    ['a duplicate line', { output: [...right.output, done('two', 4)] }, /two has 2 results/],
     ['a line in both files', { error: [...right.error, failed('one', 'x')] }, /one has 2 results/],
     ['a line of another batch', { output: [...right.output, done('three', 5)] }, /three was never asked for/],
     ['the result of another line', { output: [done('one', 4), done('two', 4)] }, /one has a wrong result/],
-    ['a failure that should be none', { error: [failed('bad', 'server_error')] }, /failed with server_error/],
+    ['an unexpected failure', { error: [failed('bad', 'server_error')] }, /failed with server_error/],
     ['wrong counts', { counts: { total: 3, completed: 3, failed: 0 } }, /counts 3 completed and not 2/],
-    ['one that expired', { status: 'expired' }, /is expired/],
+    ['an expired batch', { status: 'expired' }, /is expired/],
   ])('%s is reported', (_, fields, fault) => {
     expect(batchFaults(batch, { ...right, ...fields }, rows).join('\n')).toMatch(fault);
   });
@@ -163,10 +163,10 @@ describe('credits', () => {
   });
 
   test.each<[string, Partial<Books>, RegExp]>([
-    ['a credit that was made', { available: 71 }, /add up to 1/],
-    ['what is still reserved', { available: 60, reserved: 10 }, /10 are still reserved/],
+    ['an additional credit', { available: 71 }, /add up to 1/],
+    ['a remaining reservation', { available: 60, reserved: 10 }, /10 are still reserved/],
     ['a row that was charged twice', { cost: 15 }, /30 were charged for what costs 15/],
-    ['a balance that its entries do not prove', { entries: { ...balance, revenue: 29 } }, /'revenue' is 30/],
+    ['a balance that differs from its entries', { entries: { ...balance, revenue: 29 } }, /'revenue' is 30/],
   ])('%s is reported', (_, fields, fault) => {
     expect(creditFaults({ ...books, ...fields }).join('\n')).toMatch(fault);
   });

@@ -6,7 +6,7 @@ import { type Question, SoakClient } from '../../soak/soak-client.ts';
 import type { SoakNode } from '../../soak/soak-node.ts';
 import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 
-/** The soak client against a faulty server: it distinguishes each outcome. */
+/** The soak client distinguishes the outcomes of calls to a faulty server. */
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nx-request-id: req_1\r\ntransfer-encoding: chunked\r\n\r\n';
 const withBody = (status: number, body: string) =>
@@ -14,8 +14,8 @@ const withBody = (status: number, body: string) =>
 const REFUSAL =
   '{"error":{"message":"Later.","type":"server_error","param":null,"code":"server_overloaded"}}';
 
-/** By path: what is sent, and whether the connection breaks then. */
-const ANSWERS: Readonly<Record<string, readonly [text: string, breaks: boolean]>> = {
+/** Response by path, and whether the connection is closed afterwards. */
+const RESPONSES: Readonly<Record<string, readonly [text: string, breaks: boolean]>> = {
   '/right': [withBody(200, '{"n":1}'), false],
   '/torn-json': [withBody(200, '{"n":'), false],
   '/refused': [withBody(503, REFUSAL), false],
@@ -32,7 +32,7 @@ const server = createServer((socket) => {
   socket.on('error', () => undefined);
   socket.on('data', (bytes) => {
     const path = bytes.toString().split(' ')[1] ?? '';
-    const [text, breaks] = ANSWERS[path] ?? ['', true];
+    const [text, breaks] = RESPONSES[path] ?? ['', true];
     socket.write(text, () => breaks && socket.destroy());
   });
 });
@@ -60,22 +60,22 @@ beforeEach(() => {
   });
 });
 
-describe('a call that ends', () => {
+describe('a call', () => {
   test.each<[string, Question, string]>([
-    ['right', { path: '/right', judge: (answer) => void answer.json() }, 'right'],
+    ['with a valid response', { path: '/right', judge: (response) => void response.json() }, 'right'],
     [
-      'with what its judge refuses',
+      'with a response that its check rejects',
       { path: '/right', judge: () => ({ end: 'wrong', detail: 'no' }) },
       'wrong',
     ],
-    ['with what cannot be read', { path: '/torn-json', judge: (answer) => void answer.json() }, 'wrong'],
-    ['with an error that says why', { path: '/refused' }, 'refused'],
-    ['with one that does not', { path: '/untyped' }, 'untyped'],
-    ['in the middle of its answer', { path: '/cut' }, 'cut'],
-    ['before its answer', { path: '/gone' }, 'unreachable'],
-    ['never', { path: '/silent', withinMs: 100 }, 'late'],
-    ['by its client', { path: '/silent', leaveAfterMs: 50 }, 'left'],
-  ])('%s', async (_, question, end) => {
+    ['with invalid JSON', { path: '/torn-json', judge: (response) => void response.json() }, 'wrong'],
+    ['with an error body', { path: '/refused' }, 'refused'],
+    ['with an error without an error body', { path: '/untyped' }, 'untyped'],
+    ['that breaks during its response', { path: '/cut' }, 'cut'],
+    ['that breaks before its response', { path: '/gone' }, 'unreachable'],
+    ['without a response in time', { path: '/silent', withinMs: 100 }, 'late'],
+    ['that its client aborts', { path: '/silent', leaveAfterMs: 50 }, 'left'],
+  ])('%s is recorded with its outcome', async (_, question, end) => {
     expect((await client.ask(question)) !== undefined).toBe(end === 'right');
     expect(ledger.calls).toMatchObject([{ end, organization: 'main/speech', node: 'a' }]);
     const hasHead = !['/gone', '/silent'].includes(question.path);
@@ -83,7 +83,7 @@ describe('a call that ends', () => {
   });
 });
 
-test('what was deleted is not kept, and what may be deleted is unsure', async () => {
+test('a deleted object is recorded as gone, after a failed deletion as unsure', async () => {
   client.keep('file', 'one', '/right', Buffer.from('x'));
   client.keep('file', 'two', '/right', Buffer.from('x'));
   await client.drop('file', 'one', '/right');
@@ -91,8 +91,8 @@ test('what was deleted is not kept, and what may be deleted is unsure', async ()
   expect(ledger.kept.map(({ state }) => state)).toEqual(['gone', 'unsure']);
 });
 
-test('a slow reader is through with the last chunk, though the connection stays', async () => {
-  const ask = (path: string) =>
+test('a slow reader ends with the last chunk of a connection that stays open', async () => {
+  const readSlowly = (path: string) =>
     askSlowly({
       port,
       path,
@@ -102,31 +102,31 @@ test('a slow reader is through with the last chunk, though the connection stays'
       pauseMs: 5,
       signal: AbortSignal.timeout(5000),
     });
-  expect(await ask('/chunks')).toMatchObject({ status: 200, bodyBytes: 5, isWhole: true });
-  expect(await ask('/refused')).toMatchObject({ status: 503, isWhole: true });
-  expect(await ask('/cut')).toMatchObject({ status: 200, bodyBytes: 3, isWhole: false });
+  expect(await readSlowly('/chunks')).toMatchObject({ status: 200, bodyBytes: 5, isWhole: true });
+  expect(await readSlowly('/refused')).toMatchObject({ status: 503, isWhole: true });
+  expect(await readSlowly('/cut')).toMatchObject({ status: 200, bodyBytes: 3, isWhole: false });
 });
 
-test('a way that is frozen passes nothing on and closes nothing', async () => {
+test('a frozen connection forwards nothing and stays open', async () => {
   const proxy = await startCutProxy(port);
   const socket = connect(proxy.port, '127.0.0.1');
-  const heard: string[] = [];
+  const received: string[] = [];
   let isClosed = false;
-  socket.on('data', (bytes) => heard.push(bytes.toString()));
+  socket.on('data', (bytes) => received.push(bytes.toString()));
   socket.on('close', () => {
     isClosed = true;
   });
-  const ask = () => socket.write('GET /right HTTP/1.1\r\n\r\n');
-  ask();
-  await expect.poll(() => heard.length).toBe(1);
+  const sendRequest = () => socket.write('GET /right HTTP/1.1\r\n\r\n');
+  sendRequest();
+  await expect.poll(() => received.length).toBe(1);
   proxy.freeze();
-  ask();
-  // A way of its own goes through, and that takes as long.
-  const answer = await askSlowly({
+  sendRequest();
+  // A new connection through the proxy works; its duration is long enough to detect forwarded data.
+  const response = await askSlowly({
     ...{ port: proxy.port, path: '/refused', headers: {}, body: '', readBytes: 1, pauseMs: 5 },
     signal: AbortSignal.timeout(5000),
   });
-  expect([answer.status, heard.length, isClosed]).toEqual([503, 1, false]);
+  expect([response.status, received.length, isClosed]).toEqual([503, 1, false]);
   socket.destroy();
   await proxy.close();
 });
