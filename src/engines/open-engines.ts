@@ -34,7 +34,7 @@ import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
 import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
-import { BackgroundPool } from './pool/background-pool.ts';
+import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
@@ -105,18 +105,18 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     embed: () => {
       const { minilm } = poolSpecs(new Set(['embed']), options);
       // Not with a GPU, whose memory would hold the weights twice.
-      const backgroundPool =
+      const background =
         minilm && settings.provider === 'cpu'
-          ? new BackgroundPool<ModelSpec>({ ...poolOptions, models: { minilm } })
+          ? backgroundPool<ModelSpec>({ ...poolOptions, models: { minilm } })
           : undefined;
       const table = openTable(embedModels, (id, model): EmbedEngine => {
         const engine =
           model.kind === 'upstream'
             ? upstreamEmbedEngine({ settings: model, ...remote(id) })
-            : minilmEngine(pool, poolModel(model), settings, backgroundPool ?? pool);
+            : minilmEngine(pool, poolModel(model), settings, background ?? pool);
         return instrument.embed(id, engine);
       });
-      return closeBefore(table, backgroundPool);
+      return closeBefore(table, background);
     },
     speakers: () => serviceHandle(speakerEncoder(pool, SPEAKER_MODEL)),
     voiceFitter: () => openFitter(pool, poolOptions, options),
@@ -189,9 +189,9 @@ function openFitter(
   if (!kokoro || !speakers || settings?.kind !== 'kokoro') return serviceHandle(NO_FITTER);
   // One process, because each process holds a copy of the weights. None with a GPU, whose memory would hold them twice.
   const oneWorker = { ...poolOptions.settings, workers: 1 };
-  const backgroundPool =
+  const background =
     oneWorker.provider === 'cpu'
-      ? new BackgroundPool<ModelSpec>({
+      ? backgroundPool<ModelSpec>({
           ...poolOptions,
           settings: oneWorker,
           models: { kokoro, [SPEAKER_MODEL]: speakers },
@@ -203,14 +203,14 @@ function openFitter(
     ...{
       models: names,
       pool,
-      backgroundPool: backgroundPool ?? pool,
+      backgroundPool: background ?? pool,
       defaultVoice: settings.voice,
       modelsDir,
     },
     presets: englishPresetNames(),
     ...{ clock, log: log.child({ model: poolModel(settings) }) },
   });
-  return closeBefore(serviceHandle(fitter), backgroundPool);
+  return closeBefore(serviceHandle(fitter), background);
 }
 
 /** Opens the language models, each in its own process. They load concurrently. */

@@ -44,6 +44,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
   return {
     async load(it) {
       if (it.model.endsWith('broken.gguf')) throw new Error('it is broken.');
+      if (it.model.endsWith('crashing.gguf')) process.exit(7);
       load = it;
       return { contextTokens: load.contextTokens, toolCallSyntax: undefined, tokenMs: 1 };
     },

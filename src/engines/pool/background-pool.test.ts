@@ -5,15 +5,18 @@ import type { FakeScript, FakeSpec } from '../../../test/doubles/fake-inference-
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { isRunning } from '../../kit/process/host-id.ts';
-import { BackgroundPool, type BackgroundPoolOptions } from './background-pool.ts';
+import { type BackgroundPoolOptions, backgroundPool } from './background-pool.ts';
+import type { InferencePool } from './inference-pool.ts';
 import { poolMeter } from './pool-metrics.ts';
 
 const entry = fileURLToPath(new URL('../../../test/doubles/fake-inference-worker.ts', import.meta.url));
 const never = new AbortController().signal;
 const OVERLOADED = { kind: 'overloaded' };
 
-function openPool(options: Partial<BackgroundPoolOptions<FakeSpec>> = {}): BackgroundPool<FakeSpec> {
-  const pool = new BackgroundPool<FakeSpec>({
+type BackgroundPool = Pick<InferencePool, 'runJob' | 'close'>;
+
+function openPool(options: Partial<BackgroundPoolOptions<FakeSpec>> = {}): BackgroundPool {
+  const pool = backgroundPool<FakeSpec>({
     entry,
     models: { fake: {} },
     settings: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 8, environment: {} },
@@ -27,7 +30,7 @@ function openPool(options: Partial<BackgroundPoolOptions<FakeSpec>> = {}): Backg
 }
 
 /** Starts a job. The first result is the pid of its process. */
-function startJob(pool: BackgroundPool<FakeSpec>, steps = 1, signal = never) {
+function startJob(pool: BackgroundPool, steps = 1, signal = never) {
   const request: FakeScript = { who: true, mark: 7, steps, samples: 0, words: true };
   const spec = { request, priority: 'batch', fairnessKey: 'a', delivery: 'text' } as const;
   const results = pool.runJob<FakeScript, string>('fake', spec, signal);
@@ -35,7 +38,7 @@ function startJob(pool: BackgroundPool<FakeSpec>, steps = 1, signal = never) {
 }
 
 /** Runs a job to its end and returns the pid of its process. */
-async function workerPid(pool: BackgroundPool<FakeSpec>): Promise<number> {
+async function workerPid(pool: BackgroundPool): Promise<number> {
   const { next } = startJob(pool);
   const pid = Number(await next());
   expect([await next(), await next()]).toEqual(['7.0', undefined]);
@@ -88,7 +91,7 @@ describe('failures', () => {
     await expect(startJob(pool).next()).rejects.toMatchObject(OVERLOADED);
     await expect
       .poll(() => error.mock.calls.map(([message]) => message))
-      .toContain('failed to start the background worker pool');
+      .toContain('background inference pool failed to start');
   });
 
   it('fails jobs that wait for the load when they are aborted or the pool is closed', async () => {

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { EchoLoad } from '../../../test/doubles/echo-process.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { SupervisedProcess } from './supervised-process.ts';
+import { ExitedWhileLoadingError, SupervisedProcess } from './supervised-process.ts';
 
 const ECHO = fileURLToPath(new URL('../../../test/doubles/echo-process.ts', import.meta.url));
 
@@ -97,6 +97,19 @@ it('rejects a pending start when it is closed', async () => {
   await closed;
   await expectEvents();
   expect(pausesMs()).toEqual([]);
+});
+
+it('rejects a start with the cause when the process exits before it has loaded', async () => {
+  const folder = await tempDir();
+  const entry = join(folder, 'exits.ts');
+  await writeFile(entry, 'process.exit(3);');
+  const error = await supervise(undefined, entry)
+    .supervised.start()
+    .catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ExitedWhileLoadingError);
+  expect(error).toMatchObject({
+    message: 'The echo exited before it finished loading (exit code 3).',
+  });
 });
 
 it('ignores messages that arrive after it is closed', async () => {

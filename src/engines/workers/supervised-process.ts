@@ -33,6 +33,11 @@ export interface SupervisedProcessOptions<Load, Received> {
   readonly onExit: () => void;
 }
 
+/** The process exited by itself before it finished loading, and reported no error. */
+export class ExitedWhileLoadingError extends Error {
+  override readonly name = 'ExitedWhileLoadingError';
+}
+
 /**
  * `Load` is sent to the process at its start and `Loaded` is its reply when it is ready. `Sent` and `Received` are the
  * messages in each direction after that.
@@ -65,7 +70,8 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
   /**
    * Starts the process and waits until it has loaded. A failed start or load is retried until {@link close}, with
    * exponential backoff.
-   * @throws the error of the start or the load, or an Error when the process exits or is closed before it has loaded.
+   * @throws the error of the start or the load, ExitedWhileLoadingError when the process exits before it has loaded, or an
+   *   Error when it is closed.
    */
   async start(): Promise<Loaded> {
     this.#state = 'loading';
@@ -161,7 +167,7 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     if (this.#state === 'closed') return;
     const cause = signal ?? `exit code ${exitCode}`;
     this.#loading?.reject(
-      new Error(`The ${this.#options.name} exited before it finished loading (${cause}).`),
+      new ExitedWhileLoadingError(`The ${this.#options.name} exited before it finished loading (${cause}).`),
     );
     this.#scheduleRestart({ exitCode, signal });
   }

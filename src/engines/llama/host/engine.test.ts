@@ -315,7 +315,10 @@ describe('a failing worker', () => {
 
   it('reports the reason of a failed start', async () => {
     await expect(openFake({ file: 'broken.gguf' })).rejects.toThrow(
-      /broken\.gguf could not be loaded: it is broken/,
+      /broken\.gguf could not be loaded: it is broken\.$/,
+    );
+    await expect(openFake({ file: 'crashing.gguf' })).rejects.toThrow(
+      /crashing\.gguf could not be loaded: .* \(exit code 7\)\. The file may be damaged or require a newer version/,
     );
   });
 

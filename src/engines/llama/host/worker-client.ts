@@ -115,11 +115,6 @@ export class LlamaWorkerClient {
     return this.#process.loaded;
   }
 
-  /** Whether a response is pending or queued. */
-  get busy(): boolean {
-    return this.#answers.size > 0;
-  }
-
   /** Starts the worker and waits until it has loaded the model. Failed starts are retried until {@link close}. */
   start(): Promise<LoadedLlama> {
     return this.#process.start();
