@@ -243,7 +243,7 @@ describe('scheduling', () => {
     );
     await expect(all.openContainer('c').runProgram('open', never)).rejects.toMatchObject({
       kind: 'overloaded',
-      message: expect.stringContaining('Server overloaded'),
+      message: expect.stringContaining('queue for requests of this kind is full (64)'),
     });
     await all.close();
     await Promise.all([running, rejected]);

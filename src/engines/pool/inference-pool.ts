@@ -12,7 +12,7 @@ import type { InferenceSettings } from '../../contract/core/settings.ts';
 import type { ReadyReport } from '../../contract/engines/engine.ts';
 import { type AnyJob, type JobSpec, StepJob } from './job.ts';
 import type { PoolMeter } from './pool-metrics.ts';
-import { requireQueueSlot } from './queue-quota.ts';
+import { requireClassSlot } from './queue-quota.ts';
 import { nextJob, queueKeyOf, type ServedTimes } from './scheduler.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 import { WorkerSlot } from './worker-slot.ts';
@@ -271,7 +271,7 @@ class Pool<Spec> implements StartablePool<Spec> {
     if (this.#closed || !Object.hasOwn(this.#models, model)) throw shuttingDown();
     if (this.#allFailing()) throw loadFailed();
     const open = this.#jobs.values().filter((job) => job.priority === spec.priority);
-    requireQueueSlot(open, spec.fairnessKey, queueLimit);
+    requireClassSlot(open, spec.fairnessKey, queueLimit);
     this.#lastId += 1;
     const { clock, meter } = this.#options;
     const job = new StepJob(this.#lastId, model, spec, clock.monotonicMs(), meter.traceContext());

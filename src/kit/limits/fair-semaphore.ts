@@ -1,16 +1,12 @@
-import { ServiceError } from '../../contract/core/error.ts';
+import { type QueueLimits, requireQueueSlot } from './queue-slots.ts';
+import { RoundRobin } from './round-robin.ts';
 
-const RETRY_AFTER_S = 2;
-
-export interface FairSemaphoreLimits {
+/** The queue limits apply to waiting callers. */
+export interface FairSemaphoreLimits extends QueueLimits {
   /** Maximum number of concurrent permits. */
   readonly maxConcurrent: number;
   /** Maximum number of concurrent permits per key, so that long work of one key does not block others. */
   readonly maxConcurrentPerKey: number;
-  /** Maximum number of waiting callers; further ones are rejected. */
-  readonly maxQueued: number;
-  /** Maximum number of waiting callers per key; default: `maxQueued`. */
-  readonly maxQueuedPerKey?: number;
 }
 
 /** A semaphore with a queue that is served round-robin by key. */
@@ -18,8 +14,10 @@ export class FairSemaphore {
   readonly #limits: FairSemaphoreLimits;
   /** Permits held, by key. */
   readonly #permits = new Map<string, number>();
-  /** Waiting callers by rank and key. The key that is served next is first; each key has a FIFO queue. */
-  readonly #waiting = new Map<number, Map<string, (() => void)[]>>();
+  /** Number of permits held. */
+  #held = 0;
+  /** Waiting callers by rank. */
+  readonly #waiting = new Map<number, RoundRobin<() => void>>();
 
   constructor(limits: FairSemaphoreLimits) {
     this.#limits = limits;
@@ -45,38 +43,26 @@ export class FairSemaphore {
 
   #canStart(key: string): boolean {
     const { maxConcurrent, maxConcurrentPerKey } = this.#limits;
-    const all = this.#permits.values().reduce((sum, count) => sum + count, 0);
-    return all < maxConcurrent && (this.#permits.get(key) ?? 0) < maxConcurrentPerKey;
+    return this.#held < maxConcurrent && (this.#permits.get(key) ?? 0) < maxConcurrentPerKey;
   }
 
   #count(key: string, change: 1 | -1): void {
+    this.#held += change;
     const count = (this.#permits.get(key) ?? 0) + change;
     if (count === 0) this.#permits.delete(key);
     else this.#permits.set(key, count);
   }
 
   #wait(key: string, signal: AbortSignal, rank: number): Promise<void> {
-    const { maxQueuedPerKey = Number.POSITIVE_INFINITY } = this.#limits;
-    const own = this.#waiting.values().reduce((sum, line) => sum + (line.get(key)?.length ?? 0), 0);
-    if (own >= maxQueuedPerKey) {
-      throw new ServiceError(
-        'rate_limited',
-        `Queue limit per API key reached (${maxQueuedPerKey}). Retry when a request finishes.`,
-        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-      );
-    }
-    const queues = [...this.#waiting.values()].flatMap((line) => [...line.values()]);
-    if (queues.reduce((sum, queue) => sum + queue.length, 0) >= this.#limits.maxQueued) {
-      throw new ServiceError('overloaded', 'Server overloaded. Retry later.', {
-        code: 'server_overloaded',
-        retryAfterS: RETRY_AFTER_S,
-      });
-    }
+    const lines = [...this.#waiting.values()];
+    const queued = lines.reduce((sum, line) => sum + line.size, 0);
+    const queuedOfKey = lines.reduce((sum, line) => sum + line.sizeOf(key), 0);
+    requireQueueSlot(queued, queuedOfKey, this.#limits);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const line = this.#waiting.get(rank) ?? new Map<string, (() => void)[]>();
+    const line = this.#waiting.get(rank) ?? new RoundRobin<() => void>();
     this.#waiting.set(rank, line);
     const abort = () => {
-      removeWaiter(line, key, start);
+      line.delete(key, start);
       reject(signal.reason);
     };
     const start = () => {
@@ -84,29 +70,20 @@ export class FairSemaphore {
       resolve();
     };
     signal.addEventListener('abort', abort, { once: true });
-    line.set(key, [...(line.get(key) ?? []), start]);
+    line.add(key, start);
     return promise;
   }
 
-  /** Grants a free permit to the first key that may have one, and moves that key to the end of the queue. */
+  /** Grants a free permit to the first key that may have one. */
   #grantNext(): void {
     for (const [, line] of [...this.#waiting].sort(([a], [b]) => a - b)) {
-      for (const [key, [start]] of line) {
-        if (start === undefined || !this.#canStart(key)) continue;
-        const rest = removeWaiter(line, key, start);
-        line.delete(key);
-        if (rest.length > 0) line.set(key, rest);
-        this.#count(key, 1);
-        start();
-        return;
-      }
+      const next = line.peek((key) => this.#canStart(key));
+      if (next === undefined) continue;
+      line.delete(next.key, next.item);
+      line.moveToEnd(next.key);
+      this.#count(next.key, 1);
+      next.item();
+      return;
     }
   }
-}
-
-function removeWaiter(line: Map<string, (() => void)[]>, key: string, start: () => void): (() => void)[] {
-  const rest = (line.get(key) ?? []).filter((other) => other !== start);
-  if (rest.length > 0) line.set(key, rest);
-  else line.delete(key);
-  return rest;
 }

@@ -11,7 +11,7 @@ import type { Priority } from '../../../contract/engines/engine.ts';
 import type { TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
 import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
-import { requireQueueSlot } from '../../pool/queue-quota.ts';
+import { requireClassSlot } from '../../pool/queue-quota.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt, type ResponseGrammar } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LlamaSampling, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
@@ -183,7 +183,7 @@ export class LlamaWorkerClient {
   #admit({ fairnessKey: owner, priority }: TextRequest): PendingResponse<LlamaReply> {
     if (this.#closed) throw shuttingDown();
     const open = this.#answers.values().filter((answer) => answer.priority === priority);
-    requireQueueSlot(open, owner, this.#maxPending);
+    requireClassSlot(open, owner, this.#maxPending);
     this.#lastId += 1;
     const answer = new PendingResponse<LlamaReply>(this.#lastId, owner, priority);
     this.#answers.set(answer.id, answer);

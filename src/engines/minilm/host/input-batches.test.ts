@@ -152,6 +152,21 @@ describe('a batch', () => {
     expect(await much).toHaveLength(500);
   });
 
+  it('serves requests of the same key in turn, and none for a request without inputs', async () => {
+    const { embed, batch } = batches();
+    const much = embed(new Array(150).fill('much'));
+    await batch(0);
+    const little = embed(['little']);
+    expect(await embed([])).toEqual([]);
+    (await batch(0)).end();
+    (await batch(1)).end();
+    const last = await batch(2);
+    expect(last.inputs).toEqual(['little', ...new Array(22).fill('much')]);
+    last.end();
+    await little;
+    expect(await much).toHaveLength(150);
+  });
+
   it('runs concurrently with others, up to the limit', async () => {
     const { embed, batch, started } = batches(2);
     const first = embed(new Array(200).fill('x'));

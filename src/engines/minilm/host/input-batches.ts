@@ -7,7 +7,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { EmbedRequest } from '../../../contract/engines/embed.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
-import { requireQueueSlot } from '../../pool/queue-quota.ts';
+import { RoundRobin } from '../../../kit/limits/round-robin.ts';
+import { requireClassSlot } from '../../pool/queue-quota.ts';
 import type { MinilmResult } from '../shared/protocol.ts';
 
 type Input = EmbedRequest['inputs'][number];
@@ -63,8 +64,13 @@ export class InputBatches {
   readonly #concurrency: number;
   readonly #maxPending: number;
   readonly #runBatch: RunBatch;
-  /** By arrival. Requests move to the end when a batch includes them. */
   readonly #pending = new Set<PendingRequest>();
+  /** Pending requests with inputs that are not assigned to a batch. */
+  readonly #unassigned: Readonly<Record<Priority, RoundRobin<PendingRequest>>> = {
+    realtime: new RoundRobin(),
+    interactive: new RoundRobin(),
+    batch: new RoundRobin(),
+  };
   readonly #closed = new AbortController();
   /** Number of running batches of each priority. */
   readonly #running = new Map<Priority, number>();
@@ -89,6 +95,7 @@ export class InputBatches {
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly EmbeddedInput[]> {
     this.#admit(request);
     const { inputs, priority, fairnessKey } = request;
+    if (inputs.length === 0) return [];
     const { promise, resolve, reject } = Promise.withResolvers<readonly EmbeddedInput[]>();
     const runInContext = AsyncLocalStorage.snapshot();
     const pending = {
@@ -105,12 +112,14 @@ export class InputBatches {
     const onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#pending.add(pending);
+    this.#unassigned[priority].add(fairnessKey, pending);
     this.#schedule();
     try {
       return await promise;
     } finally {
       signal.removeEventListener('abort', onAbort);
       this.#pending.delete(pending);
+      this.#unassigned[priority].delete(fairnessKey, pending);
     }
   }
 
@@ -123,7 +132,7 @@ export class InputBatches {
   #admit({ priority, fairnessKey }: EmbedRequest): void {
     this.#closed.signal.throwIfAborted();
     const pending = this.#pending.values().filter((request) => request.priority === priority);
-    requireQueueSlot(pending, fairnessKey, this.#maxPending);
+    requireClassSlot(pending, fairnessKey, this.#maxPending);
   }
 
   /** Starts batches after the current tick, so that requests of the same tick share a batch. */
@@ -159,32 +168,25 @@ export class InputBatches {
 
   /** Assembles the next batch of a priority, round-robin by fairness key, one input at a time. */
   #nextBatch(priority: Priority): BatchItem[] {
-    const candidates = [...this.#pending].filter(
-      (request) => request.priority === priority && request.assigned < request.inputs.length,
-    );
+    const unassigned = this.#unassigned[priority];
     const batch: BatchItem[] = [];
     let characters = 0;
-    let groups = [...Map.groupBy(candidates, ({ fairnessKey }) => fairnessKey).values()];
-    while (groups.length > 0) {
-      for (const requests of groups) {
-        const request = requests.find(({ assigned, inputs }) => assigned < inputs.length);
-        const input = request?.inputs[request.assigned];
-        if (request === undefined || input === undefined) continue;
-        characters += typeof input === 'string' ? input.length : input.length * 4;
-        if (batch.length > 0 && characters > MAX_BATCH_CHARACTERS) return this.#moveToEnd(batch);
-        batch.push({ request, index: request.assigned });
-        request.assigned += 1;
-        if (batch.length === MAX_BATCH_INPUTS) return this.#moveToEnd(batch);
-      }
-      groups = groups.filter((requests) => requests.some(({ assigned, inputs }) => assigned < inputs.length));
+    while (batch.length < MAX_BATCH_INPUTS) {
+      const request = unassigned.peek()?.item;
+      const input = request?.inputs[request.assigned];
+      if (request === undefined || input === undefined) break;
+      characters += typeof input === 'string' ? input.length : input.length * 4;
+      if (batch.length > 0 && characters > MAX_BATCH_CHARACTERS) break;
+      batch.push({ request, index: request.assigned });
+      request.assigned += 1;
+      if (request.assigned === request.inputs.length) unassigned.delete(request.fairnessKey, request);
+      unassigned.moveToEnd(request.fairnessKey);
     }
-    return batch;
-  }
-
-  /** Moves the requests of a batch to the end, so that others come first in the next batch. */
-  #moveToEnd(batch: BatchItem[]): BatchItem[] {
-    for (const { request } of batch) {
-      if (this.#pending.delete(request)) this.#pending.add(request);
+    // Requests of the same key also alternate, but between batches.
+    for (const request of new Set(batch.map((item) => item.request))) {
+      if (request.assigned === request.inputs.length) continue;
+      unassigned.delete(request.fairnessKey, request);
+      unassigned.add(request.fairnessKey, request);
     }
     return batch;
   }
