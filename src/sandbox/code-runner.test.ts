@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { tempDir } from '../../test/harness/temp-dir.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { CodeContainer } from '../contract/engines/code-runner.ts';
 import { type CodeRunnerOptions, codeRunner, type OpenCodeRunner } from './code-runner.ts';
@@ -15,6 +18,17 @@ function ownRunner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {
   const own = runner(options);
   onTestFinished(() => own.close());
   return own;
+}
+
+/** Ids of the processes that run an entry file. */
+function processesOf(entry: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(entry);
+    } catch {
+      return false;
+    }
+  });
 }
 
 describe('one container', () => {
@@ -166,6 +180,21 @@ bad`;
 describe('scheduling', () => {
   // A process without Python, since only the assignment of processes matters here.
   const entry = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
+
+  test('a spare process is started before the first program, and again when it is in use', async () => {
+    const ownEntry = join(await tempDir(), 'python.ts');
+    await writeFile(ownEntry, `import ${JSON.stringify(entry)};`);
+    const running = () => processesOf(ownEntry);
+    const all = ownRunner({ entry: ownEntry });
+    const container = all.openContainer('org');
+    expect(running()).toHaveLength(1);
+    const [spare] = running();
+    expect(await container.runProgram('open', never)).toMatchObject({ result: '-1' });
+    await expect.poll(running, { timeout: 30_000 }).toHaveLength(2);
+    expect(running()).toContain(spare);
+    await all.close();
+    expect(running()).toEqual([]);
+  });
 
   test('an abort ends the program, and the next call has a new interpreter', async () => {
     const container = ownRunner({ entry }).openContainer('org');

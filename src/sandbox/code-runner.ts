@@ -5,17 +5,24 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { CodeContainer, CodeRunner, ProgramResult } from '../contract/engines/code-runner.ts';
 import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { FairSemaphore } from '../kit/limits/fair-semaphore.ts';
-import type { ProgramEnd, PythonLimits, PythonProcess, TerminationReason } from './python-process.ts';
-import { PythonReserve } from './python-reserve.ts';
+import { SpareProcess } from '../kit/process/spare-process.ts';
+import {
+  type ProgramEnd,
+  type PythonLimits,
+  PythonProcess,
+  type TerminationReason,
+} from './python-process.ts';
 import { MAX_CODE_CHARACTERS, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
 /** Idle time after which a container releases its interpreter. */
 const IDLE_TIMEOUT_MS = 60_000;
+/** Idle time after which the spare interpreter, which uses about 200 MB, is stopped. */
+const SPARE_IDLE_MS = 10 * 60_000;
 /** Max. number of queued containers; at most half of them may have the same key. */
 const MAX_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonLimits {
-  /** Max. number of interpreters in use, each by one container. In addition, one is kept in reserve. */
+  /** Max. number of interpreters in use, each by one container. In addition, a spare one is kept ready. */
   readonly maxConcurrent: number;
   readonly log: Logger;
   /** Idle time after which a container releases its interpreter (ms). Default: one minute. */
@@ -32,7 +39,7 @@ export interface OpenCodeRunner extends CodeRunner {
 /** Creates the code runner. The first interpreter is started when the first container is opened. */
 export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   const { maxConcurrent, log, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
-  const reserve = new PythonReserve(options);
+  const spare = new SpareProcess(() => new PythonProcess(options), SPARE_IDLE_MS);
   const slots = new FairSemaphore({
     maxConcurrent,
     maxConcurrentPerKey: Math.ceil(maxConcurrent / 2),
@@ -42,15 +49,15 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   const containers = new Set<Container>();
   return {
     openContainer(fairnessKey) {
-      reserve.prepare();
-      const container = new Container({ options, fairnessKey, reserve, slots, log, idleTimeoutMs }, () =>
+      spare.prepare();
+      const container = new Container({ options, fairnessKey, spare, slots, log, idleTimeoutMs }, () =>
         containers.delete(container),
       );
       containers.add(container);
       return container;
     },
     async close() {
-      await Promise.all([reserve.close(), ...[...containers].map((container) => container.close())]);
+      await Promise.all([spare.close(), ...[...containers].map((container) => container.close())]);
     },
   };
 }
@@ -58,7 +65,7 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
 interface ContainerDeps {
   readonly options: PythonLimits;
   readonly fairnessKey: string;
-  readonly reserve: PythonReserve;
+  readonly spare: SpareProcess<PythonProcess>;
   readonly slots: FairSemaphore;
   readonly log: Logger;
   readonly idleTimeoutMs: number;
@@ -88,7 +95,7 @@ class Container implements CodeContainer {
     if (code.length > MAX_CODE_CHARACTERS) return tooLong(code.length);
     clearTimeout(this.#idleTimer);
     const aborted = AbortSignal.any([signal, this.#closing.signal]);
-    const restarted = this.#hasRun && (this.#lease === undefined || this.#lease.python.hasTerminated);
+    const restarted = this.#hasRun && (this.#lease === undefined || this.#lease.python.hasEnded);
     const python = await this.#interpreter(aborted);
     this.#hasRun = true;
     const kill = () => void python.kill();
@@ -100,7 +107,7 @@ class Container implements CodeContainer {
       return this.#toResult(end, restarted);
     } finally {
       aborted.removeEventListener('abort', kill);
-      if (python.hasTerminated) await this.#releaseInterpreter();
+      if (python.hasEnded) await this.#releaseInterpreter();
       else this.#idleTimer = setTimeout(() => void this.#releaseInterpreter(), this.#deps.idleTimeoutMs);
     }
   }
@@ -113,7 +120,7 @@ class Container implements CodeContainer {
 
   /** The running interpreter of this container, or a new one after waiting for a free slot. */
   async #interpreter(aborted: AbortSignal): Promise<PythonProcess> {
-    if (this.#lease?.python.hasTerminated === false) return this.#lease.python;
+    if (this.#lease?.python.hasEnded === false) return this.#lease.python;
     await this.#releaseInterpreter();
     const { slots, fairnessKey } = this.#deps;
     const release = await slots.acquire(fairnessKey, aborted);
@@ -132,7 +139,14 @@ class Container implements CodeContainer {
 
   #acquireProcess(release: () => void): PythonProcess {
     try {
-      return this.#deps.reserve.take();
+      const { spare } = this.#deps;
+      const python = spare.acquire();
+      // Two processes that start concurrently would delay this container.
+      python.ready().then(
+        () => spare.prepare(),
+        () => undefined,
+      );
+      return python;
     } catch (error) {
       release();
       throw this.#startError(error);

@@ -25,7 +25,7 @@ test('the kernel rejects system calls that access the host', async () => {
   for (const action of [...calls, 'signal to the service', 'signal to all']) {
     expect([action, (await python.run(action)).result]).toEqual([action, '-1']);
   }
-  expect(python.hasTerminated).toBe(false);
+  expect(python.hasEnded).toBe(false);
 });
 
 test('the runtime fails to start programs and to open connections', async () => {
@@ -59,7 +59,7 @@ test.each([
   const python = await escaped(limits);
   const end = await python.run(action);
   expect(end).toMatchObject({ termination, logs: action === 'spin' ? 'spinning' : '' });
-  expect(python.hasTerminated).toBe(true);
+  expect(python.hasEnded).toBe(true);
   await python.kill();
   expect(isRunning(python.pid)).toBe(false);
   expect((await python.run('open')).termination).toBe(termination);

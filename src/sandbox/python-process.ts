@@ -2,11 +2,10 @@
 
 import { join } from 'node:path';
 import type { FileSink, Subprocess } from 'bun';
-import { residentBytes } from '../kit/process/resident-memory.ts';
+import { type EndReason, limitedCommand, OneShotProcess } from '../kit/process/one-shot-process.ts';
 import { type FromPython, lineOf, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'python-worker.ts');
-const MEMORY_POLL_INTERVAL_MS = 50;
 /** A start takes about two seconds of CPU time. */
 const START_TIMEOUT_MS = 60_000;
 /** Memory of the process in addition to Python's heap: the runtime, its compiled code, copies. */
@@ -16,8 +15,8 @@ const NON_HEAP_BYTES = 384 * 1024 * 1024;
  * traceback of max. length with every character escaped.
  */
 const MAX_SENT_BYTES = MAX_LOG_BYTES * 48 + 256 * 1024;
-/** rlimits: no core dumps, no file writes, few descriptors, and bounded CPU time in case the parent process crashes. */
-const SHELL_LIMITS = 'ulimit -c 0; ulimit -f 0; ulimit -n 64; ulimit -t 300; exec "$0" "$@"';
+/** No file writes, few descriptors, and bounded CPU time in case the parent process crashes. */
+const RESOURCE_LIMITS = ['-f 0', '-n 64', '-t 300'];
 
 export interface PythonLimits {
   /** Wall-clock time limit of a program (ms). */
@@ -26,8 +25,11 @@ export interface PythonLimits {
   readonly heapBytes: number;
 }
 
-/** Why a process was terminated. `protocol_violation`: it violated the protocol. `crashed`: it exited by itself. */
-export type TerminationReason = 'time' | 'memory' | 'protocol_violation' | 'crashed' | 'killed';
+/** `protocol_violation`: it sent an invalid message or too many bytes. */
+type PythonEndReason = 'time' | 'protocol_violation';
+
+/** Why a process was terminated. */
+export type TerminationReason = EndReason<PythonEndReason>;
 
 export interface ProgramEnd {
   readonly logs: string;
@@ -47,9 +49,8 @@ export interface PythonProcessOptions extends PythonLimits {
 export class PythonProcess {
   readonly #options: PythonProcessOptions;
   readonly #child: Subprocess<'pipe', 'pipe', 'ignore'>;
+  readonly #process: OneShotProcess<PythonEndReason>;
   readonly #ready = Promise.withResolvers<void>();
-  readonly #startTimer: ReturnType<typeof setTimeout>;
-  #termination: TerminationReason | undefined;
   #program: PromiseWithResolvers<ProgramEnd> | undefined;
   #logs = '';
   #sentBytes = 0;
@@ -59,32 +60,25 @@ export class PythonProcess {
     this.#options = options;
     const { heapBytes, entry = ENTRY } = options;
     this.#child = Bun.spawn({
-      cmd: [
-        '/bin/sh',
-        '-c',
-        SHELL_LIMITS,
-        process.execPath,
-        // The `.env` file of the service may contain secrets.
-        '--no-env-file',
-        entry,
-        String(heapBytes),
-      ],
+      // The `.env` file of the service may contain secrets.
+      cmd: limitedCommand(RESOURCE_LIMITS, '--no-env-file', entry, String(heapBytes)),
       env: {},
       cwd: '/',
       stdio: ['pipe', 'pipe', 'ignore'],
-      onExit: () => this.#setTerminated('crashed'),
     });
+    this.#process = new OneShotProcess(this.#child, (reason) => this.#handleEnd(reason));
+    this.#process.setDeadline(START_TIMEOUT_MS, 'time');
     this.#ready.promise.catch(() => undefined);
-    this.#startTimer = setTimeout(() => this.#terminate('time'), START_TIMEOUT_MS);
     void this.#readLines(this.#child.stdout);
   }
 
   get pid(): number {
-    return this.#child.pid;
+    return this.#process.pid;
   }
 
-  get hasTerminated(): boolean {
-    return this.#termination !== undefined;
+  /** Whether the process has ended or is ending. */
+  get hasEnded(): boolean {
+    return this.#process.endReason !== undefined;
   }
 
   /** Resolves when the process can run programs. @throws Error if it exits before. */
@@ -99,28 +93,28 @@ export class PythonProcess {
   async run(code: string): Promise<ProgramEnd> {
     this.#logs = '';
     this.#sentBytes = 0;
+    const { endReason } = this.#process;
+    if (endReason !== undefined) return this.#terminatedResult(endReason);
     const program = Promise.withResolvers<ProgramEnd>();
     this.#program = program;
-    if (this.#termination !== undefined) return this.#terminatedResult(this.#termination);
-    const timer = setTimeout(() => this.#terminate('time'), this.#options.timeMs);
-    const memoryTimer = setInterval(() => this.#checkMemory(), MEMORY_POLL_INTERVAL_MS);
+    this.#process.setDeadline(this.#options.timeMs, 'time');
+    // Applies until the exit: tasks of the program may continue to run after its end.
+    this.#process.limitMemory(this.#options.heapBytes + NON_HEAP_BYTES);
     try {
       this.#write(this.#child.stdin, lineOf({ code }));
       return await program.promise;
     } finally {
-      clearTimeout(timer);
-      clearInterval(memoryTimer);
+      this.#process.clearDeadline();
       this.#program = undefined;
     }
   }
 
   /** Kills the process and resolves when it has exited. Idempotent. */
-  async kill(): Promise<void> {
-    this.#terminate('killed');
-    await this.#child.exited;
+  kill(): Promise<void> {
+    return this.#process.kill();
   }
 
-  /** Write errors are ignored, because `onExit` reports a crashed process. */
+  /** Write errors are ignored, because the exit of the process ends the program. */
   #write(input: FileSink, line: string): void {
     Promise.resolve()
       .then(async () => {
@@ -135,8 +129,8 @@ export class PythonProcess {
     let rest = '';
     for await (const bytes of output) {
       this.#sentBytes += bytes.length;
-      if (this.#sentBytes > MAX_SENT_BYTES) this.#terminate('protocol_violation');
-      if (this.hasTerminated) continue;
+      if (this.#sentBytes > MAX_SENT_BYTES) this.#process.end('protocol_violation');
+      if (this.hasEnded) continue;
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) this.#receive(line);
@@ -147,7 +141,8 @@ export class PythonProcess {
     const message = messageOf(line);
     switch (message?.kind) {
       case 'ready':
-        clearTimeout(this.#startTimer);
+        // A compromised process may repeat this message during a program.
+        if (this.#program === undefined) this.#process.clearDeadline();
         this.#ready.resolve();
         return;
       case 'output':
@@ -159,24 +154,13 @@ export class PythonProcess {
         return;
       }
       default:
-        this.#terminate('protocol_violation');
+        this.#process.end('protocol_violation');
     }
   }
 
-  #checkMemory(): void {
-    if (residentBytes(this.pid) > this.#options.heapBytes + NON_HEAP_BYTES) this.#terminate('memory');
-  }
-
-  #terminate(reason: TerminationReason): void {
-    this.#setTerminated(reason);
-    this.#child.kill('SIGKILL');
-  }
-
-  #setTerminated(reason: TerminationReason): void {
-    clearTimeout(this.#startTimer);
-    this.#termination ??= reason;
-    this.#ready.reject(new Error(`Python process exited before it was ready (${this.#termination})`));
-    this.#program?.resolve(this.#terminatedResult(this.#termination));
+  #handleEnd(reason: TerminationReason): void {
+    this.#ready.reject(new Error(`Python process exited before it was ready (${reason})`));
+    this.#program?.resolve(this.#terminatedResult(reason));
   }
 
   #terminatedResult(termination: TerminationReason): ProgramEnd {

@@ -76,7 +76,7 @@ class ProcessAudioFileReader implements AudioFileReader {
     params.signal.throwIfAborted();
     this.#checkRoom();
     const samples = new AudioFileSamples({
-      process: this.#processes.take(),
+      process: this.#processes.acquire(),
       release: (process) => this.#processes.release(process),
       limits: this.#limits,
       ...params,

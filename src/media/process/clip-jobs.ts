@@ -59,7 +59,7 @@ export class ClipJobs {
 
   async #answer(job: ClipJob, signal: AbortSignal): Promise<FromMediaProcess> {
     this.#checkRoom();
-    const process = this.#start();
+    const process = new MediaProcess(this.#options);
     const stop = () => void process.kill();
     signal.addEventListener('abort', stop, { once: true });
     this.#open.add(process);
@@ -70,14 +70,6 @@ export class ClipJobs {
       signal.removeEventListener('abort', stop);
       await process.kill();
       this.#open.delete(process);
-    }
-  }
-
-  #start(): MediaProcess {
-    try {
-      return new MediaProcess(this.#options);
-    } catch {
-      throw new MediaProcessLost('not-started');
     }
   }
 

@@ -41,7 +41,7 @@ test.each([
   const child = start({ entry: FAKE, ...limits });
   child.run(job(`/x/${doing}`), 4);
   await expect(child.next()).rejects.toMatchObject({ reason });
-  expect(child.lost).toBe(true);
+  expect(child.hasEnded).toBe(true);
   await child.kill();
   expect(alive(child.pid)).toBe(false);
 });
@@ -54,7 +54,7 @@ test.each([
   const child = start({ entry: FAKE });
   child.run({ ...job(`/x/opened-${doing}`), blockSamples: 100 }, 2);
   child.grant(1);
-  await expect.poll(() => child.lost, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => child.hasEnded, { timeout: 10_000 }).toBe(true);
   const kinds: string[] = [];
   const all = (async () => {
     for (;;) kinds.push((await child.next()).kind);

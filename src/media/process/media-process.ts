@@ -1,18 +1,13 @@
-/**
- * One media process from the server's point of view: message queue, supervision of memory and progress,
- * shutdown.
- */
+/** One media process from the server's point of view: message queue, limits of memory and progress, shutdown. */
 
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
-import { residentBytes } from '../../kit/process/resident-memory.ts';
+import { type EndReason, limitedCommand, OneShotProcess } from '../../kit/process/one-shot-process.ts';
 import { sendToChild } from '../../kit/process/send-to-child.ts';
 import type { ClipJob } from './clip-protocol.ts';
 import type { AudioJob, FromMediaProcess, ToMediaProcess } from './protocol.ts';
 
 const ENTRY = join(import.meta.dirname, '../worker.ts');
-/** A process that allocates as fast as possible adds about 150 MB between two checks. */
-const MEMORY_POLL_INTERVAL_MS = 50;
 /** A start takes a few tenths of a second; a slow start on a loaded machine is not caused by the file. */
 const START_TIMEOUT_MS = 10_000;
 /**
@@ -41,20 +36,15 @@ const MESSAGES_PER_AUDIO_JOB = 2;
 /** A clip job has one result. */
 const MESSAGES_PER_CLIP_JOB = 1;
 
-/** Why a process sends no further messages. */
-export type LossReason =
+type MediaEndReason =
   /** It never started the job; the file is not the cause. */
   | 'not-started'
-  /** It exited or was killed by a signal. */
-  | 'crashed'
   | 'stalled'
-  | 'memory'
-  /** It exceeded its CPU time limit. */
-  | 'cpu-limit'
   /** It sent more than its credit, for example because the file corrupted its memory. */
-  | 'credit-exceeded'
-  /** {@link MediaProcess.kill} was called. */
-  | 'killed';
+  | 'credit-exceeded';
+
+/** Why a process sends no further messages. `cpu-limit`: it exceeded its CPU time limit. */
+export type LossReason = EndReason<MediaEndReason> | 'cpu-limit';
 
 export class MediaProcessLost extends Error {
   override readonly name = 'MediaProcessLost';
@@ -69,37 +59,31 @@ export class MediaProcessLost extends Error {
 export class MediaProcess {
   readonly #options: MediaProcessOptions;
   readonly #child: Subprocess;
+  readonly #process: OneShotProcess<MediaEndReason>;
   /** Unread messages; their number is limited by the credit. */
   readonly #mail: FromMediaProcess[] = [];
   /** What the process may still send: nothing before there is a job. */
   readonly #credit = { blocks: 0, blockSamples: 0, messages: 0 };
   #waiting: PromiseWithResolvers<void> | undefined;
-  #deadline: ReturnType<typeof setTimeout> | undefined;
   #begun = false;
-  #lost: LossReason | undefined;
-  #memoryWatch: ReturnType<typeof setInterval> | undefined;
 
-  /** Starts the process. A job that is sent before the libraries are loaded is queued in the IPC channel. */
+  /**
+   * Starts the process. A job that is sent before the libraries are loaded is queued in the IPC channel.
+   * @throws MediaProcessLost `not-started` if the system cannot start a process, for example without free file descriptors.
+   */
   constructor(options: MediaProcessOptions) {
     this.#options = options;
-    this.#child = Bun.spawn({
-      cmd: ['/bin/sh', '-c', shellLimits(options), process.execPath, options.entry ?? ENTRY],
-      env: options.environment,
-      // FFmpeg logs messages about files to standard error, which may quote their content.
-      stdio: ['ignore', 'ignore', 'ignore'],
-      serialization: 'advanced',
-      ipc: (message: FromMediaProcess) => this.#receive(message),
-      onExit: () => this.#lose(this.#lossAtExit()),
-    });
+    this.#child = spawnProcess(options, (message) => this.#receive(message));
+    this.#process = new OneShotProcess(this.#child, () => this.#waiting?.resolve());
   }
 
   get pid(): number {
-    return this.#child.pid;
+    return this.#process.pid;
   }
 
   /** Whether the process has ended or is ending. */
-  get lost(): boolean {
-    return this.#lost !== undefined;
+  get hasEnded(): boolean {
+    return this.#process.endReason !== undefined;
   }
 
   /**
@@ -107,7 +91,7 @@ export class MediaProcess {
    * @param credit number of blocks that it may send before {@link grant}.
    */
   run(job: AudioJob, credit: number): void {
-    this.#watchMemory();
+    this.#process.limitMemory(this.#options.memoryLimitBytes);
     Object.assign(this.#credit, {
       blocks: credit,
       blockSamples: job.blockSamples,
@@ -118,7 +102,7 @@ export class MediaProcess {
 
   /** Sends the process its only job; {@link next} returns the result. */
   runClipJob(job: ClipJob): void {
-    this.#watchMemory();
+    this.#process.limitMemory(this.#options.memoryLimitBytes);
     this.#credit.messages = MESSAGES_PER_CLIP_JOB;
     this.#send({ kind: 'clip', job });
   }
@@ -139,38 +123,35 @@ export class MediaProcess {
       for (;;) {
         const message = this.#mail.shift();
         if (message !== undefined) return message;
-        if (this.#lost !== undefined) throw new MediaProcessLost(this.#lost);
+        const { endReason } = this.#process;
+        if (endReason !== undefined) throw new MediaProcessLost(this.#lossReason(endReason));
         this.#waiting = Promise.withResolvers();
         await this.#waiting.promise;
       }
     } finally {
-      clearTimeout(this.#deadline);
-      this.#deadline = undefined;
+      this.#process.clearDeadline();
     }
   }
 
   #setDeadline(): void {
     const { stallTimeoutMs, startTimeoutMs = START_TIMEOUT_MS } = this.#options;
-    clearTimeout(this.#deadline);
-    this.#deadline = this.#begun
-      ? setTimeout(() => this.#end('stalled'), stallTimeoutMs)
-      : setTimeout(() => this.#end('not-started'), startTimeoutMs);
+    if (this.#begun) this.#process.setDeadline(stallTimeoutMs, 'stalled');
+    else this.#process.setDeadline(startTimeoutMs, 'not-started');
   }
 
   /** Ends the process; resolves when it has exited. Idempotent. */
   async kill(): Promise<void> {
-    this.#end('killed');
-    await this.#child.exited;
+    await this.#process.kill();
   }
 
   #send(message: ToMediaProcess): void {
-    if (this.#lost === undefined) sendToChild(this.#child, message);
+    if (!this.hasEnded) sendToChild(this.#child, message);
   }
 
   #receive(message: FromMediaProcess): void {
     if (message.kind === 'started') this.#start();
     else if (this.#consumeCredit(message)) this.#mail.push(message);
-    else this.#end('credit-exceeded');
+    else this.#process.end('credit-exceeded');
     this.#waiting?.resolve();
   }
 
@@ -178,7 +159,7 @@ export class MediaProcess {
   #start(): void {
     if (this.#begun) return;
     this.#begun = true;
-    if (this.#deadline !== undefined) this.#setDeadline();
+    if (this.#process.hasDeadline) this.#setDeadline();
   }
 
   /** Whether the credit of the process allows this message. */
@@ -188,36 +169,29 @@ export class MediaProcess {
     return credit.blocks-- > 0 && message.samples.length <= credit.blockSamples;
   }
 
-  #end(reason: LossReason): void {
-    this.#lose(reason);
-    this.#child.kill('SIGKILL');
-  }
-
-  #lose(reason: LossReason): void {
-    clearInterval(this.#memoryWatch);
-    this.#lost ??= reason;
-    this.#waiting?.resolve();
-  }
-
-  #lossAtExit(): LossReason {
+  #lossReason(reason: EndReason<MediaEndReason>): LossReason {
+    if (reason !== 'crashed') return reason;
     if (!this.#begun) return 'not-started';
     return this.#child.signalCode === 'SIGXCPU' ? 'cpu-limit' : 'crashed';
   }
-
-  #watchMemory(): void {
-    this.#memoryWatch = setInterval(() => this.#checkMemory(), MEMORY_POLL_INTERVAL_MS);
-  }
-
-  #checkMemory(): void {
-    if (residentBytes(this.pid) > this.#options.memoryLimitBytes) this.#end('memory');
-  }
 }
 
-/**
- * Resource limits, set by the shell before it executes the process. SIGXCPU at the soft limit identifies the
- * reason; a process that ignores it is killed at the hard limit. Core dumps are disabled, because they
- * contain file content.
- */
-function shellLimits({ processorLimitS = PROCESSOR_LIMIT_S }: MediaProcessOptions): string {
-  return `ulimit -c 0; ulimit -S -t ${processorLimitS}; ulimit -H -t ${processorLimitS + 1}; exec "$0" "$@"`;
+function spawnProcess(
+  { environment, entry = ENTRY, processorLimitS = PROCESSOR_LIMIT_S }: MediaProcessOptions,
+  receive: (message: FromMediaProcess) => void,
+): Subprocess {
+  // SIGXCPU at the soft limit identifies the reason; a process that ignores it is killed at the hard limit.
+  const limits = [`-S -t ${processorLimitS}`, `-H -t ${processorLimitS + 1}`];
+  try {
+    return Bun.spawn({
+      cmd: limitedCommand(limits, entry),
+      env: environment,
+      // FFmpeg logs messages about files to standard error, which may quote their content.
+      stdio: ['ignore', 'ignore', 'ignore'],
+      serialization: 'advanced',
+      ipc: receive,
+    });
+  } catch {
+    throw new MediaProcessLost('not-started');
+  }
 }

@@ -1,18 +1,14 @@
-import { MediaProcess, MediaProcessLost, type MediaProcessOptions } from './media-process.ts';
+import { SpareProcess } from '../../kit/process/spare-process.ts';
+import { MediaProcess, type MediaProcessOptions } from './media-process.ts';
 
-/**
- * The media processes of the server: one per job, and a spare one that is already started for the next job,
- * because a start takes a few tenths of a second.
- */
+/** The media processes of the server: one per job, and a spare one that is already started for the next job. */
 export class MediaProcessPool {
-  readonly #options: MediaProcessOptions;
+  readonly #spare: SpareProcess<MediaProcess>;
   readonly #working = new Set<MediaProcess>();
-  #spare: MediaProcess | undefined;
-  #closed = false;
 
   constructor(options: MediaProcessOptions) {
-    this.#options = options;
-    this.#spare = this.#start();
+    this.#spare = new SpareProcess(() => new MediaProcess(options));
+    this.#spare.prepare();
   }
 
   /** Number of processes with a job. */
@@ -22,24 +18,13 @@ export class MediaProcessPool {
 
   /**
    * Returns a process for one job, to be passed to {@link release}. Starts the next spare process.
-   * @throws MediaProcessLost `not-started` if the system cannot start a process.
+   * @throws MediaProcessLost `not-started` if the system cannot start a process; Error after {@link close}.
    */
-  take(): MediaProcess {
-    if (this.#closed) throw new Error('media processes are closed');
-    const process = this.#spare?.lost === false ? this.#spare : this.#start();
-    if (process === undefined) throw new MediaProcessLost('not-started');
+  acquire(): MediaProcess {
+    const process = this.#spare.acquire();
     this.#working.add(process);
-    this.#spare = this.#start();
+    this.#spare.prepare();
     return process;
-  }
-
-  /** Undefined if the system cannot start a process, for example without free file descriptors. */
-  #start(): MediaProcess | undefined {
-    try {
-      return new MediaProcess(this.#options);
-    } catch {
-      return undefined;
-    }
   }
 
   /** Ends an acquired process. Idempotent. */
@@ -50,10 +35,8 @@ export class MediaProcessPool {
 
   /** Ends every process. Idempotent. */
   async close(): Promise<void> {
-    this.#closed = true;
-    const all = [...this.#working, ...(this.#spare ? [this.#spare] : [])];
+    const working = [...this.#working];
     this.#working.clear();
-    this.#spare = undefined;
-    await Promise.all(all.map((process) => process.kill()));
+    await Promise.all([this.#spare.close(), ...working.map((process) => process.kill())]);
   }
 }

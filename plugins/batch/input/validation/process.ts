@@ -1,7 +1,8 @@
 /** The host side of a validation process: sends the file, receives the result and kills the process. */
 
-import type { FileSink, Subprocess } from 'bun';
+import type { FileSink } from 'bun';
 import type { BlobFile } from '../../../../src/contract/stores/blob-store.ts';
+import { type EndReason, OneShotProcess } from '../../../../src/kit/process/one-shot-process.ts';
 import type { ValidationResult, ValidationRules } from './validator.ts';
 
 export interface ValidationProcessOptions extends ValidationRules {
@@ -17,11 +18,10 @@ export interface ValidationProcessOptions extends ValidationRules {
 export type ValidationMessage = { readonly kind: 'progress' } | ValidationResult;
 
 export class ValidationProcess {
-  readonly #child: Subprocess;
+  readonly #process: OneShotProcess<'stalled'>;
   readonly #pipe: FileSink | undefined;
   readonly #stallTimeoutMs: number;
   readonly #result = Promise.withResolvers<ValidationResult>();
-  #stallTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ entry, endpoint, maxLineBytes, stallTimeoutMs, file }: ValidationProcessOptions) {
     this.#stallTimeoutMs = stallTimeoutMs;
@@ -33,8 +33,7 @@ export class ValidationProcess {
       serialization: 'advanced',
       ipc: (message: ValidationMessage) => this.#receive(message),
     });
-    child.exited.then(() => this.#fail('exited without a result'));
-    this.#child = child;
+    this.#process = new OneShotProcess(child, (reason) => this.#result.reject(endError(reason)));
     this.#pipe = typeof child.stdin === 'object' ? child.stdin : undefined;
     if (file !== undefined) this.#startStallTimer();
   }
@@ -53,7 +52,8 @@ export class ValidationProcess {
     } catch {
       // The process does not read any more: its result or its exit follows.
     }
-    this.#stopStallTimer();
+    // The process cannot stall while it waits for bytes.
+    this.#process.clearDeadline();
   }
 
   /** Sends the end of the file. */
@@ -67,29 +67,20 @@ export class ValidationProcess {
   }
 
   /** Resolves when the process has exited. */
-  async kill(): Promise<void> {
-    this.#stopStallTimer();
-    this.#child.kill('SIGKILL');
-    await this.#child.exited;
+  kill(): Promise<void> {
+    return this.#process.kill();
   }
 
   #receive(message: ValidationMessage): void {
     if (message.kind !== 'progress') this.#result.resolve(message);
-    else if (this.#stallTimer !== undefined) this.#startStallTimer();
+    else if (this.#process.hasDeadline) this.#startStallTimer();
   }
 
   #startStallTimer(): void {
-    this.#stopStallTimer();
-    this.#stallTimer = setTimeout(() => this.#fail('hangs'), this.#stallTimeoutMs);
+    this.#process.setDeadline(this.#stallTimeoutMs, 'stalled');
   }
+}
 
-  /** The process cannot stall while it waits for bytes. */
-  #stopStallTimer(): void {
-    clearTimeout(this.#stallTimer);
-    this.#stallTimer = undefined;
-  }
-
-  #fail(how: string): void {
-    this.#result.reject(new Error(`Input validation process ${how}.`));
-  }
+function endError(reason: EndReason<'stalled'>): Error {
+  return new Error(`Input validation process ${reason === 'stalled' ? 'hangs' : 'exited without a result'}.`);
 }

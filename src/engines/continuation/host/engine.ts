@@ -4,7 +4,6 @@
  */
 
 import { join } from 'node:path';
-import type { Subprocess } from 'bun';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
@@ -14,18 +13,18 @@ import type {
   VideoEngine,
   VideoSegment,
 } from '../../../contract/engines/video.ts';
+import { type EndReason, limitedCommand, OneShotProcess } from '../../../kit/process/one-shot-process.ts';
 import { residentBytes } from '../../../kit/process/resident-memory.ts';
 import { sendToChild } from '../../../kit/process/send-to-child.ts';
 import { fromProcessError } from '../../workers/process-protocol.ts';
 import type { ContinuationJob, ContinuationResult } from '../shared/protocol.ts';
 
 const ENTRY = join(import.meta.dirname, '../worker/main.ts');
-/** Disables core dumps, which would contain frames, and limits the CPU time, so that a process cannot hang forever. */
-const SHELL_LIMITS = 'ulimit -c 0; ulimit -t 1800; exec "$0" "$@"';
+/** The CPU time in seconds, so that a process cannot hang forever. */
+const RESOURCE_LIMITS = ['-t 1800'];
 /** Long, because the low-priority process may wait for CPU time. */
 const DEFAULT_TIMEOUT_MS = 3_600_000;
 const MEMORY_LIMIT_BYTES = 1024 ** 3;
-const MEMORY_CHECK_INTERVAL_MS = 250;
 
 export interface ContinuationOptions {
   /** The complete environment of the processes. It must not contain secrets. */
@@ -100,24 +99,29 @@ class ContinuationEngine implements VideoEngine {
 
   /** Runs a process for the job. Resolves with the duration of the segment in seconds, after the process has exited. */
   async #runProcess(job: ContinuationJob, signal: AbortSignal): Promise<number> {
-    const { environment, entry = ENTRY, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
+    const {
+      environment,
+      entry = ENTRY,
+      timeoutMs = DEFAULT_TIMEOUT_MS,
+      memoryLimitBytes = MEMORY_LIMIT_BYTES,
+    } = this.#options;
     const result = Promise.withResolvers<ContinuationResult>();
     const child = Bun.spawn({
-      cmd: ['/bin/sh', '-c', SHELL_LIMITS, process.execPath, entry],
+      cmd: limitedCommand(RESOURCE_LIMITS, entry),
       env: environment,
       // FFmpeg writes messages to standard error that may quote contents of the file.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
       ipc: (message: ContinuationResult) => result.resolve(message),
-      onExit: () => result.reject(new WorkerCrashError()),
     });
+    const process = new OneShotProcess<'timeout'>(child, (reason) => {
+      if (reason === 'memory') this.#logMemory(child.pid);
+      result.reject(endError(reason));
+    });
+    process.setDeadline(timeoutMs, 'timeout');
+    process.limitMemory(memoryLimitBytes);
     const onAbort = () => result.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(() => result.reject(timeoutError()), timeoutMs);
-    const memory = setInterval(() => {
-      if (this.#exceedsMemoryLimit(child))
-        result.reject(new ServiceError('internal', CRASH_MESSAGE, { code: 'worker_crashed' }));
-    }, MEMORY_CHECK_INTERVAL_MS);
     try {
       sendToChild(child, job);
       const message = await result.promise;
@@ -125,20 +129,14 @@ class ContinuationEngine implements VideoEngine {
       this.#options.log.error('clip continuation failed', fromProcessError(message.error));
       throw new ServiceError('internal', 'The clip could not be continued.', { code: 'generation_failed' });
     } finally {
-      clearTimeout(timer);
-      clearInterval(memory);
       signal.removeEventListener('abort', onAbort);
-      child.kill('SIGKILL');
-      await child.exited;
+      await process.kill();
     }
   }
 
-  #exceedsMemoryLimit(child: Subprocess): boolean {
-    const { memoryLimitBytes = MEMORY_LIMIT_BYTES, log } = this.#options;
-    const bytes = residentBytes(child.pid);
-    if (bytes <= memoryLimitBytes) return false;
-    log.warn('continuation process exceeds its memory limit, killing it', { bytes });
-    return true;
+  #logMemory(pid: number): void {
+    const bytes = residentBytes(pid);
+    this.#options.log.warn('continuation process exceeds its memory limit, killing it', { bytes });
   }
 }
 
@@ -151,6 +149,16 @@ class WorkerCrashError extends ServiceError {
   }
 }
 
-function timeoutError(): ServiceError {
-  return new ServiceError('timeout', 'The segment exceeded its time limit.', { code: 'generation_failed' });
+function endError(reason: EndReason<'timeout'>): ServiceError {
+  switch (reason) {
+    case 'timeout':
+      return new ServiceError('timeout', 'The segment exceeded its time limit.', {
+        code: 'generation_failed',
+      });
+    case 'crashed':
+      return new WorkerCrashError();
+    case 'memory':
+    case 'killed':
+      return new ServiceError('internal', CRASH_MESSAGE, { code: 'worker_crashed' });
+  }
 }
