@@ -2,10 +2,10 @@
 
 import type { CallLimits, LimitedUser, PerUser } from '../contract/accounts/limits.ts';
 import type { Clock } from '../contract/core/clock.ts';
-import { ServiceError } from '../contract/core/error.ts';
+import { concurrencyLimitError, type LimitScope, Quota } from '../kit/limits/quota.ts';
 import type { RedisCircuitBreaker } from './redis-circuit-breaker.ts';
 
-const RETRY_AFTER_S = 2;
+const NOUN = 'calls';
 /** Duration of a slot in Redis without renewal, in ms; slots of crashed machines expire. */
 const LEASE_MS = 60_000;
 const RENEWAL_MS = 20_000;
@@ -25,20 +25,12 @@ for _, set in ipairs(KEYS) do
 end
 return 0`;
 
+/** Limit of the calls of one key or organization. */
 interface Slot {
-  readonly scope: 'key' | 'organization';
-  readonly name: string;
+  readonly scope: LimitScope;
+  /** Key of its sorted set in Redis. */
+  readonly set: string;
   readonly limit: number;
-}
-
-/** Storage of slots. */
-interface SlotStore {
-  /**
-   * Acquires a slot in each scope for a call.
-   * @returns the first scope without a free slot; undefined on success.
-   */
-  acquire(slots: readonly Slot[], call: string): Promise<Slot | undefined>;
-  release(slots: readonly Slot[], call: string): Promise<void>;
 }
 
 export interface CallLimitsOptions {
@@ -54,70 +46,37 @@ export interface OpenCallLimits extends CallLimits {
 }
 
 export function callLimits({ limits, redis, clock }: CallLimitsOptions): OpenCallLimits {
-  const store = redis === undefined ? memoryStore() : new RedisStore(redis, clock);
+  const { key = Number.POSITIVE_INFINITY, organization = Number.POSITIVE_INFINITY } = limits;
+  const local = new Quota(NOUN, { perKey: key, perOrganization: organization });
+  const leases = redis && new CallLeases(redis, clock);
   return {
     async acquire(user, call) {
       const slots = slotsOf(limits, user);
       if (slots.length === 0) return () => undefined;
-      const missing = await store.acquire(slots, call);
-      if (missing !== undefined) throw tooMany(missing);
-      return () => void store.release(slots, call);
+      return (await leases?.acquire(slots, call)) ?? local.acquire(user);
     },
-    close() {
-      if (store instanceof RedisStore) store.close();
-    },
+    close: () => leases?.close(),
   };
 }
 
 function slotsOf({ key, organization }: PerUser, user: LimitedUser): Slot[] {
   const slots: Slot[] = [];
-  if (key !== undefined) slots.push({ scope: 'key', name: user.keyId, limit: key });
+  if (key !== undefined) slots.push({ scope: 'API key', set: `calls:key:${user.keyId}`, limit: key });
   if (organization !== undefined) {
-    slots.push({ scope: 'organization', name: user.organization, limit: organization });
+    slots.push({
+      scope: 'organization',
+      set: `calls:organization:${user.organization}`,
+      limit: organization,
+    });
   }
   return slots;
 }
 
-function tooMany({ scope, limit }: Slot): ServiceError {
-  return new ServiceError(
-    'rate_limited',
-    `Concurrency limit per ${scope === 'key' ? 'API key' : 'organization'} reached: ${limit} calls in flight. Retry when one finishes.`,
-    { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-  );
-}
-
-function setOf({ scope, name }: Slot): string {
-  return `calls:${scope}:${name}`;
-}
-
-function memoryStore(): SlotStore {
-  const open = new Map<string, Set<string>>();
-  return {
-    async acquire(slots, call) {
-      const missing = slots.find((slot) => (open.get(setOf(slot))?.size ?? 0) >= slot.limit);
-      if (missing !== undefined) return missing;
-      for (const slot of slots) {
-        const calls = open.get(setOf(slot)) ?? new Set();
-        open.set(setOf(slot), calls.add(call));
-      }
-      return undefined;
-    },
-    async release(slots, call) {
-      for (const slot of slots) {
-        const calls = open.get(setOf(slot));
-        calls?.delete(call);
-        if (calls?.size === 0) open.delete(setOf(slot));
-      }
-    },
-  };
-}
-
-class RedisStore implements SlotStore {
+/** Slots of this process in Redis, which are renewed until their release. */
+class CallLeases {
   readonly #redis: RedisCircuitBreaker;
   readonly #clock: Clock;
-  /** Counters of this process while Redis is unavailable. */
-  readonly #local = memoryStore();
-  /** Sorted sets of the calls scope leases are renewed. */
+  /** Sorted sets of each call. */
   readonly #leased = new Map<string, readonly string[]>();
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -132,21 +91,26 @@ class RedisStore implements SlotStore {
     clearInterval(this.#timer);
   }
 
-  async acquire(slots: readonly Slot[], call: string): Promise<Slot | undefined> {
-    const sets = slots.map(setOf);
+  /**
+   * Acquires all slots for a call.
+   * @returns a function that releases the slots; undefined if Redis is unavailable.
+   * @throws ServiceError `rate_limited` if a limit is reached.
+   */
+  async acquire(slots: readonly Slot[], call: string): Promise<(() => void) | undefined> {
+    const sets = slots.map(({ set }) => set);
     const limits = slots.map(({ limit }) => limit);
     const now = this.#clock.now();
     const outcome = await this.#redis.run((redis) =>
       redis.eval(ACQUIRE_SCRIPT, sets.length, ...sets, now, now + LEASE_MS, call, ...limits),
     );
-    if (outcome === undefined) return this.#local.acquire(slots, call);
-    const at = Number(outcome.result);
-    if (at === 0) this.#leased.set(call, sets);
-    return at === 0 ? undefined : slots[at - 1];
+    if (outcome === undefined) return undefined;
+    const full = slots[Number(outcome.result) - 1];
+    if (full !== undefined) throw concurrencyLimitError(full.scope, full.limit, full.limit, NOUN);
+    this.#leased.set(call, sets);
+    return () => void this.#release(call);
   }
 
-  async release(slots: readonly Slot[], call: string): Promise<void> {
-    await this.#local.release(slots, call);
+  async #release(call: string): Promise<void> {
     const sets = this.#leased.get(call);
     this.#leased.delete(call);
     // A slot that cannot be released expires with its lease.

@@ -114,16 +114,16 @@ describe.each(['memory', 'redis'] as const)('concurrent calls, counted in %s', (
     const { one } = await setUp(context, 2, 1);
     const leave = await one.acquire(user('k1', 'a'), call());
     await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow(
-      'Concurrency limit per organization reached: 1 calls',
+      'Concurrency limit per organization reached: 1 of 1 calls',
     );
     await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow(
-      'Concurrency limit per organization reached: 1 calls',
+      'Concurrency limit per organization reached: 1 of 1 calls',
     );
     leave();
     await one.acquire(user('k2', 'b'), call());
     await one.acquire(user('k2', 'c'), call());
     await expect(one.acquire(user('k2', 'd'), call())).rejects.toThrow(
-      'Concurrency limit per API key reached: 2 calls',
+      'Concurrency limit per API key reached: 2 of 2 calls',
     );
   });
 

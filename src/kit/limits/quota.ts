@@ -3,6 +3,8 @@ import { ServiceError } from '../../contract/core/error.ts';
 
 const RETRY_AFTER_S = 2;
 
+export type LimitScope = 'organization' | 'API key';
+
 export interface QuotaLimits {
   readonly perOrganization: number;
   /** Maximum number per API key, so that one key cannot use the whole quota; default: `perOrganization`. */
@@ -42,14 +44,24 @@ export class Quota {
     };
   }
 
-  #require(scope: 'organization' | 'API key', open = 0, limit: number): void {
+  #require(scope: LimitScope, open = 0, limit: number): void {
     if (open < limit) return;
-    throw new ServiceError(
-      'rate_limited',
-      `Concurrency limit per ${scope} reached: ${open} of ${limit} ${this.#noun} in flight. Retry when one finishes.`,
-      { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-    );
+    throw concurrencyLimitError(scope, open, limit, this.#noun);
   }
+}
+
+/** The error for a reached limit of concurrent requests. @param noun plural noun of the requests. */
+export function concurrencyLimitError(
+  scope: LimitScope,
+  open: number,
+  limit: number,
+  noun: string,
+): ServiceError {
+  return new ServiceError(
+    'rate_limited',
+    `Concurrency limit per ${scope} reached: ${open} of ${limit} ${noun} in flight. Retry when one finishes.`,
+    { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
+  );
 }
 
 function add(counts: Map<string, number>, name: string, change: 1 | -1): void {
