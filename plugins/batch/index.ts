@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { MAX_INPUT_FILE_BYTES } from '../../src/contract/stores/file-store.ts';
+import { JobReconciler } from '../../src/kit/jobs/job-reconciler.ts';
 import { BatchService } from './batches/batch-service.ts';
-import { BatchReconciler } from './batches/reconciler.ts';
 import { batchRoutes } from './batches/routes.ts';
 import { scheduleFileCleanup } from './files/cleanup.ts';
 import { FileService } from './files/file-service.ts';
@@ -53,7 +53,14 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
       const { maxConcurrentLines, maxConcurrentBatches, lineBytes: maxLineBytes } = options;
       const job = batchJob({ ...slots, metrics, maxConcurrentLines, maxConcurrentBatches, maxLineBytes });
       const runner = slots.jobs.startRunner(job);
-      const reconciler = new BatchReconciler(slots);
+      const reconciler = new JobReconciler({
+        ...{ ...slots, kind: 'batch', what: 'open batches', listOpen: slots.batches.listOpen },
+      });
+      slots.metrics.gauge(
+        'batches_open',
+        'Unfinished batches of all machines, as of the last check.',
+        () => reconciler.open,
+      );
       const cleanup = scheduleFileCleanup(slots);
       return {
         provides: {},

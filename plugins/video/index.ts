@@ -2,12 +2,12 @@ import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import type { VideoQuota } from '../../src/contract/stores/video-store.ts';
 import { prepareUploadFolder } from '../../src/http/request/multipart.ts';
+import { JobReconciler } from '../../src/kit/jobs/job-reconciler.ts';
 import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { ClipQueue } from './clips/clip-queue.ts';
 import { CLIP_BYTES, limitsOf } from './clips/clip-rules.ts';
 import { windowOf } from './clips/model-windows.ts';
 import { ProgressEstimator } from './job/progress-estimator.ts';
-import { startVideoReconciler } from './job/reconciler.ts';
 import { startVideoSweep } from './job/sweep.ts';
 import { videoJob } from './job/video-job.ts';
 import { videoMetrics } from './metrics.ts';
@@ -53,7 +53,14 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
       const videos = new VideoService({ ...slots, ...options, clips, downloads });
       const job = videoJob({ ...slots, ...options, clips, progress, metrics: videoMetrics(slots.metrics) });
       const runner = slots.jobs.startRunner(job);
-      const reconciler = startVideoReconciler(slots);
+      const reconciler = new JobReconciler({
+        ...{ ...slots, kind: 'video', what: 'open videos', listOpen: slots.videos.listOpen },
+      });
+      slots.metrics.gauge(
+        'videos_open',
+        'Unfinished videos of all machines, as of the last check.',
+        () => reconciler.open,
+      );
       const sweep = startVideoSweep({ ...slots, folder });
       const nowMs = () => slots.clock.now();
       return {

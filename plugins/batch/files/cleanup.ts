@@ -8,8 +8,8 @@ import { type FileStore, fileBlob, IDEMPOTENCY_KEY_S } from '../../../src/contra
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { listOldBlobs } from '../../../src/kit/storage/list-old-blobs.ts';
-import { openBatches } from '../batches/open-batches.ts';
+import { listAll } from '../../../src/kit/storage/list-all.ts';
+import { deleteOrphanedBlobs, listOldBlobIds } from '../../../src/kit/storage/old-blobs.ts';
 
 /** Number of expired files per store query. */
 const PAGE_SIZE = 500;
@@ -29,15 +29,14 @@ export function scheduleFileCleanup(deps: CleanupDeps): IntervalTask {
   const { files, blobs, clock, log } = deps;
   return hourlySweep({
     what: 'files',
-    log,
+    ...{ blobs, log },
     async sweep(signal) {
       const now = unixSeconds(clock);
       return {
         expired: await removeExpired(deps, now, signal),
-        files: await removeFilesWithoutRecord(deps, signal),
+        files: await deleteOrphanedBlobs(deps, FILES, files.filterExisting, signal),
         parts: await removePartsOfFinishedBatches(deps, signal),
         keys: await files.deleteIdempotencyKeys(now - IDEMPOTENCY_KEY_S),
-        unfinished: await blobs.removeUnfinished(signal),
       };
     },
   });
@@ -67,28 +66,13 @@ async function removeExpired(
   }
 }
 
-async function removeFilesWithoutRecord(deps: CleanupDeps, signal: AbortSignal): Promise<number> {
-  const { files, blobs } = deps;
-  const idOf = (name: string) => name.slice(FILES.length) as Id<'file'>;
-  let count = 0;
-  for await (const names of listOldBlobs(deps, FILES, signal)) {
-    const known = await files.filterExisting(names.map(idOf));
-    for (const name of names) {
-      if (known.has(idOf(name))) continue;
-      signal.throwIfAborted();
-      if (await blobs.delete(name)) count += 1;
-    }
-  }
-  return count;
-}
-
 /** Deletes old blobs `batches/<id>/…` of finished batches. */
 async function removePartsOfFinishedBatches(deps: CleanupDeps, signal: AbortSignal): Promise<number> {
   const { batches, blobs } = deps;
   let count = 0;
-  for await (const names of listOldBlobs(deps, BATCHES, signal)) {
-    const finished = new Set(names.map((name) => name.split('/')[1] ?? ''));
-    for await (const id of openBatches(batches)) finished.delete(id);
+  for await (const ids of listOldBlobIds<Id<'batch'>>(deps, BATCHES, signal)) {
+    const finished = new Set(ids);
+    for await (const id of listAll(batches.listOpen, signal)) finished.delete(id);
     for (const id of finished) count += await blobs.deleteAll(`${BATCHES}${id}/`, signal);
   }
   return count;

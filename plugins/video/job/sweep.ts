@@ -6,7 +6,7 @@ import type { VideoStore } from '../../../src/contract/stores/video-store.ts';
 import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { listOldBlobs } from '../../../src/kit/storage/list-old-blobs.ts';
+import { listOldBlobIds } from '../../../src/kit/storage/old-blobs.ts';
 import { deleteUnneededBlobs } from './blob-cleanup.ts';
 import { removeAbandonedWork } from './work-folder.ts';
 
@@ -29,11 +29,10 @@ export function startVideoSweep(deps: VideoSweepDeps): IntervalTask {
   const { blobs, clock, log, folder } = deps;
   return hourlySweep({
     what: 'videos',
-    log,
+    ...{ blobs, log },
     sweep: async (signal) => ({
       uploads: await prepareUploadFolder(folder, clock),
       folders: await removeAbandonedWork(folder),
-      unfinished: await blobs.removeUnfinished(signal),
       blobs: await removeUnneeded(deps, signal),
     }),
   });
@@ -42,8 +41,7 @@ export function startVideoSweep(deps: VideoSweepDeps): IntervalTask {
 async function removeUnneeded(deps: VideoSweepDeps, signal: AbortSignal): Promise<number> {
   const { videos, blobs } = deps;
   let count = 0;
-  for await (const names of listOldBlobs(deps, VIDEOS, signal)) {
-    const ids = [...new Set(names.map((name) => name.split('/')[1] as Id<'video'>))];
+  for await (const ids of listOldBlobIds<Id<'video'>>(deps, VIDEOS, signal)) {
     const states = new Map((await videos.listStates(ids)).map((state) => [state.id, state]));
     for (const id of ids) {
       signal.throwIfAborted();
