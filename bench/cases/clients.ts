@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wavHeader } from '../../src/audio/wav.ts';
+import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
@@ -89,7 +89,7 @@ async function judged(service: LaunchedService, { flow, transcript, audio }: Tol
 async function transcribed(service: LaunchedService, pcm: Buffer): Promise<string> {
   const body = new FormData();
   body.append('model', 'svc-stt');
-  body.append('file', new File([wavHeader(pcm.length, SPEECH_RATE_HZ), new Uint8Array(pcm)], 'spoken.wav'));
+  body.append('file', new File([pcmToWav(pcm, SPEECH_RATE_HZ)], 'spoken.wav'));
   const headers = { 'x-api-key': SERVICE_KEY };
   const response = await service.fetch('/v1/audio/transcriptions', { method: 'POST', headers, body });
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);

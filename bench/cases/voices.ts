@@ -1,5 +1,6 @@
 /** Stored voices: how near the fitted voice of the embedded model comes to its speaker, how well it is understood, how long it takes. */
 
+import { encodeWav } from '../../src/audio/wav.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { EmbeddedTtsSettings } from '../../src/contract/core/settings.ts';
@@ -14,7 +15,7 @@ import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { openEngines } from '../../tools/harness/models/open-engines.ts';
 import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
-import { toListenRate, wavBytes } from '../corpus/wav-file.ts';
+import { toListenRate } from '../corpus/wav-file.ts';
 import { finalText } from '../listening.ts';
 import { report } from '../report.ts';
 import { mean, median } from '../statistics.ts';
@@ -199,7 +200,10 @@ async function enrollments(speakers: readonly Speaker[]): Promise<number[]> {
     const times: number[] = [];
     for (const { id, samples, text } of speakers) {
       const form = new FormData();
-      form.set('audio_sample', new File([wavBytes(samples)], 'clip.wav', { type: 'audio/wav' }));
+      form.set(
+        'audio_sample',
+        new File([encodeWav(samples, LISTEN_RATE_HZ)], 'clip.wav', { type: 'audio/wav' }),
+      );
       form.set('consent', 'The speaker consents.');
       form.set('name', id);
       form.set('ref_text', text);

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeToFloat32 } from '../../src/audio/codec.ts';
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
@@ -18,7 +19,7 @@ import { noise, rms, scaled, withNoise } from './noise.ts';
 import { recordings } from './recordings.ts';
 import { soundsWithoutSpeech } from './sounds.ts';
 import { bestFits, filled } from './timed-clips.ts';
-import { pcmSamples, readWav, toListenRate, writeWav } from './wav-file.ts';
+import { readWav, toListenRate, writeWav } from './wav-file.ts';
 
 const FOLDER = join(import.meta.dirname, '../../.cache/bench-hearing');
 const ESPEAK_SCRIPT = join(import.meta.dirname, '../peers/espeak_speech.py');
@@ -120,7 +121,7 @@ async function spokenByPiper(texts: readonly string[]): Promise<Float32Samples[]
     const clips: Float32Samples[] = [];
     for (const text of texts) {
       const { body } = await speak(service, text);
-      clips.push(levelled(toListenRate(pcmSamples(body), PIPER_RATE_HZ)));
+      clips.push(levelled(toListenRate(decodeToFloat32(body, 'pcm16'), PIPER_RATE_HZ)));
     }
     return clips;
   } finally {

@@ -1,11 +1,12 @@
 /** The whole service as a client meets it: uploads over HTTP, and memory while it hears the longest one. */
 
 import { Resampler } from '../../src/audio/resampler.ts';
+import { encodeWav } from '../../src/audio/wav.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { launchService, NO_SPEAKER, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import type { HearingCorpus } from '../corpus/clip.ts';
-import { readWav, wavBytes } from '../corpus/wav-file.ts';
+import { readWav } from '../corpus/wav-file.ts';
 import type { Row } from '../report.ts';
 import { residentAloneKb, residentKb } from '../resident-memory.ts';
 import type { Service } from '../service.ts';
@@ -96,5 +97,5 @@ async function maxWav(path: string): Promise<Uint8Array<ArrayBuffer>> {
   const samples = new Float32Array(MAX_S * MAX_RATE_HZ);
   for (let at = 0; at < samples.length; at += once.length)
     samples.set(once.subarray(0, samples.length - at), at);
-  return wavBytes(samples, MAX_RATE_HZ);
+  return encodeWav(samples, MAX_RATE_HZ);
 }

@@ -1,11 +1,11 @@
 /** Latency of a caller's transcript under cross-talk, compared with faster-whisper on the whole clip. */
 
 import { join } from 'node:path';
+import { encodeWav } from '../../src/audio/wav.ts';
 import { transcriptWords, wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
 import { CallPlatform } from '../../tools/simulate-call/call-simulator-platform.ts';
-import { wavBytes } from '../corpus/wav-file.ts';
 import type { LineProcess } from '../line-process.ts';
 import type { Measured } from '../realtime/measured.ts';
 import type { Service } from '../service.ts';
@@ -52,7 +52,7 @@ export async function callerClips(
     const seconds = samples.length / RATE_HZ;
     if (seconds < MIN_S || seconds > MAX_S) continue;
     const audio = join(scratch, `caller-${clips.length}.wav`);
-    await Bun.write(audio, wavBytes(Float32Array.from(samples, (sample) => sample / 32_768)));
+    await Bun.write(audio, encodeWav(samples, RATE_HZ));
     clips.push({ text, samples, audio });
   }
   return clips;

@@ -1,5 +1,6 @@
 /** The service behind POST /v1/audio/voices: from an uploaded clip to a stored voice. */
 
+import { encodeWav } from '../../src/audio/wav.ts';
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { type ErrorKind, ServiceError } from '../../src/contract/core/error.ts';
 import { newId } from '../../src/contract/core/id.ts';
@@ -13,7 +14,7 @@ import { type ClipWarning, clipWarnings } from './checks/clip-warnings.ts';
 import { requireSpeech } from './checks/enough-speech.ts';
 import { requireOneSpeaker } from './checks/one-speaker.ts';
 import { extractSpeech, speechSpans } from './checks/speech-spans.ts';
-import { clipWav, singleChunk } from './clips/clip-wav.ts';
+import { singleChunk } from './clips/single-chunk.ts';
 import { decodeUploadedClip, type UploadedClip } from './clips/uploaded-clip.ts';
 import type { VoiceMetrics } from './metrics.ts';
 import type { EnrollmentParams } from './schema.ts';
@@ -167,7 +168,7 @@ export class EnrollmentService {
   async #store(voice: VoiceRecord, { original }: UploadedClip, signal: AbortSignal): Promise<void> {
     const { voices, blobs, voicesPerOrganization, log } = this.#deps;
     const { id } = voice;
-    await blobs.write(clipBlob(id), singleChunk(clipWav(original)), signal);
+    await blobs.write(clipBlob(id), singleChunk(encodeWav(original.samples, original.rateHz)), signal);
     try {
       await voices.put(voice, voicesPerOrganization);
     } catch (error) {

@@ -6,7 +6,7 @@ import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../src/http/server/route-table.ts';
-import { singleChunk } from './clips/clip-wav.ts';
+import { singleChunk } from './clips/single-chunk.ts';
 import type { EnrollmentService } from './enrollment.ts';
 import * as docs from './openapi.ts';
 import { newVoiceObject, parseEnrollment, parseVoiceQuery, voiceObject } from './schema.ts';

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wavHeader } from '../../src/audio/wav.ts';
+import { pcmToWav } from '../../src/audio/wav.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import type { Answer, SoakClient } from '../soak-client.ts';
 import { EMBED_MODEL, HEARING_MODEL, VOICE_MODEL } from '../soak-config.ts';
@@ -55,7 +55,7 @@ export async function makeMaterial(client: SoakClient): Promise<Material> {
   const sentences: Spoken[] = [];
   for (const text of SENTENCES) {
     const pcm = await pcmOf(text);
-    const wav = wavOf(pcm);
+    const wav = pcmToWav(pcm, PCM_RATE_HZ);
     const heard = await must(client.ask({ ...transcriptionOf(wav), rows: 'one' }), 'a transcription');
     sentences.push({ text, pcm, wav, heard: heard.json<{ text: string }>().text });
   }
@@ -72,7 +72,7 @@ export async function makeMaterial(client: SoakClient): Promise<Material> {
       sentences,
       storyBytes: (await pcmOf(STORY)).length,
       taleBytes: (await pcmOf(TALE)).length,
-      voiceClip: wavOf(await pcmOf(CLIP_TEXT)),
+      voiceClip: pcmToWav(await pcmOf(CLIP_TEXT), PCM_RATE_HZ),
       videoClip: await smallClip(folder),
       tokensAround: embedded.json<{ usage: { prompt_tokens: number } }>().usage.prompt_tokens - 5,
     };
@@ -97,8 +97,4 @@ export function transcriptionOf(wav: Uint8Array<ArrayBuffer>, fields: Readonly<R
   for (const [name, value] of Object.entries({ model: HEARING_MODEL, ...fields })) body.set(name, value);
   body.set('file', new File([wav], 'speech.wav', { type: 'audio/wav' }));
   return { path: '/v1/audio/transcriptions', method: 'POST' as const, body };
-}
-
-export function wavOf(pcm: Uint8Array): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.concat([wavHeader(pcm.length, PCM_RATE_HZ), pcm]));
 }

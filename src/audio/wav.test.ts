@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_WAV_DATA_BYTES, WAV_HEADER_BYTES, wavHeader } from './wav.ts';
+import { decodeWav, encodeWav, MAX_WAV_DATA_BYTES, pcmToWav, WAV_HEADER_BYTES, wavHeader } from './wav.ts';
 
 test('the header of a 24 kHz file has the specified fields', () => {
   const header = wavHeader(48_000, 24_000);
@@ -29,4 +29,24 @@ test('values that do not fit the header are rejected', () => {
   for (const rate of [0, -1, 8_000.5, NaN, 2 ** 31]) {
     expect(() => wavHeader(0, rate)).toThrow('rate must be a positive integer');
   }
+});
+
+test('a file has the header and the bytes of the samples', () => {
+  const wav = pcmToWav(Uint8Array.of(1, 2, 3, 4), 24_000);
+  expect([...wav.subarray(0, WAV_HEADER_BYTES)]).toEqual([...wavHeader(4, 24_000)]);
+  expect([...wav.subarray(WAV_HEADER_BYTES)]).toEqual([1, 2, 3, 4]);
+  expect(pcmToWav(new Uint8Array(0), 8_000)).toHaveLength(WAV_HEADER_BYTES);
+});
+
+test('encoded samples are clipped and decoded again, at any alignment', () => {
+  const wav = encodeWav(Float32Array.of(0, 0.5, -1, 2), 22_050);
+  const shifted = new Uint8Array(wav.length + 1);
+  shifted.set(wav, 1);
+  for (const file of [wav, shifted.subarray(1)]) {
+    expect(decodeWav(file)).toEqual({
+      samples: Float32Array.of(0, 0.5, -1, 32_767 / 32_768),
+      rateHz: 22_050,
+    });
+  }
+  expect(encodeWav(Int16Array.of(0, 16_384, -32_768, 32_767), 22_050)).toEqual(wav);
 });

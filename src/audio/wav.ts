@@ -1,7 +1,12 @@
-/** WAV file headers (RIFF). */
+/** WAV files (RIFF) with 16-bit mono PCM. */
+
+import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
+import { decodeToFloat32, encodeAudio } from './codec.ts';
 
 /** Size of the header returned by {@link wavHeader}, in bytes. */
 export const WAV_HEADER_BYTES = 44;
+/** Offset of the sample rate in the header, in bytes. */
+const RATE_OFFSET = 24;
 /** Maximum size of the sample data in bytes: the largest even number that fits the RIFF size field. */
 export const MAX_WAV_DATA_BYTES = 0xffff_ffff - (WAV_HEADER_BYTES - 8) - 1;
 
@@ -36,11 +41,39 @@ export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBu
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true); // PCM
   view.setUint16(22, 1, true); // channels
-  view.setUint32(24, rateHz, true);
+  view.setUint32(RATE_OFFSET, rateHz, true);
   view.setUint32(28, rateHz * 2, true); // bytes per second
   view.setUint16(32, 2, true); // bytes per frame
   view.setUint16(34, 16, true); // bits per sample
   ascii('data', 36);
   view.setUint32(40, dataBytes, true);
   return header;
+}
+
+/**
+ * Returns the WAV file of little-endian 16-bit samples.
+ * @throws RangeError as {@link wavHeader}.
+ */
+export function pcmToWav(pcm: Uint8Array, rateHz: number): Buffer<ArrayBuffer> {
+  return Buffer.concat([wavHeader(pcm.length, rateHz), pcm]);
+}
+
+/** Mono audio. */
+export interface WavContent {
+  readonly samples: Float32Samples;
+  readonly rateHz: number;
+}
+
+/**
+ * Encodes a WAV file. Float values beyond full scale are clipped.
+ * @throws RangeError if there are more than 2^24 samples.
+ */
+export function encodeWav(samples: Int16Samples | Float32Samples, rateHz: number): Buffer<ArrayBuffer> {
+  return pcmToWav(encodeAudio(samples, 'pcm16'), rateHz);
+}
+
+/** Decodes a file whose header is that of {@link wavHeader}. */
+export function decodeWav(wav: Uint8Array): WavContent {
+  const rateHz = new DataView(wav.buffer, wav.byteOffset).getUint32(RATE_OFFSET, true);
+  return { samples: decodeToFloat32(wav.subarray(WAV_HEADER_BYTES), 'pcm16'), rateHz };
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { wavHeader } from '../../src/audio/wav.ts';
+import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { isPublic } from '../../src/http/server/auth.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
@@ -360,8 +360,7 @@ describe('the page', () => {
   test('writes down a recording', async () => {
     const pcm = await spokenPcm(service, 'Please book a table for two people.');
     const { block, status } = await tryOut('POST /v1/audio/transcriptions', async (form) => {
-      const buffer = Buffer.concat([wavHeader(pcm.length, SPEECH_RATE_HZ), pcm]);
-      const file = { name: 'said.wav', mimeType: 'audio/wav', buffer };
+      const file = { name: 'said.wav', mimeType: 'audio/wav', buffer: pcmToWav(pcm, SPEECH_RATE_HZ) };
       await form.locator('input[type=file]').setInputFiles(file);
     });
     expect(status).toBe(200);

@@ -1,4 +1,4 @@
-import { wavHeader } from '../../src/audio/wav.ts';
+import { pcmToWav } from '../../src/audio/wav.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { writeMix } from '../../src/engines/kokoro/shared/voice-mix.ts';
@@ -16,7 +16,7 @@ export function spokenVoice(fields: Partial<SpokenVoice> = {}): SpokenVoice {
     id: newId('voice'),
     adaptation: 'adapted',
     refText: 'What the clip says.',
-    clip: async () => Buffer.concat([wavHeader(160_000, 16_000), new Uint8Array(160_000)]),
+    clip: async () => pcmToWav(new Uint8Array(160_000), 16_000),
     ...fields,
   };
 }

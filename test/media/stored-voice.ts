@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { wavHeader } from '../../src/audio/wav.ts';
+import { encodeWav } from '../../src/audio/wav.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import { clipBlob, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
@@ -10,8 +10,7 @@ import { voiceRecord } from '../contract/voice-store.cases.ts';
 
 /** A clip of 6 s at 16 kHz with a constant sample value, which the fake cloning server repeats. */
 export function clipOf(value: number): Buffer {
-  const samples = new Int16Array(96_000).fill(value);
-  return Buffer.concat([wavHeader(samples.byteLength, 16_000), new Uint8Array(samples.buffer)]);
+  return encodeWav(new Int16Array(96_000).fill(value), 16_000);
 }
 
 export interface StoredVoiceFiles {

@@ -110,7 +110,7 @@ export class CallPlatform {
   }
 
   /** All of the sound of a text. */
-  async sound(text: string, rateHz: number): Promise<Int16Array> {
+  async sound(text: string, rateHz: number): Promise<Int16Array<ArrayBuffer>> {
     const parts: Int16Array[] = [];
     const heard = (samples: Int16Array) => void parts.push(samples);
     await this.speak(text, rateHz, heard, AbortSignal.timeout(SOUND_TIMEOUT_MS));

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeWav } from '../../../src/audio/wav.ts';
 import type { AudioFileReader } from '../../../src/contract/engines/audio-file.ts';
 import { audioFileReader } from '../../../src/media/audio/audio-file-reader.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
 import { sine, type WavShape, wavFile } from '../../../tools/harness/media/wav-files.ts';
-import { clipWav } from './clip-wav.ts';
 import { decodeUploadedClip } from './uploaded-clip.ts';
 
 /** The real reader, which decodes in separate processes. */
@@ -64,7 +64,7 @@ describe('a clip', () => {
     const bytes = wavOf(5, { rateHz: 22_050 });
     const { durationS, resampled, original } = await clipOf(bytes);
     expect([durationS, resampled.length, original.rateHz]).toEqual([5, 80_000, 22_050]);
-    expect(Buffer.compare(clipWav(original), bytes)).toBe(0);
+    expect(Buffer.compare(encodeWav(original.samples, original.rateHz), bytes)).toBe(0);
   });
 
   it.each<[string, Partial<WavShape>, number]>([

@@ -1,5 +1,6 @@
 /** Decodes an uploaded file and validates its format and length. */
 
+import type { WavContent } from '../../../src/audio/wav.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import type {
@@ -9,7 +10,6 @@ import type {
   OpenAudioFile,
 } from '../../../src/contract/engines/audio-file.ts';
 import { MAX_CLIP_S, MIN_CLIP_S } from '../../../src/contract/stores/voice-store.ts';
-import type { ClipSamples } from './clip-wav.ts';
 import { concatSamples, resampleToListenRate } from './resample.ts';
 
 /** Name of the form field. */
@@ -28,7 +28,7 @@ export interface UploadedClip {
   readonly info: AudioFileInfo;
   readonly durationS: number;
   /** At the rate of the upload, clamped to the supported range. */
-  readonly original: ClipSamples;
+  readonly original: WavContent;
   /** At {@link LISTEN_RATE_HZ}, for the checks. */
   readonly resampled: Float32Samples;
 }

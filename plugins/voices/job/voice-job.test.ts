@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { encodeWav } from '../../../src/audio/wav.ts';
 import { openDiskBlobs } from '../../../src/blobs/disk-blobs.ts';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import { LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
@@ -15,7 +16,6 @@ import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { sine } from '../../../tools/harness/media/wav-files.ts';
-import { clipWav } from '../clips/clip-wav.ts';
 import { voiceMetrics } from '../metrics.ts';
 import { voiceJob } from './voice-job.ts';
 
@@ -52,11 +52,7 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
     async stored(overrides: Partial<VoiceRecord> = {}): Promise<VoiceRecord> {
       const voice = voiceRecord({ isImproving: true, adaptation: 'v1:0', ...overrides });
       await voices.put(voice, ROOM);
-      await blobs.write(
-        clipBlob(voice.id),
-        chunks(clipWav({ samples: sine(8, 24_000), rateHz: 24_000 })),
-        never,
-      );
+      await blobs.write(clipBlob(voice.id), chunks(encodeWav(sine(8, 24_000), 24_000)), never);
       return voice;
     },
   };

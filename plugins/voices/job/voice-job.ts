@@ -1,3 +1,4 @@
+import { decodeWav } from '../../../src/audio/wav.ts';
 /** Improves a stored voice in the background. If a process crashes, another process resumes its jobs. */
 
 import { type ErrorKind, ServiceError } from '../../../src/contract/core/error.ts';
@@ -8,7 +9,6 @@ import type { Slots } from '../../../src/contract/plugin.ts';
 import type { VoiceRecord } from '../../../src/contract/stores/voice-store.ts';
 import { StoredVoices } from '../../../src/speak/stored-voices.ts';
 import { extractSpeech, speechSpans } from '../checks/speech-spans.ts';
-import { readClip } from '../clips/clip-wav.ts';
 import { resampleToListenRate } from '../clips/resample.ts';
 import type { VoiceMetrics } from '../metrics.ts';
 
@@ -41,7 +41,7 @@ export function voiceJob(deps: VoiceJobDeps): JobHandler {
     try {
       const clip = await clipOf(voice, signal);
       if (clip === undefined) return await markReady(voice, adaptation);
-      const { samples, rateHz } = readClip(clip);
+      const { samples, rateHz } = decodeWav(clip);
       const resampled = await resampleToListenRate(samples, rateHz);
       const speech = extractSpeech(resampled, await speechSpans(vad, resampled, signal));
       // Voices without an adaptation precede voices that are being improved.
