@@ -70,7 +70,7 @@ function parseKeyOptions(args: readonly string[]): NewKeyOptions {
 async function create(store: ApiKeyStore, options: NewKeyOptions): Promise<void> {
   const { key, record } = await issueKey(store, options);
   console.log(
-    `${record.id} for '${options.organization}', ${options.role === 'admin' ? "an admin's" : "a member's"}. It is shown only now:\n\n    ${key}\n`,
+    `Created the ${options.role} key ${record.id} of '${options.organization}'. It is shown only once:\n\n    ${key}\n`,
   );
 }
 
@@ -81,7 +81,7 @@ async function list(store: ApiKeyStore): Promise<void> {
     role,
     hint,
     day(createdAt),
-    revokedAt === null ? 'good' : `revoked ${day(revokedAt)}`,
+    revokedAt === null ? 'active' : `revoked ${day(revokedAt)}`,
     ...(name === null ? [] : [shown(name)]),
   ]);
   for (const row of rows) console.log(row.join('  '));

@@ -7,9 +7,9 @@ import { parseArgs } from 'node:util';
 import { SimulatedCall, type SimulatedTurn } from '../tools/simulate-call/call-simulator.ts';
 
 const USAGE = `Usage: bun run simulate-call --key KEY [--url http://127.0.0.1:8080] [--turns 5] [--rate 16000] [--chat-model ID]
-  Plays a voice-agent platform: both channels to /v1/transcribers/partner in odd frames, replies of
-  /v1/chat/completions, spoken by /v1/voices/partner. Customers are spoken by the same voice. Exit code 0 when every
-  turn was transcribed and answered, 1 when one was not, 2 for wrong usage.`;
+  Simulates a voice-agent platform: sends both channels to /v1/transcribers/partner in frames of various sizes, requests
+  replies from /v1/chat/completions and their speech from /v1/voices/partner, which also speaks the customer's texts.
+  Exit code 0 if every turn was transcribed and answered, 1 if not, 2 for invalid arguments.`;
 
 const LINES = [
   'Hello, do you have a table for four people on Friday evening?',
@@ -18,7 +18,8 @@ const LINES = [
   'Could we sit outside if the weather is nice?',
   'Thank you very much, please book it for half past seven.',
 ];
-const WORST = 30_000;
+/** Maximum time until the answer, in ms. */
+const MAX_ANSWER_MS = 30_000;
 
 /** @returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
@@ -35,14 +36,14 @@ async function main(args: readonly string[]): Promise<number> {
       const line = LINES[at % LINES.length] ?? '';
       const turn = await call.turn(await call.voiceOf(line));
       turns.push(turn);
-      console.log(`customer:  ${line}\n  heard:   ${turn.transcript}\n  reply:   ${turn.reply.trim()}`);
+      console.log(`customer:    ${line}\ntranscript:  ${turn.transcript}\nreply:       ${turn.reply.trim()}`);
     }
   } finally {
     call.hangUp();
   }
   console.log(`\n${table(turns)}`);
   for (const error of call.errors) console.error(`error: ${error}`);
-  const isAnswered = turns.every(({ transcript, answerMs }) => transcript !== '' && answerMs < WORST);
+  const isAnswered = turns.every(({ transcript, answerMs }) => transcript !== '' && answerMs < MAX_ANSWER_MS);
   return isAnswered && call.errors.length === 0 ? 0 : 1;
 }
 
@@ -75,18 +76,18 @@ function argumentsOf(args: readonly string[]) {
 
 function table(turns: readonly SimulatedTurn[]): string {
   const rows: readonly (readonly [string, (turn: SimulatedTurn) => number])[] = [
-    ['first word → first text', (turn) => turn.firstTextMs],
-    ['last word → final', (turn) => turn.finalMs],
-    ['chat, first token', (turn) => turn.chatFirstMs],
-    ['voice, first bytes', (turn) => turn.voiceFirstMs],
-    ["last word → answer, with the platform's waits", (turn) => turn.answerMs],
+    ['start of speech → first partial', (turn) => turn.firstTextMs],
+    ['end of speech → final transcript', (turn) => turn.finalMs],
+    ['chat request → first token', (turn) => turn.chatFirstMs],
+    ['speech request → first bytes', (turn) => turn.voiceFirstMs],
+    ['end of speech → answer, with platform delays', (turn) => turn.answerMs],
   ];
   const lines = rows.map(([name, of]) => {
     const sorted = turns.map(of).sort((a, b) => a - b);
-    const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
-    return `${name.padEnd(48)}${`${Math.round(middle)}`.padStart(7)} ms${`${Math.round(sorted.at(-1) ?? Number.NaN)}`.padStart(9)} ms`;
+    const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+    return `${name.padEnd(48)}${`${Math.round(median)}`.padStart(7)} ms${`${Math.round(sorted.at(-1) ?? Number.NaN)}`.padStart(9)} ms`;
   });
-  return [`${`${turns.length} turns`.padEnd(48)} median      most`, ...lines].join('\n');
+  return [`${`${turns.length} turns`.padEnd(48)} median   maximum`, ...lines].join('\n');
 }
 
 try {

@@ -11,9 +11,9 @@ import { FAULT_NAMES, soak } from '../soak/run.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const USAGE = `Usage: bun run soak [--minutes 30] [--only fault,fault] [--out soak/results]
-  Runs machines of the service under mixed load, breaks what they stand on, and writes what was found.
+  Runs several nodes of the service under mixed load, injects faults, and writes a report.
   Faults: ${FAULT_NAMES.join(', ')}.
-  Exit code 0 when every promise was kept, 1 when one was broken, 2 for wrong usage.`;
+  Exit code 0 if all guarantees held, 1 if one was violated, 2 for invalid arguments.`;
 
 /** @returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
@@ -32,12 +32,12 @@ async function main(args: readonly string[]): Promise<number> {
     .stdout.toString()
     .trim();
   const page = await writeReport(options.out, { ...found, machine: machine(), commit: commit || 'unknown' });
-  for (const { promise, looked, faults: errors } of found.checks) {
-    console.log(`${errors.length === 0 ? 'kept  ' : 'BROKEN'}  ${promise} (${looked})`);
-    for (const fault of errors) console.log(`          ${fault}`);
+  for (const { guarantee, checked, violations } of found.checks) {
+    console.log(`${violations.length === 0 ? 'held    ' : 'VIOLATED'}  ${guarantee} (${checked})`);
+    for (const violation of violations) console.log(`          ${violation}`);
   }
   console.log(page);
-  return found.checks.every(({ faults: errors }) => errors.length === 0) ? 0 : 1;
+  return found.checks.every(({ violations }) => violations.length === 0) ? 0 : 1;
 }
 
 function optionsOf(args: readonly string[]) {

@@ -1,18 +1,18 @@
-/** Invariants of a site after the load: its stores and machines are checked. */
+/** Checks the stores and nodes of a site after the load. */
 
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { BATCH_ENDS, type BatchOnWire, resultLines } from '../tools/harness/services/batch-service.ts';
 import type { Check } from './check.ts';
 import {
-  batchFaults,
-  callFaults,
-  creditFaults,
+  batchViolations,
+  callViolations,
+  creditViolations,
+  type ExpectedBatch,
   type Kept,
   type Ledger,
-  type PromisedBatch,
   type UsageRow,
-  usageFaults,
+  usageViolations,
 } from './ledger.ts';
 import { metricsOf } from './sampler.ts';
 import { accountOf, sha256 } from './soak-client.ts';
@@ -28,7 +28,7 @@ const CLOSING_MS = 200_000;
 const SWEEPING_MS = 240_000;
 const POLL_MS = 500;
 const BLOB_FOLDERS = ['files/', 'batches/', 'voices/', 'videos/'];
-const TOMORROW = resolve(import.meta.dirname, 'tomorrow-main.ts');
+const NEXT_DAY_MAIN = resolve(import.meta.dirname, 'next-day-main.ts');
 
 export class Aftermath {
   readonly #site: Site;
@@ -39,7 +39,7 @@ export class Aftermath {
     this.#ledger = ledger;
   }
 
-  /** Looks at everything; ends the machines on the way. */
+  /** Runs all checks. Stops the nodes. */
   async checks(): Promise<Check[]> {
     const ended = [await this.#jobsEnded(), await this.#nothingOpen()];
     const rows = await this.#usageRows();
@@ -53,7 +53,7 @@ export class Aftermath {
       await this.#stops(),
       await this.#nothingLeft(),
     ];
-    return checks.map((check) => ({ ...check, promise: `${this.#site.name}: ${check.promise}` }));
+    return checks.map((check) => ({ ...check, guarantee: `${this.#site.name}: ${check.guarantee}` }));
   }
 
   get #node(): SoakNode {
@@ -76,17 +76,17 @@ export class Aftermath {
         ...videos.filter(({ status }) => status === 'queued' || status === 'in_progress'),
       ].map(({ id, status }) => `${id} is still ${status}`);
     };
-    const faults = await settled(open, ENDING_MS);
+    const violations = await settled(open, ENDING_MS);
     const { batches, videos } = this.#ledger;
-    const looked = batches.filter(({ site }) => site === this.#site.name).length;
+    const checked = batches.filter(({ site }) => site === this.#site.name).length;
     return {
-      promise: 'every batch and every video comes to its end',
-      looked: looked + (this.#site.name === 'main' ? videos.size : 0),
-      faults,
+      guarantee: 'every batch and every video reaches a final status',
+      checked: checked + (this.#site.name === 'main' ? videos.size : 0),
+      violations,
     };
   }
 
-  /** No call and no socket is open, of clients that are gone. */
+  /** No call and no socket of a disconnected client is open. */
   async #nothingOpen(): Promise<Check> {
     const names = ['usage_open_calls', 'realtime_open_connections', 'partner_open_calls', 'vad_open_streams'];
     const open = async (): Promise<string[]> => {
@@ -101,35 +101,35 @@ export class Aftermath {
       const rows = await this.#site.records.db.selectFrom('open_calls').select('id').execute();
       return [...found, ...rows.map(({ id }) => `the call ${id} is open in the journal`)];
     };
-    const faults = await settled(open, CLOSING_MS);
-    const promise = 'no call, no connection and no work is open when its client is gone';
-    return { promise, looked: names.length * this.#site.nodes.length, faults };
+    const violations = await settled(open, CLOSING_MS);
+    const guarantee = 'no call, connection or work stays open after its client has disconnected';
+    return { guarantee, checked: names.length * this.#site.nodes.length, violations };
   }
 
   #calls(): Check {
     const names = this.#site.nodes.map(({ name }) => name);
     const calls = this.#ledger.calls.filter(({ node }) => names.includes(node));
     return {
-      promise:
-        'every call ends in its time, with a whole right answer, a typed error, or a break that its client can see',
-      looked: calls.length,
-      faults: callFaults(calls, this.#ledger.faults),
+      guarantee:
+        'every call ends in time, with the complete expected response, a typed error, or a detectable disconnection',
+      checked: calls.length,
+      violations: callViolations(calls, this.#ledger.faults),
     };
   }
 
-  /** What was acknowledged is there as it was, and what was deleted is not. */
+  /** Acknowledged resources are unchanged, and deleted ones are missing. */
   async #stored(): Promise<Check> {
     const kept = this.#ledger.kept.filter(({ site }) => site === this.#site.name);
-    const faults: string[] = [];
+    const violations: string[] = [];
     for (const each of kept) {
-      const fault = await this.#storedFault(each);
-      if (fault !== undefined) faults.push(`${each.kind} ${each.id}: ${fault}`);
+      const violation = await this.#storedViolation(each);
+      if (violation !== undefined) violations.push(`${each.kind} ${each.id}: ${violation}`);
     }
-    const promise = 'what was acknowledged is there, byte for byte; what was deleted is not';
-    return { promise, looked: kept.length, faults };
+    const guarantee = 'acknowledged resources have their exact bytes; deleted ones are missing';
+    return { guarantee, checked: kept.length, violations };
   }
 
-  async #storedFault({ path, organization, sha256: wanted, state }: Kept): Promise<string | undefined> {
+  async #storedViolation({ path, organization, sha256: wanted, state }: Kept): Promise<string | undefined> {
     const response = await this.#fetch(path, organization);
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (state !== 'kept' && response.status === 404) return undefined;
@@ -141,27 +141,27 @@ export class Aftermath {
   async #batches(rows: readonly UsageRow[]): Promise<Check> {
     const batches = this.#ledger.batches.filter(({ site }) => site === this.#site.name);
     const own = rows.filter(({ organization }) => organization === accountOf(this.#site.name, 'batches'));
-    const faults: string[] = [];
+    const violations: string[] = [];
     let lines = 0;
     for (const batch of batches) {
       lines += batch.lines.size;
-      faults.push(...(await this.#batchFaults(batch, own)));
+      violations.push(...(await this.#batchViolations(batch, own)));
     }
     const completed = batches.reduce(
       (sum, batch) => sum + [...batch.lines.values()].filter((fate) => 'tokens' in fate).length,
       0,
     );
     if (own.length !== completed) {
-      faults.push(`${own.length} usage rows of ${completed} lines with a result`);
+      violations.push(`${own.length} usage rows of ${completed} lines with a result`);
     }
     return {
-      promise: 'every line of every batch has one result, the right one, and one usage row',
-      looked: lines,
-      faults,
+      guarantee: 'every line of every batch has exactly one correct result and one usage row',
+      checked: lines,
+      violations,
     };
   }
 
-  async #batchFaults(batch: PromisedBatch, rows: readonly UsageRow[]): Promise<string[]> {
+  async #batchViolations(batch: ExpectedBatch, rows: readonly UsageRow[]): Promise<string[]> {
     try {
       const response = await this.#fetch(`/v1/batches/${batch.id}`, batch.organization);
       if (!response.ok) return [`${batch.id}: is answered with ${response.status}`];
@@ -172,7 +172,7 @@ export class Aftermath {
         output: await resultLines(service, told.output_file_id),
         error: await resultLines(service, told.error_file_id),
       };
-      return batchFaults(batch, result, rows);
+      return batchViolations(batch, result, rows);
     } catch (error) {
       return [`${batch.id}: ${error instanceof Error ? error.message : error}`];
     }
@@ -184,7 +184,7 @@ export class Aftermath {
     const names = nodes.map((node) => node.name);
     const jobs = ['batches', 'videos'].map((each) => accountOf(name, each));
     const own = calls.filter(({ node }) => names.includes(node));
-    const found = usageFaults(
+    const found = usageViolations(
       own,
       rows.filter(({ organization }) => !jobs.includes(organization)),
       faults,
@@ -193,8 +193,8 @@ export class Aftermath {
       const made = rows.filter(({ organization }) => organization === accountOf(name, 'videos'));
       if (made.length !== videos.size) found.push(`${made.length} usage rows of ${videos.size} videos`);
     }
-    const promise = 'every accepted call has one usage row, and one that was answered a completed one';
-    return { promise, looked: rows.length, faults: found };
+    const guarantee = 'every accepted call has one usage row; that of a successful call is completed';
+    return { guarantee, checked: rows.length, violations: found };
   }
 
   async #usageRows(): Promise<(UsageRow & { readonly cost: number })[]> {
@@ -218,7 +218,7 @@ export class Aftermath {
       .innerJoin('credit_transfers', 'credit_transfers.sequence', 'credit_entries.transfer')
       .select(['credit_transfers.organization', 'credit_entries.account', 'credit_entries.amount'])
       .execute();
-    const faults = accounts.flatMap(({ organization, ...account }) => {
+    const violations = accounts.flatMap(({ organization, ...account }) => {
       const sums = { available: 0, reserved: 0, revenue: 0, granted: 0 };
       for (const entry of entries) {
         if (entry.organization === organization) sums[entry.account] += Number(entry.amount);
@@ -226,31 +226,30 @@ export class Aftermath {
       const cost = rows
         .filter((row) => row.organization === accountOf(this.#site.name, organization))
         .reduce((sum, row) => sum + row.cost, 0);
-      return creditFaults({ organization, ...account, entries: sums, cost });
+      return creditViolations({ organization, ...account, entries: sums, cost });
     });
     return {
-      promise:
-        'credits are neither lost nor made: what is charged is what usage rows cost, nothing stays reserved',
-      looked: ORGANIZATIONS.length,
-      faults,
+      guarantee: 'charges equal the cost of the usage rows, and no credits stay reserved',
+      checked: ORGANIZATIONS.length,
+      violations,
     };
   }
 
-  /** Machines that are asked to stop do. */
+  /** SIGTERM stops every node. */
   async #stops(): Promise<Check> {
-    const faults: string[] = [];
+    const violations: string[] = [];
     for (const node of this.#site.nodes) {
       const exitCode = await node.stop();
-      if (exitCode !== 0) faults.push(`${node.name} ended with code ${exitCode}`);
+      if (exitCode !== 0) violations.push(`${node.name} ended with code ${exitCode}`);
     }
-    return { promise: 'SIGTERM ends a machine with code 0', looked: this.#site.nodes.length, faults };
+    return { guarantee: 'SIGTERM ends a node with code 0', checked: this.#site.nodes.length, violations };
   }
 
-  /** After the time in which leftovers may be needed, none is there. */
+  /** After a day, no leftovers exist. */
   async #nothingLeft(): Promise<Check> {
     const { nodes } = this.#site;
-    const tomorrow = await Promise.all(nodes.map((_, at) => this.#site.launchAt(at, TOMORROW)));
-    const folders = tomorrow.flatMap(({ dataDir }) =>
+    const nextDay = await Promise.all(nodes.map((_, at) => this.#site.launchAt(at, NEXT_DAY_MAIN)));
+    const folders = nextDay.flatMap(({ dataDir }) =>
       ['uploads', 'videos'].map((name) => join(dataDir, name)),
     );
     const left = async () => [
@@ -258,12 +257,11 @@ export class Aftermath {
       ...(await this.#rowsOfWork()),
       ...(await Promise.all(folders.map(filesIn))).flat(),
     ];
-    const faults = await settled(left, SWEEPING_MS);
-    await Promise.all(tomorrow.map((service) => service.stop()));
-    const looked = (await this.#blobNames()).length;
-    const promise =
-      'a day later no blob is without its record, none is missing, and no work is left in folders and tables';
-    return { promise, looked, faults };
+    const violations = await settled(left, SWEEPING_MS);
+    await Promise.all(nextDay.map((service) => service.stop()));
+    const checked = (await this.#blobNames()).length;
+    const guarantee = 'after a day, blobs and records match, and folders and tables contain no leftover work';
+    return { guarantee, checked, violations };
   }
 
   async #blobsWithoutRecord(): Promise<string[]> {
@@ -304,7 +302,7 @@ export class Aftermath {
   }
 }
 
-/** What is wrong in the end: waits for nothing to be, at most so long. */
+/** Polls until there are no violations, at most for a time. Returns the last violations. */
 async function settled(look: () => Promise<string[]>, withinMs: number): Promise<string[]> {
   const latest = performance.now() + withinMs;
   for (;;) {

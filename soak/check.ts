@@ -1,8 +1,8 @@
-/** One promise of the service, and what was found of it. */
+/** A guarantee of the service and the result of its check. */
 export interface Check {
-  readonly promise: string;
-  /** How many things it was looked at on. */
-  readonly looked: number;
-  /** A line for each where it was broken. */
-  readonly faults: readonly string[];
+  readonly guarantee: string;
+  /** Number of items that were checked. */
+  readonly checked: number;
+  /** One line per violation. */
+  readonly violations: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Clients that read slowly, and those that vanish without a word. */
+/** Faults of clients: slow readers, and clients that disappear without closing. */
 
 import { connect } from 'node:net';
 import { RealtimeClient } from '../tools/harness/clients/realtime-client.ts';
@@ -128,7 +128,7 @@ const halfOpen: SoakFault = {
     const { ledger, material, signal, opened } = parts;
     const node = nodeOf(parts);
     const target = Number(new URL(node.service.baseUrl).port);
-    // Closed when everything was looked at: the service must find out by itself.
+    // Closed after all checks: the service must detect the dead client itself.
     const proxy = opened.adopt(await startCutProxy(target), (it) => it.close());
     const url = `http://127.0.0.1:${proxy.port}`;
     const over = ledger.strike({ name: 'half-open', nodes: [node.name], excuses: [] });

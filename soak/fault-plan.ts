@@ -1,4 +1,4 @@
-/** When faults strike, pure. */
+/** Schedule of the faults; pure. */
 
 export interface PlannedFault {
   readonly name: string;
@@ -6,9 +6,9 @@ export interface PlannedFault {
   readonly atMs: number;
 }
 
-/** What a run begins with: nothing but load, to know what it is like. */
+/** Load without faults at the start, as a baseline. */
 const CALM_MS = 60_000;
-/** What it ends with, to see that everything came back. */
+/** Load without faults at the end, to verify the recovery. */
 const AFTERMATH_MS = 120_000;
 /** The least time between two of them, as long as most last, with what follows. */
 const PAUSE_MS = 50_000;

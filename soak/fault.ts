@@ -2,18 +2,18 @@ import type { Ledger } from './ledger.ts';
 import type { Material } from './loads/material.ts';
 import type { SoakSites } from './soak-site.ts';
 
-/** What a fault may use. */
+/** Dependencies of faults. */
 export interface FaultParts {
   readonly sites: SoakSites;
   readonly ledger: Ledger;
   readonly material: Material;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Takes what must stay open until all was looked at. */
+  /** Takes resources that must stay open until all checks have run. */
   readonly opened: AsyncDisposableStack;
 }
 
-/** Something that is broken on purpose and repaired. */
+/** An injected fault and its repair. */
 export interface SoakFault {
   readonly name: string;
   /** What happens, for the report. */

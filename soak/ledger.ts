@@ -1,4 +1,4 @@
-/** What the service owes for what it was asked, pure: every call, every stored thing and every fault of a soak run is noted here. */
+/** Records every call, stored resource and fault of a soak run, with the rules that check them; pure. */
 
 /** How a call ended, as its client saw it. */
 export type CallEnd =
@@ -50,7 +50,7 @@ export interface Fault {
   toMs?: number;
 }
 
-/** A stored thing that was acknowledged. */
+/** A stored resource that was acknowledged. */
 export interface Kept {
   readonly kind: string;
   readonly id: string;
@@ -64,10 +64,10 @@ export interface Kept {
   state: 'kept' | 'gone' | 'unsure';
 }
 
-/** What a line of a batch must come to. */
+/** Expected result of a batch line. */
 export type LineFate = { readonly tokens: number } | { readonly error: string };
 
-export interface PromisedBatch {
+export interface ExpectedBatch {
   readonly id: string;
   readonly organization: string;
   readonly site: string;
@@ -84,7 +84,7 @@ export class Ledger {
   readonly calls: Call[] = [];
   readonly faults: Fault[] = [];
   readonly kept: Kept[] = [];
-  readonly batches: PromisedBatch[] = [];
+  readonly batches: ExpectedBatch[] = [];
   /** Ids of videos that were asked for. */
   readonly videos = new Set<string>();
   readonly #nowMs: () => number;
@@ -121,7 +121,7 @@ export class Ledger {
   }
 }
 
-/** A usage row, as far as it is looked at. */
+/** The checked fields of a usage row. */
 export interface UsageRow {
   readonly id: string;
   readonly organization: string;
@@ -143,8 +143,8 @@ function isExcused(call: Call, end: CallEnd, faults: readonly Fault[]): boolean 
 const described = ({ load, node, beganMs, requestId = 'without a request id' }: Call) =>
   `${load} at ${Math.round(beganMs / 1000)} s on ${node} (${requestId})`;
 
-/** Calls that did not end as they may; a line each. */
-export function callFaults(calls: readonly Call[], faults: readonly Fault[]): string[] {
+/** Calls that ended in a way that is not allowed, one line each. */
+export function callViolations(calls: readonly Call[], faults: readonly Fault[]): string[] {
   return calls.flatMap((call) => {
     const { end, detail = '' } = call;
     if (end === undefined) return [`${described(call)}: never ended`];
@@ -157,8 +157,8 @@ export function callFaults(calls: readonly Call[], faults: readonly Fault[]): st
 /** Whether a row must be there: the service said that it works on it. */
 const isAccepted = ({ rows, status = 0 }: Call) => rows !== 'none' && status >= 200 && status < 300;
 
-/** Where usage rows are not one for each call; a line each. */
-export function usageFaults(
+/** Calls without exactly the expected usage rows, one line each. */
+export function usageViolations(
   calls: readonly Call[],
   rows: readonly UsageRow[],
   faults: readonly Fault[],
@@ -200,7 +200,7 @@ export function usageFaults(
   return found;
 }
 
-/** A result line of a batch, as far as it is looked at. */
+/** The checked fields of a result line of a batch. */
 export interface ResultOfLine {
   readonly custom_id: string;
   readonly response: { readonly request_id?: string; readonly body: Record<string, unknown> } | null;
@@ -214,8 +214,12 @@ export interface BatchResult {
   readonly error: readonly ResultOfLine[];
 }
 
-/** Where a batch did not come to what its lines asked for, each exactly once; a line each. */
-export function batchFaults(batch: PromisedBatch, result: BatchResult, rows: readonly UsageRow[]): string[] {
+/** Lines of a batch without exactly one expected result, one line each. */
+export function batchViolations(
+  batch: ExpectedBatch,
+  result: BatchResult,
+  rows: readonly UsageRow[],
+): string[] {
   const found: string[] = [];
   const { lines } = batch;
   if (result.status !== 'completed') found.push(`is ${result.status}`);
@@ -264,8 +268,8 @@ export interface Books {
   readonly cost: number;
 }
 
-/** Where credits were lost, made or still held; a line each. */
-export function creditFaults(books: Books): string[] {
+/** Inconsistent or still reserved credits, one line each. */
+export function creditViolations(books: Books): string[] {
   const found: string[] = [];
   const { organization, available, reserved, revenue, granted, entries, cost } = books;
   const sum = available + reserved + revenue + granted;

@@ -1,4 +1,4 @@
-/** Whether machines hold more and more, from what was sampled of them. */
+/** Detects growth of memory, handles and processes of the nodes from samples. */
 
 import type { Check } from './check.ts';
 import type { Sample } from './sampler.ts';
@@ -72,13 +72,17 @@ export function growths(samples: readonly Sample[], wholeMs: number): Growth[] {
   });
 }
 
-/** What grows faster than it may, and not by chance: its 95 % interval is above 0. */
+/** Growth above the limit whose 95 % confidence interval is above 0. */
 export function growthCheck(all: readonly Growth[]): Check {
-  const faults = all
+  const violations = all
     .filter(({ trend, most }) => trend.perMinute > most && trend.perMinute > trend.margin)
     .map(
       ({ node, what, unit, trend }) =>
         `${node}: ${what}: ${trend.perMinute.toFixed(2)} ${unit} a minute more`,
     );
-  return { promise: 'memory, handles and processes are flat', looked: all.length, faults };
+  return {
+    guarantee: 'memory, handles and processes are flat',
+    checked: all.length,
+    violations,
+  };
 }

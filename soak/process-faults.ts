@@ -1,4 +1,4 @@
-/** Processes that are killed: those that run models and read files, and a whole machine. */
+/** Faults of processes: kills processes that run models or read files, and whole nodes. */
 
 import { childrenOf } from '../tools/harness/services/launcher.ts';
 import type { FaultParts, SoakFault } from './fault.ts';
@@ -39,7 +39,7 @@ function processKill(name: string, part: string, what: string): SoakFault {
   };
 }
 
-/** Kills a machine with all that it does, and starts it again. */
+/** Kills a node and restarts it. */
 async function killNode(name: string, node: SoakNode, { ledger, signal }: FaultParts): Promise<undefined> {
   const over = ledger.strike({ name, nodes: [node.name], excuses: ['cut', 'unreachable'] });
   await node.kill();

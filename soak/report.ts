@@ -1,4 +1,4 @@
-/** What a soak run found, for people: Markdown and charts. */
+/** The report of a soak run: Markdown and charts. */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export interface Findings {
 }
 
 const WINDOW_MS = 10_000;
-/** Faults of one promise that are printed; the rest is counted. */
+/** Maximum number of violations of a guarantee that are listed; the others are only counted. */
 const MOST_SHOWN = 20;
 const MAX_SHOWN = 10;
 const ENDS: readonly CallEnd[] = [
@@ -51,7 +51,7 @@ export async function writeReport(folder: string, findings: Findings): Promise<s
 
 function pageOf(findings: Findings, day: string, images: readonly string[]): string {
   const { machine, commit, lengthMs, missing, checks, growths, errors } = findings;
-  const broken = checks.reduce((sum, { faults }) => sum + faults.length, 0);
+  const violated = checks.reduce((sum, { violations }) => sum + violations.length, 0);
   const minutes = Math.round(lengthMs / 60_000);
   return [
     `# ${minutes} minutes of mixed load with faults`,
@@ -63,20 +63,20 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     ...(missing.length > 0
       ? [`This machine lacks ${missing.join(', ')}; what needs it was left out.`, '']
       : []),
-    broken === 0 ? 'Every promise was kept.' : `**Promises were broken ${broken} times.**`,
+    violated === 0 ? 'All guarantees held.' : `**Guarantees were violated ${violated} times.**`,
     '',
     '## Promises',
     '',
     ...table(
-      ['promise', 'looked at', 'broken'],
-      checks.map(({ promise, looked, faults }) => [promise, looked, faults.length]),
+      ['guarantee', 'checked', 'violations'],
+      checks.map(({ guarantee, checked, violations }) => [guarantee, checked, violations.length]),
     ),
-    ...checks.flatMap(({ promise, faults }) => [
-      ...(faults.length > 0
-        ? [`${promise}:`, '', ...faults.slice(0, MOST_SHOWN).map((fault) => `- ${fault}`)]
+    ...checks.flatMap(({ guarantee, violations }) => [
+      ...(violations.length > 0
+        ? [`${guarantee}:`, '', ...violations.slice(0, MOST_SHOWN).map((violation) => `- ${violation}`)]
         : []),
-      ...(faults.length > MOST_SHOWN ? [`- and ${faults.length - MOST_SHOWN} more`] : []),
-      ...(faults.length > 0 ? [''] : []),
+      ...(violations.length > MOST_SHOWN ? [`- and ${violations.length - MOST_SHOWN} more`] : []),
+      ...(violations.length > 0 ? [''] : []),
     ]),
     '## Calls',
     '',

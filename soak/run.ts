@@ -1,4 +1,4 @@
-/** A soak run: load of every kind, faults by plan, and a look at everything when it is over. */
+/** A soak run: all loads, faults by schedule, and checks at the end. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../src/kit/math/seeded-random.ts';

@@ -1,4 +1,4 @@
-/** What the machines hold while they run, looked at again and again. */
+/** Samples memory, descriptors, processes and event loop pauses of the nodes. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -35,7 +35,7 @@ const ROLES: Readonly<Record<string, string>> = {
   'input-check-worker': 'input checks',
 };
 
-/** Samples machines until it is closed. */
+/** Samples the nodes until it is closed. */
 export class Sampler {
   readonly samples: Sample[] = [];
   readonly #nodes: readonly SoakNode[];

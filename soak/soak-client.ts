@@ -1,4 +1,4 @@
-/** A client of the service that writes into the ledger what became of each of its calls. */
+/** A client of the service that records the outcome of each call in the ledger. */
 
 import { createHash } from 'node:crypto';
 import type { CallEnd, Ledger, RowsOfCall } from './ledger.ts';

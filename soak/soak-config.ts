@@ -1,11 +1,11 @@
-/** How the services of a soak run are set up: models of every kind, prices for all of them, an organization for each load. */
+/** Configuration of the nodes: models of every kind, their prices, and one organization per load. */
 
 import { NO_RECOGNISER, NO_SPEAKER } from '../tools/harness/services/launcher.ts';
 
 export const VOICE_MODEL = 'svc-tts';
 /** The one that speaks with stored voices. */
 export const CLONED_MODEL = 'svc-tts-cloned';
-export const HEARING_MODEL = 'svc-stt';
+export const TRANSCRIPTION_MODEL = 'svc-stt';
 export const CHAT_MODEL = 'smollm2-135m-instruct';
 export const EMBED_MODEL = 'all-minilm-l6-v2';
 export const VIDEO_MODEL = 'vid-2.0-mini';
@@ -13,7 +13,7 @@ export const VIDEO_MODEL = 'vid-2.0-mini';
 /** One per load, so that usage and credits can be attributed. */
 export const ORGANIZATIONS = [
   'speech',
-  'hearing',
+  'transcriptions',
   'realtime',
   'partner',
   'text',
@@ -38,9 +38,9 @@ const PRICE = { request: 10_000, input_token: 1, output_token: 2, character: 3 }
 const PRICED: readonly (readonly [endpoint: string, model: string])[] = [
   ['/v1/audio/speech', VOICE_MODEL],
   ['/v1/audio/speech', CLONED_MODEL],
-  ['/v1/audio/transcriptions', HEARING_MODEL],
+  ['/v1/audio/transcriptions', TRANSCRIPTION_MODEL],
   ['POST /v1/voices/partner', VOICE_MODEL],
-  ['POST /v1/transcribers/partner', HEARING_MODEL],
+  ['POST /v1/transcribers/partner', TRANSCRIPTION_MODEL],
   ['POST /v1/chat/completions', CHAT_MODEL],
   ['POST /v1/responses', CHAT_MODEL],
   ['POST /v1/embeddings', EMBED_MODEL],
@@ -110,7 +110,7 @@ export const WHOLE_CONFIG = `
 kind = "piper"
 [models."${CLONED_MODEL}"]
 kind = "kokoro"
-[models."${HEARING_MODEL}"]
+[models."${TRANSCRIPTION_MODEL}"]
 kind = "whisper"
 weights = "tiny.en"
 ${INFERENCE}${RATE_LIMITS}${pricesOf(PRICED.map(([, model]) => model))}`;

@@ -1,4 +1,4 @@
-/** The machines of a soak run and all that they stand on, started here and ended here. */
+/** Starts and stops the nodes of a soak run and their servers. */
 
 import { join } from 'node:path';
 import { systemClock, unixSeconds } from '../src/kit/clock.ts';
@@ -29,7 +29,7 @@ import { SoakNode } from './soak-node.ts';
 
 const SMALL_DISK_MIB = 192;
 
-/** Machines that share their stores. */
+/** Nodes that share their stores. */
 export interface Site extends Pick<BatchSite, 'records' | 'blobs'> {
   readonly name: 'main' | 'small';
   readonly nodes: readonly SoakNode[];

@@ -1,4 +1,4 @@
-/** Stores are unavailable for a while. */
+/** Faults of the stores: temporary unavailability. */
 
 import type { SoakFault } from './fault.ts';
 import type { CallEnd } from './ledger.ts';

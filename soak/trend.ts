@@ -1,4 +1,4 @@
-/** Whether something grows, from what was measured of it. */
+/** Linear trend of a series of measurements. */
 
 export interface Trend {
   /** Per minute, in the unit of the values. */

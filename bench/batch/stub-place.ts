@@ -67,7 +67,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
         {
           ...{ id: newId('batch'), organization: ORGANIZATION, keyId: 'key', endpoint: ENDPOINT, inputFile },
           ...{ metadata: null, status: 'validating', times: { created, expires: created + 86_400 }, counts },
-          ...{ tokens: { input: 0, output: 0 }, faults: [] },
+          ...{ tokens: { input: 0, output: 0 }, errors: [] },
         },
         Number.MAX_SAFE_INTEGER,
       );

@@ -53,7 +53,7 @@ export const VideoObject = Type.Object(
 
 /** @param progress in percent. */
 export function videoObject(video: VideoRecord, progress: number): Static<typeof VideoObject> {
-  const { width, height, seconds, audio } = video.made?.segment ?? video;
+  const { width, height, seconds, audio } = video.result?.segment ?? video;
   return {
     id: video.id,
     object: 'video',

@@ -159,8 +159,8 @@ export class VideoService {
   }
 
   /** The output of a completed job. @throws ServiceError `invalid_request` if the job has not completed. */
-  contentOf({ status, made }: VideoRecord): GeneratedVideo {
-    if (made !== undefined) return made;
+  contentOf({ status, result }: VideoRecord): GeneratedVideo {
+    if (result !== undefined) return result;
     if (FINAL_VIDEO_STATUSES.has(status)) {
       throw invalidRequest('The video has failed and has no content.', 'id', 'generation_failed');
     }

@@ -2,7 +2,7 @@ import type { SoakClient } from '../soak-client.ts';
 import type { Organization } from '../soak-config.ts';
 import type { Material } from './material.ts';
 
-/** One kind of load: something that a client does again and again. */
+/** One kind of load: work that a client repeats. */
 export interface Load {
   readonly name: string;
   readonly organization: Organization;

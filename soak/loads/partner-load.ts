@@ -2,9 +2,9 @@ import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
 import type { CallEnd } from '../ledger.ts';
 import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
 import { keyOf, VOICE_MODEL } from '../soak-config.ts';
-import { heardFault } from './hearing-load.ts';
 import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
+import { transcriptViolation } from './transcription-load.ts';
 
 /** Of the call; the length of a sample here is that of two there. */
 const RATE_HZ = 24_000;
@@ -21,7 +21,7 @@ async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[Ca
   const latest = performance.now() + WITHIN_MS;
   for (;;) {
     // The service may cut what was said into several turns.
-    if (heardFault(heard, call.transcripts.join(' ')) === undefined) return ['right'];
+    if (transcriptViolation(heard, call.transcripts.join(' ')) === undefined) return ['right'];
     const [error] = call.errors;
     if (error !== undefined) return ['failed', error];
     if (isClosed) return ['cut', 'the transcriber closed the call'];

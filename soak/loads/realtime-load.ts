@@ -2,9 +2,9 @@ import { RealtimeClient, type ServerEventFrame } from '../../tools/harness/clien
 import { appends, silentPcm } from '../../tools/harness/services/realtime-service.ts';
 import type { CallEnd, OpenEntry } from '../ledger.ts';
 import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
-import { heardFault } from './hearing-load.ts';
 import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
+import { transcriptViolation } from './transcription-load.ts';
 
 const TURNS = 2;
 /** Longer than what ends a turn for the detector. */
@@ -52,7 +52,7 @@ class RealtimeRound {
       if (!isDetected) socket.send({ type: 'input_audio_buffer.commit' });
       const event = await socket.next((each) => [COMPLETED, FAILED].includes(each.type) || isFault(each));
       if (event.type !== COMPLETED) return { end: 'failed', detail: codeOf(event) };
-      return heardFault(heard, String(event.transcript)) ?? { end: 'right' };
+      return transcriptViolation(heard, String(event.transcript)) ?? { end: 'right' };
     });
   }
 

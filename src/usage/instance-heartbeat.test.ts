@@ -65,7 +65,7 @@ describe('the calls of a crashed process', () => {
 
   it('stay open while it runs, on this and other hosts', async () => {
     const here = shared.process();
-    const there = shared.process({ place: 'there' });
+    const there = shared.process({ host: 'there' });
     for (const { watch, accounts } of [here, there]) {
       await watch.beat();
       await accounts.openCall(speechCall(10));
@@ -81,8 +81,8 @@ describe('the calls of a crashed process', () => {
   });
 
   it('are recovered after the heartbeat timeout, on any host', async () => {
-    const dead = shared.process({ place: 'there' });
-    const lives = shared.process({ place: 'there' });
+    const dead = shared.process({ host: 'there' });
+    const lives = shared.process({ host: 'there' });
     for (const { watch, accounts } of [dead, lives]) {
       await watch.beat();
       await accounts.openCall(speechCall(10));
@@ -94,7 +94,7 @@ describe('the calls of a crashed process', () => {
   });
 
   it('stay open after a period in which no heartbeat was possible', async () => {
-    const first = shared.process({ place: 'there' });
+    const first = shared.process({ host: 'there' });
     const second = shared.process();
     for (const { watch, accounts } of [first, second]) {
       await watch.beat();
@@ -103,14 +103,14 @@ describe('the calls of a crashed process', () => {
     // The database was unavailable. The first process to return, and one that starts then, have no recent
     // heartbeats of the others.
     shared.clock.advance(INSTANCE_TIMEOUT_S * 2000);
-    for (const { watch } of [second, shared.process({ place: 'elsewhere' }), first]) await watch.beat();
+    for (const { watch } of [second, shared.process({ host: 'elsewhere' }), first]) await watch.beat();
     expect(await shared.rows()).toEqual([]);
     await listen(first.watch);
     expect(await shared.rows()).toHaveLength(1);
   });
 
   it('stay open when a clock is set forward', async () => {
-    const there = shared.process({ place: 'there' });
+    const there = shared.process({ host: 'there' });
     const here = shared.process();
     await there.watch.beat();
     await there.accounts.openCall(speechCall(10));
@@ -147,7 +147,7 @@ describe('the calls of a crashed process', () => {
   });
 
   it('of a process wrongly considered crashed close once, with a warning', async () => {
-    const paused = shared.process({ place: 'there' });
+    const paused = shared.process({ host: 'there' });
     await paused.watch.beat();
     const call = await paused.accounts.openCall(speechCall(10));
     await listen(shared.process().watch);

@@ -91,13 +91,13 @@ export class InstanceHeartbeat {
     );
   }
 
-  #hasCrashed({ id, place, pid }: Instance): boolean {
+  #hasCrashed({ id, host, pid }: Instance): boolean {
     const { self, isRunning } = this.#deps;
     if (id === self.id) return false;
     const sinceMs = this.#observed.get(id)?.sinceMs ?? this.#polledMs;
     if (this.#polledMs - sinceMs >= INSTANCE_TIMEOUT_S * 1000) return true;
     // Process ids are reused: an instance with the id of this process was an earlier process.
-    return place === self.place && (pid === self.pid || !isRunning(pid));
+    return host === self.host && (pid === self.pid || !isRunning(pid));
   }
 
   async #recoverCalls({ id }: Instance): Promise<void> {

@@ -33,7 +33,7 @@ export async function startAccounts({ prices, ...deps }: AccountsSettings): Prom
   readonly jobCalls: JobCalls;
   close(): Promise<void>;
 }> {
-  const self = { id: crypto.randomUUID(), place: hostId(), pid: process.pid };
+  const self = { id: crypto.randomUUID(), host: hostId(), pid: process.pid };
   const ledger = new CallLedger({ ...deps, instance: self.id, findPrice: priceList(prices) });
   const rows = rowMetrics(deps.metrics);
   const accounts = new Accounts({ ...deps, ledger, rows });

@@ -341,7 +341,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   });
 
   describe('processes', () => {
-    const instance = (id: string, seenAt = AT) => ({ id, place: 'host', pid: 7, seenAt });
+    const instance = (id: string, seenAt = AT) => ({ id, host: 'host', pid: 7, seenAt });
 
     test('are recorded, updated by heartbeats, and removed only without open calls', async () => {
       const { calls } = await open();

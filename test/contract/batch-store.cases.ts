@@ -44,7 +44,7 @@ export function batchRecord(overrides: Partial<BatchRecord> = {}): BatchRecord {
     counts: { total: 0, completed: 0, failed: 0 },
     tokens: { input: 0, output: 0 },
     model: undefined,
-    faults: [],
+    errors: [],
     outputFile: undefined,
     errorFile: undefined,
     ...overrides,
@@ -458,10 +458,10 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     test('stores the errors of lost input', async () => {
       const stores = await open();
       const id = await startedBatch(stores, 2);
-      const faults = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
-      const end = { status: 'expired', files: {}, faults, at: NOW + 2 } as const;
+      const errors = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
+      const end = { status: 'expired', files: {}, errors, at: NOW + 2 } as const;
       expect(await stores.batches.finish(id, 'r1', end)).toBe(true);
-      expect(await stores.batches.get('a', id)).toMatchObject({ status: 'expired', faults });
+      expect(await stores.batches.get('a', id)).toMatchObject({ status: 'expired', errors });
     });
 
     test('is possible only when every line has a result', async () => {
@@ -477,16 +477,16 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const stores = await open();
       const { id } = await storedBatch(stores);
       await stores.batches.claim(id, 'r1');
-      const faults = [
+      const errors = [
         { code: 'invalid_json_line', message: 'Line 3 is no JSON object: \0 👋.', param: null, line: 3 },
         { code: 'empty_file', message: 'The file has no line.', param: 'x', line: null },
       ];
-      expect(await stores.batches.fail(id, 'r1', faults, NOW + 1)).toBe(true);
+      expect(await stores.batches.fail(id, 'r1', errors, NOW + 1)).toBe(true);
       expect(await stores.batches.get('a', id)).toMatchObject({
         status: 'failed',
         times: { failed: NOW + 1 },
         counts: { total: 0 },
-        faults,
+        errors,
       });
     });
   });

@@ -62,12 +62,12 @@ export function videoRecord(overrides: Partial<VideoRecord> = {}): VideoRecord {
   };
 }
 
-export const MADE: GeneratedVideo = {
+export const RESULT: GeneratedVideo = {
   segment: { width: 1280, height: 720, seconds: 5, audio: true },
   video: { lengthBytes: 700, sha256: 'a'.repeat(64) },
   thumbnail: { lengthBytes: 70, sha256: 'b'.repeat(64) },
 };
-const COMPLETED: VideoOutcome = { status: 'completed', made: MADE, at: NOW + 9 };
+const COMPLETED: VideoOutcome = { status: 'completed', result: RESULT, at: NOW + 9 };
 const FAILED: VideoOutcome = {
   status: 'failed',
   error: { code: 'upstream_error', message: 'It broke.' },
@@ -300,7 +300,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       });
       expect(await videos.saveEngineState(id, 'r1', 'job 7')).toBe(true);
       const taken = await videos.claim(id, 'r2', NOW + 8);
-      expect(taken).toMatchObject({ runner: 'r2', startedAt: NOW + 3, remembered: 'job 7' });
+      expect(taken).toMatchObject({ runner: 'r2', startedAt: NOW + 3, savedState: 'job 7' });
       expect(await videos.saveEngineState(id, 'r1', 'job 8')).toBe(false);
       for (const end of [COMPLETED, FAILED]) {
         expect(await videos.finish(id, 'r1', end, billOf(video, 20))).toBe(false);
@@ -341,7 +341,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.videos.finish(video.id, 'r1', COMPLETED, bill)).toBe(true);
       expect(await stores.videos.get('a', video.id)).toEqual({
         ...video,
-        ...{ status: 'completed', runner: 'r1', startedAt: NOW + 1, completedAt: NOW + 9, made: MADE },
+        ...{ status: 'completed', runner: 'r1', startedAt: NOW + 1, completedAt: NOW + 9, result: RESULT },
       });
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([bill.record]);
       expect(await stores.usage.days({ organization: 'a', from: 0, to: 99_999 })).toMatchObject([

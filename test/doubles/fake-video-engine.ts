@@ -28,8 +28,8 @@ export class FakeVideoEngine implements VideoEngine {
     return { ready: true };
   }
 
-  async deleteRemoteJob(remembered: string): Promise<void> {
-    this.forgotten.push(remembered);
+  async deleteRemoteJob(savedState: string): Promise<void> {
+    this.forgotten.push(savedState);
   }
 
   async close(): Promise<void> {}

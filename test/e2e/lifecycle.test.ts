@@ -195,7 +195,9 @@ describe('keys', () => {
     await issueKey(apiKeyStore(records, systemClock), wish);
     await records.close();
     const { output } = await keys(dataDir, 'list');
-    expect(output).toMatch(/^key_\w+ {2}a {2}admin {2}\S+ {2}\S+ {2}good {2}\uFFFD\[2Jx\uFFFDkey_1\uFFFD\n$/);
+    expect(output).toMatch(
+      /^key_\w+ {2}a {2}admin {2}\S+ {2}\S+ {2}active {2}\uFFFD\[2Jx\uFFFDkey_1\uFFFD\n$/,
+    );
   });
 
   async function keys(dataDir: string, ...args: string[]) {

@@ -237,7 +237,7 @@ describe('bun run simulate-call', () => {
       '1',
     );
     expect(errors).toBe('');
-    expect(output).toMatch(/last word → final +\d+ ms/);
+    expect(output).toMatch(/end of speech → final transcript +\d+ ms/);
     expect(code).toBe(0);
   });
 

@@ -101,7 +101,7 @@ test('two admins that revoke each other through two nodes leave one of them', as
     };
     expect((await Promise.all([revoke(0, 1), revoke(1, 0)])).toSorted()).toEqual([200, 409]);
     const listed = (await command('keys', url, 'list')).split('\n').filter((line) => line.includes('acme'));
-    const [active, ...others] = listed.filter((line) => line.includes('good'));
+    const [active, ...others] = listed.filter((line) => line.includes('active'));
     expect(others).toEqual([]);
     await command('keys', url, 'revoke', active?.split(' ')[0] ?? '');
   }

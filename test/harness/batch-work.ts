@@ -95,7 +95,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
         times: { created, expires: created + 86_400 },
         counts: { total: 0, completed: 0, failed: 0 },
         tokens: { input: 0, output: 0 },
-        faults: [],
+        errors: [],
         ...overrides,
       };
       return await batches.create(batch, 100);

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import {
   type BatchResult,
   type Books,
-  batchFaults,
+  batchViolations,
   type Call,
-  callFaults,
-  creditFaults,
+  callViolations,
+  creditViolations,
+  type ExpectedBatch,
   type Fault,
   Ledger,
-  type PromisedBatch,
   type UsageRow,
-  usageFaults,
+  usageViolations,
 } from '../../soak/ledger.ts';
 
 /** The ledger of a soak run detects lost, duplicated and truncated results. */
@@ -34,11 +34,11 @@ const killed: Fault = {
 
 describe('calls', () => {
   test.each(['right', 'refused', 'failed', 'left'] as const)('accepts the outcome %s', (end) => {
-    expect(callFaults([call({ end })], [])).toEqual([]);
+    expect(callViolations([call({ end })], [])).toEqual([]);
   });
 
   test.each(['wrong', 'untyped', 'late'] as const)('reports the outcome %s even during a fault', (end) => {
-    expect(callFaults([call({ end, detail: 'why' })], [killed])).toEqual([
+    expect(callViolations([call({ end, detail: 'why' })], [killed])).toEqual([
       `speech at 1 s on a (req_1): ${end}: why`,
     ]);
   });
@@ -46,7 +46,9 @@ describe('calls', () => {
   test('a call that never ended is reported', () => {
     const ledger = new Ledger(() => 0);
     ledger.begin({ load: 'speech', organization: 'o', node: 'a', rows: 'one' });
-    expect(callFaults(ledger.calls, [])).toEqual(['speech at 0 s on a (without a request id): never ended']);
+    expect(callViolations(ledger.calls, [])).toEqual([
+      'speech at 0 s on a (without a request id): never ended',
+    ]);
   });
 
   test('counts only the first outcome of a call', () => {
@@ -54,7 +56,7 @@ describe('calls', () => {
     const entry = ledger.begin({ load: 'speech', organization: 'o', node: 'a', rows: 'one' });
     entry.end('late', 'nothing came');
     entry.end('right');
-    expect(callFaults(ledger.calls, [])).toHaveLength(1);
+    expect(callViolations(ledger.calls, [])).toHaveLength(1);
   });
 
   test.each<[string, Partial<Call>, Fault[], number]>([
@@ -65,13 +67,13 @@ describe('calls', () => {
     ['after the fault', { beganMs: 1900 }, [killed], 1],
     ['during a fault that does not excuse it', {}, [{ ...killed, excuses: [] }], 1],
   ])('reports a broken connection unless excused: %s', (_, fields, faults, count) => {
-    expect(callFaults([call({ end: 'cut', ...fields })], faults)).toHaveLength(count);
+    expect(callViolations([call({ end: 'cut', ...fields })], faults)).toHaveLength(count);
   });
 
   test('a fault lasts until it is repaired', () => {
     const ledger = new Ledger(() => 100);
     ledger.strike({ name: 'machine', nodes: ['a'], excuses: ['cut'] });
-    expect(callFaults([call({ end: 'cut' })], ledger.faults)).toEqual([]);
+    expect(callViolations([call({ end: 'cut' })], ledger.faults)).toEqual([]);
   });
 });
 
@@ -99,9 +101,9 @@ describe('usage rows', () => {
 
   test('requires none for rejected calls and allows one for calls without a response head', () => {
     const { requestId: _, status: __, ...cut } = call({ end: 'cut' });
-    expect(usageFaults([call({ end: 'refused', status: 503 })], [], [])).toEqual([]);
-    expect(usageFaults([cut], [], [])).toEqual([]);
-    expect(usageFaults([cut], [row({ status: 'failed' })], [])).toEqual([]);
+    expect(usageViolations([call({ end: 'refused', status: 503 })], [], [])).toEqual([]);
+    expect(usageViolations([cut], [], [])).toEqual([]);
+    expect(usageViolations([cut], [row({ status: 'failed' })], [])).toEqual([]);
   });
 
   test('requires one for calls that the client aborted', () => {
@@ -111,7 +113,7 @@ describe('usage rows', () => {
 });
 
 describe('batches', () => {
-  const batch: PromisedBatch = {
+  const batch: ExpectedBatch = {
     ...{ id: 'batch_1', organization: 'o', site: 'main' },
     lines: new Map([
       ['one', { tokens: 3 }],
@@ -145,12 +147,12 @@ describe('batches', () => {
     ['wrong counts', { counts: { total: 3, completed: 3, failed: 0 } }, /counts 3 completed and not 2/],
     ['an expired batch', { status: 'expired' }, /is expired/],
   ])('%s is reported', (_, fields, fault) => {
-    expect(batchFaults(batch, { ...right, ...fields }, rows).join('\n')).toMatch(fault);
+    expect(batchViolations(batch, { ...right, ...fields }, rows).join('\n')).toMatch(fault);
   });
 
   test('a line that is billed never or twice is reported', () => {
-    expect(batchFaults(batch, right, rows.slice(1))).toEqual(['batch_1: one has 0 usage rows']);
-    expect(batchFaults(batch, right, [...rows, ...rows])).toHaveLength(2);
+    expect(batchViolations(batch, right, rows.slice(1))).toEqual(['batch_1: one has 0 usage rows']);
+    expect(batchViolations(batch, right, [...rows, ...rows])).toHaveLength(2);
   });
 });
 
@@ -159,7 +161,7 @@ describe('credits', () => {
   const books: Books = { organization: 'o', ...balance, entries: balance, cost: 30 };
 
   test('books that are in order have no faults', () => {
-    expect(creditFaults(books)).toEqual([]);
+    expect(creditViolations(books)).toEqual([]);
   });
 
   test.each<[string, Partial<Books>, RegExp]>([
@@ -168,6 +170,6 @@ describe('credits', () => {
     ['a row that was charged twice', { cost: 15 }, /30 were charged for what costs 15/],
     ['a balance that differs from its entries', { entries: { ...balance, revenue: 29 } }, /'revenue' is 30/],
   ])('%s is reported', (_, fields, fault) => {
-    expect(creditFaults({ ...books, ...fields }).join('\n')).toMatch(fault);
+    expect(creditViolations({ ...books, ...fields }).join('\n')).toMatch(fault);
   });
 });

@@ -1,22 +1,22 @@
-/** A phone line with two speakers who may talk simultaneously, as the stereo frames that the platform sends. */
+/** The two audio channels of a call, sent as the interleaved frames of the platform in real time. */
 
 export type Speaker = 'customer' | 'assistant';
 
-/** When words were said, in ms of the process's monotonic time. */
+/** Start and end of an utterance, in ms of the monotonic clock. */
 export interface Said {
   readonly startMs: number;
-  /** When the last sound of them had been sent; silence behind it does not count. */
+  /** When its last sound was sent, without trailing silence. */
   readonly endMs: number;
 }
 
 export interface LineOptions {
   readonly rateHz: number;
   readonly send: (frame: Uint8Array) => void;
-  /** Lengths of the frames in bytes, in turn; odd ones cut samples in two. */
+  /** Lengths of consecutive frames in bytes, repeated; odd lengths split samples. */
   readonly frameBytes?: readonly number[];
 }
 
-/** Primes around what telephone software sends, and some that are far from it. */
+/** Typical frame lengths of telephone software, and extreme ones. */
 const ODD_FRAMES = [641, 1283, 320, 3, 2557, 1, 997];
 const TICK_MS = 20;
 const SPEAKERS: readonly Speaker[] = ['customer', 'assistant'];
@@ -30,7 +30,7 @@ interface Utterance {
   readonly resolve: (said: Said) => void;
 }
 
-/** Runs in real time from its making until it is hung up; between words there is a quiet room. */
+/** Sends both channels in real time until the call ends; background noise between utterances. */
 export class CallLine {
   readonly #options: LineOptions;
   readonly #queues: Record<Speaker, Utterance[]> = { customer: [], assistant: [] };
@@ -38,7 +38,7 @@ export class CallLine {
   readonly #timer: Timer;
   #sentPairs = 0;
   #frames = 0;
-  /** Bytes that fill no frame yet. */
+  /** Bytes of the next, incomplete frame. */
   #waiting = Buffer.alloc(0);
 
   constructor(options: LineOptions) {
@@ -46,7 +46,7 @@ export class CallLine {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
 
-  /** Says words behind those that this speaker is saying. Resolves when they have been sent. */
+  /** Queues an utterance of a speaker. Resolves when it has been sent or interrupted. */
   say(speaker: Speaker, samples: Int16Array): Promise<Said> {
     const { promise, resolve } = Promise.withResolvers<Said>();
     const lastSound = lastSoundOf(samples);
@@ -54,12 +54,12 @@ export class CallLine {
     return promise;
   }
 
-  /** Whether a speaker has audio that is not sent. */
+  /** Whether a speaker has unsent audio. */
   isSpeaking(speaker: Speaker): boolean {
     return this.#queues[speaker].length > 0;
   }
 
-  /** Drops what a speaker has not said, as a platform does when it is interrupted. */
+  /** Discards the unsent audio of a speaker. */
   interrupt(speaker: Speaker): void {
     for (const { resolve } of this.#queues[speaker].splice(0)) {
       const nowMs = performance.now();
@@ -93,7 +93,7 @@ export class CallLine {
     const nowMs = performance.now();
     const queue = this.#queues[speaker];
     for (let pair = 0; pair * 2 < pairs.length; pair++) {
-      // A room is never silent: one bit of noise.
+      // Background noise of one bit.
       let sample = (pair * 7919) % 3 === 0 ? 1 : 0;
       const said = queue[0];
       if (said !== undefined) {

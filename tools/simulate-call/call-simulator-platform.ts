@@ -1,16 +1,16 @@
-/** What the partner platform asks over HTTP: the words of its assistant, and their sound. */
+/** HTTP requests of the partner platform: replies of the assistant and their speech. */
 
 /** The three headers that carry a key. */
 export type KeyHeader = 'authorization' | 'x-api-key' | 'x-partner-secret';
 
 export interface PlatformOptions {
-  /** Of the service, without a slash at the end. */
+  /** URL of the service, without a trailing slash. */
   readonly baseUrl: string;
   readonly key: string;
   readonly keyHeader?: KeyHeader;
   readonly chatModel?: string;
   readonly voiceModel?: string;
-  /** Most tokens of a reply. */
+  /** Maximum number of tokens of a reply. */
   readonly maxTokens?: number;
 }
 
@@ -25,10 +25,10 @@ export interface Timed<T> {
   readonly firstMs: number;
 }
 
-/** For the sound of one text. */
+/** Timeout of the speech of one text. */
 const SOUND_TIMEOUT_MS = 30_000;
 
-/** How a key is carried. */
+/** The header that contains the key. */
 export function keyHeaders(key: string, header: KeyHeader = 'authorization'): Record<string, string> {
   return { [header]: header === 'authorization' ? `Bearer ${key}` : key };
 }
@@ -74,13 +74,13 @@ export class CallPlatform {
   }
 
   /**
-   * The sound of one piece of a reply.
-   * @param heard is given the samples as they come.
+   * Requests the speech of one piece of a reply.
+   * @param onSamples receives the samples as they arrive.
    */
   async speak(
     text: string,
     rateHz: number,
-    heard: (samples: Int16Array) => void,
+    onSamples: (samples: Int16Array) => void,
     signal: AbortSignal,
   ): Promise<Timed<number>> {
     const { voiceModel = 'svc-tts' } = this.#options;
@@ -104,16 +104,16 @@ export class CallPlatform {
       const all = Buffer.concat([odd, chunk]);
       const whole = all.length - (all.length % 2);
       odd = Buffer.from(all.subarray(whole));
-      heard(new Int16Array(new Uint8Array(all.subarray(0, whole)).buffer));
+      onSamples(new Int16Array(new Uint8Array(all.subarray(0, whole)).buffer));
     }
     return { value: bytes, firstMs: firstMs ?? performance.now() - startMs };
   }
 
-  /** All of the sound of a text. */
+  /** Returns the complete speech of a text. */
   async sound(text: string, rateHz: number): Promise<Int16Array<ArrayBuffer>> {
     const parts: Int16Array[] = [];
-    const heard = (samples: Int16Array) => void parts.push(samples);
-    await this.speak(text, rateHz, heard, AbortSignal.timeout(SOUND_TIMEOUT_MS));
+    const onSamples = (samples: Int16Array) => void parts.push(samples);
+    await this.speak(text, rateHz, onSamples, AbortSignal.timeout(SOUND_TIMEOUT_MS));
     const all = new Int16Array(parts.reduce((length, part) => length + part.length, 0));
     let at = 0;
     for (const part of parts) {
@@ -136,10 +136,10 @@ export class CallPlatform {
   }
 }
 
-/** Least characters of a piece that is spoken by itself (`chunkPlan.minCharacters`). */
+/** Minimum length of a spoken piece in characters (`chunkPlan.minCharacters`). */
 const MIN_PIECE = 30;
 
-/** A reply in the pieces in which the platform has it spoken: cut behind punctuation. */
+/** Splits a reply after punctuation, like the platform. */
 export function spokenPieces(text: string): string[] {
   const pieces: string[] = [];
   let piece = '';

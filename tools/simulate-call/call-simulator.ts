@@ -1,6 +1,6 @@
 /**
- * A whole call as the partner platform makes it: it sends both channels to the transcriber, decides by the texts when
- * the customer's turn is over, has a reply written and spoken, and plays that on the assistant's channel.
+ * Simulates a call of the partner platform: sends both channels to the transcriber, detects the end of the customer's
+ * turn from the transcripts, requests a reply and its speech, and plays it on the assistant's channel.
  */
 
 import { CallLine, type Said } from './call-simulator-line.ts';
@@ -13,19 +13,19 @@ import {
 } from './call-simulator-platform.ts';
 
 export interface SimulatorOptions extends PlatformOptions {
-  /** Of both channels and of the voice. */
+  /** Sample rate of both channels and of the voice. */
   readonly rateHz?: number;
-  /** Query of the transcriber. */
+  /** Query string of the transcriber URL. */
   readonly query?: string;
-  /** What the platform waits for behind a final before the turn is over; its own defaults when absent. */
+  /** Waiting times after a final transcript until the turn ends. Default: those of the platform. */
   readonly waits?: TurnWaits;
 }
 
-/** The platform's plan for the end of a turn, in ms. */
+/** Waiting times of the platform at the end of a turn, in ms. */
 export interface TurnWaits {
   readonly onPunctuation: number;
   readonly onNoPunctuation: number;
-  /** Added last, before it speaks. */
+  /** Added before it speaks. */
   readonly beforeSpeech: number;
 }
 
@@ -33,7 +33,7 @@ const PLATFORM_WAITS: TurnWaits = { onPunctuation: 100, onNoPunctuation: 1500, b
 /** Timeout of the platform (spec 8). */
 const PLATFORM_TIMEOUT_MS = 30_000;
 
-/** A message of the transcriber, and when it came. */
+/** A message of the transcriber with its arrival time. */
 export interface Transcribed {
   readonly type: string;
   readonly transcription?: string;
@@ -43,19 +43,19 @@ export interface Transcribed {
   readonly atMs: number;
 }
 
-/** One turn of the customer and the answer to it; times in ms. */
+/** One turn of the customer and its answer; times in ms. */
 export interface SimulatedTurn {
-  /** The finals of the turn, put together. */
+  /** The joined final transcripts of the turn. */
   readonly transcript: string;
   readonly partials: number;
-  /** From the first sound to the first text. */
+  /** From the start of speech to the first transcript. */
   readonly firstTextMs: number;
-  /** From the last sound to the last final. */
+  /** From the end of speech to the last final transcript. */
   readonly finalMs: number;
   readonly reply: string;
   readonly chatFirstMs: number;
   readonly voiceFirstMs: number;
-  /** From the last sound to the first sound of the answer, with the platform's own waits. */
+  /** From the end of speech to the start of the answer, including the platform's waiting times. */
   readonly answerMs: number;
 }
 
@@ -68,9 +68,9 @@ export class SimulatedCall {
     { role: 'system', content: 'You are a friendly waiter. Answer in one short sentence.' },
   ];
   readonly messages: Transcribed[] = [];
-  /** Resolves with the code of the close. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
-  #news = Promise.withResolvers<void>();
+  #nextNotification = Promise.withResolvers<void>();
 
   private constructor(socket: WebSocket, options: SimulatorOptions) {
     const { rateHz = 16_000, waits = PLATFORM_WAITS } = options;
@@ -81,11 +81,11 @@ export class SimulatedCall {
     this.closed = closed.promise;
     socket.onmessage = ({ data }) => {
       this.messages.push({ ...JSON.parse(String(data)), atMs: performance.now() });
-      this.#told();
+      this.#notify();
     };
     socket.onclose = ({ code }) => {
       closed.resolve(code);
-      this.#told();
+      this.#notify();
     };
     socket.send(
       JSON.stringify({
@@ -99,7 +99,7 @@ export class SimulatedCall {
     this.#line = new CallLine({ rateHz, send: (frame) => socket.send(frame) });
   }
 
-  /** @throws when the transcriber refuses the call. */
+  /** @throws Error if the transcriber rejects the call. */
   static async dial(options: SimulatorOptions): Promise<SimulatedCall> {
     const { baseUrl, key, keyHeader, query = '?model=svc-stt' } = options;
     const url = `${baseUrl.replace(/^http/, 'ws')}/v1/transcribers/partner${query}`;
@@ -108,61 +108,61 @@ export class SimulatedCall {
     const socket = new WebSocket(url, headers);
     await new Promise<void>((resolve, reject) => {
       socket.onopen = () => resolve();
-      socket.onerror = () => reject(new Error('the transcriber refused the call'));
+      socket.onerror = () => reject(new Error('the transcriber rejected the call'));
     });
     return new SimulatedCall(socket, options);
   }
 
-  /** Samples of a text, spoken by the service's voice: lines for either speaker. */
+  /** Returns the speech of a text by the service, for either speaker. */
   async voiceOf(text: string): Promise<Int16Array> {
     return await this.#platform.sound(text, this.#options.rateHz);
   }
 
-  /** The finals so far, which are the customer's alone. */
+  /** The final transcripts so far, all of the customer. */
   get transcripts(): string[] {
     return this.messages.flatMap(({ transcriptType, transcription }) =>
       transcriptType === 'final' && transcription !== undefined ? [transcription] : [],
     );
   }
 
-  /** What the service said of failures. */
+  /** Messages of the service's errors. */
   get errors(): string[] {
     return this.messages.flatMap(({ type, error }) => (type === 'error' ? [error ?? ''] : []));
   }
 
-  /** The customer says something; resolves when it was said. */
+  /** Plays an utterance of the customer. Resolves when it has been sent. */
   customerSays(samples: Int16Array): Promise<Said> {
     return this.#line.say('customer', samples);
   }
 
-  /** The assistant speaks, also over the caller. */
+  /** Plays an utterance of the assistant, also while the customer speaks. */
   assistantSays(samples: Int16Array): Promise<Said> {
     return this.#line.say('assistant', samples);
   }
 
-  /** Drops what the assistant has not said, as the platform does when it is interrupted. */
+  /** Discards the unsent audio of the assistant, like the platform after an interruption. */
   interruptAssistant(): void {
     this.#line.interrupt('assistant');
   }
 
   /**
-   * Resolves when a final has come since the customer's last sound and nothing followed it for a while.
-   * @param before how many messages had come before.
+   * Resolves when a final transcript has arrived since the customer's end of speech and nothing followed it for a while.
+   * @param before number of earlier messages.
    * @throws after the platform's timeout, and when the call ends.
    */
   async settled(before: number, endMs: number, quietMs: number): Promise<void> {
     await this.#turnEnd(before, endMs, () => quietMs);
   }
 
-  /** Resolves when so many finals have come. @throws after the platform's timeout, and when the call ends. */
+  /** Resolves after this number of final transcripts. @throws after the platform's timeout, and when the call ends. */
   async finals(count: number): Promise<void> {
     const deadline = performance.now() + PLATFORM_TIMEOUT_MS;
-    while (this.transcripts.length < count) await this.#untilNews(deadline);
+    while (this.transcripts.length < count) await this.#nextMessage(deadline);
   }
 
   /**
-   * A turn with its answer. The assistant's answer is heard to its end, or until the customer's next turn begins.
-   * @param samples of the customer.
+   * Plays a turn of the customer and its answer. The answer plays to its end, or until the customer's next turn starts.
+   * @param samples speech of the customer.
    */
   async turn(samples: Int16Array): Promise<SimulatedTurn> {
     const before = this.messages.length;
@@ -181,11 +181,11 @@ export class SimulatedCall {
     let voiceFirstMs: number | undefined;
     let answeredMs: number | undefined;
     for (const piece of spokenPieces(reply.value)) {
-      const heard = (sound: Int16Array) => {
+      const play = (sound: Int16Array) => {
         answeredMs ??= performance.now();
         void this.#line.say('assistant', sound);
       };
-      const spoken = await this.#platform.speak(piece, this.#options.rateHz, heard, timeout());
+      const spoken = await this.#platform.speak(piece, this.#options.rateHz, play, timeout());
       voiceFirstMs ??= spoken.firstMs;
     }
     return {
@@ -200,19 +200,19 @@ export class SimulatedCall {
     };
   }
 
-  /** Ends the call; what has been said is still written out by the service. */
+  /** Ends the call. The service still transcribes what was said. */
   hangUp(): void {
     this.#line.hangUp();
     this.#socket.close();
   }
 
-  /** The connection is gone without a word. */
+  /** Drops the connection without closing it. */
   drop(): void {
     this.#line.hangUp();
     (this.#socket as WebSocket & { terminate(): void }).terminate();
   }
 
-  /** Waits until a final has come and nothing follows it for as long as it is waited for. */
+  /** Waits until a final transcript has arrived and nothing has followed it for the waiting time. */
   async #turnEnd(before: number, endMs: number, waitMs: (text: string) => number): Promise<void> {
     const deadline = endMs + PLATFORM_TIMEOUT_MS;
     for (;;) {
@@ -220,25 +220,25 @@ export class SimulatedCall {
       if (last?.transcriptType === 'final' && last.atMs > endMs) {
         const overMs = last.atMs + waitMs(last.transcription ?? '');
         if (performance.now() >= overMs) return;
-        await Promise.race([Bun.sleep(overMs - performance.now()), this.#news.promise]);
-      } else await this.#untilNews(deadline);
+        await Promise.race([Bun.sleep(overMs - performance.now()), this.#nextNotification.promise]);
+      } else await this.#nextMessage(deadline);
     }
   }
 
-  #told(): void {
-    this.#news.resolve();
-    this.#news = Promise.withResolvers();
+  #notify(): void {
+    this.#nextNotification.resolve();
+    this.#nextNotification = Promise.withResolvers();
   }
 
-  async #untilNews(deadlineMs: number): Promise<void> {
+  async #nextMessage(deadlineMs: number): Promise<void> {
     if (this.#socket.readyState !== WebSocket.OPEN) throw new Error('the transcriber closed the call');
     const leftMs = deadlineMs - performance.now();
-    if (leftMs <= 0) throw new Error(`no transcript came within ${PLATFORM_TIMEOUT_MS / 1000} s`);
-    await Promise.race([this.#news.promise, Bun.sleep(leftMs)]);
+    if (leftMs <= 0) throw new Error(`no transcript arrived within ${PLATFORM_TIMEOUT_MS / 1000} s`);
+    await Promise.race([this.#nextNotification.promise, Bun.sleep(leftMs)]);
   }
 }
 
-/** The platform gives each request so long. */
+/** Timeout of each request of the platform. */
 function timeout(): AbortSignal {
   return AbortSignal.timeout(PLATFORM_TIMEOUT_MS);
 }

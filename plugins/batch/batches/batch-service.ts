@@ -48,7 +48,7 @@ export class BatchService {
         times: { created, expires: created + WINDOW_S },
         counts: { total: 0, completed: 0, failed: 0 },
         tokens: { input: 0, output: 0 },
-        faults: [],
+        errors: [],
       },
       openPerOrganization,
       key === undefined ? undefined : { key, fingerprint: fingerprintOf(params) },

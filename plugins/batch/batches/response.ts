@@ -10,7 +10,7 @@ export function toBatchObject(batch: BatchRecord) {
     object: 'batch' as const,
     endpoint: batch.endpoint,
     model: batch.model ?? null,
-    errors: errorsOf(batch.faults),
+    errors: errorsOf(batch.errors),
     input_file_id: batch.inputFile,
     completion_window: WINDOW,
     status: batch.status,

@@ -76,7 +76,7 @@ function batch(input: FileRecord, status: BatchRecord['status'], at: number): Ba
     times: { created: at, expires: at + DAY_S },
     counts: { total: 0, completed: 0, failed: 0 },
     tokens: { input: 0, output: 0 },
-    faults: [],
+    errors: [],
   };
 }
 

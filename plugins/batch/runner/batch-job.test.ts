@@ -149,7 +149,7 @@ describe('a batch', () => {
     expect(await work.get(batch)).toMatchObject({
       status: 'failed',
       counts: { total: 0, completed: 0, failed: 0 },
-      faults: [
+      errors: [
         { code: 'missing_required_parameter', param: 'custom_id', line: 2 },
         { code: 'missing_required_parameter', param: 'body', line: 2 },
       ],
@@ -418,7 +418,7 @@ describe('expiry', () => {
     expect(await work.get(batch)).toMatchObject({
       status: 'failed',
       counts: { total: 0 },
-      faults: [{ code: 'batch_expired', line: null }],
+      errors: [{ code: 'batch_expired', line: null }],
     });
   });
 
@@ -663,7 +663,7 @@ describe('lost data', () => {
     expect(await work.job(echo, { blobs }).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({
       status: 'failed',
-      faults: [{ code: 'input_file_lost' }],
+      errors: [{ code: 'input_file_lost' }],
     });
     expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
@@ -686,7 +686,7 @@ describe('lost data', () => {
     expect(counts.completed).toBeLessThan(40);
     if (cancel) await work.batches.cancel('a', batch.id, 7);
     expect(await work.job(echo, { blobs: withoutInput(work, batch) }).runJob(batch.id, never)).toEqual(DONE);
-    expect(await work.get(batch)).toMatchObject({ status, counts, faults: [{ code: 'input_file_lost' }] });
+    expect(await work.get(batch)).toMatchObject({ status, counts, errors: [{ code: 'input_file_lost' }] });
     expect((await work.results(batch)).output).toHaveLength(counts.completed);
     expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
@@ -705,7 +705,7 @@ describe('lost data', () => {
     expect(await work.get(batch)).toMatchObject({
       status: 'completed',
       counts: { completed: 1200 },
-      faults: [{ code: 'results_lost' }],
+      errors: [{ code: 'results_lost' }],
     });
     const { length } = (await work.results(batch)).output;
     expect(length).toBeGreaterThan(0);

@@ -271,7 +271,7 @@ class BatchJob implements BatchJobHandler {
     const { id, organization } = batch;
     const { files, lostParts } = await storeResultFiles(this.#deps, batch, signal);
     const all = lostParts === 0 ? errors : [...errors, RESULTS_LOST];
-    if (await batches.finish(id, runner, { status, files, faults: all, at: unixSeconds(clock) })) {
+    if (await batches.finish(id, runner, { status, files, errors: all, at: unixSeconds(clock) })) {
       if (lostParts > 0) {
         const lost = new Error('result parts are missing');
         log.error('a batch lost results', lost, { batch: id, organization, parts: lostParts });

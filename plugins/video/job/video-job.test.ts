@@ -270,10 +270,7 @@ it('keeps a remote result until it is stored locally', async () => {
   expect(app.engine.forgotten).toEqual([]);
   app.blobs.write = write;
   expect(await app.run(app.id)).toEqual({ kind: 'done' });
-  expect(app.engine.requests.map(({ savedState: remembered }) => remembered)).toEqual([
-    undefined,
-    'job 7 over there',
-  ]);
+  expect(app.engine.requests.map(({ savedState }) => savedState)).toEqual([undefined, 'job 7 over there']);
   expect(app.engine.forgotten).toEqual(['job 7 over there']);
 });
 
@@ -328,7 +325,7 @@ describe('two runs of one video', () => {
     await expect.poll(() => app.engine.requests.length).toBe(2);
     release.resolve();
     expect(await slow).toEqual({ kind: 'again', delayMs: 0 });
-    expect((await app.store.get('a', app.id))?.remembered).toBeUndefined();
+    expect((await app.store.get('a', app.id))?.savedState).toBeUndefined();
     stopping.abort();
     await other;
   });

@@ -108,7 +108,7 @@ class VideoJob implements VideoJobHandler {
     if (effect?.kind === 'time_out') return await this.#timeOut(video, runner);
     const folder = await WorkFolder.open(this.#deps.folder);
     try {
-      return await this.#runExtension({ video, runner, folder, signal, savedState: video.remembered });
+      return await this.#runExtension({ video, runner, folder, signal, savedState: video.savedState });
     } finally {
       await folder.release();
     }
@@ -174,7 +174,7 @@ class VideoJob implements VideoJobHandler {
     const at = unixSeconds(this.#deps.clock);
     const isFinished = await this.#end(
       run,
-      { status: 'completed', made: stored, at },
+      { status: 'completed', result: stored, at },
       videoTokens(clip, files.segment),
     );
     if (!isFinished) {
@@ -200,7 +200,7 @@ class VideoJob implements VideoJobHandler {
   async #timeOut(video: VideoRecord, runner: string): Promise<JobOutcome> {
     this.#deps.log.warn('a video timed out after a day', { video: video.id });
     return await this.#fail(
-      { video, runner, savedState: video.remembered },
+      { video, runner, savedState: video.savedState },
       {
         code: 'timeout',
         message: 'The video was not generated within a day. Nothing is charged.',

@@ -31,7 +31,7 @@ export interface JournalCall {
 export interface Instance {
   readonly id: string;
   /** Scope of the process id: a machine or a container. */
-  readonly place: string;
+  readonly host: string;
   readonly pid: number;
   /** Unix time of the last heartbeat, in seconds. */
   readonly seenAt: number;

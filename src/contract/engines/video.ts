@@ -102,7 +102,7 @@ export interface VideoEngine {
   extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment>;
   ready(): ReadyReport;
   /** Deletes what a finished job left on the upstream, including unfinished work. Never rejects. */
-  deleteRemoteJob(remembered: string): Promise<void>;
+  deleteRemoteJob(savedState: string): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -88,7 +88,7 @@ export interface BatchRecord {
   /** Model, if all lines use the same one. */
   readonly model?: string | undefined;
   /** Validation errors of the input, at most 100. */
-  readonly faults: readonly BatchError[];
+  readonly errors: readonly BatchError[];
   readonly outputFile?: Id<'file'> | undefined;
   readonly errorFile?: Id<'file'> | undefined;
 }
@@ -206,7 +206,7 @@ export interface BatchStore {
    * Changes `validating` to `failed`.
    * @returns false if another runner has the batch or it was cancelled.
    */
-  fail(id: Id<'batch'>, runner: string, faults: readonly BatchError[], at: number): Promise<boolean>;
+  fail(id: Id<'batch'>, runner: string, errors: readonly BatchError[], at: number): Promise<boolean>;
   /**
    * Saves results, progress, counts, usage rows and charges in one transaction. Allowed while the batch is
    * `in_progress` (also while it expires) or `cancelling`.
@@ -232,7 +232,7 @@ export interface BatchStore {
       readonly status: 'completed' | 'cancelled' | 'expired';
       readonly files: BatchFiles;
       /** Errors of lost results; absent if nothing was lost. */
-      readonly faults?: readonly BatchError[] | undefined;
+      readonly errors?: readonly BatchError[] | undefined;
       readonly at: number;
     },
   ): Promise<boolean>;

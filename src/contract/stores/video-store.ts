@@ -60,13 +60,13 @@ export interface VideoRecord {
   /** Job whose segment is the input clip; undefined for an upload. */
   readonly source?: Id<'video'> | undefined;
   /** Only for completed jobs. */
-  readonly made?: GeneratedVideo | undefined;
+  readonly result?: GeneratedVideo | undefined;
   /** Only for failed jobs. */
   readonly error?: VideoError | undefined;
   /** Note of the engine on how it generates segments (`VideoEngine.note`). */
   readonly note?: string | undefined;
   /** State that the engine saved to resume the job (`ExtensionWork.saveState`). */
-  readonly remembered?: string | undefined;
+  readonly savedState?: string | undefined;
 }
 
 /** Returns the prefix of the names of all blobs of a job. */
@@ -110,7 +110,7 @@ export interface VideoPage {
 
 /** Outcome of a job. */
 export type VideoOutcome =
-  | { readonly status: 'completed'; readonly made: GeneratedVideo; readonly at: number }
+  | { readonly status: 'completed'; readonly result: GeneratedVideo; readonly at: number }
   | { readonly status: 'failed'; readonly error: VideoError; readonly at: number };
 
 /**

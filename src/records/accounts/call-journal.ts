@@ -85,8 +85,8 @@ export function callJournal({ db, engine }: Records): CallJournal {
       return rows.map(toCall);
     },
 
-    async recordHeartbeat({ id, place, pid, seenAt }) {
-      const heartbeat = { place, pid, seen_at: seenAt };
+    async recordHeartbeat({ id, host, pid, seenAt }) {
+      const heartbeat = { place: host, pid, seen_at: seenAt };
       await db
         .insertInto('instances')
         .values({ id, ...heartbeat })
@@ -96,7 +96,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
 
     async listInstances() {
       const rows = await db.selectFrom('instances').selectAll().orderBy('seen_at').orderBy('id').execute();
-      return rows.map(({ id, place, pid, seen_at }) => ({ id, place, pid, seenAt: seen_at }));
+      return rows.map(({ id, place, pid, seen_at }) => ({ id, host: place, pid, seenAt: seen_at }));
     },
 
     async removeInstance(instance) {

@@ -183,9 +183,9 @@ export function batchStore({ db, engine }: Records): BatchStore {
       return numUpdatedRows > 0n;
     },
 
-    async fail(id, runner, faults, at) {
+    async fail(id, runner, errors, at) {
       const { numUpdatedRows } = await claimedBatch(db, id, runner)
-        .set({ status: 'failed', failed_at: at, faults: JSON.stringify(faults) })
+        .set({ status: 'failed', failed_at: at, faults: JSON.stringify(errors) })
         .where('status', '=', 'validating')
         .executeTakeFirst();
       return numUpdatedRows > 0n;
@@ -237,7 +237,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
       return rows.map(({ kind, blob, length_bytes }) => ({ kind, blob, lengthBytes: length_bytes }));
     },
 
-    finish: (id, runner, { status, files, faults = [], at }) =>
+    finish: (id, runner, { status, files, errors = [], at }) =>
       db.transaction().execute(async (transaction) => {
         const { numUpdatedRows } = await claimedBatch(transaction, id, runner)
           .set({
@@ -245,7 +245,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
             [`${status}_at`]: at,
             output_file: files.output?.id ?? null,
             error_file: files.error?.id ?? null,
-            faults: JSON.stringify(faults),
+            faults: JSON.stringify(errors),
           })
           .where('status', '=', STATUS_BEFORE_END[status])
           .executeTakeFirst();
@@ -295,7 +295,7 @@ function toRow(batch: BatchRecord) {
     input_tokens: tokens.input,
     output_tokens: tokens.output,
     model: batch.model ?? null,
-    faults: JSON.stringify(batch.faults),
+    faults: JSON.stringify(batch.errors),
     output_file: batch.outputFile ?? null,
     error_file: batch.errorFile ?? null,
     offset_bytes: 0,
@@ -315,7 +315,7 @@ function toClaimed(row: Selectable<Batches>, isFirst: boolean): ClaimedBatch {
 }
 
 function toRecord(row: Selectable<Batches>): BatchRecord {
-  const faults: BatchError[] = JSON.parse(row.faults);
+  const errors: BatchError[] = JSON.parse(row.faults);
   return {
     id: row.id,
     organization: row.organization,
@@ -339,7 +339,7 @@ function toRecord(row: Selectable<Batches>): BatchRecord {
     counts: { total: row.total, completed: row.completed, failed: row.failed },
     tokens: { input: row.input_tokens, output: row.output_tokens },
     model: row.model ?? undefined,
-    faults,
+    errors,
     outputFile: row.output_file ?? undefined,
     errorFile: row.error_file ?? undefined,
   };

@@ -162,9 +162,9 @@ export function videoStore({ db, engine }: Records): VideoStore {
           .set({
             status: end.status,
             completed_at: end.at,
-            made: end.status === 'completed' ? JSON.stringify(end.made) : null,
+            made: end.status === 'completed' ? JSON.stringify(end.result) : null,
             error: end.status === 'failed' ? JSON.stringify(end.error) : null,
-            length_bytes: end.status === 'completed' ? end.made.video.lengthBytes : 0,
+            length_bytes: end.status === 'completed' ? end.result.video.lengthBytes : 0,
           })
           .where('id', '=', id)
           .where('runner', '=', runner)
@@ -291,9 +291,9 @@ function toRecord(row: Selectable<Videos>): VideoRecord {
     audio: row.audio !== 0,
     clip: JSON.parse(row.clip),
     source: row.source ?? undefined,
-    made: row.made === null ? undefined : JSON.parse(row.made),
+    result: row.made === null ? undefined : JSON.parse(row.made),
     error: row.error === null ? undefined : JSON.parse(row.error),
-    remembered: row.remembered ?? undefined,
+    savedState: row.remembered ?? undefined,
     note: row.note ?? undefined,
   };
 }

@@ -66,16 +66,16 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
     running,
     /** @param over the records that it sees. */
     process({
-      place = 'here',
+      host = 'here',
       over = records,
       metrics = noMetrics,
     }: {
-      place?: string;
+      host?: string;
       over?: Records;
       metrics?: Metrics;
     } = {}) {
       started += 1;
-      const self = { id: `i${started}`, place, pid: started };
+      const self = { id: `i${started}`, host, pid: started };
       running.add(self.pid);
       const parts = { journal: callJournal(over), clock, log, metrics };
       const ledger = new CallLedger({ ...parts, instance: self.id, findPrice: priceList(prices) });

@@ -5,8 +5,8 @@ import { type Spoken, transcriptionOf } from './material.ts';
 /** Of the words that the recogniser always hears in a recording, the share that an answer must have. */
 const MIN_SHARE = 0.9;
 
-/** Whether a text is what was said. */
-export function heardFault(wanted: string, found: string): Verdict {
+/** Whether a text is the transcript of a speech. */
+export function transcriptViolation(wanted: string, found: string): Verdict {
   const share = shareOfWords(wanted, found);
   if (share >= MIN_SHARE) return undefined;
   return { end: 'wrong', detail: `${Math.round(share * 100)} % of the words of a transcript` };
@@ -20,12 +20,12 @@ function streamedFault(wanted: string, answer: Answer): Verdict {
   }
   const last = values.at(-1);
   if (last?.type !== 'transcript.text.done') return { end: 'wrong', detail: 'a stream without its end' };
-  return heardFault(wanted, String(last.text));
+  return transcriptViolation(wanted, String(last.text));
 }
 
 /** Recordings to text, whole and streamed, and clients that leave half-way. */
-export const hearingLoad: Load = {
-  ...{ name: 'hearing', organization: 'hearing', site: 'main', pauseMs: 3000 },
+export const transcriptionLoad: Load = {
+  ...{ name: 'transcriptions', organization: 'transcriptions', site: 'main', pauseMs: 3000 },
   async round(client, { sentences }, at) {
     const { wav, heard } = sentences[at % sentences.length] as Spoken;
     if (at % 5 === 4) {
@@ -38,7 +38,9 @@ export const hearingLoad: Load = {
       ...transcriptionOf(wav, isStreamed ? { stream: 'true' } : {}),
       rows: 'one',
       judge: (answer) =>
-        isStreamed ? streamedFault(heard, answer) : heardFault(heard, answer.json<{ text: string }>().text),
+        isStreamed
+          ? streamedFault(heard, answer)
+          : transcriptViolation(heard, answer.json<{ text: string }>().text),
     });
   },
 };
