@@ -180,6 +180,19 @@ module.exports = {
       from: { path: ours, pathNot: TEST },
       to: { path: ['^(test|tools|bench|soak)/', TEST] },
     },
+    {
+      name: 'harness-knows-no-test',
+      comment: 'Tests, benchmarks and the soak test share tools, which import only the product',
+      severity: 'error',
+      from: { path: '^(tools|bench|soak)/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'tools-stand-alone',
+      severity: 'error',
+      from: { path: '^tools/' },
+      to: { path: '^(bench|soak)/' },
+    },
     ...importers.map(([thing, to, from]) => ({
       name: `one-importer-of-${thing}`,
       severity: 'error',

@@ -26,7 +26,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: [...SOURCES, 'test/reference/**/*.test.ts'],
+          include: SOURCES,
           exclude: SLOW_SOURCES,
           // Most of the time of a small file is the import of its modules.
           isolate: false,
@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: [...SLOW_SOURCES, 'test/**/*.test.ts'],
-          exclude: ['test/deep/**', 'test/reference/**'],
+          exclude: ['test/deep/**'],
         },
       },
     ],

@@ -44,6 +44,9 @@ describe('dependency directions', () => {
         'src',
         'plugins',
         'web',
+        'tools',
+        'bench',
+        'test',
       ],
       folder,
     );
@@ -54,6 +57,9 @@ describe('dependency directions', () => {
     'src/engines/engine.ts': "import { tool } from '../kit/tool.ts';\nexport const engine = tool;",
     'plugins/a/index.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const a = tool;",
     'plugins/b/index.ts': 'export const b = 1;',
+    'test/cases.ts': 'export const cases = 1;',
+    'tools/harness/double.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const double = tool;",
+    'bench/run.ts': "import { double } from '../tools/harness/double.ts';\nexport const run = double;",
     'web/client/client.ts':
       "import type { a } from '../../plugins/a/index.ts';\nexport type Client = typeof a;",
     'web/pages/x/x-page.tsx':
@@ -98,6 +104,9 @@ describe('dependency directions', () => {
     ['web/pages/x/uses-y.tsx', "import '../y/y-page.tsx';", 'console-pages-stand-alone'],
     ['web/pages/x/uses-kit.tsx', "import '../../../src/kit/tool.ts';", 'console-stands-alone'],
     ['src/http/uses-console.ts', "import '../../web/client/client.ts';", 'nothing-imports-the-console'],
+    ['tools/harness/uses-test.ts', "import '../../test/cases.ts';", 'harness-knows-no-test'],
+    ['bench/uses-test.ts', "import '../test/cases.ts';", 'harness-knows-no-test'],
+    ['tools/harness/uses-bench.ts', "import '../../bench/run.ts';", 'tools-stand-alone'],
     ['src/kit/uses-missing.ts', "import './gone.ts';", 'no-missing'],
     ['src/kit/uses-itself.ts', "export * from './uses-itself.ts';", 'no-cycles'],
   ] as const;

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
-import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { wordErrors } from '../../tools/harness/media/transcript-normalizer.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { launchRealtimeService, spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { pinned, runPeer } from '../python.ts';

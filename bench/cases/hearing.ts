@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { wordErrors } from '../../tools/harness/media/transcript-normalizer.ts';
 import type { Clip, HearingCorpus, TimedClip } from '../corpus/clip.ts';
 import { hearingCorpus } from '../corpus/hearing-corpus.ts';
 import { readWav } from '../corpus/wav-file.ts';

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveModelFiles } from '../../models/model-files.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { type SpokenText, wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { type SpokenText, wordErrors } from '../../tools/harness/media/transcript-normalizer.ts';
 import { runPeer } from '../python.ts';
 import { report } from '../report.ts';
 import { launchBenchService, speak } from '../service.ts';
 
 const TARGET_PERCENT = 6;
-const TEXTS = join(import.meta.dirname, '../../test/fixtures/spoken-texts.jsonl');
+const TEXTS = join(import.meta.dirname, '../../tools/harness/media/spoken-texts.jsonl');
 
 /** The recogniser wants its files side by side under their own names. */
 function whisperFolder(scratch: string): string {

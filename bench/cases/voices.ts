@@ -10,9 +10,9 @@ import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../src/contract/en
 import { englishPresetNames } from '../../src/engines/kokoro/shared/voice-mix.ts';
 import { cosineSimilarity, meanDirection } from '../../src/engines/speakers/host/voice-print.ts';
 import { systemClock } from '../../src/kit/clock.ts';
-import { type WordErrors, wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { type WordErrors, wordErrors } from '../../tools/harness/media/transcript-normalizer.ts';
 import { openEngines } from '../../tools/harness/models/open-engines.ts';
 import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { toListenRate } from '../corpus/wav-file.ts';

@@ -1,10 +1,9 @@
-/** Recordings of human speech: test/fixtures/recordings. */
+/** Recordings of human speech: tools/harness/recordings. */
 
 import { basename, join } from 'node:path';
+import { RECORDINGS_FOLDER } from '../../tools/harness/media/recordings.ts';
 import { runPeer } from '../python.ts';
 import type { Clip } from './clip.ts';
-
-const FOLDER = join(import.meta.dirname, '../../test/fixtures/recordings');
 
 /** English ends at 29.1 s, German begins at 31.0 s. */
 const LANGUAGES_PART_S = 30;
@@ -79,7 +78,7 @@ const RECORDINGS: readonly Recording[] = [
 /** Decodes the recordings into `folder` and returns the files there. */
 export async function recordings(folder: string): Promise<Clip[]> {
   const wanted = RECORDINGS.map(({ id, file, channel, startS, endS }) => ({
-    source: join(FOLDER, file),
+    source: join(RECORDINGS_FOLDER, file),
     path: join(folder, `recording-${id}.wav`),
     channel,
     startS,

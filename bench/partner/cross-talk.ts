@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { encodeWav } from '../../src/audio/wav.ts';
-import { transcriptWords, wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { transcriptWords, wordErrors } from '../../tools/harness/media/transcript-normalizer.ts';
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
 import { CallPlatform } from '../../tools/simulate-call/call-simulator-platform.ts';

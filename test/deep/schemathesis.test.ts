@@ -11,7 +11,7 @@ import { needs } from '../harness/needs.ts';
  * hours. `SCHEMATHESIS_EXAMPLES` sets the number of generated requests per operation.
  */
 
-const CLIENT = join(import.meta.dirname, '../clients/api-fuzz');
+const CLIENT = join(import.meta.dirname, '../../tools/harness/clients/api-fuzz');
 /** The same requests in each run. */
 const SEED = 4711;
 const EXAMPLES = process.env.SCHEMATHESIS_EXAMPLES ?? '15';

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
 import { launchService, NO_MODELS, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   launchRealtimeService,
@@ -21,7 +22,6 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 import { measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The realtime page in a real browser, whose microphone plays a file in a loop. */
 

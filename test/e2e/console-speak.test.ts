@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Download, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { readWav, wavFile } from '../../web/audio/wav.ts';
@@ -14,7 +15,6 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 import { durationOf, measureLoudness, playedBy } from '../media/page-sound.ts';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The speech page in a real browser with real models. */
 

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { type RecordingName, recording } from '../../tools/harness/media/recordings.ts';
 import { wavFile } from '../../tools/harness/media/wav-files.ts';
 import {
   childrenOf,
@@ -12,7 +13,6 @@ import {
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
 import { recorded } from '../media/heard-audio.ts';
-import { type RecordingName, recording } from '../media/recordings.ts';
 
 /** Transcription by the real process with real models, through the OpenAI SDK. */
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
@@ -8,7 +9,6 @@ import {
   spokenPcm,
 } from '../../tools/harness/services/realtime-service.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The unmodified `@openai/agents-realtime` package in Node, against the real process with real models. */
 

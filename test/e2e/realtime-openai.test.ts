@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
@@ -9,7 +10,6 @@ import {
   usageRows,
 } from '../../tools/harness/services/realtime-service.ts';
 import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The realtime classes of the unmodified OpenAI package in Node, against the real process with real models. */
 

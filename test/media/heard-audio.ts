@@ -3,8 +3,8 @@
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 import { audioFileReader } from '../../src/media/audio/audio-file-reader.ts';
+import { type RecordingName, recording } from '../../tools/harness/media/recordings.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
-import { type RecordingName, recording } from './recordings.ts';
 
 /** A section of a recording, mixed to mono at 16 kHz. */
 export async function recorded(

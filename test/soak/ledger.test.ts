@@ -79,7 +79,7 @@ describe('calls', () => {
 
 describe('usage rows', () => {
   test('accepts one row per call', () => {
-    expect(usageFaults([call()], [row()], [])).toEqual([]);
+    expect(usageViolations([call()], [row()], [])).toEqual([]);
   });
 
   test.each<[string, Call[], UsageRow[], RegExp]>([
@@ -96,7 +96,7 @@ describe('usage rows', () => {
     ['a turn without a row', [call({ requestId: undefined as never })], [], /0 completed usage rows/],
   ])('%s is reported', (_, calls, rows, fault) => {
     const ended = calls.map(({ requestId, ...rest }) => (requestId ? { ...rest, requestId } : rest));
-    expect(usageFaults(ended, rows, []).join('\n')).toMatch(fault);
+    expect(usageViolations(ended, rows, []).join('\n')).toMatch(fault);
   });
 
   test('requires none for rejected calls and allows one for calls without a response head', () => {
@@ -107,8 +107,8 @@ describe('usage rows', () => {
   });
 
   test('requires one for calls that the client aborted', () => {
-    expect(usageFaults([call({ end: 'left' })], [row({ status: 'cancelled' })], [])).toEqual([]);
-    expect(usageFaults([call({ end: 'left' })], [], [])).toHaveLength(1);
+    expect(usageViolations([call({ end: 'left' })], [row({ status: 'cancelled' })], [])).toEqual([]);
+    expect(usageViolations([call({ end: 'left' })], [], [])).toHaveLength(1);
   });
 });
 
@@ -134,7 +134,7 @@ describe('batches', () => {
   const rows = ['one', 'two'].map((name) => row({ id: `usage_${name}`, requestId: `req_${name}` }));
 
   test('accepts one correct result per line', () => {
-    expect(batchFaults(batch, right, rows)).toEqual([]);
+    expect(batchViolations(batch, right, rows)).toEqual([]);
   });
 
   test.each<[string, Partial<BatchResult>, RegExp]>([

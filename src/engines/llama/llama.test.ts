@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { collectResponse, textEngineCases, textRequest } from '../../../test/contract/text-engine.cases.ts';
+import { textEngineCases } from '../../../test/contract/text-engine.cases.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
 import { generatedSchemas } from '../../../tools/harness/models/generated-schemas.ts';
 import { openSmallLlama } from '../../../tools/harness/models/real-llama.ts';
 import { schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
+import { collectResponse, textRequest } from '../../../tools/harness/models/text-responses.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { ChatMessage, TextEngine } from '../../contract/engines/text.ts';
 

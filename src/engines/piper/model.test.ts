@@ -54,7 +54,7 @@ describe('decoding in windows', () => {
 });
 
 const SPOKEN_TEXTS = readFileSync(
-  join(import.meta.dirname, '../../../test/fixtures/spoken-texts.jsonl'),
+  join(import.meta.dirname, '../../../tools/harness/media/spoken-texts.jsonl'),
   'utf8',
 )
   .trim()

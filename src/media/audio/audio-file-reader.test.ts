@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { loudnessDb } from '../../../test/media/audio-checks.ts';
 import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
-import { recording } from '../../../test/media/recordings.ts';
+import { recording } from '../../../tools/harness/media/recordings.ts';
 import { sine, type WavShape, wavFile } from '../../../tools/harness/media/wav-files.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { AudioFileInfo, AudioFileReader } from '../../contract/engines/audio-file.ts';

@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai';
 import { expect } from 'vitest';
 import { RealtimeClient } from '../../../tools/harness/clients/realtime-client.ts';
-import { transcriptWords } from '../../reference/transcript-normalizer.ts';
+import { transcriptWords } from '../../../tools/harness/media/transcript-normalizer.ts';
 
 /** A service of which only the address and a key are known. */
 export interface RemoteService {

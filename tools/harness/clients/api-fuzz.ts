@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type LaunchedService, SERVICE_KEY } from '../services/launcher.ts';
 import { pinnedFor, runPython } from './python.ts';
 
-const SCRIPT = join(import.meta.dirname, '../../../test/clients/api-fuzz/fuzz.py');
+const SCRIPT = join(import.meta.dirname, 'api-fuzz/fuzz.py');
 
 export interface FuzzOptions {
   /** As schemathesis names them: `examples`, `coverage`, `fuzzing`. */

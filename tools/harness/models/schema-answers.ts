@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { JsonSchema, TextEngine } from '../../../src/contract/engines/text.ts';
-import { collectResponse } from '../../../test/contract/text-engine.cases.ts';
+import { collectResponse } from './text-responses.ts';
 
 const isDate = (text: string) => !Number.isNaN(Date.parse(text));
 /** By the platform where it knows them, so that the grammar of formats does not judge itself. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { textRequest } from '../../../../test/contract/text-engine.cases.ts';
 import { GbnfSampler } from '../../../../test/generators/gbnf-sampler.ts';
+import { textRequest } from '../../../../tools/harness/models/text-responses.ts';
 import type { ChatMessage, FunctionTool, TextRequest } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { buildGrammar, buildPrompt } from './prompt.ts';

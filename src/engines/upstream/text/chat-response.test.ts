@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wholeAnswer } from '../../../../test/contract/text-engine.cases.ts';
+import { wholeAnswer } from '../../../../tools/harness/models/text-responses.ts';
 import { chatChunk, eventText, usageChunk } from '../../../../tools/harness/upstreams/fake-chat-upstream.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
 import { readEvents } from '../client/event-stream.ts';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { textEngineCases } from '../../../../test/contract/text-engine.cases.ts';
+import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import {
   collectResponse,
-  textEngineCases,
   textRequest,
   wholeAnswer,
-} from '../../../../test/contract/text-engine.cases.ts';
-import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
+} from '../../../../tools/harness/models/text-responses.ts';
 import {
   chatChunk,
   eventText,

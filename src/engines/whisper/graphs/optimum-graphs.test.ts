@@ -8,8 +8,8 @@ import {
   writeOptimumExport,
 } from '../../../../test/generators/optimum-export.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
-import { recording } from '../../../../test/media/recordings.ts';
-import { transcriptWords } from '../../../../test/reference/transcript-normalizer.ts';
+import { recording } from '../../../../tools/harness/media/recordings.ts';
+import { transcriptWords } from '../../../../tools/harness/media/transcript-normalizer.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import { audioFileReader } from '../../../media/audio/audio-file-reader.ts';

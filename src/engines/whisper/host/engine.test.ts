@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SttEngineUnderTest, sttEngineCases } from '../../../../test/contract/stt-engine.cases.ts';
-import { wordErrors } from '../../../../test/reference/transcript-normalizer.ts';
 import { noMetrics, silentLog } from '../../../../tools/harness/doubles/doubles.ts';
 import { joined } from '../../../../tools/harness/media/sample-runs.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../../../../tools/harness/media/spoken.ts';
+import { wordErrors } from '../../../../tools/harness/media/transcript-normalizer.ts';
 import { openEngines } from '../../../../tools/harness/models/open-engines.ts';
 import { Resampler } from '../../../audio/resampler.ts';
 import { loadConfig } from '../../../config/config.ts';

@@ -41,8 +41,8 @@ describe('word errors', () => {
   });
 });
 
-describe('test/fixtures/spoken-texts.jsonl', () => {
-  const lines = readFileSync(new URL('../fixtures/spoken-texts.jsonl', import.meta.url), 'utf8')
+describe('spoken-texts.jsonl', () => {
+  const lines = readFileSync(new URL('./spoken-texts.jsonl', import.meta.url), 'utf8')
     .trim()
     .split('\n');
   const texts = lines.map((line) => JSON.parse(line) as SpokenText);

@@ -5,9 +5,9 @@
  * hyphens split, consecutive single letters joined ("a m" and "AM" → "am"), equivalent spellings unified.
  */
 
-import { normalizeEnglish } from '../../src/text/english/normalize/normalize.ts';
+import { normalizeEnglish } from '../../../src/text/english/normalize/normalize.ts';
 
-/** A line of test/fixtures/spoken-texts.jsonl. */
+/** A line of spoken-texts.jsonl. */
 export interface SpokenText {
   readonly id: string;
   /** Text to synthesize. */
