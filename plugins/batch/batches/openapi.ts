@@ -1,6 +1,6 @@
 /** OpenAPI documentation of /v1/batches. */
 
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
 import { BATCH_STATUSES } from '../../../src/contract/stores/batch-store.ts';
 import {
@@ -13,14 +13,13 @@ import {
   queryParameter,
   WORK_FAILURES,
 } from '../../../src/http/openapi/route-docs.ts';
-import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
+import { orNull, UnixSeconds } from '../../../src/http/openapi/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { BatchBody, WINDOW } from './schema.ts';
 
 const ID = 'batch_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const FILE_ID = 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 
-const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Count = Type.Integer({ minimum: 0 });
 const Time = orNull(UnixSeconds);
 

@@ -1,14 +1,16 @@
 /** OpenAPI documentation of the Responses API. */
 
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import {
+  deletionSchema,
   errorResponse,
   idParameter,
   jsonBody,
+  jsonResponse,
   toPlainSchema,
   WORK_FAILURES,
 } from '../../../src/http/openapi/route-docs.ts';
-import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
+import { orNull, UnixSeconds } from '../../../src/http/openapi/schemas.ts';
 import { INCLUDABLE } from './items/output-items.ts';
 import { ResponseBody } from './schema.ts';
 
@@ -22,7 +24,6 @@ const MESSAGE = {
   content: [{ type: 'output_text', text: 'Robin, wren, swift.', annotations: [], logprobs: [] }],
 };
 
-const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Count = Type.Integer({ minimum: 0 });
 const Item = Type.Object(
   { id: Type.String(), type: Type.String() },
@@ -74,10 +75,6 @@ data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"${MESS
 `;
 
 const NOT_FOUND = errorResponse('No such response in your organization');
-
-function json(description: string, schema: TSchema) {
-  return { description, content: { 'application/json': { schema: toPlainSchema(schema) } } };
-}
 
 /** Errors of all routes that look up a stored response. */
 const LOOK_UP_FAILURES = { 401: WORK_FAILURES[401], 404: NOT_FOUND, 429: errorResponse('Too many requests') };
@@ -151,7 +148,7 @@ export const RETRIEVE = {
     },
   ],
   responses: {
-    200: json('The response', ResponseSchema),
+    200: jsonResponse('The response', ResponseSchema),
     400: WORK_FAILURES[400],
     ...LOOK_UP_FAILURES,
   },
@@ -162,14 +159,7 @@ export const DELETE = {
   parameters: [ID_PARAMETER],
   description: 'Responses that continue it are kept, but cannot be continued any further.',
   responses: {
-    200: json(
-      'The response is deleted',
-      Type.Object({
-        id: Type.String({ examples: [ID] }),
-        object: Type.Literal('response'),
-        deleted: Type.Literal(true),
-      }),
-    ),
+    200: jsonResponse('The response is deleted', deletionSchema('response', ID)),
     ...LOOK_UP_FAILURES,
   },
 };
@@ -208,7 +198,7 @@ export const INPUT_ITEMS = {
     INCLUDE,
   ],
   responses: {
-    200: json(
+    200: jsonResponse(
       'A page of items',
       Type.Object({
         object: Type.Literal('list'),

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { t } from 'elysia';
 
 /** Schemas that several routes share. */
@@ -20,3 +20,6 @@ export const ErrorSchema = t.Object(
 
 /** Unix time in seconds, as in OpenAI's objects. */
 export const UnixSeconds = Type.Integer({ description: 'Unix time in seconds.', examples: [1_765_000_000] });
+
+/** A field that can be null. */
+export const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
