@@ -2,7 +2,6 @@
 
 import { ServiceError } from '../../contract/core/error.ts';
 import type { ByteRange } from '../../contract/stores/blob-store.ts';
-import { prepend } from '../../kit/async/prepend.ts';
 import { byteRangeOf } from './byte-range.ts';
 import { matchesEntityTag } from './entity-tag.ts';
 import { headResponse } from './head-response.ts';
@@ -73,8 +72,8 @@ export async function contentResponse(
   if (end - start <= WHOLE_BYTES) return new Response(Buffer.concat(await Array.fromAsync(bytes)), response);
   // An error before the first byte can still be returned with an HTTP status.
   const first = await bytes.next();
-  const chunks = first.done ? bytes : prepend(first.value, bytes);
-  return new Response(streamedBody(chunks, disconnected, request), response);
+  const body = streamedBody(bytes, disconnected, request, first.done ? undefined : first.value);
+  return new Response(body, response);
 }
 
 /** The requested range. `Range` is ignored if `If-Range` names other content (RFC 9110, 13.1.5). */

@@ -11,6 +11,13 @@ afterEach(() => {
 
 function traced() {
   const tracer = new RecordingTracer();
+  const chunks = async function* () {
+    for (const name of ['first', 'second', 'third']) {
+      await Promise.resolve();
+      tracer.startSpan(name).end();
+      yield new TextEncoder().encode(name);
+    }
+  };
   const routes = new Elysia({ name: 'routes' })
     .get('/v1/things/:id', async () => {
       await Promise.resolve();
@@ -20,15 +27,11 @@ function traced() {
     .get('/v1/broken', () => {
       throw new Error('a private word');
     })
-    .get('/v1/stream', ({ request }) => {
-      const chunks = async function* () {
-        for (const name of ['first', 'second', 'third']) {
-          await Promise.resolve();
-          tracer.startSpan(name).end();
-          yield new TextEncoder().encode(name);
-        }
-      };
-      return new Response(streamedBody(chunks(), new AbortController(), request));
+    .get('/v1/stream', ({ request }) => new Response(streamedBody(chunks(), new AbortController(), request)))
+    .get('/v1/started', async ({ request }) => {
+      const rest = chunks();
+      const { value: first } = await rest.next();
+      return new Response(streamedBody(rest, new AbortController(), request, first ?? undefined));
     })
     .get('/v1/cut', ({ request }) => {
       const chunks = async function* () {
@@ -80,14 +83,17 @@ describe('the span of a streamed response', () => {
     return { tracer, response };
   }
 
-  it('lasts until the complete body is sent, and is the parent of its work', async () => {
-    const { tracer, response } = await begun('/v1/stream');
-    expect(await response.text()).toBe('firstsecondthird');
-    const span = await requestSpan(tracer);
-    expect(span?.failure).toBeUndefined();
-    expect(span?.attributes).not.toHaveProperty('client_disconnected');
-    expect(tracer.tree()).toEqual(['GET /v1/stream', '  first', '  second', '  third']);
-  });
+  it.each(['/v1/stream', '/v1/started'])(
+    'lasts until the complete body of %s is sent, and is the parent of its work',
+    async (path) => {
+      const { tracer, response } = await begun(path);
+      expect(await response.text()).toBe('firstsecondthird');
+      const span = await requestSpan(tracer);
+      expect(span?.failure).toBeUndefined();
+      expect(span?.attributes).not.toHaveProperty('client_disconnected');
+      expect(tracer.tree()).toEqual([`GET ${path}`, '  first', '  second', '  third']);
+    },
+  );
 
   it('ends when the client disconnects, with an attribute', async () => {
     const { tracer, response } = await begun('/v1/stream');
