@@ -5,7 +5,7 @@ import { type ErrorKind, ServiceError } from '../contract/core/error.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import type { Span, SpanAttributes, Tracer } from '../contract/core/tracer.ts';
 import type { EmbedEngine } from '../contract/engines/embed.ts';
-import type { AudioChunk, Priority, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
+import type { AudioChunk, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
 import { iterateInSpan, withSpan } from '../kit/logging/spans.ts';
@@ -46,38 +46,36 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
   const sinceS = (ms: number) => (clock.monotonicMs() - ms) / 1000;
 
   /**
-   * Counts the outcome of a streaming call.
-   * @param isLast whether a result is the last. A consumer that stops after it has not cancelled the call.
+   * Runs a streaming call in a span and counts its outcome.
+   * @param work calls `complete` at the last result. A consumer that stops after it has not cancelled the call.
    */
-  async function* countCall<Item>(
-    labels: { readonly task: Task; readonly model: string },
-    signal: AbortSignal,
-    results: AsyncIterable<Item>,
-    isLast: (result: Item) => boolean = () => false,
-  ): AsyncGenerator<Item, void, undefined> {
+  const streamCall = <Item>(
+    call: { readonly task: Task; readonly span: string; readonly signal: AbortSignal },
+    attributes: SpanAttributes & { readonly model: string },
+    work: (span: Span, complete: () => void) => AsyncIterable<Item>,
+  ): AsyncGenerator<Item, void, undefined> => {
     let outcome: Outcome = 'cancelled';
-    try {
-      for await (const result of results) {
-        if (isLast(result)) outcome = 'completed';
-        yield result;
-      }
+    const complete = () => {
       outcome = 'completed';
-    } catch (error) {
-      outcome = outcomeOf(error, signal);
-      throw error;
-    } finally {
-      series.calls.add({ ...labels, outcome });
-    }
-  }
+    };
+    const onEnd = (failure: unknown) => {
+      if (failure !== undefined) outcome = outcomeOf(failure, call.signal);
+      series.calls.add({ task: call.task, model: attributes.model, outcome });
+    };
+    return iterateInSpan(tracer, call.span, { attributes }, (span) => work(span, complete), onEnd);
+  };
 
   return {
     tts: (model, engine) => ({
+      ...lifecycleOf(engine),
       rateHz: engine.rateHz,
       ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),
       synthesize(request, signal) {
         const { priority, delivery, aheadMs, text } = request;
         const labels = { model, priority };
-        const synthesize = async function* (span: Span) {
+        const attributes = { ...labels, characters: text.length };
+        const call = { task: 'speech', span: 'synthesis', signal } as const;
+        return streamCall(call, attributes, async function* (span, complete) {
           const startedMs = clock.monotonicMs();
           const playback = new PlaybackClock(aheadMs === undefined ? undefined : startedMs + aheadMs);
           let isFirst = aheadMs === undefined;
@@ -105,22 +103,19 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           waitedMs += clock.monotonicMs() - requestedMs;
           if (audioS > 0) series.speechRealTimeFactor.observe(labels, waitedMs / 1000 / audioS);
           span.set({ audio_ms: Math.round(audioS * 1000) });
-        };
-        const attributes = { ...attributesOf(model, priority), characters: text.length };
-        return iterateInSpan(tracer, 'synthesis', { attributes }, (span) =>
-          countCall({ task: 'speech', model }, signal, synthesize(span)),
-        );
+          complete();
+        });
       },
-      ready: () => engine.ready(),
-      close: () => engine.close(),
     }),
 
     stt: (model, engine) => ({
+      ...lifecycleOf(engine),
       languages: engine.languages,
       transcribe(audio, request, signal) {
         const { priority } = request;
         const labels = { model, priority };
-        const transcribe = async function* (span: Span) {
+        const call = { task: 'transcription', span: 'transcription', signal } as const;
+        return streamCall(call, labels, async function* (span, complete) {
           const startedMs = clock.monotonicMs();
           let audioEndedMs: number | undefined;
           /** Records when the audio ends. */
@@ -138,53 +133,45 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
                 series.transcriptionRealTimeFactor.observe(labels, sinceS(startedMs) / durationS);
               }
               span.set({ audio_ms: Math.round(durationS * 1000) });
+              complete();
             }
             yield event;
           }
-        };
-        return iterateInSpan(tracer, 'transcription', { attributes: attributesOf(model, priority) }, (span) =>
-          countCall(
-            { task: 'transcription', model },
-            signal,
-            transcribe(span),
-            ({ kind }) => kind === 'final',
-          ),
-        );
+        });
       },
-      ready: () => engine.ready(),
-      close: () => engine.close(),
     }),
 
     text: (model, engine) => ({
+      ...lifecycleOf(engine),
       contextTokens: engine.contextTokens,
       generate(request, signal) {
         const { priority } = request;
-        const generate = async function* (span: Span) {
+        const labels = { model, priority };
+        const call = { task: 'chat', span: 'chat', signal } as const;
+        return streamCall(call, labels, async function* (span, complete) {
           const startedMs = clock.monotonicMs();
           let isFirst = true;
           for await (const event of engine.generate(request, signal)) {
-            if (isFirst) series.firstToken.observe({ model, priority }, sinceS(startedMs));
+            if (isFirst) series.firstToken.observe(labels, sinceS(startedMs));
             isFirst = false;
             if (event.kind === 'end') {
               span.set({ input_tokens: event.tokens.input, output_tokens: event.tokens.output });
+              complete();
             }
             yield event;
           }
-        };
-        return iterateInSpan(tracer, 'chat', { attributes: attributesOf(model, priority) }, (span) =>
-          countCall({ task: 'chat', model }, signal, generate(span), ({ kind }) => kind === 'end'),
-        );
+        });
       },
-      ready: () => engine.ready(),
-      close: () => engine.close(),
     }),
 
     embed: (model, engine) => ({
+      ...lifecycleOf(engine),
       maxTokens: engine.maxTokens,
       async embed(request, signal) {
         const { priority, inputs } = request;
+        const labels = { model, priority };
         const startedMs = clock.monotonicMs();
-        const attributes = { ...attributesOf(model, priority), inputs: inputs.length };
+        const attributes = { ...labels, inputs: inputs.length };
         let outcome: Outcome = 'completed';
         try {
           return await withSpan(tracer, 'embedding', { attributes }, () => engine.embed(request, signal));
@@ -193,25 +180,27 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           throw error;
         } finally {
           series.calls.add({ task: 'embedding', model, outcome });
-          if (outcome === 'completed') series.embedding.observe({ model, priority }, sinceS(startedMs));
+          if (outcome === 'completed') series.embedding.observe(labels, sinceS(startedMs));
         }
       },
-      ready: () => engine.ready(),
-      close: () => engine.close(),
     }),
 
     video: (model, engine) => ({
+      ...lifecycleOf(engine),
       audio: engine.audio,
       note: engine.note,
       extend: (request, work, signal) =>
         withSpan(tracer, 'segment', { attributes: { model, video: request.video } }, () =>
           engine.extend(request, work, signal),
         ),
-      ready: () => engine.ready(),
       deleteRemoteJob: (remembered) => engine.deleteRemoteJob(remembered),
-      close: () => engine.close(),
     }),
   };
+}
+
+/** The members that all kinds of engines have, unchanged. */
+function lifecycleOf(engine: Pick<TtsEngine, 'ready' | 'close'>): Pick<TtsEngine, 'ready' | 'close'> {
+  return { ready: () => engine.ready(), close: () => engine.close() };
 }
 
 function engineSeries(metrics: Metrics) {
@@ -267,10 +256,6 @@ function engineSeries(metrics: Metrics) {
       LATENCY_SECONDS_BUCKETS,
     ),
   };
-}
-
-function attributesOf(model: string, priority: Priority): SpanAttributes {
-  return { model, priority };
 }
 
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {

@@ -92,6 +92,31 @@ describe('iterateInSpan', () => {
     expect(tracer.spans).toMatchObject([{ ended: true, failure }]);
   });
 
+  it.each([
+    ['the failure of a step', 1, 3, 'why'],
+    ['no failure when the work ends', 3, 3, undefined],
+    ['no failure when the consumer stops early', 3, 1, undefined],
+  ])('reports %s once, after the source is closed', async (_, made, taken, failure) => {
+    const events: unknown[] = [];
+    const work = async function* () {
+      try {
+        for (let n = 0; n < made; n += 1) yield n;
+        if (made < 3) throw 'why';
+      } finally {
+        events.push('closed');
+      }
+    };
+    const steps = iterateInSpan(noopTracer, 'work', {}, work, (error) => events.push(error));
+    try {
+      let seen = 0;
+      for await (const _step of steps) {
+        seen += 1;
+        if (seen === taken) break;
+      }
+    } catch {}
+    expect(events).toEqual(['closed', failure]);
+  });
+
   it('works without tracing', async () => {
     const steps = iterateInSpan(noopTracer, 'work', {}, async function* () {
       yield* [1, 2];

@@ -38,12 +38,14 @@ export async function withSpan<Result>(
 /**
  * Iterates `work` in a span: each step runs in the span, regardless of the consumer's context. The span
  * starts with the first step and also ends when the consumer stops early.
+ * @param onEnd receives the error of a step, or undefined if the work ended or the consumer stopped early.
  */
 export async function* iterateInSpan<Item>(
   tracer: Tracer,
   name: string,
   start: SpanStart,
   work: (span: Span) => AsyncIterable<Item>,
+  onEnd?: (failure: unknown) => void,
 ): AsyncGenerator<Item, void, undefined> {
   const span = tracer.startSpan(name, start);
   let steps: AsyncIterator<Item> | undefined;
@@ -63,6 +65,7 @@ export async function* iterateInSpan<Item>(
       // Defined only if the consumer stopped early.
       await span.runInContext(() => steps?.return?.());
     } finally {
+      onEnd?.(failure);
       span.end(failure);
     }
   }
