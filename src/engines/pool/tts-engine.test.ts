@@ -26,7 +26,7 @@ function recordingEngine(description: SpeechDescription) {
     },
   } as unknown as InferencePool;
   const engine = poolTtsEngine(pool, 'model', 'af_heart');
-  const speak = (fields: Partial<SynthesisRequest> = {}, signal = never) =>
+  const speak = async (fields: Partial<SynthesisRequest> = {}, signal = never) =>
     Array.fromAsync(engine.synthesize({ ...REQUEST, ...fields }, signal));
   return { requests, speak };
 }

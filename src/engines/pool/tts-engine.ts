@@ -24,11 +24,10 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
   };
   return {
     rateHz,
-    async *synthesize(request, signal) {
-      signal.throwIfAborted();
+    synthesize(request, signal) {
       const { text, speed, delivery, priority, fairnessKey, aheadMs } = request;
       const voice = modelVoice(request.voice);
-      yield* pool.runJob<SpeechRequest, Float32Samples>(
+      return pool.runJob<SpeechRequest, Float32Samples>(
         model,
         { request: { text, voice, speed, delivery }, priority, fairnessKey, delivery, aheadMs, lengthMs },
         signal,
