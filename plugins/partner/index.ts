@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
+import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { PhoneCalls } from './transcriber/phone-calls.ts';
 import { transcriberRoutes } from './transcriber/routes.ts';
 import { voiceRoutes } from './voice/routes.ts';
-import { PartnerVoiceService } from './voice/service.ts';
 
 export interface PartnerOptions {
   /** Maximum length of a synthesized text, in Unicode code points; as for `POST /v1/audio/speech`. */
@@ -33,15 +33,16 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
         ...slots,
         ...{ silenceMs, partialMs, perOrganization: perOrganization.calls },
       });
-      const voice = new PartnerVoiceService({
+      const voiceRequests = new SpeechRequests({
         ...slots,
+        endpoint: 'POST /v1/voices/partner',
         voices: new StoredVoices(slots),
         requestsPerOrganization: perOrganization.voiceRequests,
       });
       return {
         provides: {},
         routes: new Elysia({ name: 'partner' })
-          .use(voiceRoutes(voice, maxCharacters))
+          .use(voiceRoutes(voiceRequests, maxCharacters))
           .use(transcriberRoutes(calls)),
         ready: () =>
           readyWithAnyModel(
@@ -49,10 +50,10 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
             [{ name: 'voice activity detection', report: slots.vad.ready() }],
           ),
         async drain(until) {
-          await Promise.all([calls.drain(until), voice.drain(until)]);
+          await Promise.all([calls.drain(until), voiceRequests.drain(until)]);
         },
         async close() {
-          voice.stop();
+          voiceRequests.stop();
           await calls.close();
         },
       };

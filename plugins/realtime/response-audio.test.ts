@@ -240,7 +240,7 @@ describe('a response that fails', () => {
       {
         type: 'server_error',
         code: 'upstream_error',
-        message: expect.stringContaining('stored voice of this session no longer exists'),
+        message: expect.stringContaining('must be the id of a stored voice of your organization'),
       },
     ],
     [

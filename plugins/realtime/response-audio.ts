@@ -1,24 +1,17 @@
-/**
- * Billed speech synthesis for the responses of one connection, paced by the reader (spec 4.7, rules 5 and 9).
- */
+/** Speech synthesis for the responses of one connection, paced by the reader (spec 4.7, rules 5 and 9). */
 
-import { encodeAudio } from '../../src/audio/codec.ts';
-import { Resampler } from '../../src/audio/resampler.ts';
 import type { Caller } from '../../src/contract/accounts/caller.ts';
-import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { Traceparent } from '../../src/contract/core/tracer.ts';
-import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
-import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { TaskGroup } from '../../src/kit/async/task-group.ts';
 import { logFailure } from '../../src/kit/logging/log-failure.ts';
 import { withSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
-import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
-import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { synthesizeText } from '../../src/speak/synthesize-text.ts';
+import type { AudioFormat } from '../../src/listen/audio-format.ts';
+import { billedSynthesis } from '../../src/speak/billed-synthesis.ts';
+import { requireVoice, type StoredVoices } from '../../src/speak/stored-voices.ts';
 import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
 import { toWireError, type WireError } from './protocol/errors.ts';
 import type { SynthesisEvent } from './state/response-machine.ts';
@@ -77,7 +70,7 @@ export class ResponseAudio {
     const attributes = { request_id: caller.requestId, model: speech.model };
     this.#tasks.start(speech.responseId, (signal) =>
       withSpan(tracer, 'response', { parent: 'none', cause: this.#cause, attributes }, () =>
-        this.#chunk(speech, signal),
+        this.#synthesize(speech, signal),
       ),
     );
   }
@@ -91,16 +84,8 @@ export class ResponseAudio {
     return this.#tasks.close();
   }
 
-  async #chunk(speech: SpeechRequest, signal: AbortSignal): Promise<void> {
-    const { model, text, speed } = speech;
-    const usageMeter = new SpeechUsageMeter(
-      { model, characters: codePoints(text), speed },
-      this.#deps.caller,
-    );
-    const result = await this.#streamAudio(speech, usageMeter, signal);
-    await usageMeter.close(
-      result === undefined ? 'cancelled' : result.kind === 'synthesis_completed' ? 'completed' : 'failed',
-    );
+  async #synthesize(speech: SpeechRequest, signal: AbortSignal): Promise<void> {
+    const result = await this.#streamAudio(speech, signal);
     if (result !== undefined) this.#report(result, signal);
   }
 
@@ -111,81 +96,47 @@ export class ResponseAudio {
 
   /** Reports the audio. Returns the final event, or undefined if the response was stopped. */
   async #streamAudio(
-    speech: SpeechRequest,
-    usageMeter: SpeechUsageMeter,
+    { responseId, text, model, voice: voiceId, speed, format }: SpeechRequest,
     signal: AbortSignal,
   ): Promise<SynthesisEvent | undefined> {
-    const { responseId } = speech;
+    const { tts, voices, calls, clock, flow, log, caller } = this.#deps;
+    const meter = new SpeechUsageMeter({ model, characters: codePoints(text), speed }, caller);
+    const { encoding, rateHz } = format;
+    const audio = billedSynthesis(
+      {
+        ...{ calls, clock, meter, encoding, maxChunkMs: DELTA_MS, discardsRejections: false },
+        request: {
+          ...{ text, speed, rateHz, priority: 'realtime', delivery: 'stream' },
+          fairnessKey: caller.keyId,
+        },
+        // The voice may have improved, or have been deleted, since the session was updated.
+        async selectVoice() {
+          const voice = await requireVoice(voices, voiceId, VOICE_PARAM, caller.organization);
+          const engine = requireModel(tts, model);
+          await flow.ready(signal);
+          return { engine, voice };
+        },
+        onSentence: (sentence) =>
+          this.#report({ kind: 'sentence_started', responseId, text: sentence }, signal),
+        onChunk: (bytes) =>
+          this.#report({ kind: 'audio_generated', responseId, base64: bytes.toBase64() }, signal),
+      },
+      signal,
+    );
     try {
-      await usageMeter.open(this.#deps.calls);
-      const voice = await this.#voice(speech);
-      let hasAudio = false;
-      for await (const bytes of this.#audio(speech, voice, usageMeter, signal)) {
-        hasAudio = true;
-        signal.throwIfAborted();
-        this.#report({ kind: 'audio_generated', responseId, base64: bytes.toBase64() }, signal);
-        usageMeter.addAudio(0, bytes.length);
-        await this.#deps.flow.ready(signal);
-      }
-      if (!hasAudio) return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
-      return { kind: 'synthesis_completed', responseId, tokens: usageMeter.tokens };
+      for await (const _ of audio) await flow.ready(signal);
     } catch (error) {
       if (signal.aborted) return undefined;
-      const { log, caller } = this.#deps;
       logFailure(log, 'speech synthesis failed', error, { request_id: caller.requestId });
       return { kind: 'synthesis_failed', responseId, error: toWireError(error) };
     }
-  }
-
-  /** Looks the voice up again: it may have improved, or have been deleted, since the session was updated. */
-  async #voice({ voice: id }: SpeechRequest): Promise<SpokenVoice | undefined> {
-    if (id === undefined) return undefined;
-    const voice = await this.#deps.voices.find(id, this.#deps.caller.organization);
-    if (voice !== undefined) return voice;
-    throw invalidRequest(VOICE_NOT_FOUND, 'session.audio.output.voice', 'voice_not_found');
-  }
-
-  /**
-   * Yields the audio in the output format in chunks of at most {@link DELTA_MS}, as soon as each is
-   * available.
-   */
-  async *#audio(
-    { responseId, text, model, speed, format }: SpeechRequest,
-    voice: SpokenVoice | undefined,
-    usageMeter: SpeechUsageMeter,
-    signal: AbortSignal,
-  ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-    const { clock, flow, caller } = this.#deps;
-    const engine = requireModel(this.#deps.tts, model);
-    const params = {
-      text,
-      voice,
-      speed,
-      priority: 'realtime',
-      fairnessKey: caller.keyId,
-      delivery: 'stream',
-    } as const;
-    const onSentence = (sentence: string) =>
-      this.#report({ kind: 'sentence_started', responseId, text: sentence }, signal);
-    const resampler =
-      format.rateHz === SPEECH_RATE_HZ
-        ? undefined
-        : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: format.rateHz, format: 'int16' });
-    try {
-      await flow.ready(signal);
-      for await (const chunk of synthesizeText(engine, params, clock, signal, onSentence)) {
-        usageMeter.addAudio(chunk.length, 0);
-        yield* encodedDeltas(resampler?.push(chunk) ?? chunk, format);
-      }
-      if (resampler) yield* encodedDeltas(resampler.flush(), format);
-    } finally {
-      resampler?.close();
-    }
+    if (meter.hasAudio) return { kind: 'synthesis_completed', responseId, tokens: meter.tokens };
+    return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
   }
 }
 
-const VOICE_NOT_FOUND =
-  'The stored voice of this session no longer exists; set another with session.update, or null for the default voice.';
+/** Field of the session that names the voice. */
+const VOICE_PARAM = 'session.audio.output.voice';
 
 /**
  * A started response fails with `upstream_error` or `internal_error`, even if the request caused the failure
@@ -196,10 +147,3 @@ const NOTHING_TO_SPEAK: WireError = {
   code: 'upstream_error',
   message: 'The text contains no speakable text.',
 };
-
-/** Encodes samples and splits them into chunks of at most {@link DELTA_MS}. */
-function* encodedDeltas(samples: Int16Samples, format: AudioFormat): Generator<Uint8Array<ArrayBuffer>> {
-  const bytes = encodeAudio(samples, format.encoding);
-  const maxBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);
-  for (let at = 0; at < bytes.length; at += maxBytes) yield bytes.subarray(at, at + maxBytes);
-}

@@ -2,9 +2,9 @@ import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
+import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { speechRoutes } from './synthesis/routes.ts';
-import { Synthesizer } from './synthesis/service.ts';
 import { transcriptionRoutes } from './transcription/routes.ts';
 import { Transcriber } from './transcription/service.ts';
 
@@ -32,8 +32,9 @@ export function speechPlugin({
     paths: ['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/translations'],
     async setup(slots) {
       await prepareUploadFolder(uploads.folder, slots.clock);
-      const synthesizer = new Synthesizer({
+      const speechRequests = new SpeechRequests({
         ...slots,
+        endpoint: '/v1/audio/speech',
         voices: new StoredVoices(slots),
         requestsPerOrganization: limits.speech,
       });
@@ -41,14 +42,14 @@ export function speechPlugin({
       return {
         provides: {},
         routes: new Elysia({ name: 'speech-plugin' })
-          .use(speechRoutes(synthesizer, maxCharacters))
+          .use(speechRoutes(speechRequests, maxCharacters))
           .use(transcriptionRoutes(transcriber, uploads)),
         ready: () => readyWithAnyModel([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {
-          await Promise.all([synthesizer.drain(until), transcriber.drain(until)]);
+          await Promise.all([speechRequests.drain(until), transcriber.drain(until)]);
         },
         async close() {
-          synthesizer.stop();
+          speechRequests.stop();
           transcriber.stop();
         },
       };

@@ -1,182 +1,165 @@
 import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/harness/recorded-calls.ts';
-import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
-import { invalidRequest, ServiceError } from '../contract/core/error.ts';
-import type { TtsEngine } from '../contract/engines/engine.ts';
-import { BilledSynthesis, type BilledSynthesisRequest, type StartedSpeech } from './billed-synthesis.ts';
-import type { StoredVoices } from './stored-voices.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { SpeechUsageMeter } from '../usage/usage-meters.ts';
+import { type BilledSynthesisOptions, billedSynthesis } from './billed-synthesis.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
-const REQUEST: BilledSynthesisRequest = {
-  model: 'svc-tts',
-  text: 'One. Two.',
-  characters: 9,
-  rateHz: 24_000,
-  voiceId: undefined,
-  voiceParam: 'voiceId',
-  speed: 1,
-  priority: 'interactive',
-
-  delivery: 'stream',
-};
 const never = new AbortController().signal;
 
-const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
+interface Fields extends Partial<Omit<BilledSynthesisOptions, 'request'>> {
+  readonly rateHz?: number;
+}
 
-function setup(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredVoices['find'] } = {}) {
+function setup(options: FakeTtsOptions & RecordedCallsOptions = {}) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(options);
-  const synthesis = new BilledSynthesis({
-    tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
-    calls,
-    clock: new ManualClock(),
-    endpoint: 'POST /v1/voices/partner',
-    voices: {
-      find: options.find ?? (async (id, owner) => (id === ANNA.id && owner === 'a' ? ANNA : undefined)),
-    },
-    requestsPerOrganization: 1,
-  });
-  const start = (fields: Partial<BilledSynthesisRequest> = {}, signal = never) =>
-    synthesis.startSynthesis({ ...REQUEST, ...fields }, CALLER, signal);
-  return { engine, calls, rows: calls.rows, synthesis, start };
-}
-
-/** Concatenates all chunks of the speech. */
-async function bytesOf(speech: StartedSpeech | undefined): Promise<Uint8Array> {
-  const chunks = [speech?.first ?? new Uint8Array(0)];
-  for await (const chunk of speech?.rest ?? []) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-describe('BilledSynthesis', () => {
-  it('bills a completed synthesis at the requested sample rate', async () => {
-    const { start, rows } = setup();
-    expect((await bytesOf(await start({ rateHz: 16_000 }))).length).toBe(0.2 * 16_000 * 2);
-    expect(rows).toMatchObject([
+  let closed = 0;
+  const speak = ({ rateHz = 24_000, ...fields }: Fields = {}, signal = never) =>
+    billedSynthesis(
       {
-        endpoint: 'POST /v1/voices/partner',
-        status: 'completed',
-        audioBytes: 6400,
-        audioSeconds: 0.2,
-        characters: 9,
+        ...{ calls, clock: new ManualClock(), encoding: 'pcm16', discardsRejections: false },
+        meter: new SpeechUsageMeter({ model: 'svc-tts', characters: 4, speed: 1 }, CALLER),
+        request: {
+          ...{ text: 'One.', speed: 1, rateHz, fairnessKey: 'key' },
+          ...{ priority: 'realtime', delivery: 'stream' },
+        },
+        selectVoice: async () => ({ engine, voice: undefined }),
+        onClosed: () => {
+          closed += 1;
+        },
+        ...fields,
       },
-    ]);
+      signal,
+    );
+  return { engine, calls, rows: calls.rows, speak, closed: () => closed };
+}
+
+describe('the audio', () => {
+  it('is saturated 16-bit samples', async () => {
+    const { speak } = setup({ runs: () => [[0, 0.5, -0.5, 2, -2]] });
+    const bytes = Buffer.concat(await Array.fromAsync(speak()));
+    const view = new Int16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+    expect([...view]).toEqual([0, 16384, -16384, 32767, -32768]);
   });
 
-  it('returns undefined and opens no call for text that has no speakable content', async () => {
-    const { start, rows, calls } = setup({ runs: () => [] });
-    expect(await start()).toBeUndefined();
-    expect([rows, calls.unended]).toEqual([[], 0]);
-    // The slot is released.
-    await start();
-  });
-
-  it('marks the call as failed when an error is thrown into the stream', async () => {
-    const { start, rows, engine } = setup({ runs: () => [[0.1], [0.1], [0.1]] });
-    const speech = await start();
-    await speech?.rest.next();
-    await expect(speech?.rest.throw(new Error('too long'))).rejects.toThrow('too long');
-    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 4 }]);
-    expect(engine.leftEarly).toBe(1);
-  });
-
-  it('marks the call as cancelled when the consumer stops or the caller aborts', async () => {
-    const left = setup({ runs: () => [[0.1], [0.1], [0.1]] });
-    const speech = await left.start();
-    await speech?.rest.return();
-    expect(left.rows).toMatchObject([{ status: 'cancelled' }]);
-    const leaving = new AbortController();
-    const gone = setup({ runs: () => [[0.1], [0.1], [0.1]] });
-    const other = await gone.start({}, leaving.signal);
-    leaving.abort(new Error('gone'));
-    await expect(other?.rest.next()).rejects.toThrow('gone');
-    expect(gone.rows).toMatchObject([{ status: 'cancelled' }]);
-  });
-
-  it.each<[string, Parameters<typeof setup>[0], Partial<BilledSynthesisRequest>, string, number]>([
-    ['for an unknown model', {}, { model: 'other' }, 'Unknown model', 0],
-    [
-      'for an overloaded engine',
-      { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') },
-      {},
-      'Full.',
-      0,
-    ],
-    [
-      'for a voice that the model does not support',
-      { runs: () => [], failure: () => invalidRequest('Its own only.', 'voice') },
-      { voiceId: ANNA.id },
-      'Its own only.',
-      0,
-    ],
-    [
-      'for an unknown voice',
-      {},
-      { voiceId: 'tts-vc-voice_b' },
-      "'voiceId' must be the id of a stored voice",
-      0,
-    ],
-    [
-      'without a lookup for an id that is not a stored voice id',
-      { find: () => Promise.reject(new Error('unexpected lookup')) },
-      { voiceId: 'alloy' },
-      "'voiceId' must be the id of a stored voice",
-      0,
-    ],
-    [
-      'when the voice lookup fails',
-      { find: () => Promise.reject(new Error('store unavailable')) },
-      { voiceId: ANNA.id },
-      'store unavailable',
-      0,
-    ],
-    [
-      'when the synthesis fails before its first audio',
-      { runs: () => [], failure: () => new Error('why') },
-      {},
-      'why',
-      1,
-    ],
-  ])('rejects immediately %s', async (_, options, fields, message, count) => {
-    const { start, rows, calls } = setup(options);
-    await expect(start(fields)).rejects.toThrow(message);
-    expect([rows.length, calls.unended]).toEqual([count, 0]);
-    // The slot is released.
-    await expect(start(fields)).rejects.toThrow(message);
-  });
-
-  it('looks up the voice of the organization once per request that names one', async () => {
-    const lookups: string[][] = [];
-    const { start, engine } = setup({
-      find: async (...of) => {
-        lookups.push(of);
-        return ANNA;
-      },
-    });
-    await bytesOf(await start({ voiceId: ANNA.id }));
-    expect(lookups).toEqual([[ANNA.id, 'a']]);
-    await bytesOf(await start());
-    expect(lookups).toHaveLength(1);
-    expect(engine.requests.map(({ voice }) => voice)).toEqual([ANNA, ANNA, undefined, undefined]);
-  });
-
-  it('rejects a request above the concurrency limit', async () => {
-    const { start } = setup({ runs: () => [[0.1], [0.1]] });
-    await start();
-    await expect(start()).rejects.toThrow('1 of 1 speech requests in flight');
+  it.each([
+    ['pcm16', 24_000, [9600, 9600, 2]],
+    ['mulaw', 24_000, [4800, 4800, 1]],
+    ['alaw', 24_000, [4800, 4800, 1]],
+  ] as const)('in %s at %d Hz is split at the maximum length', async (encoding, rateHz, lengths) => {
+    const { speak, rows } = setup({ runs: () => [new Array(9601).fill(0.1)] });
+    const chunks = await Array.fromAsync(speak({ encoding, rateHz, maxChunkMs: 200 }));
+    expect(chunks.map(({ length }) => length)).toEqual(lengths);
+    expect(rows).toMatchObject([{ audioBytes: lengths[0] + lengths[1] + lengths[2] }]);
   });
 });
 
-it('drain waits for speech that is being read and stops the rest at the deadline', async () => {
-  const { start, synthesis, rows } = setup({ runs: () => new Array(100).fill([0.1]) });
-  const speech = await start();
-  const late = new AbortController();
-  const draining = synthesis.drain(late.signal);
-  await speech?.rest.next();
-  late.abort();
-  await expect(speech?.rest.next()).rejects.toThrow();
-  await draining;
-  expect(rows).toMatchObject([{ status: 'cancelled' }]);
+describe('the bill', () => {
+  it.each([
+    [24_000, 24_000, 4801, 4801],
+    [24_000, 8000, 4801, 4801],
+    [22_050, 24_000, 4801, 5226],
+    [22_050, 8000, 4801, 5226],
+    [16_000, 44_100, 1, 2],
+  ])(
+    'of an engine at %d Hz for output at %d Hz counts %d samples as %d at 24 kHz',
+    async (engineHz, rateHz, made, billed) => {
+      const { speak, rows } = setup({ rateHz: engineHz, runs: () => [new Array(made).fill(0.1)] });
+      await Array.fromAsync(speak({ rateHz }));
+      expect(rows).toMatchObject([
+        {
+          status: 'completed',
+          audioSeconds: billed / 24_000,
+          outputTokens: Math.ceil((billed * 25) / 24_000),
+        },
+      ]);
+    },
+  );
+});
+
+describe('the call', () => {
+  it('is open before the voice is selected, and closed before the iteration ends', async () => {
+    const { speak, calls, rows, engine, closed } = setup();
+    const opened: number[] = [];
+    const speech = speak({
+      async selectVoice() {
+        opened.push(calls.unended, engine.requests.length);
+        return { engine, voice: undefined };
+      },
+    });
+    await speech.next();
+    expect([opened, rows, closed()]).toEqual([[1, 0], [], 0]);
+    expect((await speech.next()).done).toBe(true);
+    expect(rows).toMatchObject([{ status: 'completed' }]);
+    expect([calls.unended, closed()]).toEqual([0, 1]);
+  });
+
+  it.each<[string, FakeTtsOptions, Fields]>([
+    ['without speakable text', { runs: () => [] }, {}],
+    ['that is overloaded', { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') }, {}],
+    [
+      'without the voice',
+      {},
+      { selectVoice: () => Promise.reject(new ServiceError('invalid_request', 'No.')) },
+    ],
+  ])('of a request %s is discarded or recorded as failed', async (_, options, fields) => {
+    for (const discardsRejections of [true, false]) {
+      const { speak, rows, calls, closed } = setup(options);
+      await Array.fromAsync(speak({ ...fields, discardsRejections })).catch(() => []);
+      expect(rows.map(({ status }) => status)).toEqual(discardsRejections ? [] : ['failed']);
+      expect([calls.unended, closed()]).toEqual([0, 1]);
+    }
+  });
+
+  it('that cannot be opened starts nothing', async () => {
+    const { speak, engine, rows, closed } = setup({ opening: () => Promise.reject(new Error('no credits')) });
+    await expect(Array.fromAsync(speak())).rejects.toThrow('no credits');
+    expect([engine.requests, rows, closed()]).toEqual([[], [], 1]);
+  });
+
+  it('is failed by an error after audio, even one that would reject the request', async () => {
+    const { speak, rows } = setup({ failure: () => new ServiceError('overloaded', 'Full.') });
+    await expect(Array.fromAsync(speak({ discardsRejections: true }))).rejects.toThrow('Full.');
+    expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 0.1 }]);
+  });
+
+  it('is failed by an error that is thrown into the iteration', async () => {
+    const { speak, rows, engine } = setup({ runs: () => [[0.1], [0.1]] });
+    const speech = speak();
+    await speech.next();
+    await expect(speech.throw(new Error('too long'))).rejects.toThrow('too long');
+    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 2 }]);
+    expect(engine.leftEarly).toBe(1);
+  });
+
+  it('is cancelled when the consumer stops, after the engine is released', async () => {
+    const { speak, rows, engine, closed } = setup({ runs: () => [[0.1], [0.1]] });
+    for await (const _ of speak()) break;
+    expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 2 }]);
+    expect([engine.leftEarly, closed()]).toEqual([1, 1]);
+  });
+
+  it('is cancelled by an abort, also between the parts of a chunk', async () => {
+    const { speak, rows } = setup({ runs: () => [new Array(9600).fill(0.1)] });
+    const stop = new AbortController();
+    const reported: number[] = [];
+    const onChunk = ({ length }: Uint8Array) => void reported.push(length);
+    const speech = speak({ maxChunkMs: 200, onChunk }, stop.signal);
+    await speech.next();
+    stop.abort(new Error('gone'));
+    await expect(speech.next()).rejects.toThrow('gone');
+    expect(reported).toEqual([9600]);
+    expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 9600, audioSeconds: 0.4 }]);
+  });
+
+  it('is cancelled by an abort while it is being opened', async () => {
+    const stop = new AbortController();
+    const { speak, rows, engine } = setup({ opening: () => stop.abort(new Error('gone')) });
+    await expect(Array.fromAsync(speak({}, stop.signal))).rejects.toThrow('gone');
+    expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 0 }]);
+    expect(engine.runsMade).toBe(0);
+  });
 });

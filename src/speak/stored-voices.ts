@@ -1,4 +1,5 @@
-import { ServiceError } from '../contract/core/error.ts';
+import { invalidRequest, ServiceError } from '../contract/core/error.ts';
+import { mayBeId } from '../contract/core/id.ts';
 import { type SpokenVoice, voiceDeleted } from '../contract/engines/spoken-voice.ts';
 import type { BlobStore } from '../contract/stores/blob-store.ts';
 import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/stores/voice-store.ts';
@@ -40,4 +41,24 @@ export class StoredVoices {
       },
     };
   }
+}
+
+/**
+ * Returns the current state of the voice that a request names, or undefined without one.
+ * @param id voice id as sent by the client.
+ * @param param name of the request field with the id, for error messages.
+ * @throws ServiceError `invalid_request` (`voice_not_found`) if the organization has no such voice; the errors
+ *   of the store.
+ */
+export async function requireVoice(
+  voices: Pick<StoredVoices, 'find'>,
+  id: string | undefined,
+  param: string,
+  organization: string,
+): Promise<SpokenVoice | undefined> {
+  if (id === undefined) return undefined;
+  const voice = mayBeId('voice', id) ? await voices.find(id, organization) : undefined;
+  if (voice !== undefined) return voice;
+  const message = `'${param}' must be the id of a stored voice of your organization, or unset for the default voice.`;
+  throw invalidRequest(message, param, 'voice_not_found');
 }

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { float32ToInt16 } from '../audio/codec.ts';
+import { Resampler } from '../audio/resampler.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
@@ -13,6 +15,7 @@ const REQUEST: SynthesizeTextRequest = {
   priority: 'interactive',
   fairnessKey: 'a',
   delivery: 'stream',
+  rateHz: 24_000,
 };
 
 async function collect(
@@ -57,11 +60,13 @@ describe('synthesizeText', () => {
     const engine = new FakeTtsEngine();
     const begun: string[] = [];
     const asked: number[] = [];
-    const begins = (sentence: string) => {
-      begun.push(sentence);
-      asked.push(engine.requests.length);
+    const observer = {
+      onSentence(sentence: string) {
+        begun.push(sentence);
+        asked.push(engine.requests.length);
+      },
     };
-    for await (const _ of synthesizeText(engine, { ...REQUEST, text }, new ManualClock(), never, begins)) {
+    for await (const _ of synthesizeText(engine, { ...REQUEST, text }, new ManualClock(), never, observer)) {
       expect(begun).toHaveLength(engine.requests.length);
     }
     expect(begun.join('')).toBe(text);
@@ -72,7 +77,7 @@ describe('synthesizeText', () => {
       { ...REQUEST, text: ' \n' },
       new ManualClock(),
       never,
-      begins,
+      observer,
     ))
       break;
     expect(begun).toEqual([' \n']);
@@ -87,27 +92,73 @@ describe('synthesizeText', () => {
     expect(engine.requests.map(({ text }) => text).join('')).toBe(`${clause.repeat(12)}until it stopped.`);
   });
 
-  it('yields saturated 16-bit samples', async () => {
-    const engine = new FakeTtsEngine({ runs: () => [[0, 0.5, -0.5, 2, -2]] });
-    expect(await collect(engine, { ...REQUEST, text: 'One.' })).toEqual([0, 16384, -16384, 32767, -32768]);
+  it.each([
+    [8000, 24_000],
+    [22_050, 24_000],
+    [48_000, 24_000],
+    [22_050, 8000],
+    [24_000, 44_100],
+  ])('resamples %d Hz to %d Hz without a discontinuity between sentences', async (fromHz, rateHz) => {
+    const tone = (length: number) =>
+      Array.from({ length }, (_, n) => 0.5 * Math.sin((2 * Math.PI * 400 * n) / fromHz));
+    // Each sentence is a whole number of periods, so together they form one continuous tone.
+    const engine = new FakeTtsEngine({ rateHz: fromHz, runs: () => [tone(fromHz / 2), tone(fromHz / 2)] });
+    const samples = await collect(engine, { ...REQUEST, rateHz });
+    expect(samples).toHaveLength(3 * rateHz);
+    const middle = samples.slice(1000, -1000);
+    const wrong = middle.map((value, n) =>
+      Math.abs(value - 0.5 * Math.sin((2 * Math.PI * 400 * (n + 1000)) / rateHz)),
+    );
+    expect(Math.max(...wrong)).toBeLessThan(20 / 32_768);
   });
 
-  it.each([8000, 22_050, 48_000])(
-    'resamples %d Hz to 24 kHz without a discontinuity between sentences',
+  it.each([8000, 16_000, 44_100, 48_000])(
+    'has the length and the loudness of audio that is converted to 24 kHz and then to %d Hz',
     async (rateHz) => {
-      const tone = (length: number) =>
-        Array.from({ length }, (_, n) => 0.5 * Math.sin((2 * Math.PI * 400 * n) / rateHz));
-      // Each sentence is a whole number of periods, so together they form one continuous tone.
-      const engine = new FakeTtsEngine({ rateHz, runs: () => [tone(rateHz / 2), tone(rateHz / 2)] });
-      const samples = await collect(engine, REQUEST);
-      expect(samples).toHaveLength(3 * 24_000);
-      const middle = samples.slice(1000, -1000);
-      const wrong = middle.map((value, n) =>
-        Math.abs(value - 16384 * Math.sin((2 * Math.PI * 400 * (n + 1000)) / 24_000)),
-      );
-      expect(Math.max(...wrong)).toBeLessThan(20);
+      const fromHz = 22_050;
+      // Partials of a voice below the Nyquist frequency of the lowest rate, with a decay.
+      const voice = Array.from({ length: 30_011 }, (_, n) => {
+        const at = n / fromHz;
+        const partials = [140, 420, 980, 1960, 2940, 3360].map(
+          (hz, k) => Math.sin(2 * Math.PI * hz * at) / (k + 2),
+        );
+        return 0.5 * Math.exp(-at) * partials.reduce((sum, each) => sum + each, 0);
+      });
+      const engine = new FakeTtsEngine({
+        rateHz: fromHz,
+        runs: () => [voice.slice(0, 9001), voice.slice(9001)],
+      });
+      const once = await collect(engine, { ...REQUEST, text: 'One.', rateHz });
+      const toSpeech = new Resampler({ fromHz, toHz: 24_000, format: 'float32' });
+      const at24k = [toSpeech.push(Float32Array.from(voice)), toSpeech.flush()].flatMap((part) => [...part]);
+      const toRate = new Resampler({ fromHz: 24_000, toHz: rateHz, format: 'int16' });
+      const int16 = float32ToInt16(Float32Array.from(at24k));
+      const twice = [toRate.push(int16), toRate.flush()].flatMap((part) => [...part]);
+
+      expect(Math.abs(once.length - twice.length)).toBeLessThanOrEqual(1);
+      const power = (samples: number[]) =>
+        samples.reduce((sum, each) => sum + each * each, 0) / samples.length;
+      const levelDb = 10 * Math.log10(power(once) / (power(twice) / 32_768 ** 2));
+      expect(Math.abs(levelDb)).toBeLessThan(0.02);
+      // Without the abrupt onset and end, where the responses of the filters differ.
+      const wrong = once.map((value, n) => Math.abs(value - (twice[n] ?? 0) / 32_768)).slice(500, -500);
+      expect(Math.max(...wrong)).toBeLessThan(2 / 32_768);
     },
   );
+
+  it('reports the samples that the engine generated, at its rate', async () => {
+    const engine = new FakeTtsEngine({ rateHz: 22_050, runs: () => [[0.1], [0.1, 0.1]] });
+    const generated: number[] = [];
+    const observer = { onGenerated: (samples: number) => void generated.push(samples) };
+    for await (const _ of synthesizeText(
+      engine,
+      { ...REQUEST, rateHz: 8000 },
+      new ManualClock(),
+      never,
+      observer,
+    ));
+    expect(generated).toEqual([1, 2, 1, 2, 1, 2]);
+  });
 
   it('yields nothing for blank text and does not call the engine', async () => {
     const engine = new FakeTtsEngine();

@@ -1,52 +1,60 @@
-/** Streaming text to speech: 16-bit mono PCM at 24 kHz. */
+/** Streaming text to speech: mono samples at any rate. */
 
-import { float32ToInt16 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
 import { splitSentences } from '../audio/sentences.ts';
 import type { Clock } from '../contract/core/clock.ts';
-import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
+import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
 
 /** A synthesis request. `text` may have any length. */
-export type SynthesizeTextRequest = Omit<SynthesisRequest, 'aheadMs'>;
+export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs'> {
+  /** Sample rate of the result in Hz, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
+  readonly rateHz: number;
+}
+
+export interface SynthesisObserver {
+  /**
+   * Called for each sentence as it starts, including blank ones. Together the sentences are the text.
+   */
+  onSentence?(sentence: string): void;
+  /** @param samples number of samples that the engine generated, at its rate. */
+  onGenerated?(samples: number): void;
+}
 
 /**
- * Synthesizes text sentence by sentence (spec 4.3, rules 1 and 2). Yields non-empty chunks of samples at 24
- * kHz in order; yields nothing if the text contains no speakable text. A sentence starts after the audio of
- * the previous one was consumed, so a consumer that stops pulling stops the synthesis.
- * @param onSentence called for each sentence as it starts, including blank ones. Together the sentences are
- *   the text.
+ * Synthesizes text sentence by sentence (spec 4.3, rules 1 and 2). Yields non-empty chunks of samples in order,
+ * converted to the requested rate; yields nothing if the text contains no speakable text. A sentence starts
+ * after the audio of the previous one was consumed, so a consumer that stops pulling stops the synthesis.
  * @throws the errors of the engine, and the reason of the signal after an abort.
  */
 export async function* synthesizeText(
   engine: TtsEngine,
-  request: SynthesizeTextRequest,
+  { rateHz, ...request }: SynthesizeTextRequest,
   clock: Clock,
   signal: AbortSignal,
-  onSentence?: (sentence: string) => void,
-): AsyncGenerator<Int16Samples, void, undefined> {
+  observer: SynthesisObserver = {},
+): AsyncGenerator<Float32Samples, void, undefined> {
   const playback = new PlaybackClock();
-  const toPcm = (samples: Float32Samples): Int16Samples => {
-    playback.addAudio((samples.length * 1000) / SPEECH_RATE_HZ, clock.monotonicMs());
-    return float32ToInt16(samples);
-  };
   const resampler =
-    engine.rateHz === SPEECH_RATE_HZ
+    engine.rateHz === rateHz
       ? undefined
-      : new Resampler({ fromHz: engine.rateHz, toHz: SPEECH_RATE_HZ, format: 'float32' });
+      : new Resampler({ fromHz: engine.rateHz, toHz: rateHz, format: 'float32' });
   try {
     for (const text of splitSentences(request.text)) {
-      onSentence?.(text);
+      observer.onSentence?.(text);
       if (text.trim() === '') continue;
       const sentence = { ...request, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };
       for await (const chunk of engine.synthesize(sentence, signal)) {
+        observer.onGenerated?.(chunk.length);
         const samples = resampler ? resampler.push(chunk) : chunk;
-        if (samples.length > 0) yield toPcm(samples);
+        if (samples.length === 0) continue;
+        playback.addAudio((samples.length * 1000) / rateHz, clock.monotonicMs());
+        yield samples;
       }
     }
     const rest = resampler?.flush();
-    if (rest && rest.length > 0) yield toPcm(rest);
+    if (rest && rest.length > 0) yield rest;
   } finally {
     resampler?.close();
   }

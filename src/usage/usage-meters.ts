@@ -72,6 +72,7 @@ export interface SynthesisUsage {
 export class SpeechUsageMeter extends UsageMeter {
   readonly #text: SynthesisUsage;
   #samples = 0;
+  #rateHz = SPEECH_RATE_HZ;
   #bytes = 0;
 
   constructor(text: SynthesisUsage, caller: Caller) {
@@ -90,12 +91,22 @@ export class SpeechUsageMeter extends UsageMeter {
   }
 
   /**
-   * @param samples number of generated samples at 24 kHz.
-   * @param bytes number of bytes sent.
+   * @param samples number of generated samples.
+   * @param rateHz their sample rate, the same for the whole call.
    */
-  addAudio(samples: number, bytes: number): void {
+  addSamples(samples: number, rateHz: number): void {
     this.#samples += samples;
+    this.#rateHz = rateHz;
+  }
+
+  /** @param bytes number of bytes sent. */
+  addBytes(bytes: number): void {
     this.#bytes += bytes;
+  }
+
+  /** Whether any audio was generated. */
+  get hasAudio(): boolean {
+    return this.#samples > 0;
   }
 
   /** Tokens of the text and of the audio generated so far. */
@@ -103,7 +114,7 @@ export class SpeechUsageMeter extends UsageMeter {
     return {
       input: characterTokens(this.#text.characters),
       // The division comes last, so that exact lengths stay exact.
-      output: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
+      output: Math.ceil((this.#billedSamples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
     };
   }
 
@@ -114,8 +125,13 @@ export class SpeechUsageMeter extends UsageMeter {
       outputTokens,
       characters: this.#text.characters,
       audioBytes: this.#bytes,
-      audioSeconds: this.#samples / SPEECH_RATE_HZ,
+      audioSeconds: this.#billedSamples / SPEECH_RATE_HZ,
     };
+  }
+
+  /** Generated samples as a whole number of samples at 24 kHz, so that engines of any rate are billed alike. */
+  get #billedSamples(): number {
+    return Math.round((this.#samples * SPEECH_RATE_HZ) / this.#rateHz);
   }
 }
 

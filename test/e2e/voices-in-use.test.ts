@@ -216,7 +216,10 @@ describe('WS /v1/realtime', () => {
       response: {
         status: 'failed',
         status_details: {
-          error: { code: 'upstream_error', message: expect.stringContaining('no longer exists') },
+          error: {
+            code: 'upstream_error',
+            message: expect.stringContaining('must be the id of a stored voice'),
+          },
         },
       },
     });

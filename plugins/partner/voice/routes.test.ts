@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { KEY_ID_A, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { voiceRoutes } from './routes.ts';
-import { PartnerVoiceService } from './service.ts';
 
 const PATH = '/v1/voices/partner';
 const MESSAGE = {
@@ -28,7 +28,8 @@ function setUp(
 ) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
-  const voice = new PartnerVoiceService({
+  const requests = new SpeechRequests({
+    endpoint: 'POST /v1/voices/partner',
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     calls,
     clock: new ManualClock(),
@@ -37,7 +38,7 @@ function setUp(
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
     },
   });
-  const app = testApp({ routes: [voiceRoutes(voice, 5000)] });
+  const app = testApp({ routes: [voiceRoutes(requests, 5000)] });
   onTestFinished(() => app.close());
   const send = (body: unknown, query = '?model=svc-tts', key = 'key-of-a') =>
     app.send(`${PATH}${query}`, {
@@ -47,7 +48,7 @@ function setUp(
     });
   const post = (fields: object = {}, query?: string, key?: string) =>
     send({ message: { ...MESSAGE, ...fields } }, query, key);
-  return { engine, calls, rows: calls.rows, voice, app, send, post };
+  return { engine, calls, rows: calls.rows, requests, app, send, post };
 }
 
 describe('the audio', () => {
@@ -262,13 +263,13 @@ describe('a request', () => {
 
 describe('drain', () => {
   it('waits for running requests and stops them at the deadline', async () => {
-    const { post, voice, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
+    const { post, requests, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
     const response = await post({ text: 'One.' });
-    const draining = voice.drain(AbortSignal.abort());
+    const draining = requests.drain(AbortSignal.abort());
     await expect(response.arrayBuffer()).rejects.toThrow();
     await draining;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
-    voice.stop();
+    requests.stop();
   });
 });
 

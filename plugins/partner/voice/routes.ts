@@ -3,11 +3,11 @@ import { errorResponse, jsonBody, WORK_FAILURES } from '../../../src/http/openap
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { addressOf } from '../../../src/http/transport/address.ts';
+import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { DEFAULT_MODEL, parseVoiceRequest, voiceBodySchema } from './schema.ts';
-import type { PartnerVoiceService } from './service.ts';
 
 /** POST /v1/voices/partner (spec 4.9): the custom voice of a voice-agent platform. */
-export function voiceRoutes(voice: PartnerVoiceService, maxCharacters: number) {
+export function voiceRoutes(requests: SpeechRequests, maxCharacters: number) {
   return new Elysia({ name: 'partner-voice', tags: ['partner'] }).post(
     '/v1/voices/partner',
     async ({ body, request }) => {
@@ -17,10 +17,15 @@ export function voiceRoutes(voice: PartnerVoiceService, maxCharacters: number) {
       const disconnected = new AbortController();
       try {
         const signal = AbortSignal.any([request.signal, disconnected.signal]);
-        const chunks = await voice.synthesize(params, callerOf(request), signal);
+        const { first, rest } = await requests.startSpeech(
+          // A caller is on the phone: same priority as realtime responses.
+          { ...params, textParam: 'message.text', speed: 1, priority: 'realtime', delivery: 'stream' },
+          callerOf(request),
+          signal,
+        );
         // The content type of the platform's guide. The platform plays the bytes as they arrive and ignores the type.
         const headers = { 'content-type': 'application/octet-stream' };
-        return new Response(streamedBody(chunks, disconnected, request), { headers });
+        return new Response(streamedBody(rest, disconnected, request, first), { headers });
       } finally {
         idleTimeout.resume();
       }

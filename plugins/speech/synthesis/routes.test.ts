@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { speechRoutes } from './routes.ts';
-import { Synthesizer } from './service.ts';
 
 const PATH = '/v1/audio/speech';
 let apps: TestApp[] = [];
@@ -26,7 +26,8 @@ function setUp(
   const { maxWavS, perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
-  const synthesizer = new Synthesizer({
+  const requests = new SpeechRequests({
+    endpoint: '/v1/audio/speech',
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     calls,
     clock: new ManualClock(),
@@ -34,16 +35,15 @@ function setUp(
     voices: {
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
     },
-    ...(maxWavS === undefined ? {} : { maxWavS }),
   });
-  const app = testApp({ routes: [speechRoutes(synthesizer, 5000)] });
+  const app = testApp({ routes: [speechRoutes(requests, 5000, maxWavS)] });
   apps.push(app);
   const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
   return {
     engine,
     calls,
     rows: calls.rows,
-    synthesizer,
+    requests,
     app,
     post: (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
       app.send(PATH, {
@@ -396,11 +396,11 @@ describe('usage', () => {
 describe('drain', () => {
   it('waits for running requests', async () => {
     const gate = Promise.withResolvers<void>();
-    const { post, synthesizer, engine } = setUp({ before: () => gate.promise });
+    const { post, requests, engine } = setUp({ before: () => gate.promise });
     const response = post({});
     await expect.poll(() => engine.requests.length).toBe(1);
     let drained = false;
-    const draining = synthesizer.drain(new AbortController().signal).then(() => {
+    const draining = requests.drain(new AbortController().signal).then(() => {
       drained = true;
     });
     await Promise.resolve();
@@ -411,14 +411,14 @@ describe('drain', () => {
   });
 
   it('stops running requests at the deadline', async () => {
-    const { post, synthesizer, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
+    const { post, requests, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
     const response = await post({ response_format: 'pcm' });
-    const draining = synthesizer.drain(AbortSignal.abort());
+    const draining = requests.drain(AbortSignal.abort());
     await expect(response.arrayBuffer()).rejects.toThrow();
     await draining;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
     // Resolves immediately.
-    await synthesizer.drain(new AbortController().signal);
+    await requests.drain(new AbortController().signal);
   });
 });
 

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import {
   errorResponse,
   jsonBody,
@@ -7,26 +8,47 @@ import {
 } from '../../../src/http/openapi/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
+import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './schema.ts';
-import type { Synthesizer } from './service.ts';
+import { wavBody } from './wav-body.ts';
 
-/** POST /v1/audio/speech (spec 4.3). */
-export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
+/**
+ * Maximum length of the audio that is buffered for a `wav` response: 260 MB. Only malicious texts exceed it, but the
+ * length is unknown before synthesis: 5000 characters are 5 minutes of prose, or hours of slowly read digits.
+ */
+const MAX_WAV_S = 90 * 60;
+
+/**
+ * POST /v1/audio/speech (spec 4.3).
+ * @param maxWavS maximum length of the audio of a `wav` response, in seconds.
+ */
+export function speechRoutes(requests: SpeechRequests, maxCharacters: number, maxWavS = MAX_WAV_S) {
   return new Elysia({ name: 'speech', tags: ['audio'] }).post(
     '/v1/audio/speech',
     async ({ body, request }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
-      const speech = parseSpeechRequest(body as object | null, isForm, maxCharacters);
+      const params = parseSpeechRequest(body as object | null, isForm, maxCharacters);
+      const { input: text, voice: voiceId, format, ...spoken } = params;
       // Synthesis of a long text may exceed the idle timeout of the connection.
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
       const disconnected = new AbortController();
       const signal = AbortSignal.any([request.signal, disconnected.signal]);
       try {
-        const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
+        const speech = await requests.startSpeech(
+          {
+            ...{ ...spoken, text, textParam: 'input', voiceId, voiceParam: 'voice' },
+            ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
+            delivery: format === 'pcm' ? 'stream' : 'whole',
+          },
+          callerOf(request),
+          signal,
+        );
         const responseBody =
-          audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, disconnected, request);
-        return new Response(responseBody, { headers: { 'content-type': `audio/${audio.format}` } });
+          format === 'wav'
+            ? await wavBody(speech, maxWavS)
+            : streamedBody(speech.rest, disconnected, request, speech.first);
+        return new Response(responseBody, { headers: { 'content-type': `audio/${format}` } });
       } finally {
         idleTimeout.resume();
       }

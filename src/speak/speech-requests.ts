@@ -1,0 +1,95 @@
+/** Speech synthesis for HTTP responses: limited per organization, with errors before the first audio (spec 4.3, 4.9). */
+
+import type { Caller } from '../contract/accounts/caller.ts';
+import type { EndpointLabel } from '../contract/accounts/usage.ts';
+import { invalidRequest } from '../contract/core/error.ts';
+import { requireModel } from '../contract/model-table.ts';
+import type { Slots } from '../contract/plugin.ts';
+import { OpenRequests } from '../kit/limits/open-requests.ts';
+import { SpeechUsageMeter } from '../usage/usage-meters.ts';
+import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
+import { requireVoice, type StoredVoices } from './stored-voices.ts';
+import type { SynthesizeTextRequest } from './synthesize-text.ts';
+
+export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
+  readonly endpoint: EndpointLabel;
+  readonly voices: Pick<StoredVoices, 'find'>;
+  /** Maximum number of concurrent requests per organization. */
+  readonly requestsPerOrganization: number;
+}
+
+/** A validated request. */
+export interface SpeechParams extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'voice'> {
+  readonly model: string;
+  /** Id of a stored voice as sent by the client; undefined selects the default voice of the model. */
+  readonly voiceId: string | undefined;
+  /** Names of the request fields with the text and the voice id, for error messages. */
+  readonly textParam: string;
+  readonly voiceParam: string;
+  /** Number of Unicode code points in `text`. */
+  readonly characters: number;
+}
+
+/**
+ * Started speech: signed 16-bit little-endian mono PCM. Throwing an error into `rest` marks the call as failed;
+ * ending `rest` early stops the synthesis.
+ */
+export interface StartedSpeech {
+  readonly first: SpeechChunk;
+  readonly rest: AsyncGenerator<SpeechChunk, void, undefined>;
+}
+
+export class SpeechRequests {
+  readonly #deps: SpeechRequestsDeps;
+  readonly #requests: OpenRequests;
+
+  constructor(deps: SpeechRequestsDeps) {
+    this.#deps = deps;
+    this.#requests = new OpenRequests('speech', deps.requestsPerOrganization);
+  }
+
+  /**
+   * Starts a synthesis. Resolves with the first audio, so that earlier errors can be reported as an HTTP status.
+   * A rejected request leaves no usage row.
+   * @throws ServiceError `invalid_request` for an unknown model or voice, or a text without speakable text;
+   *   `rate_limited` if the organization has too many open requests; `insufficient_quota`. Also throws the
+   *   errors of the engine, and the reason of the signal after an abort.
+   */
+  async startSpeech(
+    { model, voiceId, voiceParam, textParam, characters, ...speech }: SpeechParams,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<StartedSpeech> {
+    const { tts, voices, calls, clock, endpoint } = this.#deps;
+    const engine = requireModel(tts, model);
+    const job = this.#requests.startRequest(caller, signal);
+    try {
+      const voice = await requireVoice(voices, voiceId, voiceParam, caller.organization);
+      const rest = billedSynthesis(
+        {
+          ...{ calls, clock, encoding: 'pcm16', discardsRejections: true, onClosed: job.end },
+          request: { ...speech, fairnessKey: caller.keyId },
+          meter: new SpeechUsageMeter({ model, characters, speed: speech.speed, endpoint }, caller),
+          selectVoice: async () => ({ engine, voice }),
+        },
+        job.signal,
+      );
+      const first = await rest.next();
+      if (!first.done) return { first: first.value, rest };
+    } catch (error) {
+      job.end();
+      throw error;
+    }
+    throw invalidRequest(`'${textParam}' contains no speakable text.`, textParam, 'invalid_value');
+  }
+
+  /** Resolves when no synthesis is running. Stops the remaining ones when `until` aborts. */
+  drain(until: AbortSignal): Promise<void> {
+    return this.#requests.drain(until);
+  }
+
+  /** Stops all running syntheses. */
+  stop(): void {
+    this.#requests.stop();
+  }
+}
