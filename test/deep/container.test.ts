@@ -7,7 +7,7 @@ import { MISSING_LIBRARIES } from './containers/native-links.ts';
 import { PLUGIN_CALLS, type RemoteService } from './containers/plugin-calls.ts';
 import { DOCKER, openServiceProject, SERVICE_IMAGE, shortClip } from './containers/service-image.ts';
 
-/** The CPU image, built and started as docker/compose.yaml says, with this machine's models in its volume. */
+/** The CPU image, built and started with docker/compose.yaml. Its volume has the model files of this machine. */
 
 const KEY = 'key-of-the-container-test';
 const SERVICE = 'voice';
@@ -38,7 +38,7 @@ function runningProject(context: TestContext): ComposeProject {
   return running;
 }
 
-test('it runs as user 1000, without capabilities, and cannot write to its root', async (context) => {
+test('the container runs as user 1000 without capabilities and with a read-only root', async (context) => {
   const container = runningProject(context);
   const { output: status } = await container.exec(SERVICE, 'cat', '/proc/1/status');
   expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
@@ -49,22 +49,22 @@ test('it runs as user 1000, without capabilities, and cannot write to its root',
   expect(await container.exec(SERVICE, 'touch', '/tmp/file', '/data/file')).toMatchObject({ code: 0 });
 });
 
-test('every native library finds the libraries that it is linked to', async (context) => {
+test('every native library finds its shared libraries', async (context) => {
   const { code, output } = await runningProject(context).exec(SERVICE, 'sh', '-c', MISSING_LIBRARIES);
   expect(output).toMatch(/^\d+ files\n$/);
-  // Bun, ONNX Runtime and its binding, llama.cpp, the media library, and the service's own.
+  // Bun, ONNX Runtime and its binding, llama.cpp, the media library, and the native addon.
   expect(Number.parseInt(output, 10)).toBeGreaterThanOrEqual(6);
   expect(code).toBe(0);
 });
 
-test('every plugin of the repository has a call here', async () => {
+test('PLUGIN_CALLS has a call for every plugin of the repository', async () => {
   const plugins = await readdir(join(DOCKER, '../plugins'), { withFileTypes: true });
   const names = plugins.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   expect(Object.keys(PLUGIN_CALLS).toSorted()).toEqual(names.toSorted());
 });
 
 it.for(Object.entries(PLUGIN_CALLS))(
-  'the plugin does its work: %s',
+  'a call of the plugin %s succeeds',
   { timeout: PLUGIN_TIMEOUT_MS },
   async ([, call], context) => {
     runningProject(context);
@@ -72,12 +72,12 @@ it.for(Object.entries(PLUGIN_CALLS))(
   },
 );
 
-test('it stops within its grace period, with code 0, and starts again with its data', async (context) => {
+test('the container stops with exit code 0 and keeps its files after a restart', async (context) => {
   const container = runningProject(context);
   const { baseUrl } = service;
   const files = async () => {
-    const answer = await fetch(`${baseUrl}/v1/files`, { headers: { authorization: `Bearer ${KEY}` } });
-    return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+    const response = await fetch(`${baseUrl}/v1/files`, { headers: { authorization: `Bearer ${KEY}` } });
+    return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
   };
   const before = await files();
   expect(before.length).toBeGreaterThan(0);

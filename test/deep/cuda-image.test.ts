@@ -8,12 +8,12 @@ import { MISSING_LIBRARIES } from './containers/native-links.ts';
 import { DOCKER } from './containers/service-image.ts';
 
 /**
- * The CUDA image: docker/Dockerfile.cuda is built to its end, and `ldd` must find what every native library in it is
- * linked to. Where NVIDIA's base image cannot be had, its stand-in (test/deep/containers) takes its place: Debian with the
- * same package names, without their files. The files come from NVIDIA's Python packages of the same versions of CUDA, and
- * are mounted where the Debian packages put them, only for packages that the image has installed. This shows that the
- * Dockerfile names every package that is needed. It does not show that NVIDIA's packages have those files, or that a GPU
- * computes. Libraries that are opened by name while the service runs, as cuDNN is, are not part of the check.
+ * The CUDA image: docker/Dockerfile.cuda is built completely, and `ldd` must find all shared libraries of every native
+ * library in it. If NVIDIA's base image cannot be pulled, a stand-in (test/deep/containers) replaces it: Debian with empty
+ * packages of the same names. The library files then come from NVIDIA's Python packages with the same CUDA versions. They
+ * are mounted at the paths of the Debian packages, and only for packages that the image has installed. The test shows that
+ * the Dockerfile lists all required packages. It does not show that NVIDIA's packages contain these files, or that
+ * inference runs on a GPU. It does not check libraries that are loaded with `dlopen`, such as cuDNN.
  */
 
 const IMAGE = 'voice-service:cuda';
@@ -23,7 +23,7 @@ const CUDA_13 = '/usr/local/cuda-13.0/targets/x86_64-linux/lib';
 const CUDA_12 = '/usr/local/cuda-12.9/targets/x86_64-linux/lib';
 const SYSTEM = '/usr/lib/x86_64-linux-gnu';
 
-/** Libraries of Debian packages: where the Python packages have the file, and the folder where the Debian package puts it. */
+/** Libraries of Debian packages: path in the Python packages, and folder in the Debian package. */
 const FILES_OF_PACKAGES: Readonly<Record<string, readonly (readonly [file: string, folder: string])[]>> = {
   libnccl2: [['nccl/lib/libnccl.so.2', SYSTEM]],
   'cuda-cudart-12-9': [['cuda_runtime/lib/libcudart.so.12', CUDA_12]],
@@ -33,7 +33,7 @@ const FILES_OF_PACKAGES: Readonly<Record<string, readonly (readonly [file: strin
   ],
 };
 
-/** Libraries that the base image has in any case. */
+/** Libraries of the base image. */
 const FILES_OF_BASE = [
   ['cu13/lib/libcudart.so.13', CUDA_13],
   ['cu13/lib/libcublas.so.13', CUDA_13],
@@ -41,7 +41,7 @@ const FILES_OF_BASE = [
   ['cu13/lib/libcurand.so.10', CUDA_13],
 ] as const;
 
-test('every native library finds what it is linked to, except the driver', async (context) => {
+test('every native library finds its shared libraries, except the GPU driver', async (context) => {
   const isPossible = HAS_PODMAN && (await hasImage(BASE_IMAGE));
   needs(context, isPossible, 'podman and the base images (test/deep/containers/base-images.sh)');
   needs(context, HAS_PIP, 'Python with pip');
@@ -50,7 +50,7 @@ test('every native library finds what it is linked to, except the driver', async
 
   const run = ['run', '--rm', '--no-healthcheck', '--network=none', '--user=0', '--entrypoint=sh'];
   const mounts = (await isStandIn()) ? await mountedLibraries(run) : [];
-  // The base's linker cache does not know what is mounted.
+  // The linker cache of the base image does not list the mounted files.
   const script = `ldconfig; ${MISSING_LIBRARIES}`;
   const lines = (await podmanOutput(...run, ...mounts, IMAGE, '-c', script)).split('\n');
   const packages = '/app/node_modules';
@@ -58,7 +58,7 @@ test('every native library finds what it is linked to, except the driver', async
     `${packages}/@fugood/node-llama-linux-x64-cuda/index.node: libcuda.so.1`,
     `${packages}/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime_providers_cuda.so: libcuda.so.1`,
   ]);
-  // Bun, ONNX Runtime with its binding and two providers, llama.cpp twice, the media library, and the service's own.
+  // Bun, ONNX Runtime with its binding and two providers, llama.cpp twice, the media library, and the native addon.
   expect(Number.parseInt(lines.at(-1) ?? '', 10)).toBeGreaterThanOrEqual(9);
 });
 
@@ -67,7 +67,7 @@ async function isStandIn(): Promise<boolean> {
   return (await podmanOutput('image', 'inspect', `--format=${label}`, BASE_IMAGE)) === 'true';
 }
 
-/** Options that mount the libraries of the base and of the packages that the image has installed. */
+/** Podman options that mount the libraries of the base image and of the packages that the image has installed. */
 async function mountedLibraries(run: readonly string[]): Promise<string[]> {
   const libraries = join(await pythonPackages(LIBRARIES), 'nvidia');
   const query = 'dpkg-query --show | cut -f 1 | cut -d : -f 1';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openKokoro, type RealKokoro } from '../harness/real-kokoro.ts';
 import { loudnessDb } from '../media/audio-checks.ts';
 
-/** The graphs of Kokoro for other providers and processors, imported and run on this machine. */
+/** Kokoro graphs for other execution providers and processors, run on the CPU of this machine. */
 
 const TEXT = 'Hello there, how can I help you today?';
 
@@ -12,16 +12,16 @@ beforeAll(async () => {
 });
 afterAll(() => kokoro?.close());
 
-test('the float16 graphs for a GPU give the same speech as the graphs for the CPU', async () => {
-  // float16 products run on the CPU as well, only slowly: this checks the graphs, not the provider.
+test('float16 graphs (GPU) give speech of the same length and loudness as the CPU graphs', async () => {
+  // float16 graphs also run on the CPU, slowly. This checks the graphs, not the provider.
   const float16 = await kokoro.speakWith('float16', TEXT);
   const native = await kokoro.speak({ text: TEXT, speed: 1, delivery: 'whole' });
   expect(Math.abs(float16.length - native.length) / native.length).toBeLessThan(0.1);
   expect(Math.abs(loudnessDb(float16) - loudnessDb(native))).toBeLessThan(3);
 });
 
-test('uint8 weights, for processors without dot-product instructions, give identical samples', async () => {
-  // uint8 weights are exact on every processor; int8 weights saturate on those that get uint8 weights.
+test('uint8 weights (CPUs without dot-product instructions) give identical samples', async () => {
+  // uint8 weights are exact on every processor; int8 weights saturate on processors without dot-product instructions.
   const uint8 = await kokoro.speakWith('uint8', TEXT);
   expect(uint8).toEqual(await kokoro.speak({ text: TEXT, speed: 1, delivery: 'whole' }));
 });

@@ -11,13 +11,13 @@ import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 
 /**
- * Two nodes with real models, over PostgreSQL, Redis and S3, behind a real HAProxy, are restarted one after the other while
- * Python's httpx sends mixed load. httpx sends the head and the body of a POST in separate packets, so a load balancer
- * cannot repeat a request that a node rejects.
+ * Two nodes with real models, PostgreSQL, Redis and S3 behind HAProxy. They restart one after the other while the Python
+ * client httpx sends mixed load. httpx sends the head and the body of a POST in separate packets, so the load balancer
+ * cannot repeat a rejected request.
  */
 
 const CLIENT = resolve(import.meta.dirname, '../clients/mixed-load');
-const PATIENCE = { timeout: 60_000 };
+const POLL = { timeout: 60_000 };
 const CONFIG = `
 [models."svc-tts"]
 kind = "piper"
@@ -33,7 +33,7 @@ workers = 1
 [http]
 trusted_proxies = ["127.0.0.0/8"]
 `;
-/** A generic configuration that only uses /readyz. Its checks notice a 503 within 2 s. */
+/** A generic configuration that only uses /readyz. Its checks detect a 503 within 2 s. */
 const ROUND_ROBIN = `
 defaults
   mode http
@@ -60,7 +60,7 @@ const closing: (() => Promise<unknown>)[] = [];
 const launch = (port = 0) =>
   launchService({ config: CONFIG, env: { ...environment, PORT: String(port), SHUTDOWN_DRAIN_MS: '5000' } });
 const portOf = (node: LaunchedService) => Number(new URL(node.baseUrl).port);
-const answeredBy = (node: LaunchedService) => node.log().filter(({ msg }) => msg === 'request').length;
+const requestsServed = (node: LaunchedService) => node.log().filter(({ msg }) => msg === 'request').length;
 
 beforeEach(async (context) => {
   needs(context, HAS_BALANCER, 'haproxy');
@@ -118,7 +118,7 @@ async function restartBoth(): Promise<number[]> {
   const seconds: number[] = [];
   for (const at of [0, 1] as const) {
     // Both nodes receive requests again before the next one stops.
-    for (const node of nodes) await expect.poll(() => answeredBy(node), PATIENCE).toBeGreaterThan(20);
+    for (const node of nodes) await expect.poll(() => requestsServed(node), POLL).toBeGreaterThan(20);
     const port = portOf(nodes[at]);
     const signalledMs = performance.now();
     expect(await nodes[at].stop()).toBe(0);

@@ -6,8 +6,8 @@ import { launchStubbedService, type StubbedService } from '../../tools/harness/s
 import { needs } from '../harness/needs.ts';
 
 /**
- * Every operation of the OpenAPI document with every check of Schemathesis, against the real process with all plugins.
- * Speech, transcription and text models are scripted servers, since thousands of requests to embedded models take
+ * All checks of Schemathesis for every operation of the OpenAPI document, against the real process with all plugins.
+ * Speech, transcription and text models are scripted upstreams, because thousands of requests to embedded models take
  * hours. `SCHEMATHESIS_EXAMPLES` sets the number of generated requests per operation.
  */
 
@@ -17,7 +17,7 @@ const SEED = 4711;
 const EXAMPLES = process.env.SCHEMATHESIS_EXAMPLES ?? '15';
 const TIMEOUT_MS = 1_800_000;
 
-/** Many requests have invalid credentials on purpose. */
+/** Many generated requests have invalid credentials. */
 const CONFIG = `
 [http]
 invalid_keys_per_minute = 1000000
@@ -55,7 +55,7 @@ async function runSchemathesis(url: string): Promise<{ exitCode: number; output:
     ...['--max-examples', EXAMPLES, '--seed', String(SEED), '--no-color'],
   ];
   const child = Bun.spawn(command, {
-    // For the folders that it makes.
+    // Schemathesis creates folders in its working directory.
     cwd: stubbed.service.dataDir,
     env: { ...process.env, PYTHONPATH: `${CLIENT}:${packages}`, SERVICE_KEY },
     stdout: 'pipe',

@@ -15,29 +15,29 @@ import {
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 
-/** Calls and credits of the real process, also when it is killed. */
+/** Usage and credits of the real process, including after SIGKILL. */
 
 const CREDITS = join(import.meta.dirname, '../../scripts/credits.ts');
-/** A second of speech for the upstream. */
+/** One second of PCM at 24 kHz. */
 const SECOND = new Uint8Array(48_000).fill(1);
 
 let upstream: FakeUpstream;
-let recogniser: FakeSttUpstream;
+let sttUpstream: FakeSttUpstream;
 let dataDir: string;
 const running: LaunchedService[] = [];
 beforeEach(() => {
   upstream = startFakeUpstream();
-  recogniser = startFakeSttUpstream();
+  sttUpstream = startFakeSttUpstream();
   dataDir = mkdtempSync(join(tmpdir(), 'accounts-test-'));
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
   await upstream.close();
-  await recogniser.close();
+  await sttUpstream.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** The service over upstreams; a character costs a tenth of a credit, and a second that is heard one. */
+/** The service with fake upstreams. Speech costs 0.1 credits per character, transcription 1 credit per second. */
 async function launch(): Promise<LaunchedService> {
   const config = `
     [models."svc-tts"]
@@ -50,7 +50,7 @@ async function launch(): Promise<LaunchedService> {
     character = 0.1
     [models."svc-stt"]
     kind = "upstream"
-    base_url = "${recogniser.baseUrl}"
+    base_url = "${sttUpstream.baseUrl}"
     model = "any"
     [[prices]]
     endpoint = "/v1/audio/transcriptions"
@@ -61,7 +61,7 @@ async function launch(): Promise<LaunchedService> {
   return service;
 }
 
-/** `bun run credits …` on the same database: its exit code and what it printed. */
+/** Runs `bun run credits` on the same database. @returns exit code and output. */
 async function credits(...args: string[]): Promise<{ code: number; text: string }> {
   const { PATH, HOME } = process.env;
   const tool = Bun.spawn([process.execPath, CREDITS, ...args], {
@@ -76,8 +76,8 @@ async function credits(...args: string[]): Promise<{ code: number; text: string 
   return { code: await tool.exited, text: (out + errors).trim() };
 }
 
-/** Speech that continues until it is cancelled. */
-function endless(): void {
+/** Makes the upstream stream speech until it is cancelled. */
+function streamWithoutEnd(): void {
   upstream.answer(
     () =>
       new Response(
@@ -103,11 +103,11 @@ const rows = async (service: LaunchedService) =>
   ((await (await service.fetch('/v1/usage')).json()) as { data: Record<string, unknown>[] }).data;
 const balance = async (service: LaunchedService) => (await service.fetch('/v1/credits')).json();
 
-describe('a process that is killed in the middle of a call', () => {
-  test('leaves exactly one row, and frees what the call held, at the next start', async () => {
+describe('a process that is killed during a call', () => {
+  test('leaves one failed usage row; the next start releases the reservation', async () => {
     await credits('grant', '--org', 'a', '10');
     const first = await launch();
-    endless();
+    streamWithoutEnd();
     const response = await speak(first, 'Ten chars.');
     const reader = response.body?.getReader();
     expect((await reader?.read())?.done).toBe(false);
@@ -135,12 +135,12 @@ describe('a process that is killed in the middle of a call', () => {
   });
 });
 
-describe('turns over realtime', () => {
+describe('realtime turns', () => {
   const connect = (service: LaunchedService) =>
     RealtimeClient.connect(`${service.baseUrl.replace('http', 'ws')}/v1/realtime`, {
       headers: { authorization: `Bearer ${SERVICE_KEY}` },
     });
-  /** Half a second. */
+  /** 0.5 s of PCM at 24 kHz. */
   const audio = Buffer.alloc(24_000).toString('base64');
   const commit = async (client: RealtimeClient) => {
     client.send({ type: 'input_audio_buffer.append', audio });
@@ -148,14 +148,14 @@ describe('turns over realtime', () => {
     await client.next('input_audio_buffer.committed');
   };
 
-  test('have a row each when the process is killed, those that wait too', async () => {
+  test('each have a failed usage row after SIGKILL, including queued turns', async () => {
     await credits('grant', '--org', 'a', '10');
     const first = await launch();
-    recogniser.answer(() => new Promise(() => undefined));
+    sttUpstream.answer(() => new Promise(() => undefined));
     const client = await connect(first);
     for (let turn = 0; turn < 3; turn += 1) await commit(client);
     await expect.poll(() => balance(first)).toEqual({ object: 'credits', balance: 8.5, reserved: 1.5 });
-    await expect.poll(() => recogniser.seen.length).toBe(1);
+    await expect.poll(() => sttUpstream.seen.length).toBe(1);
     first.signal('SIGKILL');
     await first.exited;
     await client.close();
@@ -168,7 +168,7 @@ describe('turns over realtime', () => {
     expect(await balance(second)).toEqual({ object: 'credits', balance: 10, reserved: 0 });
   });
 
-  test('that credits do not cover fail with what they need, and the session goes on', async () => {
+  test('fail with the required credits when the balance is too low; the session continues', async () => {
     await credits('grant', '--org', 'a', '0.75');
     const service = await launch();
     const client = await connect(service);
@@ -189,23 +189,23 @@ describe('turns over realtime', () => {
       status: 'failed',
       status_details: { error: { message: expect.stringContaining('may cost up to 1,') } },
     });
-    expect(recogniser.seen).toHaveLength(1);
+    expect(sttUpstream.seen).toHaveLength(1);
     expect(await rows(service)).toMatchObject([{ status: 'completed', audio_seconds: 0.5 }]);
     await client.close();
   });
 });
 
-test('a key that ends begins nothing more, and what it began goes on', async () => {
+test('a revoked key cannot start requests; its running stream and connection continue', async () => {
   await credits('grant', '--org', 'a', '100');
   const service = await launch();
   const JSON_TYPE = { 'content-type': 'application/json' };
-  const made = await service.fetch('/v1/keys', {
+  const created = await service.fetch('/v1/keys', {
     ...{ method: 'POST', headers: { ...JSON_TYPE, 'x-api-key': SERVICE_KEY } },
     body: JSON.stringify({ role: 'admin' }),
   });
-  const { id, key } = (await made.json()) as { id: string; key: string };
+  const { id, key } = (await created.json()) as { id: string; key: string };
   const headers = { ...JSON_TYPE, 'x-api-key': key };
-  endless();
+  streamWithoutEnd();
   const speech = await speak(service, 'Ten chars.', { headers });
   const reader = speech.body?.getReader();
   expect((await reader?.read())?.done).toBe(false);
@@ -213,8 +213,8 @@ test('a key that ends begins nothing more, and what it began goes on', async () 
   const client = await RealtimeClient.connect(url, { headers: { 'x-api-key': key } });
   await client.next('session.created');
 
-  const ended = await service.fetch(`/v1/keys/${id}`, { method: 'DELETE' });
-  expect(ended.status).toBe(200);
+  const revoked = await service.fetch(`/v1/keys/${id}`, { method: 'DELETE' });
+  expect(revoked.status).toBe(200);
   expect((await speak(service, 'Ten chars.', { headers })).status).toBe(401);
   await expect(RealtimeClient.connect(url, { headers: { 'x-api-key': key } })).rejects.toThrow('refused');
   for (let read = 0; read < 10; read += 1) expect((await reader?.read())?.done).toBe(false);
@@ -225,15 +225,15 @@ test('a key that ends begins nothing more, and what it began goes on', async () 
 });
 
 describe('credits', () => {
-  test('are given, held, charged and shown', async () => {
+  test('are granted, reserved, charged and reported', async () => {
     expect(await credits('balance', '--org', 'a')).toMatchObject({
       code: 0,
       text: expect.stringMatching(/^available +0\n/),
     });
     const service = await launch();
-    const poor = await speak(service, 'Ten chars.');
-    expect(poor.status).toBe(429);
-    expect(await poor.json()).toEqual({
+    const refused = await speak(service, 'Ten chars.');
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toEqual({
       error: {
         message:
           'Insufficient credits: this request may cost up to 1, and 0 are available. Request less or add credits.',
@@ -245,15 +245,17 @@ describe('credits', () => {
     expect(upstream.seen.filter(({ path }) => path.endsWith('/speech'))).toEqual([]);
 
     // A running service applies a grant immediately.
-    const granted = await credits('grant', '--org', 'a', '1.5');
-    expect(granted).toEqual({ code: 0, text: "'a' received 1.5 credits and has 1.5 available." });
+    const grant = await credits('grant', '--org', 'a', '1.5');
+    expect(grant).toEqual({ code: 0, text: "'a' received 1.5 credits and has 1.5 available." });
     expect(await balance(service)).toMatchObject({ balance: 1.5 });
     upstream.answer(() => new Response(SECOND));
     expect((await (await speak(service, 'Ten chars.')).bytes()).length).toBe(48_000);
     expect(await balance(service)).toEqual({ object: 'credits', balance: 0.5, reserved: 0 });
     expect((await speak(service, 'Ten chars.')).status).toBe(429);
-    const stranger = { headers: { 'x-api-key': OTHER_KEY } };
-    expect(await (await service.fetch('/v1/credits', stranger)).json()).toMatchObject({ balance: 0 });
+    const otherOrganization = { headers: { 'x-api-key': OTHER_KEY } };
+    expect(await (await service.fetch('/v1/credits', otherOrganization)).json()).toMatchObject({
+      balance: 0,
+    });
     expect(await rows(service)).toMatchObject([{ status: 'completed', characters: 10 }]);
 
     const { text } = await credits('history', '--org', 'a');
@@ -272,9 +274,9 @@ describe('credits', () => {
     [['grant', '--org', 'a', '1000000001'], 'can be granted at most 1000000000 credits'],
     [['balance', 'a'], 'Usage:'],
     [['take', '--org', 'a'], 'Usage:'],
-  ])('%j is refused', async (args, words) => {
+  ])('the command rejects %j', async (args, message) => {
     const { code, text } = await credits(...args);
     expect(code).toBe(1);
-    expect(text).toContain(words);
+    expect(text).toContain(message);
   });
 });

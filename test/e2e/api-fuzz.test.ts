@@ -6,17 +6,18 @@ import { launchStubbedService, type StubbedService } from '../../tools/harness/s
 import { needs } from '../harness/needs.ts';
 
 /**
- * Every JSON route of the real process, asked for what its own documentation offers, rightly and wrongly: no 500, no
- * answer that is not documented, every error in the one shape. `bun run bench api-fuzz` asks for more.
+ * Sends valid and invalid requests, generated from the OpenAPI document, to every JSON route of the real process. Checks
+ * that no response is a 500 or undocumented, and that every error has the error body. `bun run bench api-fuzz` sends more
+ * requests.
  */
 
-/** Any number; the same requests every time. */
+/** A constant, so that each run sends the same requests. */
 const SEED = 4711;
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
 beforeEach((context) => needs(context, HAS_PIP, 'Python with pip'));
 
-describe('over servers whose answers are known', () => {
+describe('with scripted upstreams', () => {
   let stubbed: StubbedService;
   beforeAll(async () => {
     stubbed = await launchStubbedService();
@@ -24,19 +25,19 @@ describe('over servers whose answers are known', () => {
   afterAll(() => stubbed?.close());
 
   test(
-    'every response is as documented for any request',
+    'every response conforms to the OpenAPI document',
     async () => {
       const until = { examples: 20 };
-      const found = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });
-      expect(found.faults, found.output).toEqual({});
-      expect(found.operations).toBeGreaterThanOrEqual(16);
-      expect(found.requests).toBeGreaterThan(150);
+      const findings = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });
+      expect(findings.faults, findings.output).toEqual({});
+      expect(findings.operations).toBeGreaterThanOrEqual(16);
+      expect(findings.requests).toBeGreaterThan(150);
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 });
 
-describe('over the models that come with the service', () => {
+describe('with the embedded models', () => {
   let service: LaunchedService;
   beforeAll(async () => {
     service = await launchService();
@@ -44,16 +45,16 @@ describe('over the models that come with the service', () => {
   afterAll(() => service?.stop());
 
   test(
-    'the examples of the documentation are answered as it says',
+    'responses to the documented examples conform to the OpenAPI document',
     async () => {
-      const found = await fuzzApi(service, { phases: 'examples', seed: SEED, until: { examples: 1 } });
-      expect(found.faults, found.output).toEqual({});
+      const findings = await fuzzApi(service, { phases: 'examples', seed: SEED, until: { examples: 1 } });
+      expect(findings.faults, findings.output).toEqual({});
       const page = await (await service.fetch('/v1/usage?limit=100')).json();
-      const worked = (page as { data: { endpoint: string }[] }).data.map(({ endpoint }) => endpoint);
-      expect(worked).toEqual(
+      const endpoints = (page as { data: { endpoint: string }[] }).data.map(({ endpoint }) => endpoint);
+      expect(endpoints).toEqual(
         expect.arrayContaining(['POST /v1/chat/completions', 'POST /v1/embeddings', 'POST /v1/responses']),
       );
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 });

@@ -14,14 +14,14 @@ import {
 } from '../../tools/harness/upstreams/fake-upstream.ts';
 import { needs } from '../harness/needs.ts';
 
-/** Two real nodes behind the real HAProxy with docker/haproxy.cfg. */
+/** Two nodes behind HAProxy with docker/haproxy.cfg. */
 
-const PATIENCE = { timeout: 30_000 };
+const POLL = { timeout: 30_000 };
 const HEADERS = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
-const PORTION = Array.from({ length: 480 }, () => 1);
-/** Portions are 5 ms apart. */
-const SHORT = Array.from({ length: 40 }, () => PORTION);
-const LONG = Array.from({ length: 400 }, () => PORTION);
+const CHUNK = Array.from({ length: 480 }, () => 1);
+/** The upstream sends one chunk every 5 ms. */
+const SHORT_SPEECH = Array.from({ length: 40 }, () => CHUNK);
+const LONG_SPEECH = Array.from({ length: 400 }, () => CHUNK);
 
 let upstream: FakeUpstream;
 let nodes: [LaunchedService, LaunchedService];
@@ -46,7 +46,7 @@ const portOf = (node: LaunchedService) => Number(new URL(node.baseUrl).port);
 beforeEach(async (context) => {
   needs(context, HAS_BALANCER, 'haproxy');
   upstream = startFakeUpstream();
-  upstream.answer(({ input }) => pcmAnswer(input === 'Long.' ? LONG : SHORT));
+  upstream.answer(({ input }) => pcmAnswer(input === 'Long.' ? LONG_SPEECH : SHORT_SPEECH));
   closing.push(() => upstream.close());
   nodes = await Promise.all([launch(), launch()]);
   closing.push(() => Promise.all(nodes.map((node) => node.stop())));
@@ -65,83 +65,83 @@ const speak = (text: string, signal?: AbortSignal) =>
     ...(signal && { signal }),
   });
 
-const answeredBy = (node: LaunchedService) =>
+const requestsServed = (node: LaunchedService) =>
   node.log().filter(({ msg, route }) => msg === 'request' && route === '/v1/audio/speech').length;
 
-test('nodes are restarted one after the other, and no request fails', async () => {
+test('no request fails while the nodes restart one after the other', async () => {
   const failures: string[] = [];
   let isOver = false;
   onTestFinished(() => {
     isOver = true;
   });
-  const callAgainAndAgain = async (text: string, sound: typeof LONG) => {
+  const requestUntilOver = async (text: string, expected: typeof LONG_SPEECH) => {
     while (!isOver) {
-      const heard = await speak(text)
-        .then(async (answer) => `${answer.status}, ${(await answer.bytes()).length} bytes`)
+      const outcome = await speak(text)
+        .then(async (response) => `${response.status}, ${(await response.bytes()).length} bytes`)
         .catch((error: Error) => error.message);
-      if (heard !== `200, ${sound.flat().length} bytes`) failures.push(`${text} ${heard}`);
+      if (outcome !== `200, ${expected.flat().length} bytes`) failures.push(`${text} ${outcome}`);
     }
   };
-  // Long ones are still streamed when a node receives SIGTERM, so it stops slowly and rejects the others.
-  const callers = [
-    ...Array.from({ length: 4 }, () => callAgainAndAgain('Long.', LONG)),
-    ...Array.from({ length: 4 }, () => callAgainAndAgain('Short.', SHORT)),
+  // Long responses are still streaming when a node receives SIGTERM. It drains them and rejects new requests.
+  const clients = [
+    ...Array.from({ length: 4 }, () => requestUntilOver('Long.', LONG_SPEECH)),
+    ...Array.from({ length: 4 }, () => requestUntilOver('Short.', SHORT_SPEECH)),
   ];
   for (const at of [0, 1] as const) {
-    await expect.poll(() => answeredBy(nodes[at]), PATIENCE).toBeGreaterThan(10);
+    await expect.poll(() => requestsServed(nodes[at]), POLL).toBeGreaterThan(10);
     const port = portOf(nodes[at]);
     expect(await nodes[at].stop()).toBe(0);
     nodes[at] = await launch(port);
-    await expect.poll(() => answeredBy(nodes[at]), PATIENCE).toBeGreaterThan(10);
+    await expect.poll(() => requestsServed(nodes[at]), POLL).toBeGreaterThan(10);
   }
   isOver = true;
-  await Promise.all(callers);
+  await Promise.all(clients);
   expect(failures).toEqual([]);
   expect(balancer.output()).toContain('nodes/api-2');
 });
 
-test('while no node is ready, requests that need no unavailable model are served', async () => {
+test('while no node is ready, requests that need no model still succeed', async () => {
   await upstream.close();
   for (const node of nodes) {
     const readiness = async () => {
       await speakStreamed(node, 'One.');
       return (await node.fetch('/readyz')).json();
     };
-    await expect.poll(readiness, PATIENCE).toMatchObject({
+    await expect.poll(readiness, POLL).toMatchObject({
       status: 'unavailable',
       models: { 'svc-tts': { ready: false, required: true }, 'svc-stt': { ready: true } },
     });
     expect((await node.fetch('/readyz')).status).toBe(503);
   }
-  await expect.poll(() => balancer.output(), PATIENCE).toContain('backend nodes has no server available');
+  await expect.poll(() => balancer.output(), POLL).toContain('backend nodes has no server available');
   const models = await fetch(`${balancer.baseUrl}/v1/models`, { headers: HEADERS });
   expect(models.status).toBe(200);
-  // A node's own words, for programs.
+  // The error body of a node, not of the balancer.
   expect(await (await speak('One.')).json()).toHaveProperty('error.message');
 });
 
-test('who hangs up is not worked for any more', async () => {
-  const asked = Promise.withResolvers<void>();
+test('an aborted client request cancels the upstream request', async () => {
+  const requested = Promise.withResolvers<void>();
   upstream.answer(() => {
-    asked.resolve();
+    requested.resolve();
     return new Promise<Response>(() => undefined);
   });
-  const leaving = new AbortController();
-  const answer = speak('One.', leaving.signal).catch((error: Error) => error.name);
-  await asked.promise;
-  leaving.abort();
-  expect(await answer).toBe('AbortError');
-  await expect.poll(() => upstream.cancelled, PATIENCE).toBe(1);
+  const controller = new AbortController();
+  const errorName = speak('One.', controller.signal).catch((error: Error) => error.name);
+  await requested.promise;
+  controller.abort();
+  expect(await errorName).toBe('AbortError');
+  await expect.poll(() => upstream.cancelled, POLL).toBe(1);
 });
 
-test('a client cannot choose the address that the nodes count its invalid keys for', async () => {
-  const guess = async (at: number) => {
+test('a client cannot evade the limit on invalid keys with a forged x-forwarded-for', async () => {
+  const requestWithInvalidKey = async (at: number) => {
     const headers = { 'x-api-key': 'wrong', 'x-forwarded-for': `192.0.2.${at}` };
     return (await fetch(`${balancer.baseUrl}/v1/models`, { headers })).status;
   };
   const statuses = [];
-  for (let at = 0; at < 10; at += 1) statuses.push(await guess(at));
-  // Each of the two nodes allows two of them.
+  for (let at = 0; at < 10; at += 1) statuses.push(await requestWithInvalidKey(at));
+  // Each of the two nodes allows two invalid keys per minute.
   expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(4);
   expect(statuses.at(-1)).toBe(429);
 });

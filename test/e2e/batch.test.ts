@@ -16,7 +16,7 @@ import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripte
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 
-/** OpenAI's own client, unmodified, against the real process: create, poll, download. */
+/** The OpenAI SDK against the real process: create, poll and download batches. */
 
 const CHAT_MODEL = 'smollm2-135m-instruct';
 const EMBED_MODEL = 'all-minilm-l6-v2';
@@ -28,7 +28,7 @@ let sent: string[] = [];
 
 beforeAll(async () => {
   upstream = startScriptedTextUpstream();
-  service = await launchService({ config: overUpstream(), until: '/readyz' });
+  service = await launchService({ config: configOfUpstream(), until: '/readyz' });
   client = new OpenAI({
     apiKey: SERVICE_KEY,
     baseURL: `${service.baseUrl}/v1`,
@@ -43,8 +43,8 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** A CONFIG whose text models are the upstream's. */
-function overUpstream(): string {
+/** A CONFIG whose text models are served by the upstream. */
+function configOfUpstream(): string {
   const model = (id: string, task: string) => `
     [models."${id}"]
     kind = "upstream"
@@ -61,7 +61,7 @@ const upload = async (lines: readonly unknown[], by = client) =>
     file: await toFile(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')), 'lines.jsonl'),
   });
 
-async function ended(id: string, by = client) {
+async function waitForEnd(id: string, by = client) {
   await expect
     .poll(async () => (await by.batches.retrieve(id)).status, { timeout: 60_000, interval: 50 })
     .toMatch(/^(completed|failed|expired|cancelled)$/);
@@ -77,7 +77,7 @@ interface ResultLine {
 
 /** Lines of a result file by their `custom_id`. */
 async function download(file: string | null | undefined, by = client) {
-  if (typeof file !== 'string') throw new Error('there is no such file');
+  if (typeof file !== 'string') throw new Error('the batch has no such file');
   const text = await (await by.files.content(file)).text();
   expect(text.endsWith('\n')).toBe(true);
   const lines = text
@@ -95,7 +95,7 @@ const chat = (content: string, fields: object = {}) => ({
 });
 
 describe('a batch', () => {
-  test('of chat: what succeeded and what did not, in the file that is its own', async () => {
+  test('of chat completions writes results and errors to separate files', async () => {
     const input = await upload([
       { custom_id: 'good', method: 'POST', url: '/v1/chat/completions', body: chat('Name three birds.') },
       { custom_id: 'streamed', body: chat('Name three birds.', { stream: true }) },
@@ -111,7 +111,7 @@ describe('a batch', () => {
       output_expires_after: { anchor: 'created_at', seconds: 7200 },
     });
     expect(created).toMatchObject({ status: 'validating', metadata: { topic: 'birds' } });
-    const batch = await ended(created.id);
+    const batch = await waitForEnd(created.id);
     expect(batch).toMatchObject({
       status: 'completed',
       request_counts: { total: 4, completed: 2, failed: 2 },
@@ -140,9 +140,9 @@ describe('a batch', () => {
     expect(errors.get('wrong')).toMatchObject({ response: null, error: { code: 'invalid_type' } });
     expect(errors.size).toBe(2);
 
-    const made = await client.files.retrieve(batch.output_file_id ?? '');
-    expect(made).toMatchObject({ purpose: 'batch_output', filename: `${batch.id}_output.jsonl` });
-    expect((made.expires_at ?? 0) - made.created_at).toBe(7200);
+    const outputFile = await client.files.retrieve(batch.output_file_id ?? '');
+    expect(outputFile).toMatchObject({ purpose: 'batch_output', filename: `${batch.id}_output.jsonl` });
+    expect((outputFile.expires_at ?? 0) - outputFile.created_at).toBe(7200);
     const names: string[] = [];
     for await (const { filename } of client.files.list({ purpose: 'batch_output', limit: 1 })) {
       names.push(filename);
@@ -150,8 +150,8 @@ describe('a batch', () => {
     expect(names).toContain(`${batch.id}_error.jsonl`);
   });
 
-  test('of embeddings and of responses has what the endpoint answers, and a usage row a line', async () => {
-    for (const [endpoint, body, answer] of [
+  test('of embeddings or responses has the endpoint response and one usage row per line', async () => {
+    for (const [endpoint, body, expected] of [
       [
         '/v1/embeddings',
         { model: EMBED_MODEL, input: 'The cat sat.', encoding_format: 'float' },
@@ -165,44 +165,44 @@ describe('a batch', () => {
     ] as const) {
       const before = await rowsOf(endpoint);
       const input = await upload(['1', '2', '3'].map((custom_id) => ({ custom_id, body })));
-      const batch = await ended((await client.batches.create(ask(input.id, endpoint))).id);
+      const batch = await waitForEnd((await client.batches.create(batchOf(input.id, endpoint))).id);
       expect(batch).toMatchObject({ status: 'completed', model: body.model, error_file_id: null });
       const output = await download(batch.output_file_id);
       expect([...output.keys()].sort()).toEqual(['1', '2', '3']);
-      for (const line of output.values()) expect(line.response.body).toMatchObject(answer);
+      for (const line of output.values()) expect(line.response.body).toMatchObject(expected);
       const rows = (await rowsOf(endpoint)).slice(0, -before.length || undefined);
       const ids = [...output.values()].map(({ response }) => response.request_id);
       expect(rows.map(({ request_id }) => request_id).sort()).toEqual(ids.sort());
     }
   });
 
-  test('whose lines all fail has no output file', async () => {
+  test('without successful lines has no output file', async () => {
     const input = await upload([{ custom_id: '1', body: { model: 'none', input: 'x' } }]);
-    const batch = await ended((await client.batches.create(ask(input.id, '/v1/embeddings'))).id);
+    const batch = await waitForEnd((await client.batches.create(batchOf(input.id, '/v1/embeddings'))).id);
     expect(batch).toMatchObject({ status: 'completed', output_file_id: null, usage: null });
     expect((await download(batch.error_file_id)).size).toBe(1);
   });
 
-  test('with faults in its input fails and says where', async () => {
+  test('with invalid input lines fails and reports line and parameter', async () => {
     const input = await upload([
       { custom_id: '1', body: { model: EMBED_MODEL, input: 'x' } },
       { custom_id: '1', url: '/v1/responses', body: { model: EMBED_MODEL, input: 'x' } },
       { custom_id: '3', body: {} },
     ]);
-    const batch = await ended((await client.batches.create(ask(input.id, '/v1/embeddings'))).id);
+    const batch = await waitForEnd((await client.batches.create(batchOf(input.id, '/v1/embeddings'))).id);
     expect(batch).toMatchObject({
       status: 'failed',
       output_file_id: null,
       error_file_id: null,
       request_counts: { total: 0, completed: 0, failed: 0 },
     });
-    const faults = batch.errors?.data?.map(({ code, line, param }) => [code, line, param]);
-    expect(faults).toContainEqual(['duplicate_custom_id', 2, 'custom_id']);
-    expect(faults).toContainEqual(['invalid_url', 2, 'url']);
-    expect(faults).toContainEqual(['missing_required_parameter', 3, 'body.model']);
+    const inputErrors = batch.errors?.data?.map(({ code, line, param }) => [code, line, param]);
+    expect(inputErrors).toContainEqual(['duplicate_custom_id', 2, 'custom_id']);
+    expect(inputErrors).toContainEqual(['invalid_url', 2, 'url']);
+    expect(inputErrors).toContainEqual(['missing_required_parameter', 3, 'body.model']);
   });
 
-  test('that is cancelled keeps what is done and says so of the rest', async () => {
+  test('that is cancelled keeps its results and reports batch_cancelled for other lines', async () => {
     const release = Promise.withResolvers<void>();
     upstream.answer(async ({ input }) => {
       if (input === 'slow' || (Array.isArray(input) && input.includes('slow'))) await release.promise;
@@ -212,14 +212,14 @@ describe('a batch', () => {
     const quick = Array.from({ length: 5 }, (_, at) => line(`quick${at}`, 'quick'));
     const slow = Array.from({ length: 200 }, (_, at) => line(`slow${at}`, 'slow'));
     const input = await upload([...quick, ...slow]);
-    const { id } = await client.batches.create(ask(input.id, '/v1/embeddings'));
+    const { id } = await client.batches.create(batchOf(input.id, '/v1/embeddings'));
     await expect
       .poll(async () => (await client.batches.retrieve(id)).request_counts?.completed, { timeout: 30_000 })
       .toBe(5);
     const inUse = client.files.delete(input.id);
     await expect(inUse).rejects.toMatchObject({ status: 409, code: 'file_in_use' });
     expect(await client.batches.cancel(id)).toMatchObject({ status: 'cancelling' });
-    const batch = await ended(id);
+    const batch = await waitForEnd(id);
     release.resolve();
     expect(batch).toMatchObject({
       status: 'cancelled',
@@ -236,23 +236,23 @@ describe('a batch', () => {
     expect(await client.files.delete(input.id)).toMatchObject({ deleted: true });
   });
 
-  test('is not there for others, nor are its files', async () => {
+  test('and its files are not found by other organizations', async () => {
     const [batch] = (await client.batches.list({ limit: 100 })).data.filter((each) => each.output_file_id);
     const other = new OpenAI({ apiKey: OTHER_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
     expect((await other.batches.list()).data).toEqual([]);
     expect((await other.files.list()).data).toEqual([]);
-    for (const asked of [
+    for (const request of [
       other.batches.retrieve(batch?.id ?? ''),
       other.batches.cancel(batch?.id ?? ''),
       other.files.retrieve(batch?.output_file_id ?? ''),
       other.files.content(batch?.output_file_id ?? ''),
       other.files.delete(batch?.input_file_id ?? ''),
     ]) {
-      await expect(asked).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+      await expect(request).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     }
   });
 
-  test('is on the list, past page 2', async () => {
+  test('is listed exactly once across several pages', async () => {
     const ids: string[] = [];
     for await (const { id } of client.batches.list({ limit: 2 })) ids.push(id);
     expect(ids.length).toBeGreaterThanOrEqual(5);
@@ -260,14 +260,14 @@ describe('a batch', () => {
   });
 });
 
-test('a batch goes on where it was when the service is stopped and started again', async () => {
+test('a batch resumes after a restart of the service', async () => {
   upstream.answer(async () => {
     await Bun.sleep(20);
     return embedded();
   });
   const dataDir = await tempDir();
   const launch = async () => {
-    const launched = await launchService({ config: overUpstream(), dataDir, until: '/readyz' });
+    const launched = await launchService({ config: configOfUpstream(), dataDir, until: '/readyz' });
     const by = new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${launched.baseUrl}/v1` });
     return { launched, by };
   };
@@ -277,7 +277,7 @@ test('a batch goes on where it was when the service is stopped and started again
     body: { model: EMBED_MODEL, input: 'x' },
   }));
   const input = await upload(lines, before.by);
-  const { id } = await before.by.batches.create(ask(input.id, '/v1/embeddings'));
+  const { id } = await before.by.batches.create(batchOf(input.id, '/v1/embeddings'));
   const completed = async () => (await before.by.batches.retrieve(id)).request_counts?.completed ?? 0;
   await expect.poll(completed, { timeout: 30_000 }).toBeGreaterThan(0);
   expect(await before.launched.stop()).toBe(0);
@@ -286,26 +286,26 @@ test('a batch goes on where it was when the service is stopped and started again
   const resumed = await by.batches.retrieve(id);
   expect(resumed.status).toBe('in_progress');
   expect(resumed.request_counts?.completed).toBeGreaterThan(0);
-  const batch = await ended(id, by);
+  const batch = await waitForEnd(id, by);
   expect(batch).toMatchObject({ status: 'completed', request_counts: { completed: 1500, failed: 0 } });
   expect((await download(batch.output_file_id, by)).size).toBe(1500);
   expect(await launched.stop()).toBe(0);
 });
 
-test('batches need the plugin that does what lines ask', async () => {
-  const launching = launchService({ config: overUpstream(), env: { PLUGINS: 'batch' } });
+test('the start fails if PLUGINS has batch without a plugin that offers operations', async () => {
+  const launching = launchService({ config: configOfUpstream(), env: { PLUGINS: 'batch' } });
   await expect(launching).rejects.toMatchObject({
     exitCode: 1,
     output: expect.stringContaining("Plugin 'batch' needs 'operations'"),
   });
 });
 
-test('the SDK of Python creates, polls, downloads, lists, cancels and deletes', async (context) => {
+test('the Python SDK creates, polls, downloads, lists, cancels and deletes', async (context) => {
   needs(context, HAS_PIP, 'Python with pip');
   upstream.answer(() => embedded());
-  const ask = { base_url: `${service.baseUrl}/v1`, key: OTHER_KEY, embed_model: EMBED_MODEL };
+  const input = { base_url: `${service.baseUrl}/v1`, key: OTHER_KEY, embed_model: EMBED_MODEL };
   const script = join(import.meta.dirname, '../clients/text/openai_batches.py');
-  expect(await runPython(script, ask)).toEqual([
+  expect(await runPython(script, input)).toEqual([
     {
       flow: 'batch',
       created: 'validating',
@@ -321,8 +321,8 @@ test('the SDK of Python creates, polls, downloads, lists, cancels and deletes', 
   ]);
 });
 
-describe('the commands of the guide', () => {
-  /** Runs them with a key, after a change; what they print and leave. */
+describe('the shell commands of the batch guide', () => {
+  /** Runs the commands with an API key, after `changed`. @returns standard output and the result file, if any. */
   async function run(context: TestContext, key: string, changed = (commands: string) => commands) {
     const programs = ['bash', 'curl', 'jq'];
     needs(
@@ -340,18 +340,18 @@ describe('the commands of the guide', () => {
       env: { PATH, KEY: key },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const [shown, errors] = await Promise.all([
+    const [stdout, errors] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),
     ]);
     expect(await child.exited, errors).toBe(0);
     const results = Bun.file(join(folder, 'results.jsonl'));
-    return { shown, results: (await results.exists()) ? await results.text() : undefined };
+    return { stdout, results: (await results.exists()) ? await results.text() : undefined };
   }
 
-  test('fetch the results and print nothing', async (context) => {
-    const { shown, results } = await run(context, SERVICE_KEY);
-    expect(shown).toBe('');
+  test('download the results and print nothing', async (context) => {
+    const { stdout, results } = await run(context, SERVICE_KEY);
+    expect(stdout).toBe('');
     const ids = results
       ?.trim()
       .split('\n')
@@ -359,17 +359,17 @@ describe('the commands of the guide', () => {
     expect(ids?.sort()).toEqual(['cat', 'shares']);
   });
 
-  test('end and say why when nothing is made', async (context) => {
-    const { shown, results } = await run(context, 'no key of ours');
-    expect(JSON.parse(shown)).toMatchObject({ error: { code: 'invalid_api_key' } });
+  test('print the error when the upload is rejected', async (context) => {
+    const { stdout, results } = await run(context, 'invalid key');
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'invalid_api_key' } });
     expect(results).toBeUndefined();
   });
 
-  test('end and say why when the batch fails', async (context) => {
-    const { shown, results } = await run(context, SERVICE_KEY, (commands) =>
+  test('print the batch when it fails', async (context) => {
+    const { stdout, results } = await run(context, SERVICE_KEY, (commands) =>
       commands.replaceAll('"custom_id": "shares"', '"custom_id": "cat"'),
     );
-    expect(JSON.parse(shown)).toMatchObject({
+    expect(JSON.parse(stdout)).toMatchObject({
       status: 'failed',
       errors: { data: [{ code: 'duplicate_custom_id' }] },
     });
@@ -377,7 +377,7 @@ describe('the commands of the guide', () => {
   });
 });
 
-test('metrics count lines and results, without their content', async () => {
+test('/metrics counts lines, finished batches and open batches', async () => {
   const text = await (await service.fetch('/metrics')).text();
   expect(text).toMatch(/^batch_lines_total\{endpoint="\/v1\/embeddings",result="completed"\} \d+$/m);
   expect(text).toMatch(/^batches_finished_total\{status="failed"\} [1-9]\d*$/m);
@@ -385,7 +385,7 @@ test('metrics count lines and results, without their content', async () => {
   expect(text).toMatch(/^batches_open \d+$/m);
 });
 
-/** The upstream's response to any text. */
+/** An embedding response of the upstream. */
 function embedded(): Response {
   return Response.json({
     object: 'list',
@@ -395,13 +395,13 @@ function embedded(): Response {
   });
 }
 
-function ask(input_file_id: string, endpoint: '/v1/embeddings' | '/v1/responses') {
+function batchOf(input_file_id: string, endpoint: '/v1/embeddings' | '/v1/responses') {
   return { input_file_id, endpoint, completion_window: '24h' } as const;
 }
 
 async function rowsOf(endpoint: string): Promise<{ request_id: string }[]> {
   const label = encodeURIComponent(`POST ${endpoint}`);
-  const answer = await service.fetch(`/v1/usage?limit=100&endpoint=${label}`);
-  const { data } = (await answer.json()) as { data: { request_id: string }[] };
+  const response = await service.fetch(`/v1/usage?limit=100&endpoint=${label}`);
+  const { data } = (await response.json()) as { data: { request_id: string }[] };
   return data;
 }

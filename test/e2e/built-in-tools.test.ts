@@ -15,7 +15,7 @@ import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstre
 import { fakeSearxng, searxngAnswer } from '../doubles/fake-searxng.ts';
 import type { WireAnswer } from '../harness/response-app.ts';
 
-/** Tools that the real process runs, for a scripted model that calls them. */
+/** Built-in tools of the real process, called by a scripted model. */
 
 interface Message {
   readonly role: string;
@@ -27,7 +27,7 @@ let search: ReturnType<typeof fakeSearxng>;
 let service: LaunchedService;
 beforeAll(async () => {
   model = startFakeUpstream();
-  model.answer((body) => calledOrSaid(body.messages as readonly Message[]));
+  model.answer((body) => nextToolCall(body.messages as readonly Message[]));
   search = fakeSearxng(() => searxngAnswer([{ url: 'https://tea.example/', title: 'Tea', content: 'Hot.' }]));
   const config = `${NO_MODELS}
     [models.writer]
@@ -49,8 +49,8 @@ afterAll(async () => {
   await search?.close();
 });
 
-/** Calls the tool and arguments that the user wrote; says what the last tool gave once there are results. */
-function calledOrSaid(messages: readonly Message[]): Response {
+/** Calls the tool of the user message once per input, then responds with the output of the last call. */
+function nextToolCall(messages: readonly Message[]): Response {
   const results = messages.filter(({ role }) => role === 'tool');
   const { tool, inputs } = JSON.parse(String(messages.find(({ role }) => role === 'user')?.content));
   const input = inputs[results.length];
@@ -82,7 +82,7 @@ async function respond(type: string, inputs: readonly string[], tool: object = {
 
 const PYTHON = { type: 'code_interpreter', container: { type: 'auto' } };
 
-test('programs of one response run one after the other in one interpreter, without the service around them', async () => {
+test('code interpreter calls of one response share one interpreter without the service environment', async () => {
   const programs = ['import os\nx = 6', 'print(x * 7)', '[v for v in os.environ.values() if "hush" in v], x'];
   const { status, body } = await respond('code_interpreter', programs, PYTHON);
   expect(status, JSON.stringify(body)).toBe(200);
@@ -96,12 +96,12 @@ test('programs of one response run one after the other in one interpreter, witho
   expect(body.output.at(-1)).toMatchObject({ content: [{ text: 'It gave: ([], 6)' }] });
 });
 
-test('another response finds nothing of it', async () => {
+test('the next response gets a new interpreter', async () => {
   const { body } = await respond('code_interpreter', ['x'], PYTHON);
   expect(body.output[0].outputs[0].logs).toContain("NameError: name 'x' is not defined");
 });
 
-test('a search asks the server of CONFIG, and what it found is cited', async () => {
+test('web search queries the SearXNG server of CONFIG and cites its results', async () => {
   const { status, body } = await respond('web_search', ['hot drinks']);
   expect(status, JSON.stringify(body)).toBe(200);
   expect(search.asked.map(({ url }) => url.searchParams.get('q'))).toEqual(['hot drinks']);
@@ -116,10 +116,10 @@ test('a search asks the server of CONFIG, and what it found is cited', async () 
   expect(text.slice(start_index, end_index)).toBe('https://tea.example/');
 });
 
-test('without a server of CONFIG, a search is a 400 that says how to set one', async () => {
-  const bare = await launchService({ config: NO_MODELS, env: { PLUGINS: 'responses' } });
+test('web search without a server in CONFIG gets 400 with the name of the CONFIG key', async () => {
+  const withoutSearch = await launchService({ config: NO_MODELS, env: { PLUGINS: 'responses' } });
   try {
-    const response = await fetch(`${bare.baseUrl}/v1/responses`, {
+    const response = await fetch(`${withoutSearch.baseUrl}/v1/responses`, {
       method: 'POST',
       headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -137,6 +137,6 @@ test('without a server of CONFIG, a search is a 400 that says how to set one', a
       },
     });
   } finally {
-    await bare.stop();
+    await withoutSearch.stop();
   }
 });

@@ -5,7 +5,7 @@ import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** Imports 4 MB; says on standard output when it has to build, and where the result lies. */
+/** Imports a graph of 4 MB. Prints 'building' if it builds the graph, then the folder of the result. */
 const worker = `
   import { importOnce } from '${join(root, 'src/engines/cache/import-cache.ts')}';
   const key = { sources: ['0'.repeat(64)], importer: 'fill', version: 1, provider: 'cpu' };
@@ -13,7 +13,7 @@ const worker = `
   console.log(await importOnce(process.env.FETCH_DIR, key, build, { onBuild: () => console.log('building') }));
 `;
 
-test('processes that need the same import build it once', async () => {
+test('concurrent processes build the same import once', async () => {
   const modelsDir = await tempDir();
   const children = [1, 2, 3].map(() => {
     const child = Bun.spawn([process.execPath, '-e', worker], {
@@ -31,6 +31,6 @@ test('processes that need the same import build it once', async () => {
   expect(folders.size).toBe(1);
   const [folder = ''] = folders;
   expect(await readFile(join(folder, 'graph.onnx'))).toEqual(Buffer.alloc(4_000_000, 7));
-  // Neither a lock nor a draft stays.
+  // No lock file and no temporary folder remain.
   expect(await readdir(join(modelsDir, 'imports', 'fill'))).toHaveLength(1);
 });

@@ -7,10 +7,10 @@ import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 
 /**
- * The processes of `npx bun run start`: a shell, a runner, the service. A SIGTERM to npx kills the shell
- * and reaches no other process.
+ * `npx bun run start` starts a shell, a runner and the service. SIGTERM to npx kills only the shell; the runner and the
+ * service do not receive it.
  */
-test('a service whose npx was ended ends too, gently', async () => {
+test('the service stops gracefully when the npx process that started it ends', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'launcher-test-'));
   const configPath = join(folder, 'service.toml');
   const runner = join(folder, 'runner.ts');
@@ -34,7 +34,7 @@ test('a service whose npx was ended ends too, gently', async () => {
     output += decoder.decode(chunk, { stream: true });
     if (shell.exitCode === null && output.includes('"msg":"started"')) shell.kill('SIGKILL');
   }
-  // The pipe is closed: the service, its last writer, has ended.
+  // The pipe is closed, so the service, its last writer, has exited.
   expect(output).toContain('"msg":"stopping"');
   expect(output).toContain('"msg":"stopped"');
   rmSync(folder, { recursive: true });

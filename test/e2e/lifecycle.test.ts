@@ -34,15 +34,15 @@ function dataFolder(): string {
   return folder;
 }
 
-/** How a start was refused. */
-async function refusal(options: LaunchOptions): Promise<LaunchError> {
+/** Starts the service, which must fail. @returns the error. */
+async function launchError(options: LaunchOptions): Promise<LaunchError> {
   const outcome = await launch(options).catch((error: unknown) => error);
   if (outcome instanceof LaunchError) return outcome;
   throw new Error('the service started');
 }
 
 describe('start', () => {
-  test('serves, is ready, and says so in JSON lines', async () => {
+  test('serves, reports readiness, and logs JSON lines', async () => {
     const service = await launch();
     expect((await service.fetch('/healthz')).status).toBe(200);
     const readyz = await service.fetch('/readyz');
@@ -52,29 +52,33 @@ describe('start', () => {
   });
 
   test.each([
-    [{ PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535'],
-    [{ DATABASE_URL: 'postgres://db/x' }, 'DATABASE_URL'],
-    [{ PLUGINS: 'telepathy' }, "PLUGINS names 'telepathy', which is not a plugin of this build; allowed: "],
-    [{ CONFIG: '/no/such.toml' }, '/no/such.toml'],
-  ])('%j ends with one clear line and code 1', async (env, words) => {
-    const { exitCode, output } = await refusal({ env });
+    ['PORT', { PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://db/x' }, 'DATABASE_URL'],
+    [
+      'PLUGINS',
+      { PLUGINS: 'telepathy' },
+      "PLUGINS names 'telepathy', which is not a plugin of this build; allowed: ",
+    ],
+    ['CONFIG', { CONFIG: '/no/such.toml' }, '/no/such.toml'],
+  ])('an invalid %s ends the start with one line and exit code 1', async (_, env, message) => {
+    const { exitCode, output } = await launchError({ env });
     expect(exitCode).toBe(1);
     const lines = output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^Cannot start: /);
-    expect(lines[0]).toContain(words);
+    expect(lines[0]).toContain(message);
   });
 
-  test('a port in use is reported by its number', async () => {
+  test('a port in use ends the start with its number', async () => {
     const first = await launch();
     const port = new URL(first.baseUrl).port;
-    const { exitCode, output } = await refusal({ env: { PORT: port } });
+    const { exitCode, output } = await launchError({ env: { PORT: port } });
     expect(exitCode).toBe(1);
     expect(output).toContain(`Cannot start: port ${port} of 127.0.0.1 is in use`);
   });
 
-  test('an unknown key in CONFIG is named with the allowed ones', async () => {
-    const { output } = await refusal({ config: `${NO_MODELS}\n[limit]\nspeech_max_characters = 1` });
+  test('an unknown key in CONFIG ends the start with the allowed keys', async () => {
+    const { output } = await launchError({ config: `${NO_MODELS}\n[limit]\nspeech_max_characters = 1` });
     expect(output).toContain("'limit' is unknown; allowed: models, inference, ");
   });
 });
@@ -86,20 +90,23 @@ describe('PLUGINS', () => {
     [undefined, 200, ['slow', 'extra']],
     ['extra,slow', 200, ['slow', 'extra']],
     ['slow', 404, ['slow']],
-  ])('%s: routes of one left out answer 404 and are not in Swagger', async (names, status, loaded) => {
-    const service = await launch({ main, env: { PLUGINS: names } });
-    expect((await service.fetch('/v1/extra')).status).toBe(status);
-    const { paths } = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
-    expect('/v1/extra' in paths).toBe(status === 200);
-    const readyz = (await (await service.fetch('/readyz')).json()) as { plugins: object };
-    expect(Object.keys(readyz.plugins)).toEqual(loaded);
-  });
+  ])(
+    '%s: routes of unlisted plugins return 404 and are not in the OpenAPI document',
+    async (names, status, loaded) => {
+      const service = await launch({ main, env: { PLUGINS: names } });
+      expect((await service.fetch('/v1/extra')).status).toBe(status);
+      const { paths } = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
+      expect('/v1/extra' in paths).toBe(status === 200);
+      const readyz = (await (await service.fetch('/readyz')).json()) as { plugins: object };
+      expect(Object.keys(readyz.plugins)).toEqual(loaded);
+    },
+  );
 });
 
 describe('keys', () => {
   const noKeys = { API_KEYS: undefined };
 
-  test('a first start prints one once, and it works until it is revoked', async () => {
+  test('the first start prints a key once; the key works until it is revoked', async () => {
     const dataDir = dataFolder();
     const first = await launch({ dataDir, env: noKeys });
     const key = /^ {4}(sk-\S+)$/m.exec(first.output())?.[1] ?? '';
@@ -125,16 +132,16 @@ describe('keys', () => {
   test.each([
     [`${'k'.repeat(21)}:a,${'k'.repeat(22)}:a`, [expect.objectContaining({ level: 'warn', keys: 1 })]],
     [`${'k'.repeat(22)}:a`, []],
-  ])('short keys of API_KEYS are logged as a warning: %s', async (API_KEYS, warnings) => {
+  ])('keys of less than 22 characters are logged as a warning: %s', async (API_KEYS, warnings) => {
     const service = await launch({ env: { API_KEYS } });
     expect(service.log().filter(({ msg }) => `${msg}`.includes('short keys'))).toEqual(warnings);
   });
 
-  test('one created while the service runs works immediately, and is never stored in plain text', async () => {
+  test('a key created while the service runs works immediately and is not stored in plain text', async () => {
     const dataDir = dataFolder();
     const service = await launch({ dataDir });
-    const made = await keys(dataDir, 'create', '--org', 'acme');
-    const key = /^ {4}(sk-\S+)$/m.exec(made.output)?.[1] ?? '';
+    const created = await keys(dataDir, 'create', '--org', 'acme');
+    const key = /^ {4}(sk-\S+)$/m.exec(created.output)?.[1] ?? '';
     expect((await service.fetch('/v1/usage', { headers: { 'x-api-key': key } })).status).toBe(200);
     for (const file of ['service.sqlite', 'service.sqlite-wal']) {
       expect(readFileSync(join(dataDir, file)).includes(key)).toBe(false);
@@ -144,17 +151,17 @@ describe('keys', () => {
   test.each([
     [[], 'member'],
     [['--admin'], 'admin'],
-  ])('create %j makes the key of %s', async (options, role) => {
+  ])('create %j creates a key with the role %s', async (options, role) => {
     const dataDir = dataFolder();
     const service = await launch({ dataDir });
-    const made = await keys(dataDir, 'create', ...options, '--org', 'acme');
-    const key = /^ {4}(sk-\S+)$/m.exec(made.output)?.[1] ?? '';
-    const answer = await service.fetch('/v1/organization', { headers: { 'x-api-key': key } });
-    expect(await answer.json()).toMatchObject({ id: 'acme', role, operator: false });
+    const created = await keys(dataDir, 'create', ...options, '--org', 'acme');
+    const key = /^ {4}(sk-\S+)$/m.exec(created.output)?.[1] ?? '';
+    const response = await service.fetch('/v1/organization', { headers: { 'x-api-key': key } });
+    expect(await response.json()).toMatchObject({ id: 'acme', role, operator: false });
     expect((await keys(dataDir, 'list')).output).toContain(`  acme  ${role}  sk-`);
   });
 
-  test('organizations of fixed keys and of made ones are listed', async () => {
+  test('organizations of API_KEYS and of created keys are listed', async () => {
     const dataDir = dataFolder();
     const none = await keys(dataDir, 'organizations');
     expect(none).toEqual({ exitCode: 0, output: 'No organizations.\n' });
@@ -181,7 +188,7 @@ describe('keys', () => {
     [['revoke']],
     [['list', 'x']],
     [['organizations', 'x']],
-  ])('keys %j is refused with a message', async (args) => {
+  ])('the command rejects %j', async (args) => {
     const { exitCode, output } = await keys(dataFolder(), ...args);
     expect(exitCode).toBe(1);
     expect(output).toMatch(/Usage:|An organization name consists of/);
@@ -191,8 +198,8 @@ describe('keys', () => {
   test('control characters in the name of a key do not reach the terminal', async () => {
     const dataDir = dataFolder();
     const records = openSqlite(join(dataDir, 'service.sqlite'));
-    const wish = { organization: 'a', role: 'admin', name: '\u001b[2Jx\nkey_1\u202e' } as const;
-    await issueKey(apiKeyStore(records, systemClock), wish);
+    const key = { organization: 'a', role: 'admin', name: '\u001b[2Jx\nkey_1\u202e' } as const;
+    await issueKey(apiKeyStore(records, systemClock), key);
     await records.close();
     const { output } = await keys(dataDir, 'list');
     expect(output).toMatch(
@@ -212,10 +219,10 @@ describe('keys', () => {
 
 describe('stop', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s ends an idle service immediately with code 0',
+    '%s stops an idle service immediately with exit code 0',
     async (signal) => {
       const service = await launch();
-      // An idle connection that is kept open must not hold the process.
+      // An idle keep-alive connection must not delay the exit.
       const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
       socket.write('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n');
       await new Promise((resolve) => socket.once('data', resolve));
@@ -231,7 +238,7 @@ describe('while the engines load', () => {
   const main = join(import.meta.dirname, '../doubles/loading-main.ts');
   const loading = () => launch({ main, until: '/healthz' });
 
-  test('health is fine, readiness names the plugin, work is asked to come again', async () => {
+  test('/healthz is 200, /readyz is 503 with the plugin, requests get 503 with Retry-After', async () => {
     const service = await loading();
     const readyz = await service.fetch('/readyz');
     expect(readyz.status).toBe(503);
@@ -245,13 +252,13 @@ describe('while the engines load', () => {
     expect(refused.headers.get('retry-after')).toBe('1');
   });
 
-  test('SIGTERM ends the process immediately with code 0', async () => {
+  test('SIGTERM stops the process immediately with exit code 0', async () => {
     const service = await loading();
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
   });
 
-  test('an engine that cannot load ends the start with its message', async () => {
+  test('an engine that fails to load ends the process with exit code 1', async () => {
     const service = await loading();
     service.signal('SIGUSR2');
     expect(await service.exited).toBe(1);
@@ -259,15 +266,15 @@ describe('while the engines load', () => {
   });
 });
 
-describe('stop with work running', () => {
+describe('stop with a running request', () => {
   const main = join(import.meta.dirname, '../doubles/slow-main.ts');
   const messages = (service: LaunchedService) => service.log().map(({ msg }) => msg);
 
-  test('lets it finish, turns new work away, and exits with 0', async () => {
+  test('finishes the request, rejects new requests with 503, and exits with 0', async () => {
     const dataDir = dataFolder();
     const service = await launch({ main, dataDir });
-    const work = await service.fetch('/v1/slow/8');
-    expect(work.status).toBe(200);
+    const running = await service.fetch('/v1/slow/8');
+    expect(running.status).toBe(200);
     service.signal('SIGTERM');
     await expect.poll(() => messages(service)).toContain('draining');
 
@@ -278,11 +285,11 @@ describe('stop with work running', () => {
     expect((await service.fetch('/readyz')).status).toBe(503);
     expect((await service.fetch('/healthz')).status).toBe(200);
 
-    expect(await work.text()).toBe('0\n1\n2\n3\n4\n5\n6\n7\n');
+    expect(await running.text()).toBe('0\n1\n2\n3\n4\n5\n6\n7\n');
     expect(await service.exited).toBe(0);
     expect(messages(service).slice(-2)).toEqual(['closing', 'stopped']);
 
-    // The row of the work that ended last was stored before the database was closed.
+    // The usage row of the last request was stored before the database was closed.
     const next = await launch({ main, dataDir });
     expect(await (await next.fetch('/v1/usage')).json()).toMatchObject({ data: [{ model: 'slow' }] });
   });
@@ -306,7 +313,7 @@ describe('stop with work running', () => {
     expect(messages(service)).not.toContain('grace time is over');
   });
 
-  test('a second signal ends the drain time', async () => {
+  test('a second signal ends the drain time and exits with 1', async () => {
     const service = await launch({ main, env: { SHUTDOWN_DRAIN_MS: '3600000' } });
     service.signal('SIGTERM');
     await expect.poll(async () => (await service.fetch('/readyz')).status).toBe(503);
@@ -314,20 +321,20 @@ describe('stop with work running', () => {
     expect(await service.exited).toBe(1);
   });
 
-  test('cuts it off when the grace time is over, and still exits with 0', async () => {
+  test('aborts the request after SHUTDOWN_GRACE_MS and exits with 0', async () => {
     const service = await launch({ main, env: { SHUTDOWN_GRACE_MS: '300' } });
-    const work = await service.fetch('/v1/slow/600');
-    const text = work.text().catch(() => 'cut off');
+    const running = await service.fetch('/v1/slow/600');
+    const text = running.text().catch(() => 'cut off');
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
     expect(await text).not.toContain('599');
     expect(messages(service)).toContain('grace time is over');
   });
 
-  test('a second signal ends it immediately', async () => {
+  test('a second signal aborts the request and exits with 1', async () => {
     const service = await launch({ main });
-    const work = await service.fetch('/v1/slow/600');
-    const text = work.text().catch(() => 'cut off');
+    const running = await service.fetch('/v1/slow/600');
+    const text = running.text().catch(() => 'cut off');
     service.signal('SIGTERM');
     await expect.poll(() => messages(service)).toContain('draining');
     service.signal('SIGTERM');
@@ -337,13 +344,13 @@ describe('stop with work running', () => {
 });
 
 describe('metrics', () => {
-  test('have a port of their own when METRICS_PORT says so', async () => {
+  test('have their own port with METRICS_PORT', async () => {
     const service = await launch({ env: { METRICS_PORT: '0' } });
     expect((await service.fetch('/metrics')).status).toBe(404);
     const port = service.log().find(({ msg }) => msg === 'metrics listening')?.port;
-    const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
-    expect(answer.status).toBe(200);
-    expect(await answer.text()).toContain('process_resident_memory_bytes');
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('process_resident_memory_bytes');
     expect((await fetch(`http://127.0.0.1:${port}/v1/models`)).status).toBe(404);
   });
 });

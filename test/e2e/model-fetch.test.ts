@@ -47,7 +47,7 @@ async function isComplete(modelsDir: string): Promise<boolean> {
   return (await readdir(join(modelsDir, 'partial'))).length === 0;
 }
 
-test('processes that need the same files fetch them once', async () => {
+test('concurrent processes download the same files once', async () => {
   const modelsDir = await tempDir();
   const server = await startFaultyServer((request) =>
     properReply(request, request.path === '/voice.bin' ? voice : weights),
@@ -64,7 +64,7 @@ test('processes that need the same files fetch them once', async () => {
   expect(await isComplete(modelsDir)).toBe(true);
 });
 
-test('a process that follows a killed one goes on where it stopped', async () => {
+test('a new process resumes the download of a killed process', async () => {
   const modelsDir = await tempDir();
   const entry = entryAt('');
   const half = weights.length / 2;

@@ -6,7 +6,7 @@ import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** Runs a script with an empty (or prepared) cache. */
+/** Runs a script with the model cache in `modelsDir`. */
 async function run(script: string, args: readonly string[], modelsDir: string) {
   const child = Bun.spawn([process.execPath, join(root, 'scripts', script), ...args], {
     cwd: root,
@@ -23,7 +23,7 @@ async function run(script: string, args: readonly string[], modelsDir: string) {
 }
 
 describe('bun run models', () => {
-  test('lists every entry with its licence and state', async () => {
+  test('list prints every entry with its licence and state', async () => {
     const { stdout, exitCode } = await run('models.ts', ['list'], await tempDir());
     expect(exitCode).toBe(0);
     for (const { id, licence } of catalog) {
@@ -33,13 +33,13 @@ describe('bun run models', () => {
     expect(stdout.match(/^ {2}not in the cache$/gm)).toHaveLength(catalog.length);
   });
 
-  test('says which command brings a file that is missing', async () => {
+  test('path reports the fetch command of a missing file', async () => {
     const { stderr, exitCode } = await run('models.ts', ['path', 'kokoro-vocabulary'], await tempDir());
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/config\.json .* is missing .*bun run models fetch kokoro-vocabulary/);
   });
 
-  test('verify names a corrupt file and fails', async () => {
+  test('verify reports a corrupt file and fails', async () => {
     const modelsDir = await tempDir();
     const [file] = catalogEntry('kokoro-vocabulary').files;
     if (file === undefined) throw new Error('The entry has no file.');
@@ -57,19 +57,19 @@ describe('bun run models', () => {
     [['nonsense'], 2, /Usage/],
     [['path'], 2, /Usage/],
     [['fetch', 'nonsense'], 1, /Unknown model entry 'nonsense'\. Known entries: kokoro-82m-int8/],
-  ])('refuses %j', async (args, code, message) => {
+  ])('rejects %j', async (args, code, message) => {
     const { stderr, exitCode } = await run('models.ts', args, await tempDir());
     expect(exitCode).toBe(code);
     expect(stderr).toMatch(message);
   });
 });
 
-test('the set-up says in one line where it cannot write', async () => {
+test('setup fails with one line that names the path without write access', async () => {
   const checkout = await tempDir();
   for (const path of ['scripts/setup.ts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
-  // A folder that not even root can write to.
+  // Even root cannot write to this folder.
   await symlink('/sys/kernel', join(checkout, '.cache'));
   const child = Bun.spawn([process.execPath, join(checkout, 'scripts/setup.ts')], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -80,7 +80,7 @@ test('the set-up says in one line where it cannot write', async () => {
   expect(await child.exited).toBe(1);
 });
 
-test('the set-up refuses an unknown purpose before it does anything', async () => {
+test('setup rejects an unknown purpose', async () => {
   const { stderr, exitCode } = await run('setup.ts', ['--for=nonsense'], await tempDir());
   expect(exitCode).toBe(1);
   expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|test|bench|image]\n');

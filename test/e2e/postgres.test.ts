@@ -13,7 +13,7 @@ import {
 import { startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import { needs } from '../harness/needs.ts';
 
-/** The real process, and the real command line, over a real server. */
+/** The real process and commands with a PostgreSQL server. */
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function launch(url: string, { env, ...options }: LaunchOptions = {}): Pro
   return service;
 }
 
-/** `bun run keys …` or `bun run credits …` against the same database. */
+/** Runs `bun run keys` or `bun run credits` on the same database. @returns its output. */
 async function command(name: 'keys' | 'credits', url: string, ...args: string[]): Promise<string> {
   const script = resolve(import.meta.dirname, `../../scripts/${name}.ts`);
   const { PATH, HOME } = process.env;
@@ -53,21 +53,21 @@ async function command(name: 'keys' | 'credits', url: string, ...args: string[])
 const status = async (service: LaunchedService, key: string) =>
   (await service.fetch('/v1/models', { headers: { 'x-api-key': key } })).status;
 
-test('two services share keys, which the command line makes and revokes; nothing is in DATA_DIR', async () => {
+test('two nodes share keys that the command creates and revokes, without SQLite in DATA_DIR', async () => {
   const url = await server.freshDatabase();
   const first = await launch(url);
   const firstKey = /^ {4}(sk-\S+)$/m.exec(first.output())?.[1] ?? '';
   const second = await launch(url);
-  // Only the first start makes a key.
+  // Only the first start creates a key.
   expect(second.output()).not.toContain('sk-');
   expect(await status(second, firstKey)).toBe(200);
 
-  const made = await command('keys', url, 'create', '--org', 'acme');
-  const key = /^ {4}(sk-\S+)$/m.exec(made)?.[1] ?? '';
-  const id = /key_[0-9a-f]{32}/.exec(made)?.[0] ?? '';
+  const created = await command('keys', url, 'create', '--org', 'acme');
+  const key = /^ {4}(sk-\S+)$/m.exec(created)?.[1] ?? '';
+  const id = /key_[0-9a-f]{32}/.exec(created)?.[0] ?? '';
   for (const service of [first, second]) expect(await status(service, key)).toBe(200);
   await command('keys', url, 'revoke', id);
-  // Both asked a moment ago, so they may believe in it for five seconds more, and not longer.
+  // Both nodes looked the key up recently and cache the result for up to 5 s.
   const untilRefused = async (service: LaunchedService) => {
     while ((await status(service, key)) === 200) await Bun.sleep(200);
     return status(service, key);
@@ -79,25 +79,25 @@ test('two services share keys, which the command line makes and revokes; nothing
   expect(await Bun.file(`${first.dataDir}/service.sqlite`).exists()).toBe(false);
 });
 
-test('two admins that revoke each other through two nodes leave one of them', async () => {
+test('of two admins that revoke each other through two nodes, one remains', async () => {
   const url = await server.freshDatabase();
   const nodes = [await launch(url), await launch(url)] as const;
   for (let round = 0; round < 3; round += 1) {
     const admins = await Promise.all(
       nodes.map(async (node) => {
-        const made = await command('keys', url, 'create', '--org', 'acme', '--admin');
-        const key = /^ {4}(sk-\S+)$/m.exec(made)?.[1] ?? '';
+        const created = await command('keys', url, 'create', '--org', 'acme', '--admin');
+        const key = /^ {4}(sk-\S+)$/m.exec(created)?.[1] ?? '';
         expect(await status(node, key)).toBe(200);
-        return { node, key, id: /key_[0-9a-f]{32}/.exec(made)?.[0] ?? '' };
+        return { node, key, id: /key_[0-9a-f]{32}/.exec(created)?.[0] ?? '' };
       }),
     );
-    const revoke = async (by = 0, whom = 1) => {
+    const revoke = async (by = 0, target = 1) => {
       const headers = { 'x-api-key': admins[by]?.key ?? '' };
-      const answer = await admins[by]?.node.fetch(`/v1/keys/${admins[whom]?.id}`, {
+      const response = await admins[by]?.node.fetch(`/v1/keys/${admins[target]?.id}`, {
         method: 'DELETE',
         headers,
       });
-      return answer?.status;
+      return response?.status;
     };
     expect((await Promise.all([revoke(0, 1), revoke(1, 0)])).toSorted()).toEqual([200, 409]);
     const listed = (await command('keys', url, 'list')).split('\n').filter((line) => line.includes('acme'));
@@ -107,7 +107,7 @@ test('two admins that revoke each other through two nodes leave one of them', as
   }
 });
 
-test('credits granted on the command line are available immediately', async () => {
+test('credits granted with the command are available immediately', async () => {
   const url = await server.freshDatabase();
   const service = await launch(url);
   const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';
@@ -116,9 +116,9 @@ test('credits granted on the command line are available immediately', async () =
   expect(await credits.json()).toMatchObject({ object: 'credits', balance: 12.5, reserved: 0 });
 });
 
-test('the call of a service that was killed is ended by one that runs, and by no other', async () => {
+test('another node closes the call of a killed node, once, and no open call of a running node', async () => {
   const upstream = startFakeUpstream();
-  // A second of speech, and then nothing.
+  // One second of speech, then a stall.
   upstream.answer(
     () => new Response(new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(48_000)) })),
   );
@@ -136,8 +136,9 @@ test('the call of a service that was killed is ended by one that runs, and by no
   };
   const url = await server.freshDatabase();
   await command('credits', url, 'grant', '--org', 'a', '5');
-  const [killed, lives, witness] = await Promise.all([1, 2, 3].map(() => launch(url, options)));
-  if (killed === undefined || lives === undefined || witness === undefined) throw new Error('not launched');
+  const [killed, survivor, observer] = await Promise.all([1, 2, 3].map(() => launch(url, options)));
+  if (killed === undefined || survivor === undefined || observer === undefined)
+    throw new Error('not launched');
   const speak = async (service: LaunchedService) => {
     const response = await service.fetch('/v1/audio/speech', {
       method: 'POST',
@@ -148,27 +149,27 @@ test('the call of a service that was killed is ended by one that runs, and by no
     await reader?.read();
     return reader;
   };
-  const credits = async () => (await witness.fetch('/v1/credits')).json();
+  const credits = async () => (await observer.fetch('/v1/credits')).json();
   const statuses = async () => {
-    const page = (await (await witness.fetch('/v1/usage')).json()) as { data: { status: string }[] };
+    const page = (await (await observer.fetch('/v1/usage')).json()) as { data: { status: string }[] };
     return page.data.map(({ status }) => status);
   };
-  const lost = await speak(killed);
-  const kept = await speak(lives);
+  const killedStream = await speak(killed);
+  const runningStream = await speak(survivor);
   expect(await credits()).toMatchObject({ balance: 3, reserved: 2 });
   killed.signal('SIGKILL');
   await killed.exited;
-  await lost?.cancel().catch(() => undefined);
-  // Those that live look every ten seconds.
+  await killedStream?.cancel().catch(() => undefined);
+  // The other nodes check the journal every 10 s.
   await expect.poll(statuses, { timeout: 25_000, interval: 500 }).toEqual(['failed']);
   expect(await credits()).toMatchObject({ balance: 4, reserved: 1 });
-  await kept?.cancel();
+  await runningStream?.cancel();
   await expect.poll(statuses, { timeout: 5000 }).toEqual(['cancelled', 'failed']);
   expect(await credits()).toMatchObject({ balance: 4, reserved: 0 });
   await upstream.close();
 });
 
-test('a service outlives a restart of its server', async () => {
+test('the service returns 503 while PostgreSQL is down and recovers after its restart', async () => {
   const service = await launch(await server.freshDatabase());
   const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';
   const usage = () => service.fetch('/v1/usage', { headers: { 'x-api-key': key } });
@@ -184,7 +185,7 @@ test('a service outlives a restart of its server', async () => {
   expect(service.output()).not.toContain(server.password);
 });
 
-test('a start without its server ends with one clear line, without the password', async () => {
+test('an unreachable PostgreSQL server ends the start with one line without the password', async () => {
   const outcome = await launch('postgres://svc:hunter2@127.0.0.1:9/records').catch((error) => error);
   expect(outcome).toBeInstanceOf(LaunchError);
   const { exitCode, output } = outcome as LaunchError;

@@ -12,7 +12,7 @@ import {
   speakStreamed,
 } from '../../tools/harness/services/launcher.ts';
 
-/** The serving process and its inference processes as one family. */
+/** Signals to the API process and its inference processes. */
 
 const CONFIG = `[models."svc-tts"]\nkind = "piper"\n[inference]\nworkers = 2\nthreads = 1\n${NO_RECOGNISER}${NO_TEXT}`;
 const TEXT =
@@ -33,42 +33,42 @@ const isAlive = (pid: number) => {
 };
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s to the whole group, as a terminal or a supervisor sends it, cuts no running speech',
+  '%s to the whole process group does not cut off running speech',
   async (signal) => {
     service = await launchService({ config: CONFIG });
     const whole = await (await speak(service)).bytes();
     const children = childrenOf(service.pid);
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(2);
 
-    const answer = await speak(service);
+    const response = await speak(service);
     for (const pid of [...children, service.pid]) process.kill(pid, signal);
-    expect((await answer.bytes()).length).toBe(whole.length);
+    expect((await response.bytes()).length).toBe(whole.length);
     expect(await service.exited).toBe(0);
     expect(children.filter(isAlive)).toEqual([]);
   },
 );
 
-test('inference processes end with a server that was killed', async () => {
+test('inference processes exit when the API process is killed', async () => {
   service = await launchService({ config: CONFIG });
   const children = childrenOf(service.pid);
-  const answer = await speak(service);
+  const response = await speak(service);
   service.signal('SIGKILL');
-  await expect(answer.bytes()).rejects.toThrow();
+  await expect(response.bytes()).rejects.toThrow();
   await expect.poll(() => children.filter(isAlive), { timeout: 10_000 }).toEqual([]);
 });
 
-test('two processes share the work, and one that dies leaves the other serving', async () => {
+test('when one of two inference processes is killed, requests succeed and it is restarted', async () => {
   service = await launchService({ config: CONFIG });
   const [first] = childrenOf(service.pid, INFERENCE);
   process.kill(first ?? 0, 'SIGKILL');
   const running = service;
   await expect.poll(() => running.log().some(({ msg }) => msg === 'inference process ended')).toBe(true);
-  const answers = await Promise.all(Array.from({ length: 4 }, async () => (await speak(running)).status));
-  expect(answers).toEqual([200, 200, 200, 200]);
+  const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await speak(running)).status));
+  expect(statuses).toEqual([200, 200, 200, 200]);
   await expect.poll(() => childrenOf(running.pid, INFERENCE).length, { timeout: 10_000 }).toBe(2);
 });
 
-test('a checkout may lie in a folder whose name has spaces and letters of any script', async () => {
+test('the service runs in a folder whose name has spaces and non-ASCII letters', async () => {
   const root = resolve(import.meta.dirname, '../..');
   const checkout = mkdtempSync(join(tmpdir(), 'a ø 100% checkout-'));
   onTestFinished(() => rmSync(checkout, { recursive: true }));

@@ -18,7 +18,7 @@ import {
   startFakeSttUpstream,
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 
-/** The real process with the real reader of audio files, before a server that plays a recogniser. */
+/** The real process with the real audio file reader and a fake transcription upstream. */
 
 const PATH = '/v1/audio/transcriptions';
 const TEXT = 'Ask not what your country can do for you.';
@@ -40,7 +40,7 @@ beforeEach(() => {
   upstream.seen.length = 0;
 });
 
-/** A WAV file of a tone. */
+/** A WAV file with a sine tone. */
 function wav(seconds: number): File {
   const shape = { kind: 'int', bits: 16, rateHz: LISTEN_RATE_HZ, channels: 1 } as const;
   return new File([wavFile(shape, sine(seconds, LISTEN_RATE_HZ))], 'tone.wav');
@@ -63,11 +63,11 @@ async function newestRow(): Promise<Record<string, unknown>> {
   return page.data[0] ?? {};
 }
 
-/** Uploads that lie on disk. */
-const staged = () => readdirSync(join(service.dataDir, 'uploads'));
+/** Names of the files in the upload folder. */
+const uploadedFiles = () => readdirSync(join(service.dataDir, 'uploads'));
 
-describe('the official SDK', () => {
-  test('gets text, with the tokens', async () => {
+describe('the OpenAI SDK', () => {
+  test('gets the transcript and token usage', async () => {
     const { data, response } = await client()
       .audio.transcriptions.create({ file: wav(1.5), model: 'svc-stt', language: 'en', prompt: 'Kennedy' })
       .withResponse();
@@ -95,25 +95,27 @@ describe('the official SDK', () => {
     });
   });
 
-  test('gets every other format', async () => {
+  test('gets verbose_json, text, srt and vtt', async () => {
     const { transcriptions } = client().audio;
-    const ask = { file: wav(1), model: 'svc-stt' };
+    const request = { file: wav(1), model: 'svc-stt' };
     const verbose = await transcriptions.create({
-      ...ask,
+      ...request,
       response_format: 'verbose_json',
       timestamp_granularities: ['word', 'segment'],
     });
     expect(verbose).toMatchObject({ text: TEXT, duration: 1, language: 'english', segments: [{ end: 1 }] });
     expect(verbose.words).toHaveLength(9);
-    expect(await transcriptions.create({ ...ask, response_format: 'text' })).toBe(`${TEXT}\n`);
+    expect(await transcriptions.create({ ...request, response_format: 'text' })).toBe(`${TEXT}\n`);
     const cue = '00:00:00,000 --> 00:00:01,000';
-    expect(await transcriptions.create({ ...ask, response_format: 'srt' })).toBe(`1\n${cue}\n${TEXT}\n\n`);
-    expect(await transcriptions.create({ ...ask, response_format: 'vtt' })).toBe(
+    expect(await transcriptions.create({ ...request, response_format: 'srt' })).toBe(
+      `1\n${cue}\n${TEXT}\n\n`,
+    );
+    expect(await transcriptions.create({ ...request, response_format: 'vtt' })).toBe(
       `WEBVTT\n\n${cue.replaceAll(',', '.')}\n${TEXT}\n\n`,
     );
   });
 
-  test('hears the text in pieces', async () => {
+  test('streams the transcript as deltas', async () => {
     const stream = await client().audio.transcriptions.create({
       file: wav(1),
       model: 'svc-stt',
@@ -145,17 +147,17 @@ describe('the official SDK', () => {
     expect(await newestRow()).toMatchObject({ endpoint: '/v1/audio/translations', status: 'completed' });
   });
 
-  test('may stream its upload, and send any common format', async () => {
+  test('gets 400 for a streamed or buffered upload that is not audio', async () => {
     const path = fileURLToPath(new URL('../../package.json', import.meta.url));
-    const noAudio = client().audio.transcriptions.create({ file: createReadStream(path), model: 'svc-stt' });
-    await expect(noAudio).rejects.toMatchObject({ status: 400, param: 'file' });
+    const streamed = client().audio.transcriptions.create({ file: createReadStream(path), model: 'svc-stt' });
+    await expect(streamed).rejects.toMatchObject({ status: 400, param: 'file' });
     const bytes = await toFile(readFileSync(path), 'a.mp3');
     const renamed = client().audio.transcriptions.create({ file: bytes, model: 'svc-stt' });
     await expect(renamed).rejects.toBeInstanceOf(OpenAI.BadRequestError);
-    expect([upstream.seen, staged()]).toEqual([[], []]);
+    expect([upstream.seen, uploadedFiles()]).toEqual([[], []]);
   });
 
-  test('gets errors of its own classes', async () => {
+  test('maps errors to its error classes', async () => {
     const refused = client().audio.transcriptions.create({ file: wav(1), model: 'whisper-1' });
     await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     await expect(refused).rejects.toMatchObject({
@@ -167,7 +169,7 @@ describe('the official SDK', () => {
 });
 
 describe('uploads', () => {
-  test('have a limit, announced or not', async () => {
+  test('over transcription_max_bytes are rejected, with or without content-length', async () => {
     const over = new File([new Uint8Array(4_000_001)], 'a.wav');
     const response = await post({ file: over });
     expect(response.status).toBe(413);
@@ -177,19 +179,19 @@ describe('uploads', () => {
       .audio.transcriptions.create({ file: endless, model: 'svc-stt' })
       .catch((error: unknown) => error);
     endless.destroy();
-    // The server answers and closes while the client still sends; which of the two it notices is up to it.
+    // The server responds and closes the connection while the client still sends. The client reports either.
     expect(chunked).toBeInstanceOf(OpenAI.APIError);
-    await expect.poll(staged).toEqual([]);
+    await expect.poll(uploadedFiles).toEqual([]);
   });
 
-  test('larger than other bodies are taken', async () => {
+  test('may exceed the size limit of other request bodies', async () => {
     expect((await post({ file: wav(120) })).status).toBe(200);
     expect(upstream.seen[0]?.wav.length).toBe(44 + 120 * LISTEN_RATE_HZ * 2);
-    expect(staged()).toEqual([]);
+    expect(uploadedFiles()).toEqual([]);
   });
 
-  /** Sends the beginning of an upload that announces more. */
-  function begin(
+  /** Sends the head and the first bytes of an upload. @param rest the remaining headers and the bytes. */
+  function startUpload(
     rest: string,
     to = service,
   ): {
@@ -204,24 +206,24 @@ describe('uploads', () => {
     socket.write(`${head}${rest}`, () => resolve());
     return { socket, sent: promise };
   }
-  const PART = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF';
+  const PART_OF_FILE = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF';
 
-  test('that are left in the middle leave nothing behind', async () => {
-    const left = () => service.log().filter(({ status }) => status === 499).length;
-    const before = left();
-    const { socket, sent } = begin(`content-length: 100000\r\n\r\n${PART}`);
+  test('that are aborted leave no file', async () => {
+    const aborted = () => service.log().filter(({ status }) => status === 499).length;
+    const before = aborted();
+    const { socket, sent } = startUpload(`content-length: 100000\r\n\r\n${PART_OF_FILE}`);
     await sent;
-    await expect.poll(staged).toHaveLength(1);
+    await expect.poll(uploadedFiles).toHaveLength(1);
     socket.destroy();
-    await expect.poll(left).toBe(before + 1);
-    await expect.poll(staged).toEqual([]);
+    await expect.poll(aborted).toBe(before + 1);
+    await expect.poll(uploadedFiles).toEqual([]);
   });
 
-  test('of a process that was killed are gone after the next start', async () => {
+  test('of a killed process are deleted at the next start', async () => {
     const config = NO_MODELS;
     const first = await launchService({ config });
     onTestFinished(async () => void (await first.stop()));
-    const { socket, sent } = begin(`content-length: 100000\r\n\r\n${PART}`, first);
+    const { socket, sent } = startUpload(`content-length: 100000\r\n\r\n${PART_OF_FILE}`, first);
     await sent;
     const uploads = join(first.dataDir, 'uploads');
     await expect.poll(() => readdirSync(uploads)).toHaveLength(1);
@@ -234,21 +236,23 @@ describe('uploads', () => {
     expect(readdirSync(uploads)).toEqual([]);
   });
 
-  test('that end too early are refused', async () => {
-    const { socket } = begin(`connection: close\r\ncontent-length: ${PART.length}\r\n\r\n${PART}`);
-    let answer = '';
-    for await (const data of socket) answer += String(data);
-    expect(answer).toMatch(/^HTTP\/1\.1 400/);
-    expect(answer).toContain('not a valid multipart form');
-    expect(staged()).toEqual([]);
+  test('that end before the closing boundary get 400', async () => {
+    const { socket } = startUpload(
+      `connection: close\r\ncontent-length: ${PART_OF_FILE.length}\r\n\r\n${PART_OF_FILE}`,
+    );
+    let response = '';
+    for await (const data of socket) response += String(data);
+    expect(response).toMatch(/^HTTP\/1\.1 400/);
+    expect(response).toContain('not a valid multipart form');
+    expect(uploadedFiles()).toEqual([]);
   });
 
-  test('may be slow', async () => {
+  test('may be sent slowly', async () => {
     const body = new FormData();
     body.append('model', 'svc-stt');
     body.append('file', wav(0.1));
     const request = new Request('http://x', { method: 'POST', body });
-    // Read before the body, with which the runtime forgets it.
+    // The runtime drops the content type when the body is read, so it is read first.
     const type = request.headers.get('content-type') ?? '';
     const bytes = await request.bytes();
     const slow = new ReadableStream({
@@ -266,7 +270,7 @@ describe('uploads', () => {
   });
 });
 
-test('a client that leaves a stream stops the upstream', async () => {
+test('aborting a streamed transcription cancels the upstream request', async () => {
   upstream.answer(
     () =>
       new Response(
@@ -288,16 +292,16 @@ test('a client that leaves a stream stops the upstream', async () => {
   await expect.poll(() => upstream.cancelled).toBe(before + 1);
   await expect.poll(async () => (await newestRow()).status).toBe('cancelled');
   expect(String((await newestRow()).transcript)).toMatch(/^word/);
-  expect(staged()).toEqual([]);
+  expect(uploadedFiles()).toEqual([]);
 });
 
-test('thirty concurrent requests all succeed', async () => {
+test('30 concurrent requests succeed', async () => {
   upstream.answer(() => Response.json({ text: TEXT }));
-  const answers = await Promise.all(Array.from({ length: 30 }, () => post({ file: wav(0.2) })));
-  expect(answers.map(({ status }) => status)).toEqual(new Array(30).fill(200));
+  const responses = await Promise.all(Array.from({ length: 30 }, () => post({ file: wav(0.2) })));
+  expect(responses.map(({ status }) => status)).toEqual(new Array(30).fill(200));
 }, 60_000);
 
-test('neither text nor prompts nor keys are in the log', () => {
+test('transcripts, prompts and keys are not logged', () => {
   expect(service.log().length).toBeGreaterThan(20);
   expect(service.output()).not.toMatch(/country|Kennedy|test-key-of/);
 });
