@@ -20,12 +20,12 @@ import { costOf, keyOf, ORGANIZATIONS, type Organization } from './soak-config.t
 import type { SoakNode } from './soak-node.ts';
 import type { Site } from './soak-site.ts';
 
-/** Until the last batch and video have ended; lines of batches get what others leave of the machine. */
-const ENDING_MS = 600_000;
-/** Until calls are closed, and connections whose peer is gone; these take two minutes. */
-const CLOSING_MS = 200_000;
-/** A start with its models, and the sweep that it begins with. */
-const SWEEPING_MS = 240_000;
+/** Time for the last batches and videos to end. Batch lines have the lowest priority. */
+const JOBS_END_WITHIN_MS = 600_000;
+/** Time until calls and half-open connections are closed. The service detects these after two minutes. */
+const CLOSED_WITHIN_MS = 200_000;
+/** Time for a start with loading of models, and the sweep after it. */
+const SWEPT_WITHIN_MS = 240_000;
 const POLL_MS = 500;
 const BLOB_FOLDERS = ['files/', 'batches/', 'voices/', 'videos/'];
 const NEXT_DAY_MAIN = resolve(import.meta.dirname, 'next-day-main.ts');
@@ -51,7 +51,7 @@ export class Aftermath {
       this.#usage(rows),
       await this.#credits(rows),
       await this.#stops(),
-      await this.#nothingLeft(),
+      await this.#noLeftovers(),
     ];
     return checks.map((check) => ({ ...check, guarantee: `${this.#site.name}: ${check.guarantee}` }));
   }
@@ -65,7 +65,7 @@ export class Aftermath {
     return await this.#node.service.fetch(path, { headers });
   }
 
-  /** Batches and videos come to an end. */
+  /** All batches and videos end. */
   async #jobsEnded(): Promise<Check> {
     const { db } = this.#site.records;
     const open = async (): Promise<string[]> => {
@@ -133,9 +133,9 @@ export class Aftermath {
     const response = await this.#fetch(path, organization);
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (state !== 'kept' && response.status === 404) return undefined;
-    if (state === 'gone') return `was deleted, and is answered with ${response.status}`;
-    if (response.status !== 200) return `is answered with ${response.status}`;
-    return sha256(bytes) === wanted ? undefined : 'has other bytes than were stored';
+    if (state === 'gone') return `was deleted, but the status is ${response.status}`;
+    if (response.status !== 200) return `the status is ${response.status}`;
+    return sha256(bytes) === expected ? undefined : 'the content has changed';
   }
 
   async #batches(rows: readonly UsageRow[]): Promise<Check> {
@@ -164,13 +164,13 @@ export class Aftermath {
   async #batchViolations(batch: ExpectedBatch, rows: readonly UsageRow[]): Promise<string[]> {
     try {
       const response = await this.#fetch(`/v1/batches/${batch.id}`, batch.organization);
-      if (!response.ok) return [`${batch.id}: is answered with ${response.status}`];
-      const told = (await response.json()) as BatchOnWire;
+      if (!response.ok) return [`${batch.id}: the status is ${response.status}`];
+      const reported = (await response.json()) as BatchOnWire;
       const service = { fetch: (path: string) => this.#fetch(path, batch.organization) };
       const result = {
-        ...{ status: told.status, counts: told.request_counts },
-        output: await resultLines(service, told.output_file_id),
-        error: await resultLines(service, told.error_file_id),
+        ...{ status: reported.status, counts: reported.request_counts },
+        output: await resultLines(service, reported.output_file_id),
+        error: await resultLines(service, reported.error_file_id),
       };
       return batchViolations(batch, result, rows);
     } catch (error) {
@@ -190,8 +190,10 @@ export class Aftermath {
       faults,
     );
     if (name === 'main') {
-      const made = rows.filter(({ organization }) => organization === accountOf(name, 'videos'));
-      if (made.length !== videos.size) found.push(`${made.length} usage rows of ${videos.size} videos`);
+      const videoRows = rows.filter(({ organization }) => organization === accountOf(name, 'videos'));
+      if (videoRows.length !== videos.size) {
+        violations.push(`${videoRows.length} usage rows for ${videos.size} videos`);
+      }
     }
     const guarantee = 'every accepted call has one usage row; that of a successful call is completed';
     return { guarantee, checked: rows.length, violations: found };
@@ -252,7 +254,7 @@ export class Aftermath {
     const folders = nextDay.flatMap(({ dataDir }) =>
       ['uploads', 'videos'].map((name) => join(dataDir, name)),
     );
-    const left = async () => [
+    const leftovers = async () => [
       ...(await this.#blobsWithoutRecord()),
       ...(await this.#rowsOfWork()),
       ...(await Promise.all(folders.map(filesIn))).flat(),
@@ -273,14 +275,14 @@ export class Aftermath {
       ...files.map(({ id }) => `files/${id}`),
       ...voices.map(({ id }) => `voices/${id}`),
     ]);
-    const made = new Set<string>(videos.map(({ id }) => id));
+    const videoIds = new Set<string>(videos.map(({ id }) => id));
     const found: string[] = [];
     for (const name of await this.#blobNames()) {
       const [kind, id = ''] = name.split('/');
-      if (names.delete(name) || (kind === 'videos' && made.has(id))) continue;
+      if (names.delete(name) || (kind === 'videos' && videoIds.has(id))) continue;
       found.push(`the blob ${name} has no record`);
     }
-    return [...found, ...[...names].map((name) => `the blob ${name} is not there`)];
+    return [...found, ...[...names].map((name) => `the blob ${name} is missing`)];
   }
 
   async #blobNames(): Promise<string[]> {
@@ -296,7 +298,7 @@ export class Aftermath {
     const found: string[] = [];
     for (const table of ['open_calls', 'batch_parts', 'jobs'] as const) {
       const rows = await this.#site.records.db.selectFrom(table).selectAll().execute();
-      if (rows.length > 0) found.push(`${rows.length} rows of ${table} are left`);
+      if (rows.length > 0) found.push(`${rows.length} rows of ${table} remain`);
     }
     return found;
   }
@@ -306,8 +308,8 @@ export class Aftermath {
 async function settled(look: () => Promise<string[]>, withinMs: number): Promise<string[]> {
   const latest = performance.now() + withinMs;
   for (;;) {
-    const found = await look();
-    if (found.length === 0 || performance.now() > latest) return found;
+    const found = await find();
+    if (found.length === 0 || performance.now() > deadlineMs) return found;
     await Bun.sleep(POLL_MS);
   }
 }
@@ -316,5 +318,5 @@ async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
     .filter((entry) => entry.isFile())
-    .map(({ name }) => `the file ${name} is left in a work folder`);
+    .map(({ name }) => `the file ${name} remains in a work folder`);
 }

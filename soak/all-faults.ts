@@ -3,7 +3,7 @@ import type { SoakFault } from './fault.ts';
 import { PROCESS_FAULTS } from './process-faults.ts';
 import { STORE_FAULTS } from './store-faults.ts';
 
-/** In the order in which they strike: kinds in turn, and machines early, so that those that start again live for long. */
+/** Order of injection. Kinds alternate; nodes are killed early, so that the restarted nodes run for a long time. */
 const ORDER = [
   ...['inference', 'machine', 'redis', 'half-open', 's3', 'small-machine', 'llama'],
   ...['disk', 'media', 'database', 'listener', 'slow-readers', 'video', 'redis-hangs'],

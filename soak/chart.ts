@@ -1,4 +1,4 @@
-/** Line charts as SVG, for people: an axis of minutes, some lines, and marks where something was broken. */
+/** Line charts as SVG: a time axis in minutes, lines, and marks for the times of faults. */
 
 export interface Line {
   readonly name: string;
@@ -17,18 +17,18 @@ export interface Chart {
   readonly lines: readonly Line[];
   readonly marks: readonly Mark[];
   readonly lengthMs: number;
-  /** A scale of powers of ten. */
+  /** Whether the y axis is logarithmic. */
   readonly isLogarithmic?: boolean;
 }
 
 const [WIDTH, HEIGHT] = [1000, 360];
 const PLOT = { left: 60, right: 780, top: 90, bottom: 320 };
 const MINUTE_MS = 60_000;
-/** Told apart also by those who do not see some colours (Okabe and Ito). */
+/** Colours for readers with any colour vision (Okabe and Ito). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000', '#999999'];
-/** Lines of a scale, more or less. */
+/** Approximate number of grid lines. */
 const TICKS = 5;
-/** Points that are further apart than this many ms are not joined: nothing was measured between them. */
+/** Maximum distance of joined points in ms. A larger distance is a gap in the measurements. */
 const GAP_MS = 30_000;
 
 export function chartSvg(chart: Chart): string {
@@ -92,14 +92,14 @@ function markSvg({ name, fromMs, toMs }: Mark, x: (ms: number) => number): strin
 
 interface Scale {
   readonly ticks: readonly number[];
-  /** Where a value lies, from 0 to 1. */
+  /** Position of a value on the axis, from 0 to 1. */
   share(value: number): number;
 }
 
 function linearScale(values: readonly number[]): Scale {
-  const most = values.reduce((found, value) => Math.max(found, value), 0) || 1;
-  const step = niceStep(most / TICKS);
-  const count = Math.ceil(most / step);
+  const maximum = values.reduce((max, value) => Math.max(max, value), 0) || 1;
+  const step = niceStep(maximum / TICKS);
+  const count = Math.ceil(maximum / step);
   return {
     ticks: Array.from({ length: count + 1 }, (_, at) => at * step),
     share: (value) => value / (count * step),
@@ -107,22 +107,23 @@ function linearScale(values: readonly number[]): Scale {
 }
 
 function logarithmicScale(values: readonly number[]): Scale {
-  const above = values.filter((value) => value > 0);
-  const least = Math.floor(Math.log10(above.reduce((found, value) => Math.min(found, value), 1)));
-  const most = Math.max(
-    least + 1,
-    Math.ceil(Math.log10(above.reduce((found, value) => Math.max(found, value), 1))),
+  const positive = values.filter((value) => value > 0);
+  const minExponent = Math.floor(Math.log10(positive.reduce((min, value) => Math.min(min, value), 1)));
+  const maxExponent = Math.max(
+    minExponent + 1,
+    Math.ceil(Math.log10(positive.reduce((max, value) => Math.max(max, value), 1))),
   );
   return {
-    ticks: Array.from({ length: most - least + 1 }, (_, at) => 10 ** (least + at)),
-    share: (value) => (value > 0 ? Math.max(0, (Math.log10(value) - least) / (most - least)) : 0),
+    ticks: Array.from({ length: maxExponent - minExponent + 1 }, (_, at) => 10 ** (minExponent + at)),
+    share: (value) =>
+      value > 0 ? Math.max(0, (Math.log10(value) - minExponent) / (maxExponent - minExponent)) : 0,
   };
 }
 
-/** 1, 2 or 5 times a power of ten, at least as large as asked. */
-function niceStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return power * ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10);
+/** The smallest number not below `minimum` that is 1, 2 or 5 times a power of ten. */
+function niceStep(minimum: number): number {
+  const power = 10 ** Math.floor(Math.log10(minimum));
+  return power * ([1, 2, 5, 10].find((factor) => factor * power >= minimum) ?? 10);
 }
 
 function minuteTicks(lengthMs: number): number[] {

@@ -12,7 +12,7 @@ import { keyOf, type Organization } from './soak-config.ts';
 import type { SoakNode } from './soak-node.ts';
 
 const SLOW_READERS = 3;
-/** Three seconds of speech, then none for half a second: six times as fast as it is heard, and slower than it is made. */
+/** About 3 s of PCM per read and 0.5 s of pause: six times faster than playback, and slower than synthesis. */
 const READ_BYTES = 150_000;
 const PAUSE_MS = 500;
 const SLOW_WITHIN_MS = 300_000;
@@ -22,7 +22,7 @@ const WITHIN_MS = 60_000;
 
 const authorization = (organization: Organization) => `Bearer ${keyOf(organization)}`;
 
-/** A machine that is up, the first one if it is. */
+/** The first node that is up, or the first node. */
 const nodeOf = ({ sites }: FaultParts) =>
   sites.main.nodes.find(({ isUp }) => isUp) ?? (sites.main.nodes[0] as SoakNode);
 
@@ -30,42 +30,42 @@ async function readSlowly({ ledger, material, signal }: FaultParts, node: SoakNo
   const organization = accountOf('main', 'slow');
   const entry = ledger.begin({ load: 'slow reader', organization, node: node.name, rows: 'one' });
   const { path, body } = speechOf(TALE);
-  const late = AbortSignal.timeout(SLOW_WITHIN_MS);
+  const timeout = AbortSignal.timeout(SLOW_WITHIN_MS);
   try {
-    const answer = await askSlowly({
+    const response = await askSlowly({
       port: Number(new URL(node.service.baseUrl).port),
       headers: { authorization: authorization('slow'), 'content-type': 'application/json' },
       ...{ path, body: JSON.stringify(body), readBytes: READ_BYTES, pauseMs: PAUSE_MS },
-      signal: AbortSignal.any([signal, late]),
+      signal: AbortSignal.any([signal, timeout]),
     });
-    entry.answered(answer.status, answer.requestId);
-    if (late.aborted) entry.end('late', `${answer.bodyBytes} bytes of ${material.taleBytes}`);
+    entry.answered(response.status, response.requestId);
+    if (timeout.aborted) entry.end('late', `${response.bodyBytes} of ${material.taleBytes} bytes`);
     else if (signal.aborted) entry.end('left');
-    else if (answer.status !== 200) entry.end('refused', String(answer.status));
-    else if (!answer.isWhole) entry.end('cut', `${answer.bodyBytes} bytes`);
-    else if (answer.bodyBytes === material.taleBytes) entry.end('right');
-    else entry.end('wrong', `${answer.bodyBytes} bytes of speech and not ${material.taleBytes}`);
+    else if (response.status !== 200) entry.end('refused', String(response.status));
+    else if (!response.isWhole) entry.end('cut', `${response.bodyBytes} bytes`);
+    else if (response.bodyBytes === material.taleBytes) entry.end('right');
+    else entry.end('wrong', `${response.bodyBytes} bytes of speech instead of ${material.taleBytes}`);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    entry.end(signal.aborted ? 'left' : late.aborted ? 'late' : 'unreachable', detail);
+    entry.end(signal.aborted ? 'left' : timeout.aborted ? 'late' : 'unreachable', detail);
   }
 }
 
 const slowReaders: SoakFault = {
   name: 'slow-readers',
-  what: `${SLOW_READERS} clients read a long speech more slowly than it is made, at the same time`,
+  what: `${SLOW_READERS} concurrent clients read a long speech response more slowly than it is synthesized`,
   isPossible: () => true,
   async strike(parts) {
     const node = nodeOf(parts);
-    const over = parts.ledger.strike({ name: 'slow-readers', nodes: [node.name], excuses: [] });
+    const repaired = parts.ledger.strike({ name: 'slow-readers', nodes: [node.name], excuses: [] });
     await Promise.all(Array.from({ length: SLOW_READERS }, () => readSlowly(parts, node)));
-    over();
+    repaired();
     return undefined;
   },
 };
 
-/** A connection of realtime with a turn that is half said. */
-async function halfSaid(url: string, { pcm }: Spoken): Promise<void> {
+/** Opens a realtime connection with an unfinished turn. */
+async function openTurn(url: string, { pcm }: Spoken): Promise<void> {
   const headers = { authorization: authorization('half-open') };
   const client = await RealtimeClient.connect(`${url.replace('http', 'ws')}/v1/realtime`, {
     ...{ headers, strict: false, timeoutMs: WITHIN_MS },
@@ -78,8 +78,8 @@ async function halfSaid(url: string, { pcm }: Spoken): Promise<void> {
   }
 }
 
-/** A call of the partner platform that has begun. */
-async function halfCalled(url: string): Promise<void> {
+/** Opens a call of the partner platform. */
+async function openPartnerCall(url: string): Promise<void> {
   const headers = { headers: { authorization: authorization('half-open') } } as unknown as string[];
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/transcribers/partner?model=svc-stt`, headers);
   await new Promise<void>((resolve, reject) => {
@@ -90,8 +90,8 @@ async function halfCalled(url: string): Promise<void> {
   socket.send(JSON.stringify(start));
 }
 
-/** An upload of which a part has arrived. */
-async function halfUploaded(port: number): Promise<void> {
+/** Sends the first part of an upload. */
+async function openUpload(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
   const lines = [
@@ -109,12 +109,12 @@ async function halfUploaded(port: number): Promise<void> {
   });
 }
 
-/** A long speech response that is not read. */
-function unread(port: number, signal: AbortSignal): void {
+/** Requests a long speech response and does not read it. */
+function requestUnread(port: number, signal: AbortSignal): void {
   const { path, body } = speechOf(TALE);
   const headers = { authorization: authorization('half-open'), 'content-type': 'application/json' };
   const text = JSON.stringify(body);
-  // Ends with the proxy, at the end of the run.
+  // The proxy closes this connection at the end of the run.
   void askSlowly({ port, path, headers, body: text, readBytes: 1, pauseMs: 3_600_000, signal }).catch(
     () => undefined,
   );
@@ -122,7 +122,7 @@ function unread(port: number, signal: AbortSignal): void {
 
 const halfOpen: SoakFault = {
   name: 'half-open',
-  what: `the way of ${HALF_OPEN_SOCKETS} realtime connections, a phone call, an upload and a speech stops passing anything on, and closes nothing`,
+  what: `a proxy stops forwarding ${HALF_OPEN_SOCKETS} realtime connections, a phone call, an upload and a speech response without closing them`,
   isPossible: () => true,
   async strike(parts) {
     const { ledger, material, signal, opened } = parts;
@@ -131,14 +131,14 @@ const halfOpen: SoakFault = {
     // Closed after all checks: the service must detect the dead client itself.
     const proxy = opened.adopt(await startCutProxy(target), (it) => it.close());
     const url = `http://127.0.0.1:${proxy.port}`;
-    const over = ledger.strike({ name: 'half-open', nodes: [node.name], excuses: [] });
-    const said = material.sentences[0] as Spoken;
-    const begun = await Promise.allSettled([
-      ...Array.from({ length: HALF_OPEN_SOCKETS }, () => halfSaid(url, said)),
-      ...[halfCalled(url), halfUploaded(proxy.port)],
+    const repaired = ledger.strike({ name: 'half-open', nodes: [node.name], excuses: [] });
+    const spoken = material.sentences[0] as Spoken;
+    const opening = await Promise.allSettled([
+      ...Array.from({ length: HALF_OPEN_SOCKETS }, () => openTurn(url, spoken)),
+      ...[openPartnerCall(url), openUpload(proxy.port)],
     ]);
-    unread(proxy.port, signal);
-    for (const rows of [...begun.map(() => 'one' as const), 'some' as const]) {
+    requestUnread(proxy.port, signal);
+    for (const rows of [...opening.map(() => 'one' as const), 'some' as const]) {
       const call = {
         load: 'half-open socket',
         organization: accountOf('main', 'half-open'),
@@ -149,8 +149,8 @@ const halfOpen: SoakFault = {
     }
     await Bun.sleep(1000);
     proxy.freeze();
-    over();
-    return begun.some(({ status }) => status === 'rejected') ? 'some were refused' : undefined;
+    repaired();
+    return opening.some(({ status }) => status === 'rejected') ? 'some connections were refused' : undefined;
   },
 };
 

@@ -16,10 +16,10 @@ export interface FaultParts {
 /** An injected fault and its repair. */
 export interface SoakFault {
   readonly name: string;
-  /** What happens, for the report. */
+  /** Description for the report. */
   readonly what: string;
-  /** Whether it can be done with what this machine has. */
+  /** Whether the servers that it needs are installed. */
   isPossible(sites: SoakSites): boolean;
-  /** Resolves when everything is repaired. @returns why nothing happened, else undefined. */
+  /** Injects and repairs the fault. @returns why it could not be injected, or undefined. */
   strike(parts: FaultParts): Promise<string | undefined>;
 }

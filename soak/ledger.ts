@@ -1,31 +1,31 @@
 /** Records every call, stored resource and fault of a soak run, with the rules that check them; pure. */
 
-/** How a call ended, as its client saw it. */
+/** How a call ended from the view of its client. */
 export type CallEnd =
-  /** With a whole and right answer. */
+  /** A complete, correct response. */
   | 'right'
-  /** With a typed error in place of an answer. */
+  /** A typed error response. */
   | 'refused'
-  /** With a typed error in the answer that had begun. */
+  /** A typed error in a response that had started. */
   | 'failed'
-  /** The connection broke before the answer's end, and the client could tell. */
+  /** The connection broke before the end of the response, and the client could detect this. */
   | 'cut'
-  /** There was no connection. */
+  /** No connection, or it broke before the response. */
   | 'unreachable'
   /** The client disconnected. */
   | 'left'
-  /** With what looks like a whole answer and is another, or a part of it. */
+  /** A response that seems complete but is incorrect or truncated. */
   | 'wrong'
-  /** With an error that says nothing: no error body, or `server_error` without a reason. */
+  /** An error without an error body, or `server_error` without a reason. */
   | 'untyped'
-  /** Not within its time. */
+  /** Not within the time limit. */
   | 'late';
 
-/** How many usage rows an accepted call has: one, one or more (turns of a phone call are cut by the service), or none. */
+/** Usage rows of an accepted call: one, one or more (the service splits phone calls into turns), or none. */
 export type RowsOfCall = 'one' | 'some' | 'none';
 
 export interface Call {
-  /** What kind of load it is of. */
+  /** Name of the load. */
   readonly load: string;
   readonly organization: string;
   readonly node: string;
@@ -33,18 +33,18 @@ export interface Call {
   readonly beganMs: number;
   endedMs?: number;
   end?: CallEnd;
-  /** Of an end other than `right`: what was seen. */
+  /** Details of an end other than `right`. */
   detail?: string;
-  /** Of the head of the answer; absent when none came, and of turns on a socket. */
+  /** Of the response head; absent without a response, and for turns on a socket. */
   status?: number;
   requestId?: string;
 }
 
 export interface Fault {
   readonly name: string;
-  /** The nodes that it strikes. */
+  /** Affected nodes. */
   readonly nodes: readonly string[];
-  /** Ends of calls that it explains, while it lasts. */
+  /** Ends of calls that are acceptable during the fault. */
   readonly excuses: readonly CallEnd[];
   readonly fromMs: number;
   toMs?: number;
@@ -56,11 +56,11 @@ export interface Kept {
   readonly id: string;
   readonly organization: string;
   readonly site: string;
-  /** Where its bytes can be read. */
+  /** URL path of its content. */
   readonly path: string;
-  /** Of those bytes, in hex. */
+  /** Of the content, in hex. */
   readonly sha256: string;
-  /** `unsure`: its deletion was asked for and not acknowledged. */
+  /** `unsure`: its deletion was requested but not acknowledged. */
   state: 'kept' | 'gone' | 'unsure';
 }
 
@@ -74,7 +74,7 @@ export interface ExpectedBatch {
   readonly lines: ReadonlyMap<string, LineFate>;
 }
 
-/** A call that is open; only its first end counts. */
+/** An open call. Only its first end is recorded. */
 export interface OpenEntry {
   answered(status: number, requestId: string | undefined): void;
   end(end: CallEnd, detail?: string): void;
@@ -89,7 +89,7 @@ export class Ledger {
   readonly videos = new Set<string>();
   readonly #nowMs: () => number;
 
-  /** @param nowMs ms since the run began. */
+  /** @param nowMs ms since the start of the run. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -111,12 +111,12 @@ export class Ledger {
     };
   }
 
-  /** A fault begins; the function that it gives ends it. */
+  /** Records the start of a fault. @returns a function that records its end. */
   strike(fault: Pick<Fault, 'name' | 'nodes' | 'excuses'>): () => void {
-    const struck: Fault = { ...fault, fromMs: this.#nowMs() };
-    this.faults.push(struck);
+    const started: Fault = { ...fault, fromMs: this.#nowMs() };
+    this.faults.push(started);
     return () => {
-      struck.toMs ??= this.#nowMs();
+      started.toMs ??= this.#nowMs();
     };
   }
 }
@@ -129,7 +129,7 @@ export interface UsageRow {
   readonly status: string;
 }
 
-/** Whether a fault was at work on the node of a call during it, of those that explain such an end. */
+/** Whether a fault on the node of a call, during the call, explains this end. */
 function isExcused(call: Call, end: CallEnd, faults: readonly Fault[]): boolean {
   return faults.some(
     ({ nodes, excuses, fromMs, toMs = Number.POSITIVE_INFINITY }) =>
@@ -154,7 +154,7 @@ export function callViolations(calls: readonly Call[], faults: readonly Fault[])
   });
 }
 
-/** Whether a row must be there: the service said that it works on it. */
+/** Whether the service accepted the call, so that it must have a usage row. */
 const isAccepted = ({ rows, status = 0 }: Call) => rows !== 'none' && status >= 200 && status < 300;
 
 /** Calls without exactly the expected usage rows, one line each. */
@@ -165,34 +165,34 @@ export function usageViolations(
 ): string[] {
   const found: string[] = [];
   const byRequest = Map.groupBy(rows, ({ requestId }) => requestId);
-  const named = new Set<string>();
+  const requestIds = new Set<string>();
   for (const call of calls) {
     if (call.requestId === undefined) continue;
-    named.add(call.requestId);
+    requestIds.add(call.requestId);
     const own = byRequest.get(call.requestId) ?? [];
     if (own.length > 1) found.push(`${described(call)}: has ${own.length} usage rows`);
     if (isAccepted(call) && own.length === 0) found.push(`${described(call)}: has no usage row`);
     if (call.end === 'right' && own[0] && own[0].status !== 'completed' && !isExcused(call, 'cut', faults)) {
-      found.push(`${described(call)}: was answered, and its row says ${own[0].status}`);
+      found.push(`${described(call)}: was successful, but its row says ${own[0].status}`);
     }
   }
   const others = Map.groupBy(
-    rows.filter(({ requestId }) => !named.has(requestId)),
+    rows.filter(({ requestId }) => !requestIds.has(requestId)),
     ({ organization }) => organization,
   );
-  const nameless = Map.groupBy(
+  const withoutId = Map.groupBy(
     calls.filter(({ requestId, rows }) => requestId === undefined && rows !== 'none'),
     ({ organization }) => organization,
   );
-  for (const organization of new Set([...others.keys(), ...nameless.keys()])) {
-    const [its, asked] = [others.get(organization) ?? [], nameless.get(organization) ?? []];
-    const right = asked.filter(({ end }) => end === 'right').length;
-    const completed = its.filter(({ status }) => status === 'completed').length;
+  for (const organization of new Set([...others.keys(), ...withoutId.keys()])) {
+    const [unmatched, open] = [others.get(organization) ?? [], withoutId.get(organization) ?? []];
+    const right = open.filter(({ end }) => end === 'right').length;
+    const completed = unmatched.filter(({ status }) => status === 'completed').length;
     if (completed < right) {
-      found.push(`${organization}: ${right} calls were answered and have ${completed} completed usage rows`);
+      found.push(`${organization}: ${right} successful calls have ${completed} completed usage rows`);
     }
-    if (its.length > asked.length && asked.every(({ rows }) => rows === 'one')) {
-      found.push(`${organization}: ${its.length} usage rows of ${asked.length} calls`);
+    if (unmatched.length > open.length && open.every(({ rows }) => rows === 'one')) {
+      found.push(`${organization}: ${unmatched.length} usage rows of ${open.length} calls`);
     }
   }
   const ids = new Set(rows.map(({ id }) => id));
@@ -234,28 +234,29 @@ export function batchViolations(
   }
   const rowsOf = Map.groupBy(rows, ({ requestId }) => requestId);
   for (const { custom_id, response } of result.output) {
-    const fate = lines.get(custom_id);
+    const expected = lines.get(custom_id);
     const tokens = (response?.body.usage as { prompt_tokens?: number } | undefined)?.prompt_tokens;
-    if (fate && !('tokens' in fate && fate.tokens === tokens)) found.push(`${custom_id} has a wrong result`);
+    if (expected && !('tokens' in expected && expected.tokens === tokens))
+      found.push(`${custom_id} has a wrong result`);
     const own = rowsOf.get(response?.request_id ?? '')?.length ?? 0;
     if (own !== 1) found.push(`${custom_id} has ${own} usage rows`);
   }
   for (const { custom_id, error } of result.error) {
-    const fate = lines.get(custom_id);
-    if (fate && !('error' in fate && fate.error === error?.code)) {
+    const expected = lines.get(custom_id);
+    if (expected && !('error' in expected && expected.error === error?.code)) {
       found.push(`${custom_id} failed with ${error?.code}`);
     }
   }
-  const failing = [...lines.values()].filter((fate) => 'error' in fate).length;
-  const counts = { total: lines.size, completed: lines.size - failing, failed: failing };
+  const failed = [...lines.values()].filter((expected) => 'error' in expected).length;
+  const counts = { total: lines.size, completed: lines.size - failed, failed };
   for (const [name, count] of Object.entries(counts)) {
-    const told = result.counts[name as keyof typeof counts];
-    if (told !== count) found.push(`counts ${told} ${name} and not ${count}`);
+    const reported = result.counts[name as keyof typeof counts];
+    if (reported !== count) found.push(`counts ${reported} ${name} and not ${count}`);
   }
-  return found.map((fault) => `${batch.id}: ${fault}`);
+  return found.map((error) => `${batch.id}: ${error}`);
 }
 
-/** Credits of one organization, in millionths. */
+/** Accounts of one organization, in millionths of a credit. */
 export interface Books {
   readonly organization: string;
   readonly available: number;
@@ -264,7 +265,7 @@ export interface Books {
   readonly granted: number;
   /** Sums of the entries of each account. */
   readonly entries: Readonly<Record<'available' | 'reserved' | 'revenue' | 'granted', number>>;
-  /** What its usage rows cost. */
+  /** Total cost of the usage rows. */
   readonly cost: number;
 }
 
@@ -280,5 +281,5 @@ export function creditViolations(books: Books): string[] {
     const booked = entries[account as keyof Books['entries']];
     if (booked !== amount) found.push(`'${account}' is ${amount}, and its entries add up to ${booked}`);
   }
-  return found.map((fault) => `credits of ${organization}: ${fault}`);
+  return found.map((error) => `credits of ${organization}: ${error}`);
 }

@@ -4,35 +4,35 @@ import { childrenOf } from '../tools/harness/services/launcher.ts';
 import type { FaultParts, SoakFault } from './fault.ts';
 import type { SoakNode } from './soak-node.ts';
 
-/** How long a process that comes and goes is waited for. */
-const PATIENCE_MS = 40_000;
+/** Maximum wait for a short-lived process. */
+const FIND_WITHIN_MS = 40_000;
 const POLL_MS = 50;
-/** Until all calls in progress have ended. */
+/** Time until all calls in progress have ended. */
 const AFTER_KILL_MS = 5000;
-/** How long a machine is unavailable. */
-const AWAY_MS = 3000;
+/** Downtime of a killed node. */
+const DOWNTIME_MS = 3000;
 
-/** Kills one of the processes that a machine has started and whose command line has this part. */
+/** Kills a random child process of a node whose command line contains `part`. */
 function processKill(name: string, part: string, what: string): SoakFault {
   return {
     ...{ name, what },
     isPossible: () => true,
     async strike({ sites, ledger, random, signal }) {
-      const latest = performance.now() + PATIENCE_MS;
+      const deadlineMs = performance.now() + FIND_WITHIN_MS;
       for (;;) {
         const found = sites.main.nodes
           .filter(({ isUp }) => isUp)
           .flatMap((node) => childrenOf(node.service.pid, part).map((pid) => ({ node, pid })));
         const victim = found[Math.floor(random() * found.length)];
         if (victim !== undefined) {
-          // A stream that had begun can only be broken off.
-          const over = ledger.strike({ name, nodes: [victim.node.name], excuses: ['cut'] });
+          // A response that has started can only be cut off.
+          const repaired = ledger.strike({ name, nodes: [victim.node.name], excuses: ['cut'] });
           process.kill(victim.pid, 'SIGKILL');
           await Bun.sleep(AFTER_KILL_MS);
-          over();
+          repaired();
           return undefined;
         }
-        if (performance.now() > latest || signal.aborted) return 'there was no such process';
+        if (performance.now() > deadlineMs || signal.aborted) return 'no such process was found';
         await Bun.sleep(POLL_MS);
       }
     },
@@ -41,16 +41,16 @@ function processKill(name: string, part: string, what: string): SoakFault {
 
 /** Kills a node and restarts it. */
 async function killNode(name: string, node: SoakNode, { ledger, signal }: FaultParts): Promise<undefined> {
-  const over = ledger.strike({ name, nodes: [node.name], excuses: ['cut', 'unreachable'] });
+  const repaired = ledger.strike({ name, nodes: [node.name], excuses: ['cut', 'unreachable'] });
   await node.kill();
-  await Bun.sleep(AWAY_MS);
+  await Bun.sleep(DOWNTIME_MS);
   await node.start(signal);
-  over();
+  repaired();
 }
 
 const machine: SoakFault = {
   name: 'machine',
-  what: 'the second machine is killed (SIGKILL) with all that it does, and started again after 3 s',
+  what: 'the second node is killed (SIGKILL) and started again after 3 s',
   isPossible: ({ main }) => main.nodes.length > 1,
   async strike(parts) {
     const node = parts.sites.main.nodes.at(-1);
@@ -60,7 +60,7 @@ const machine: SoakFault = {
 
 const smallMachine: SoakFault = {
   name: 'small-machine',
-  what: 'the machine with the small disk is killed (SIGKILL), and started again after 3 s',
+  what: 'the node with the small disk is killed (SIGKILL) and started again after 3 s',
   isPossible: ({ small }) => small !== undefined,
   async strike(parts) {
     const node = parts.sites.small?.nodes[0];
@@ -69,11 +69,11 @@ const smallMachine: SoakFault = {
 };
 
 export const PROCESS_FAULTS: readonly SoakFault[] = [
-  processKill('inference', 'inference-worker', 'a process that runs models is killed (SIGKILL)'),
-  processKill('llama', 'llama-worker', 'a process of a language model is killed (SIGKILL)'),
-  processKill('listener', 'silero-worker', 'the voice activity process is killed (SIGKILL)'),
-  processKill('video', 'continuation-worker', 'the process of a video is killed (SIGKILL)'),
-  processKill('media', 'media-worker', 'a process that reads an audio file or a clip is killed (SIGKILL)'),
+  processKill('inference', 'inference-worker', 'an inference process is killed (SIGKILL)'),
+  processKill('llama', 'llama-worker', 'a language model process is killed (SIGKILL)'),
+  processKill('listener', 'silero-worker', 'the voice activity detection process is killed (SIGKILL)'),
+  processKill('video', 'continuation-worker', 'a video process is killed (SIGKILL)'),
+  processKill('media', 'media-worker', 'a media process is killed (SIGKILL)'),
   machine,
   smallMachine,
 ];

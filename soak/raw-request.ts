@@ -1,13 +1,13 @@
-/** A request over a bare socket, for clients that read slowly or not at all. */
+/** HTTP requests over a TCP socket, for clients that read slowly or not at all. */
 
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
   readonly status: number;
   readonly requestId: string | undefined;
-  /** Bytes of the body, without what chunks are framed with. */
+  /** Length of the body without chunk framing. */
   readonly bodyBytes: number;
-  /** Whether its end was sent. */
+  /** Whether the response is complete. */
   readonly isWhole: boolean;
 }
 
@@ -23,8 +23,8 @@ export interface RawRequest {
 }
 
 /**
- * Asks and reads at its own pace: what it does not take, the service keeps or waits with.
- * @throws when there is no connection, or the signal's reason.
+ * Sends a request and reads the response slowly, so that the service must buffer or apply backpressure.
+ * @throws Error if the connection fails; the reason of the signal.
  */
 export async function askSlowly(request: RawRequest): Promise<RawAnswer> {
   const { port, path, headers, body, readBytes, pauseMs, signal } = request;
@@ -40,15 +40,15 @@ export async function askSlowly(request: RawRequest): Promise<RawAnswer> {
     };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-    return read(await taken(socket, readBytes, pauseMs));
+    return read(await receive(socket, readBytes, pauseMs));
   } finally {
     signal.removeEventListener('abort', stop);
     socket.destroy();
   }
 }
 
-/** Everything until the answer is whole, or the other side breaks the connection. */
-async function taken(socket: Socket, readBytes: number, pauseMs: number): Promise<Buffer> {
+/** Receives bytes until the response is complete or the connection is closed. */
+async function receive(socket: Socket, readBytes: number, pauseMs: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let [bytes, sincePause] = [0, 0];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ async function taken(socket: Socket, readBytes: number, pauseMs: number): Promis
     chunks.push(chunk);
     bytes += chunk.length;
     sincePause += chunk.length;
-    // Whether it closes behind the answer is the other side's matter.
+    // The service may keep the connection open after the response.
     const end = Buffer.concat(chunks.slice(-LAST_CHUNK.length)).subarray(-LAST_CHUNK.length);
     if (end.equals(LAST_CHUNK) || (bytes < SHORT_BYTES && read(Buffer.concat(chunks)).isWhole)) resolve();
     if (sincePause < readBytes) return;
@@ -72,10 +72,10 @@ async function taken(socket: Socket, readBytes: number, pauseMs: number): Promis
 
 const LINE = '\r\n';
 const LAST_CHUNK = Buffer.from(`${LINE}0${LINE}${LINE}`);
-/** An answer with a length is an error, and no longer than this. */
+/** Maximum length of a response with content-length, which is an error. */
 const SHORT_BYTES = 10_000;
 
-/** An answer of HTTP/1.1 from its bytes (RFC 9112, 6 and 7.1). */
+/** Parses an HTTP/1.1 response (RFC 9112, 6 and 7.1). */
 export function read(bytes: Buffer): RawAnswer {
   const headEnd = bytes.indexOf(LINE + LINE);
   if (headEnd < 0) return { status: 0, requestId: undefined, bodyBytes: 0, isWhole: false };
@@ -86,19 +86,19 @@ export function read(bytes: Buffer): RawAnswer {
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     }),
   );
-  const told = { status: Number(first.split(' ')[1]), requestId: headers.get('x-request-id') };
+  const parsed = { status: Number(first.split(' ')[1]), requestId: headers.get('x-request-id') };
   const body = bytes.subarray(headEnd + 2 * LINE.length);
   const length = headers.get('content-length');
   if (length !== undefined) {
-    return { ...told, bodyBytes: body.length, isWhole: body.length === Number(length) };
+    return { ...parsed, bodyBytes: body.length, isWhole: body.length === Number(length) };
   }
   let [at, bodyBytes] = [0, 0];
   for (;;) {
     const sizeEnd = body.indexOf(LINE, at);
     const size =
       sizeEnd < 0 ? Number.NaN : Number.parseInt(body.subarray(at, sizeEnd).toString('latin1'), 16);
-    if (Number.isNaN(size)) return { ...told, bodyBytes, isWhole: false };
-    if (size === 0) return { ...told, bodyBytes, isWhole: true };
+    if (Number.isNaN(size)) return { ...parsed, bodyBytes, isWhole: false };
+    if (size === 0) return { ...parsed, bodyBytes, isWhole: true };
     bodyBytes += Math.min(size, body.length - sizeEnd - LINE.length);
     at = sizeEnd + LINE.length + size + LINE.length;
   }

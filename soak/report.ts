@@ -10,7 +10,7 @@ import type { Sample } from './sampler.ts';
 import { quantile } from './trend.ts';
 
 export interface Findings {
-  /** The machine in words. */
+  /** Description of the computer. */
   readonly machine: string;
   readonly commit: string;
   readonly startedAt: Date;
@@ -18,12 +18,12 @@ export interface Findings {
   readonly missing: readonly string[];
   readonly calls: readonly Call[];
   readonly faults: readonly (Fault & { readonly what: string })[];
-  /** Faults that were planned and could not strike, and why. */
+  /** Planned faults that could not be injected, with the reason. */
   readonly idle: readonly string[];
   readonly samples: readonly Sample[];
   readonly checks: readonly Check[];
   readonly growths: readonly Growth[];
-  /** Messages of log lines at level `error`, with how often they came. */
+  /** Messages of log lines at level `error`, with their number. */
   readonly errors: ReadonlyMap<string, number>;
 }
 
@@ -58,14 +58,17 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     '',
     `${day} · ${machine} · commit ${commit}`,
     '',
-    `Load average of the computer, including unrelated processes: ${busy(findings)}.`,
+    `Load average of the computer, including unrelated processes: ${loadAverageOf(findings)}.`,
     '',
     ...(missing.length > 0
-      ? [`This machine lacks ${missing.join(', ')}; what needs it was left out.`, '']
+      ? [
+          `Not available on this computer: ${missing.join(', ')}. Dependent faults and nodes were skipped.`,
+          '',
+        ]
       : []),
     violated === 0 ? 'All guarantees held.' : `**Guarantees were violated ${violated} times.**`,
     '',
-    '## Promises',
+    '## Guarantees',
     '',
     ...table(
       ['guarantee', 'checked', 'violations'],
@@ -84,15 +87,15 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     '## Faults',
     '',
     ...faultTable(findings),
-    '## What machines hold',
+    '## Growth',
     '',
-    'Slope over the last two thirds of the run, of the least value of each minute, with half of its 95 % interval; of the last',
-    'process of each machine, without its first minutes, where it lived for long enough.',
+    'Slope of the minimum per minute over the last two thirds of the run, ± half of the 95 % interval. Only the last process of',
+    'each node, without its first minutes, and only if it ran long enough.',
     '',
     ...table(
-      ['machine', 'what', 'a minute', 'at most'],
-      growths.map(({ node, what, unit, trend, most }) => [
-        ...[node, what, `${signed(trend.perMinute)} ± ${trend.margin.toFixed(2)} ${unit}`, `${most} ${unit}`],
+      ['node', 'measure', 'per minute', 'maximum'],
+      growths.map(({ node, what, unit, trend, max }) => [
+        ...[node, what, `${signed(trend.perMinute)} ± ${trend.margin.toFixed(2)} ${unit}`, `${max} ${unit}`],
       ]),
     ),
     ...pauseTable(findings),
@@ -100,16 +103,16 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     '## Errors in the log',
     '',
     ...table(
-      ['message', 'times'],
+      ['message', 'count'],
       [...errors].sort(([, one], [, other]) => other - one).map(([text, times]) => [text, times]),
     ),
   ].join('\n');
 }
 
-function busy({ samples }: Findings): string {
+function loadAverageOf({ samples }: Findings): string {
   const loads = samples.map(({ loadAverage }) => loadAverage);
-  const [middle, most] = [quantile(loads, 0.5) ?? 0, quantile(loads, 1) ?? 0];
-  return `${middle.toFixed(1)} in the middle, ${most.toFixed(1)} at most`;
+  const [median, max] = [quantile(loads, 0.5) ?? 0, quantile(loads, 1) ?? 0];
+  return `median ${median.toFixed(1)}, maximum ${max.toFixed(1)}`;
 }
 
 function callTables({ calls }: Findings): string[] {
@@ -121,7 +124,7 @@ function callTables({ calls }: Findings): string[] {
   );
   return [
     ...table(
-      ['load', 'calls', ...ends, 'p50 s', 'p95 s', 'longest s'],
+      ['load', 'calls', ...ends, 'p50 s', 'p95 s', 'max s'],
       [...byLoad].map(([load, own]) => {
         const seconds = own.filter(({ end }) => end === 'right').map(secondsOf);
         const count = (end: CallEnd) => own.filter((call) => call.end === end).length || '';
@@ -133,14 +136,14 @@ function callTables({ calls }: Findings): string[] {
         ];
       }),
     ),
-    'The longest waits for a right answer:',
+    'Slowest correct responses:',
     '',
     ...table(
-      ['load', 'machine', 'at minute', 's'],
+      ['load', 'node', 'at minute', 's'],
       calls
         .filter(({ end }) => end === 'right')
         .toSorted((one, other) => secondsOf(other) - secondsOf(one))
-        .slice(0, MAX_SHOWN)
+        .slice(0, MAX_CALLS)
         .map((call) => [
           ...[call.load, call.node, (call.beganMs / 60_000).toFixed(1), secondsOf(call).toFixed(1)],
         ]),
@@ -148,7 +151,7 @@ function callTables({ calls }: Findings): string[] {
     'Typed errors:',
     '',
     ...table(
-      ['load', 'where', 'error', 'times'],
+      ['load', 'end', 'error', 'count'],
       [...details]
         .sort(([, one], [, other]) => other.length - one.length)
         .map(([key, own]) => [...key.split('\t'), own.length]),
@@ -162,13 +165,13 @@ function faultTable({ faults, idle }: Findings): string[] {
   const byName = Map.groupBy(faults, ({ name }) => name);
   return [
     ...table(
-      ['fault', 'what', 'times', 'at minute'],
+      ['fault', 'description', 'count', 'at minute'],
       [...byName].map(([name, own]) => [
         ...[name, own[0]?.what ?? '', own.length],
         own.map(({ fromMs }) => (fromMs / 60_000).toFixed(1)).join(', '),
       ]),
     ),
-    ...idle.flatMap((why) => [`- ${why}`]),
+    ...idle.map((reason) => `- ${reason}`),
     ...(idle.length > 0 ? [''] : []),
   ];
 }
@@ -176,10 +179,10 @@ function faultTable({ faults, idle }: Findings): string[] {
 function pauseTable({ samples }: Findings): string[] {
   const byNode = Map.groupBy(samples, ({ node }) => node);
   return [
-    'Longest pauses of the event loop in each 5 s:',
+    'Longest pause of the event loop per 5 s:',
     '',
     ...table(
-      ['machine', 'p50 ms', 'p99 ms', 'longest ms'],
+      ['node', 'p50 ms', 'p99 ms', 'max ms'],
       [...byNode].map(([node, own]) => {
         const pauses = own.flatMap(({ pauseS }) => (pauseS === undefined ? [] : [pauseS * 1000]));
         return [node, ...[0.5, 0.99, 1].map((share) => quantile(pauses, share)?.toFixed(0) ?? '')];
@@ -220,7 +223,7 @@ function chartsOf({ calls, samples: all, faults, lengthMs }: Findings): Record<s
   const roles = [...new Set(first.flatMap(({ childrenKb }) => Object.keys(childrenKb)))];
   return {
     throughput: {
-      ...{ title: 'Calls that ended, in 10 s', unit: '', ...common },
+      ...{ title: 'Ended calls per 10 s', unit: '', ...common },
       lines: [
         perWindow(
           'right',
@@ -237,26 +240,26 @@ function chartsOf({ calls, samples: all, faults, lengthMs }: Findings): Record<s
       ],
     },
     latency: {
-      ...{ title: 'Time of a right answer, of all loads together', unit: 's', ...common },
+      ...{ title: 'Latency of correct responses, all loads', unit: 's', ...common },
       ...{ lines: [latency(0.5), latency(0.95)], isLogarithmic: true },
     },
     memory: {
-      ...{ title: 'Memory of the serving processes', unit: 'MB', ...common },
+      ...{ title: 'Memory of the API processes', unit: 'MB', ...common },
       lines: perNode(({ servingKb }) => servingKb / 1000),
     },
     processes: {
-      ...{ title: `Memory of the processes of machine ${samples[0]?.node}`, unit: 'MB', ...common },
+      ...{ title: `Memory of the processes of node ${samples[0]?.node}`, unit: 'MB', ...common },
       lines: roles.map((role) => ({
         name: role,
         points: first.map(({ atMs, childrenKb }) => ({ atMs, value: (childrenKb[role] ?? 0) / 1000 })),
       })),
     },
     handles: {
-      ...{ title: 'Open files and sockets of the serving processes', unit: '', ...common },
+      ...{ title: 'Open files and sockets of the API processes', unit: '', ...common },
       lines: perNode(({ handles }) => handles),
     },
     pauses: {
-      ...{ title: 'Longest pause of the event loop in 5 s', unit: 'ms', ...common },
+      ...{ title: 'Longest pause of the event loop per 5 s', unit: 'ms', ...common },
       ...{
         lines: perNode(({ pauseS }) => (pauseS === undefined ? undefined : pauseS * 1000)),
         isLogarithmic: true,
@@ -265,7 +268,7 @@ function chartsOf({ calls, samples: all, faults, lengthMs }: Findings): Record<s
   };
 }
 
-/** Calls by the ten seconds in which they ended. */
+/** Calls by the 10 s window in which they ended. */
 function windowsOf(calls: readonly Call[], lengthMs: number) {
   const windows = Array.from({ length: Math.ceil(lengthMs / WINDOW_MS) }, (_, at) => ({
     atMs: (at + 0.5) * WINDOW_MS,

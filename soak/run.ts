@@ -19,20 +19,20 @@ import { openSites, type Site, type SoakSites } from './soak-site.ts';
 
 export interface RunOptions {
   readonly minutes: number;
-  /** Names of the faults that strike; absent means all. */
+  /** Names of the faults to inject; absent means all. */
   readonly only: readonly string[] | undefined;
-  /** Fires when the run is interrupted: everything is stopped and nothing is evaluated. */
+  /** Interrupts the run: everything is stopped without checks. */
   readonly signal: AbortSignal;
-  /** Told what happens, for people. */
+  /** Prints the progress. */
   readonly say: (line: string) => void;
 }
 
-/** The names that `only` may have. */
+/** Allowed names of `only`. */
 export const FAULT_NAMES: readonly string[] = FAULTS.map(({ name }) => name);
 
 export type RunFindings = Omit<Findings, 'machine' | 'commit'>;
 
-/** @throws when a service does not start or does not work before the first fault, and the signal's reason. */
+/** @throws Error if a node does not start or fails before the first fault; the reason of the signal. */
 export async function soak(options: RunOptions): Promise<RunFindings> {
   const opened = new AsyncDisposableStack();
   try {
@@ -42,16 +42,16 @@ export async function soak(options: RunOptions): Promise<RunFindings> {
   }
 }
 
-/** @param opened takes what the caller ends. */
+/** @param opened receives the resources that the caller closes. */
 async function run(
   { minutes, only = FAULT_NAMES, signal, say }: RunOptions,
   opened: AsyncDisposableStack,
 ): Promise<RunFindings> {
-  say('starting servers and machines …');
+  say('starting servers and nodes …');
   const sites = opened.adopt(await openSites(signal), (it) => it.close());
   const startedAt = new Date();
-  let beganMs = performance.now();
-  const nowMs = () => performance.now() - beganMs;
+  let startedMs = performance.now();
+  const nowMs = () => performance.now() - startedMs;
   const ledger = new Ledger(nowMs);
   const load = new AbortController();
   opened.defer(() => load.abort(new Error('the run has ended')));
@@ -61,31 +61,31 @@ async function run(
       ...{ ledger, load: it.name, organization: it.organization, site: site.name, nodes: site.nodes },
       ...{ random: seededRandom(seed), signal: running, stopped: signal },
     });
-  say('asking for everything once …');
+  say('measuring the expected responses …');
   const material = await makeMaterial(clientOf({ name: 'first', organization: 'speech' }, sites.main, 0));
   const nodes = sitesOf(sites).flatMap((site) => site.nodes);
-  beganMs = performance.now();
+  startedMs = performance.now();
   const sampler = opened.adopt(new Sampler(nodes, nowMs), (it) => it.close());
 
-  const loading = Promise.all(
+  const loads = Promise.all(
     LOADS.flatMap((it, seed) => {
       const site = sites[it.site];
       return site ? [keepLoading(it, clientOf(it, site, seed + 1), material)] : [];
     }),
   );
-  // A mistake of the load itself ends the run.
-  loading.catch((error) => load.abort(error));
+  // An exception in the load itself ends the run.
+  loads.catch((error) => load.abort(error));
   const parts = { sites, ledger, material, random: seededRandom(0), signal: running, opened };
-  const idle = await strikeAll(parts, { minutes, only, nowMs, say });
+  const idle = await injectAll(parts, { minutes, only, nowMs, say });
   await sleep(Math.max(0, minutes * 60_000 - nowMs()), undefined, { signal: running });
-  load.abort(new Error('the load is over'));
+  load.abort(new Error('the load has ended'));
   const lengthMs = nowMs();
-  say('the load is over; waiting for what was begun …');
-  await loading;
+  say('the load has ended; waiting for open calls …');
+  await loads;
 
   const checks: Check[] = [];
   for (const site of sitesOf(sites)) {
-    say(`looking at everything of the site '${site.name}' …`);
+    say(`checking the site '${site.name}' …`);
     checks.push(...(await new Aftermath(site, ledger).checks()));
   }
   sampler.close();
@@ -94,30 +94,30 @@ async function run(
   for (const [text, times] of nodes.flatMap((node) => [...node.errors])) {
     errors.set(text, (errors.get(text) ?? 0) + times);
   }
-  const whatOf = (name: string) => FAULTS.find((fault) => fault.name === name)?.what ?? '';
+  const descriptionOf = (name: string) => FAULTS.find((fault) => fault.name === name)?.what ?? '';
   return {
     ...{ startedAt, lengthMs, idle, errors },
     ...{ missing: sites.missing, calls: ledger.calls, samples: sampler.samples, growths: grown },
-    faults: ledger.faults.map((fault) => ({ ...fault, what: whatOf(fault.name) })),
+    faults: ledger.faults.map((fault) => ({ ...fault, what: descriptionOf(fault.name) })),
     checks: [...checks, growthCheck(grown)],
   };
 }
 
 const sitesOf = ({ main, small }: SoakSites): Site[] => (small ? [main, small] : [main]);
 
-/** Does one kind of load again and again until the load is over. */
+/** Repeats one load until its signal fires. */
 async function keepLoading(load: Load, client: SoakClient, material: Material): Promise<void> {
   const { signal, random } = client.parts;
   for (let at = 0; !signal.aborted; at += 1) {
     await load.round(client, material, at);
-    // From half to one and a half of it, so that loads meet each other in every way.
+    // Random pauses of 50 to 150 %, so that loads overlap in different ways.
     const pauseMs = load.pauseMs * (0.5 + random());
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Strikes by plan, one fault after the other. @returns what could not strike, and why. */
-async function strikeAll(
+/** Injects faults by plan, one after the other. @returns faults that could not be injected, with the reason. */
+async function injectAll(
   parts: FaultParts,
   plan: Pick<RunOptions, 'minutes' | 'say'> & {
     readonly only: readonly string[];
@@ -133,10 +133,10 @@ async function strikeAll(
     await sleep(Math.max(0, atMs - nowMs()), undefined, { signal });
     const minute = (nowMs() / 60_000).toFixed(1);
     say(`minute ${minute}: ${name}`);
-    const why = await possible.find((fault) => fault.name === name)?.strike(parts);
-    if (why === undefined) continue;
-    idle.push(`${name} at minute ${minute}: ${why}`);
-    say(`  ${why}`);
+    const reason = await possible.find((fault) => fault.name === name)?.strike(parts);
+    if (reason === undefined) continue;
+    idle.push(`${name} at minute ${minute}: ${reason}`);
+    say(`  ${reason}`);
   }
   return idle;
 }

@@ -5,19 +5,19 @@ import { loadavg } from 'node:os';
 import type { SoakNode } from './soak-node.ts';
 
 export interface Sample {
-  /** Of all that runs on the computer, over a minute. */
+  /** One-minute load average of the computer. */
   readonly loadAverage: number;
-  /** Ms since the run began. */
+  /** Ms since the start of the run. */
   readonly atMs: number;
   readonly node: string;
   readonly pid: number;
-  /** Resident memory, in kB: of the serving process, and of those that it started, by what they do. */
+  /** Resident memory in kB: of the API process, and of its child processes by role. */
   readonly servingKb: number;
   readonly childrenKb: Readonly<Record<string, number>>;
   readonly processes: number;
-  /** Open files and sockets of the serving process. */
+  /** Open files and sockets of the API process. */
   readonly handles: number;
-  /** Longest pause of its event loop since the last sample, in seconds; undefined when it did not answer. */
+  /** Longest pause of its event loop since the last sample, in seconds; undefined without a response. */
   readonly pauseS: number | undefined;
   readonly openCalls: number | undefined;
   readonly openSockets: number | undefined;
@@ -25,7 +25,7 @@ export interface Sample {
 
 const EVERY_MS = 5000;
 const METRICS_WITHIN_MS = 4000;
-/** Of a command line, in the order in which they are looked for. */
+/** Role of a child process by a part of its command line. The first match counts. */
 const ROLES: Readonly<Record<string, string>> = {
   'inference-worker': 'models',
   'llama-worker': 'language models',
@@ -53,8 +53,8 @@ export class Sampler {
   }
 
   async #all(): Promise<void> {
-    const taken = await Promise.all(this.#nodes.filter(({ isUp }) => isUp).map((node) => this.#one(node)));
-    this.samples.push(...taken.filter((sample) => sample !== undefined));
+    const samples = await Promise.all(this.#nodes.filter(({ isUp }) => isUp).map((node) => this.#one(node)));
+    this.samples.push(...samples.filter((sample) => sample !== undefined));
   }
 
   async #one(node: SoakNode): Promise<Sample | undefined> {
@@ -81,12 +81,12 @@ export class Sampler {
   }
 }
 
-/** A metric of a machine, summed over its labels; undefined for an unknown metric. */
+/** Reads the metrics of a node. The returned function sums a metric over its labels; undefined for an unknown metric. */
 export async function metricsOf(node: SoakNode): Promise<(name: string) => number | undefined> {
-  const answer = await fetch(`${node.service.baseUrl}/metrics`, {
+  const response = await fetch(`${node.service.baseUrl}/metrics`, {
     signal: AbortSignal.timeout(METRICS_WITHIN_MS),
   }).catch(() => undefined);
-  const text = (await answer?.text().catch(() => '')) ?? '';
+  const text = (await response?.text().catch(() => '')) ?? '';
   return (name) => {
     const found = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
     return found.length === 0 ? undefined : found.reduce((sum, [, value]) => sum + Number(value), 0);
@@ -98,7 +98,7 @@ interface Member {
   readonly role: string;
 }
 
-/** A process and all that it has started, which live (Linux). */
+/** A process and its running descendants (Linux). */
 export function familyOf(root: number): Map<number, Member> {
   const parents = new Map<number, number>();
   const members = new Map<number, Member>();

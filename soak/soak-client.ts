@@ -5,7 +5,7 @@ import type { CallEnd, Ledger, RowsOfCall } from './ledger.ts';
 import { keyOf, type Organization } from './soak-config.ts';
 import type { SoakNode } from './soak-node.ts';
 
-/** A head, and the bytes that came behind it. */
+/** A complete response. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -14,7 +14,7 @@ export interface Answer {
   json<Body>(): Body;
 }
 
-/** What an answer that came whole is worth: `undefined` is right. */
+/** Assessment of a complete response; `undefined` means correct. */
 export type Verdict = { readonly end: 'failed' | 'wrong'; readonly detail: string } | undefined;
 
 export interface Question {
@@ -24,22 +24,22 @@ export interface Question {
   readonly body?: FormData | object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly rows?: RowsOfCall;
-  /** Ms in which the whole answer must have come. */
+  /** Time limit of the complete response in ms. */
   readonly withinMs?: number;
-  /** Statuses that are right; a judge sees their answers. */
+  /** Expected status codes; `judge` assesses only these responses. */
   readonly statuses?: readonly number[];
   readonly judge?: (answer: Answer) => Verdict;
   /** The client disconnects this many ms after its request. */
   readonly leaveAfterMs?: number;
-  /** Asks there in place of any node that is up. */
+  /** The node; any node that is up if absent. */
   readonly at?: SoakNode;
 }
 
-/** Three times the slowest response on two idle cores; anything longer counts as hanging. */
+/** Three times the slowest response on two idle cores. */
 export const WITHIN_MS = 180_000;
-/** How long something that must succeed is asked for again, and how often. */
+/** Total time and interval of retries. */
 const INSIST_MS = 300_000;
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 export interface ClientParts {
   readonly ledger: Ledger;
@@ -48,9 +48,9 @@ export interface ClientParts {
   readonly site: 'main' | 'small';
   readonly nodes: readonly SoakNode[];
   readonly random: () => number;
-  /** The end of the load: nothing is asked for again after it. */
+  /** The end of the load: no further requests are sent. */
   readonly signal: AbortSignal;
-  /** Somebody wants the run to end: what was asked for is not waited for. */
+  /** The run is interrupted: open requests are aborted. */
   readonly stopped: AbortSignal;
 }
 
@@ -65,40 +65,40 @@ export class SoakClient {
     return { authorization: `Bearer ${keyOf(this.parts.organization)}` };
   }
 
-  /** Its organization as the ledger names it: each site has records of its own. */
+  /** The organization as named in the ledger. Each site has its own records. */
   get account(): string {
     return accountOf(this.parts.site, this.parts.organization);
   }
 
-  /** A node that is up, as a balancer would choose it; any, when none is. */
+  /** A random node that is up; any node if none is. */
   node(): SoakNode {
     const { nodes, random } = this.parts;
     const up = nodes.filter(({ isUp }) => isUp);
-    const among = up.length > 0 ? up : nodes;
-    const node = among[Math.floor(random() * among.length)];
+    const candidates = up.length > 0 ? up : nodes;
+    const node = candidates[Math.floor(random() * candidates.length)];
     if (node === undefined) throw new Error('a site has no nodes');
     return node;
   }
 
-  /** Asks once. @returns the answer if it was right, else undefined; the ledger knows why. */
+  /** Sends a request once. @returns the response if it is correct, else undefined; the ledger has the reason. */
   async ask(question: Question): Promise<Answer | undefined> {
     const { withinMs = WITHIN_MS, leaveAfterMs, rows = 'none', at = this.node() } = question;
     const { ledger, load, stopped } = this.parts;
     const entry = ledger.begin({ load, organization: this.account, node: at.name, rows });
-    const late = AbortSignal.timeout(withinMs);
+    const timeout = AbortSignal.timeout(withinMs);
     const left = leaveAfterMs === undefined ? undefined : AbortSignal.timeout(leaveAfterMs);
-    const signal = AbortSignal.any([late, stopped, ...(left ? [left] : [])]);
+    const signal = AbortSignal.any([timeout, stopped, ...(left ? [left] : [])]);
     let hasHead = false;
     try {
       const response = await fetch(`${at.service.baseUrl}${question.path}`, {
         ...(question.method && { method: question.method }),
-        ...sent(question.body),
-        headers: { ...this.headers, ...sent(question.body).headers, ...question.headers },
+        ...bodyOf(question.body),
+        headers: { ...this.headers, ...bodyOf(question.body).headers, ...question.headers },
         signal,
       });
       hasHead = true;
       entry.answered(response.status, response.headers.get('x-request-id') ?? undefined);
-      const answer = await answerOf(response);
+      const answer = await readResponse(response);
       const { statuses = [200] } = question;
       if (!statuses.includes(response.status)) {
         const { end, detail } = refusalOf(answer);
@@ -109,35 +109,35 @@ export class SoakClient {
       entry.end(verdict?.end ?? 'right', verdict?.detail);
       return verdict === undefined ? answer : undefined;
     } catch (error) {
-      const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       if (left?.aborted || stopped.aborted) entry.end('left');
-      else if (late.aborted)
-        entry.end('late', `no whole answer within ${withinMs / 1000} s of ${question.path}`);
-      else entry.end(hasHead ? 'cut' : 'unreachable', `${question.path}: ${said}`);
+      else if (timeout.aborted)
+        entry.end('late', `${question.path}: no complete response within ${withinMs / 1000} s`);
+      else entry.end(hasHead ? 'cut' : 'unreachable', `${question.path}: ${message}`);
       return undefined;
     }
   }
 
   /**
-   * Asks again until it is answered, as a client does that has an idempotency key, or asks for what changes nothing.
-   * @returns undefined when it was not answered for a long time; the ledger knows why.
+   * Repeats an idempotent request until its response is correct.
+   * @returns undefined after {@link INSIST_MS}; the ledger has the reason.
    */
   async insist(question: Question): Promise<Answer | undefined> {
-    const latest = performance.now() + INSIST_MS;
+    const deadlineMs = performance.now() + INSIST_MS;
     for (;;) {
       const answer = await this.ask(question);
-      if (answer !== undefined || performance.now() > latest || this.parts.stopped.aborted) return answer;
-      await Bun.sleep(AGAIN_MS);
+      if (answer !== undefined || performance.now() > deadlineMs || this.parts.stopped.aborted) return answer;
+      await Bun.sleep(RETRY_MS);
     }
   }
 
-  /** Stored resources are kept until they are deleted. */
+  /** Records a stored resource. */
   keep(kind: string, id: string, path: string, bytes: Uint8Array): void {
     const { ledger, organization, site } = this.parts;
     ledger.kept.push({ kind, id, organization, site, path, sha256: sha256(bytes), state: 'kept' });
   }
 
-  /** Deletes one of the things that are kept. */
+  /** Deletes a recorded resource. */
   async drop(kind: string, id: string, path: string): Promise<void> {
     const kept = this.parts.ledger.kept.find((each) => each.kind === kind && each.id === id);
     if (kept === undefined) return;
@@ -151,13 +151,13 @@ export const accountOf = (site: string, organization: string) => `${site}/${orga
 
 export const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 
-function sent(body: Question['body']): { body?: FormData | string; headers?: Record<string, string> } {
+function bodyOf(body: Question['body']): { body?: FormData | string; headers?: Record<string, string> } {
   if (body === undefined) return {};
   if (body instanceof FormData) return { body };
   return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+async function readResponse(response: Response): Promise<Answer> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = () => new TextDecoder().decode(bytes);
   return {
@@ -166,7 +166,7 @@ async function answerOf(response: Response): Promise<Answer> {
   };
 }
 
-/** What a question's judge says; an answer that it cannot even read is wrong. */
+/** Assesses a response. It is wrong if `judge` throws. */
 function judged({ judge }: Question, answer: Answer): Verdict {
   try {
     return judge?.(answer);
@@ -188,11 +188,11 @@ export function refusalOf(answer: Pick<Answer, 'status' | 'text'>): { end: CallE
     return { end: 'untyped', detail: `HTTP ${status} without an error body` };
   }
   const detail = `${status} ${error.code ?? error.type}`;
-  // A 500 that names no reason is a fault of the service itself.
+  // A 500 without a reason is a defect of the service.
   return { end: status === 500 && error.code !== 'worker_crashed' ? 'untyped' : 'refused', detail };
 }
 
-/** The values of a stream of server-sent events. @throws SyntaxError for one that is no JSON. */
+/** The values of a stream of server-sent events. @throws SyntaxError if one is not JSON. */
 export function sseValues(text: string): (Record<string, unknown> | '[DONE]')[] {
   return text
     .split('\n')
@@ -200,11 +200,11 @@ export function sseValues(text: string): (Record<string, unknown> | '[DONE]')[] 
     .map((line) => (line === 'data: [DONE]' ? '[DONE]' : JSON.parse(line.slice('data: '.length))));
 }
 
-/** The words of a text in small letters. */
+/** The words of a text in lower case. */
 export const wordsOf = (text: string) => text.toLowerCase().match(/[a-z']+/g) ?? [];
 
 /** Share of the words of one text that another text contains, in any order. */
-export function shareOfWords(wanted: string, found: string): number {
-  const [words, has] = [wordsOf(wanted), new Set(wordsOf(found))];
-  return words.length === 0 ? 1 : words.filter((word) => has.has(word)).length / words.length;
+export function shareOfWords(expected: string, actual: string): number {
+  const [words, found] = [wordsOf(expected), new Set(wordsOf(actual))];
+  return words.length === 0 ? 1 : words.filter((word) => found.has(word)).length / words.length;
 }

@@ -3,7 +3,7 @@
 import { NO_RECOGNISER, NO_SPEAKER } from '../tools/harness/services/launcher.ts';
 
 export const VOICE_MODEL = 'svc-tts';
-/** The one that speaks with stored voices. */
+/** Model for stored voices. */
 export const CLONED_MODEL = 'svc-tts-cloned';
 export const TRANSCRIPTION_MODEL = 'svc-stt';
 export const CHAT_MODEL = 'smollm2-135m-instruct';
@@ -29,10 +29,10 @@ export type Organization = (typeof ORGANIZATIONS)[number];
 export const keyOf = (organization: Organization) => `soak-key-of-${organization}`;
 export const API_KEYS = ORGANIZATIONS.map((name) => `${keyOf(name)}:${name}`).join(',');
 
-/** Credits of each organization: more than any run uses. */
+/** Credits of each organization, more than a run consumes. */
 export const GRANTED = 1_000_000;
 
-/** In millionths of a credit, whole ones, so that the cost of a row needs no rounding. */
+/** Prices in whole millionths of a credit, so that costs are not rounded. */
 const PRICE = { request: 10_000, input_token: 1, output_token: 2, character: 3 };
 
 const PRICED: readonly (readonly [endpoint: string, model: string])[] = [
@@ -47,7 +47,7 @@ const PRICED: readonly (readonly [endpoint: string, model: string])[] = [
   ['POST /v1/videos/extensions', VIDEO_MODEL],
 ];
 
-/** What a usage row says of what was consumed. */
+/** Consumption in a usage row. */
 export interface Consumed {
   readonly endpoint: string;
   readonly model: string;
@@ -57,20 +57,20 @@ export interface Consumed {
   readonly characters: number;
 }
 
-/** What a row costs, in millionths: its fee if it gave anything, and what was consumed (docs/decisions/credits.md). */
+/** Cost of a usage row in millionths of a credit: fee per request with a result, and consumption (docs/decisions/credits.md). */
 export function costOf(row: Consumed): number {
   if (!PRICED.some(([endpoint, model]) => endpoint === row.endpoint && model === row.model)) return 0;
-  const gave = row.status === 'completed' || (row.status === 'cancelled' && row.outputTokens > 0);
+  const hasResult = row.status === 'completed' || (row.status === 'cancelled' && row.outputTokens > 0);
   const { request, input_token, output_token, character } = PRICE;
   return (
-    (gave ? request : 0) +
+    (hasResult ? request : 0) +
     input_token * row.inputTokens +
     output_token * row.outputTokens +
     character * row.characters
   );
 }
 
-/** Prices of the models that a service has. */
+/** The CONFIG section with the prices of these models. */
 function pricesOf(models: readonly string[]): string {
   const units = Object.entries(PRICE).map(([unit, micro]) => `${unit} = ${(micro / 1_000_000).toFixed(6)}\n`);
   return PRICED.filter(([, model]) => models.includes(model))
@@ -84,7 +84,7 @@ ${units.join('')}`,
     .join('');
 }
 
-/** One process with one thread a pool: two machines share the cores of one here. */
+/** One process with one thread per pool, because all nodes share one computer. */
 const INFERENCE = `
 [inference]
 workers = 1
@@ -95,7 +95,7 @@ max_concurrent_lines = 8
 fit_seconds = 1
 `;
 
-/** Counted in Redis where there is one, and never reached. */
+/** Limits that are counted in Redis, if available, but never reached. */
 const RATE_LIMITS = `
 [rate_limits]
 requests_per_minute_per_key = 100000
@@ -104,7 +104,7 @@ concurrent_calls_per_key = 1000
 concurrent_calls_per_organization = 1000
 `;
 
-/** Everything, for the machines that share their stores. */
+/** All models, for the nodes of the main site. */
 export const WHOLE_CONFIG = `
 [models."${VOICE_MODEL}"]
 kind = "piper"
@@ -116,6 +116,6 @@ weights = "tiny.en"
 ${INFERENCE}${RATE_LIMITS}${pricesOf(PRICED.map(([, model]) => model))}`;
 export const WHOLE_PLUGINS = 'speech,voices,realtime,partner,responses,batch,video';
 
-/** Text, files and batches, for the machine with the small disk. */
+/** Text, files and batches, for the node with the small disk. */
 export const SMALL_CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}${INFERENCE}${pricesOf([CHAT_MODEL, EMBED_MODEL])}`;
 export const SMALL_PLUGINS = 'responses,batch';

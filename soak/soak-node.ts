@@ -8,27 +8,27 @@ export class SoakNode {
   readonly #launch: () => Promise<LaunchedService>;
   #service: LaunchedService | undefined;
   #isUp = false;
-  /** Log lines at level `error` of processes that have ended, by their message. */
+  /** Number of log lines at level `error` of ended processes, by message. */
   readonly #errors = new Map<string, number>();
 
-  /** @param launch starts a process of it. */
+  /** @param launch starts a process of the node. */
   constructor(name: string, launch: () => Promise<LaunchedService>) {
     this.name = name;
     this.#launch = launch;
   }
 
-  /** Whether clients would be sent to it. */
+  /** Whether clients send requests to this node. */
   get isUp(): boolean {
     return this.#isUp;
   }
 
-  /** @throws when it was never started. */
+  /** @throws Error if the node was never started. */
   get service(): LaunchedService {
     if (this.#service === undefined) throw new Error(`the node '${this.name}' was not started`);
     return this.#service;
   }
 
-  /** Resolves when it is ready. @throws when it ends before, or the signal's reason. */
+  /** Resolves when the node is ready. @throws LaunchError if the process exits before; the reason of the signal. */
   async start(signal: AbortSignal): Promise<void> {
     const service = await this.#launch();
     this.#service = service;
@@ -39,15 +39,15 @@ export class SoakNode {
     for (;;) {
       signal.throwIfAborted();
       if (exitCode !== undefined) throw new LaunchError(exitCode, service.output());
-      const answer = await fetch(`${service.baseUrl}/readyz`).catch(() => undefined);
-      await answer?.arrayBuffer();
-      if (answer?.ok) break;
+      const response = await fetch(`${service.baseUrl}/readyz`).catch(() => undefined);
+      await response?.arrayBuffer();
+      if (response?.ok) break;
       await Bun.sleep(POLL_MS);
     }
     this.#isUp = true;
   }
 
-  /** Kills it as a power cut would. */
+  /** Kills the process with SIGKILL. */
   async kill(): Promise<void> {
     this.#isUp = false;
     this.service.signal('SIGKILL');
@@ -55,7 +55,7 @@ export class SoakNode {
     this.#count();
   }
 
-  /** SIGTERM, then the exit code. */
+  /** Stops the process with SIGTERM. @returns the exit code. */
   async stop(): Promise<number> {
     this.#isUp = false;
     const exitCode = await this.service.stop();
@@ -63,7 +63,7 @@ export class SoakNode {
     return exitCode;
   }
 
-  /** How often it logged each error. */
+  /** Number of logged errors by message. */
   get errors(): ReadonlyMap<string, number> {
     return this.#errors;
   }

@@ -33,25 +33,25 @@ const SMALL_DISK_MIB = 192;
 export interface Site extends Pick<BatchSite, 'records' | 'blobs'> {
   readonly name: 'main' | 'small';
   readonly nodes: readonly SoakNode[];
-  /** Starts another build in place of a node that is not up; the site ends it. */
+  /** Starts another entry point in place of a stopped node. The site stops it. */
   launchAt(node: number, main: string): Promise<LaunchedService>;
 }
 
 export interface SoakSites {
-  /** Two machines on PostgreSQL, Redis and S3; one on SQLite and its disk where one of these servers is missing. */
+  /** Two nodes with PostgreSQL, Redis and S3; one node with SQLite and a folder if one of these servers is missing. */
   readonly main: Site;
-  /** One machine whose data lie on a disk of its own; absent where none can be mounted. */
+  /** One node with its data on a separate disk; absent if no disk can be mounted. */
   readonly small: Site | undefined;
   readonly servers: SharedServers | undefined;
   readonly disk: SmallDisk | undefined;
-  /** The way of the machines to S3. */
+  /** Proxy between the nodes and S3. */
   readonly s3: CutProxy | undefined;
-  /** What this machine lacks, in words. */
+  /** Names of missing servers and permissions. */
   readonly missing: readonly string[];
   close(): Promise<void>;
 }
 
-/** @throws when something does not start; what was started is ended then. */
+/** @throws Error if a server or node does not start; all others are stopped then. */
 export async function openSites(signal: AbortSignal): Promise<SoakSites> {
   const opened = new AsyncDisposableStack();
   try {
@@ -62,7 +62,7 @@ export async function openSites(signal: AbortSignal): Promise<SoakSites> {
   }
 }
 
-/** @param opened takes what the caller ends. */
+/** @param opened receives the resources that the caller closes. */
 async function open(opened: AsyncDisposableStack, signal: AbortSignal): Promise<Omit<SoakSites, 'close'>> {
   const keep = <Part extends { close(): Promise<void> }>(part: Part) =>
     opened.adopt(part, (it) => it.close());
@@ -81,7 +81,7 @@ async function open(opened: AsyncDisposableStack, signal: AbortSignal): Promise<
       : await openMachineSite({ ...whole, env }),
   );
   const disk = CAN_MOUNT ? keep(await mountSmallDisk(SMALL_DISK_MIB)) : undefined;
-  if (disk === undefined) missing.push('the right to mount a disk');
+  if (disk === undefined) missing.push('permission to mount a disk');
   const small =
     disk &&
     keep(

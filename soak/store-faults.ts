@@ -4,12 +4,12 @@ import type { SoakFault } from './fault.ts';
 import type { CallEnd } from './ledger.ts';
 import type { SoakSites } from './soak-site.ts';
 
-const AWAY_MS = 5000;
-const HANGS_MS = 10_000;
+const DOWNTIME_MS = 5000;
+const HANG_MS = 10_000;
 const OUTAGE_MS = 20_000;
 const UNAVAILABLE = 'HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
-/** Breaks a part of the main site and repairs it after a while. */
+/** A fault that breaks a server of the main site and repairs it after `lengthMs`. */
 function outage(
   name: string,
   what: string,
@@ -29,11 +29,11 @@ function outage(
     isPossible: ({ servers }) => servers !== undefined,
     async strike({ sites, ledger }) {
       const nodes = sites.main.nodes.map((node) => node.name);
-      const over = ledger.strike({ name, nodes, excuses });
+      const repaired = ledger.strike({ name, nodes, excuses });
       await begin(sites);
       await Bun.sleep(lengthMs);
       await end(sites);
-      over();
+      repaired();
       return undefined;
     },
   };
@@ -41,39 +41,39 @@ function outage(
 
 const disk: SoakFault = {
   name: 'disk',
-  what: 'the disk of the third machine is full for 20 s',
+  what: 'the disk of the third node is full for 20 s',
   isPossible: ({ disk }) => disk !== undefined,
   async strike({ sites: { disk }, ledger }) {
-    const over = ledger.strike({ name: 'disk', nodes: ['small'], excuses: [] });
-    const latest = performance.now() + OUTAGE_MS;
-    // Space that the machine releases in this time is filled too.
-    while (performance.now() < latest) {
+    const repaired = ledger.strike({ name: 'disk', nodes: ['small'], excuses: [] });
+    const endMs = performance.now() + OUTAGE_MS;
+    // Space that the node frees in this time is filled too.
+    while (performance.now() < endMs) {
       await disk?.fill();
       await Bun.sleep(500);
     }
     await disk?.free();
-    over();
+    repaired();
     return undefined;
   },
 };
 
 export const STORE_FAULTS: readonly SoakFault[] = [
-  outage('redis', 'Redis is stopped, and starts again after 5 s without what it knew', AWAY_MS, {
+  outage('redis', 'Redis is stopped and starts again after 5 s without data', DOWNTIME_MS, {
     begin: ({ servers }) => servers?.redis.stop(),
     end: ({ servers }) => servers?.redis.start(),
   }),
-  outage('redis-hangs', 'Redis takes connections and answers nothing for 10 s', HANGS_MS, {
+  outage('redis-hangs', 'Redis accepts connections but does not respond for 10 s', HANG_MS, {
     begin: ({ servers }) => servers?.redis.pause(),
     end: ({ servers }) => servers?.redis.resume(),
   }),
-  outage('database', 'PostgreSQL is stopped, and starts again after 5 s', AWAY_MS, {
+  outage('database', 'PostgreSQL is stopped and starts again after 5 s', DOWNTIME_MS, {
     begin: ({ servers }) => servers?.postgres.stop(),
     end: ({ servers }) => servers?.postgres.start(),
   }),
-  outage('s3', 'S3 answers 503 for 20 s', OUTAGE_MS, {
+  outage('s3', 'S3 responds with 503 for 20 s', OUTAGE_MS, {
     begin: ({ s3 }) => s3?.answer(UNAVAILABLE),
     end: ({ s3 }) => s3?.repair(),
-    // A file whose bytes stop half-way can only be broken off.
+    // A file download that fails half-way can only be cut off.
     excuses: ['cut'],
   }),
   disk,

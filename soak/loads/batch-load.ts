@@ -7,12 +7,12 @@ import type { Load } from './load.ts';
 import { type Material, wordsOfLength } from './material.ts';
 
 const LINES = 300;
-/** One of so many lines names a model that is none. */
+/** One of this many lines has an unknown model. */
 const UNKNOWN_EVERY = 20;
 const POLL_MS = 2000;
 const ENDPOINT = '/v1/embeddings';
 
-/** Lines, each of another length, and what each must come to. */
+/** The input file and the expected result of each line. Lines have different lengths. */
 function linesOf({ tokensAround }: Material): { text: string; lines: Map<string, LineFate> } {
   const lines = new Map<string, LineFate>();
   const text = Array.from({ length: LINES }, (_, at) => {
@@ -20,7 +20,7 @@ function linesOf({ tokensAround }: Material): { text: string; lines: Map<string,
     const words = 1 + (at % 100);
     const custom_id = `line-${at}`;
     lines.set(custom_id, isUnknown ? { error: 'model_not_found' } : { tokens: words + tokensAround });
-    const body = { model: isUnknown ? 'gone' : EMBED_MODEL, input: wordsOfLength(words) };
+    const body = { model: isUnknown ? 'unknown' : EMBED_MODEL, input: wordsOfLength(words) };
     return `${JSON.stringify({ custom_id, method: 'POST', url: ENDPOINT, body })}\n`;
   }).join('');
   return { text, lines };
@@ -40,13 +40,13 @@ async function batchRound(client: SoakClient, material: Material): Promise<void>
   ledger.batches.push({ id, organization, site, lines });
   // Results are checked at the end of the run; here only the number of concurrent batches is limited.
   while (!signal.aborted) {
-    const answer = await client.ask({ path: `/v1/batches/${id}` });
-    if (answer && BATCH_ENDS.has(answer.json<BatchOnWire>().status)) return;
+    const response = await client.ask({ path: `/v1/batches/${id}` });
+    if (response && BATCH_ENDS.has(response.json<BatchOnWire>().status)) return;
     await Bun.sleep(POLL_MS);
   }
 }
 
-/** Batches of many lines, one after the other. */
+/** Batches, one after the other. */
 export const batchLoad: Load = {
   ...{ name: 'batches', organization: 'batches', site: 'main', pauseMs: 5000 },
   round: batchRound,

@@ -7,10 +7,10 @@ export interface Load {
   readonly name: string;
   readonly organization: Organization;
   readonly site: 'main' | 'small';
-  /** Between two of its rounds, on average, in ms. */
+  /** Average pause between two rounds in ms. */
   readonly pauseMs: number;
   /**
-   * Runs the load once. Errors of the service go to the ledger, not to the caller.
+   * Runs the load once. Errors of the service are recorded in the ledger and not thrown.
    * @param at number of the round, from 0.
    */
   round(client: SoakClient, material: Material, at: number): Promise<void>;

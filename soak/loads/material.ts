@@ -13,22 +13,22 @@ export const SENTENCES = [
   'Do you have a table for four people on Friday evening?',
   'Nobody expected rain, but the clouds over the hills were growing darker by the minute.',
 ] as const;
-/** Several pieces of speech, so that faults find it half-way. */
+/** Text with several synthesis jobs, so that faults occur during the response. */
 export const STORY = SENTENCES.join(' ').repeat(3);
-/** Some megabytes of speech: more than buffers on the way to a client hold. */
+/** Some megabytes of speech, more than all buffers between service and client. */
 export const TALE = STORY.repeat(3);
-/** What the clip of a stored voice says. */
+/** Text of the clip of a stored voice. */
 export const CLIP_TEXT = `${SENTENCES[0]} ${SENTENCES[2]}`;
 
 export const PCM_RATE_HZ = 24_000;
 
-/** A text as the service says and hears it. */
+/** A text with its synthesis and its transcript. */
 export interface Spoken {
   readonly text: string;
   /** 16-bit samples at 24 kHz. */
   readonly pcm: Uint8Array<ArrayBuffer>;
   readonly wav: Uint8Array<ArrayBuffer>;
-  /** What the recogniser makes of it when nothing disturbs it. */
+  /** Transcript without faults. */
   readonly heard: string;
 }
 
@@ -37,18 +37,18 @@ export interface Material {
   /** Bytes of {@link STORY} and {@link TALE} as PCM. */
   readonly storyBytes: number;
   readonly taleBytes: number;
-  /** WAV of a speaker who says {@link CLIP_TEXT}. */
+  /** WAV of {@link CLIP_TEXT}. */
   readonly voiceClip: Uint8Array<ArrayBuffer>;
-  /** MP4 of two seconds. */
+  /** MP4 of 2 s. */
   readonly videoClip: Uint8Array<ArrayBuffer>;
   /** Tokens of an embedding in addition to one per word of {@link wordsOfLength}. */
   readonly tokensAround: number;
 }
 
-/** A text of so many words, each of them one token. */
+/** A text with this many words of one token each. */
 export const wordsOfLength = (words: number) => Array.from({ length: words }, () => 'one').join(' ');
 
-/** @throws when the service does not do what it is asked although nothing disturbs it. */
+/** @throws Error if a request fails. */
 export async function makeMaterial(client: SoakClient): Promise<Material> {
   const pcmOf = async (input: string) =>
     (await must(client.ask({ ...speechOf(input), rows: 'one' }), 'speech')).bytes;
@@ -81,10 +81,10 @@ export async function makeMaterial(client: SoakClient): Promise<Material> {
   }
 }
 
-async function must(asked: Promise<Answer | undefined>, what: string): Promise<Answer> {
-  const answer = await asked;
-  if (answer === undefined) throw new Error(`${what} failed before the first fault`);
-  return answer;
+async function must(request: Promise<Answer | undefined>, what: string): Promise<Answer> {
+  const response = await request;
+  if (response === undefined) throw new Error(`${what} failed before the first fault`);
+  return response;
 }
 
 export const speechOf = (input: string, fields: object = {}) => ({

@@ -6,11 +6,11 @@ import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
 import { transcriptViolation } from './transcription-load.ts';
 
-/** Of the call; the length of a sample here is that of two there. */
+/** Sample rate of the call. */
 const RATE_HZ = 24_000;
 const POLL_MS = 100;
 
-/** The end of a turn that a call was asked to hear. */
+/** Sends a turn and waits for its transcript. */
 async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[CallEnd, string?]> {
   const samples = new Int16Array(pcm.slice().buffer);
   let isClosed = false;
@@ -18,14 +18,14 @@ async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[Ca
     isClosed = true;
   });
   await call.customerSays(samples);
-  const latest = performance.now() + WITHIN_MS;
+  const deadlineMs = performance.now() + WITHIN_MS;
   for (;;) {
     // The service may cut what was said into several turns.
     if (transcriptViolation(heard, call.transcripts.join(' ')) === undefined) return ['right'];
     const [error] = call.errors;
     if (error !== undefined) return ['failed', error];
     if (isClosed) return ['cut', 'the transcriber closed the call'];
-    if (performance.now() > latest) return ['late', `heard '${call.transcripts.length}' finals`];
+    if (performance.now() > deadlineMs) return ['late', `${call.transcripts.length} final transcripts`];
     await Bun.sleep(POLL_MS);
   }
 }
@@ -33,7 +33,7 @@ async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[Ca
 async function partnerRound(client: SoakClient, { sentences }: Material, at: number): Promise<void> {
   const node = client.node();
   const { ledger, random } = client.parts;
-  const said = sentences[at % sentences.length] as Spoken;
+  const spoken = sentences[at % sentences.length] as Spoken;
   const entry = ledger.begin({
     ...{ load: 'partner call', organization: client.account },
     ...{ node: node.name, rows: 'some' },
@@ -48,27 +48,27 @@ async function partnerRound(client: SoakClient, { sentences }: Material, at: num
   }
   if (at % 4 === 3) {
     await Promise.race([
-      call.customerSays(new Int16Array(said.pcm.slice().buffer)),
+      call.customerSays(new Int16Array(spoken.pcm.slice().buffer)),
       Bun.sleep(random() * 2000),
     ]);
     call.drop();
     entry.end('left');
     return;
   }
-  const [end, detail] = await turnEnd(call, said);
+  const [end, detail] = await turnEnd(call, spoken);
   entry.end(end, detail);
   call.hangUp();
   await client.ask({
     ...{ path: `/v1/voices/partner?model=${VOICE_MODEL}`, method: 'POST', rows: 'one' },
-    body: { message: { type: 'voice-request', text: said.text, sampleRate: RATE_HZ, timestamp: 0 } },
+    body: { message: { type: 'voice-request', text: spoken.text, sampleRate: RATE_HZ, timestamp: 0 } },
     judge: ({ bytes }) =>
-      bytes.length === said.pcm.length
+      bytes.length === spoken.pcm.length
         ? undefined
-        : { end: 'wrong', detail: `${bytes.length} bytes of speech and not ${said.pcm.length}` },
+        : { end: 'wrong', detail: `${bytes.length} bytes of speech instead of ${spoken.pcm.length}` },
   });
 }
 
-/** Phone calls of the partner platform, heard in real time and answered; some are gone in the middle of it. */
+/** Phone calls of the partner platform with transcription and speech; some disconnect half-way. */
 export const partnerLoad: Load = {
   ...{ name: 'partner', organization: 'partner', site: 'main', pauseMs: 5000, round: partnerRound },
 };

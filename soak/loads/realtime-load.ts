@@ -7,7 +7,7 @@ import type { Material, Spoken } from './material.ts';
 import { transcriptViolation } from './transcription-load.ts';
 
 const TURNS = 2;
-/** Longer than what ends a turn for the detector. */
+/** Longer than the silence that ends a turn. */
 const SILENCE_MS = 1500;
 
 const COMPLETED = 'conversation.item.input_audio_transcription.completed';
@@ -18,7 +18,7 @@ interface TurnEnd {
   readonly detail?: string;
 }
 
-/** What a failure of the client's means: its waits throw when the connection ends, and when time runs out. */
+/** Maps an exception of the client to an end. The client throws on disconnection, timeout and protocol violations. */
 function endOf(error: unknown): TurnEnd {
   const detail = error instanceof Error ? error.message : String(error);
   if (detail.startsWith('time ran out')) return { end: 'late', detail };
@@ -26,8 +26,8 @@ function endOf(error: unknown): TurnEnd {
   return { end: 'cut', detail };
 }
 
-/** An error of the service's own, which it tells in place of what was waited for. */
-const isFault = ({ type, error }: ServerEventFrame) =>
+/** Whether the event is an internal error of the service, sent instead of the expected event. */
+const isServerError = ({ type, error }: ServerEventFrame) =>
   type === 'error' && (error as { type?: unknown } | undefined)?.type === 'server_error';
 
 const codeOf = ({ error }: ServerEventFrame) => String((error as { code?: unknown } | undefined)?.code);
@@ -43,40 +43,42 @@ class RealtimeRound {
     this.#node = node;
   }
 
-  /** Says something and waits for its transcript. */
-  async hear({ pcm, heard }: Spoken, isDetected: boolean): Promise<boolean> {
-    return await this.#noted('realtime hearing', async () => {
+  /** Sends a turn and waits for its transcript. */
+  async transcribe({ pcm, heard }: Spoken, isDetected: boolean): Promise<boolean> {
+    return await this.#record('realtime hearing', async () => {
       const socket = this.#socket;
       const audio = isDetected ? Buffer.concat([pcm, silentPcm(SILENCE_MS)]) : Buffer.from(pcm);
       for (const piece of appends(audio)) socket.send({ type: 'input_audio_buffer.append', audio: piece });
       if (!isDetected) socket.send({ type: 'input_audio_buffer.commit' });
-      const event = await socket.next((each) => [COMPLETED, FAILED].includes(each.type) || isFault(each));
+      const event = await socket.next(
+        (each) => [COMPLETED, FAILED].includes(each.type) || isServerError(each),
+      );
       if (event.type !== COMPLETED) return { end: 'failed', detail: codeOf(event) };
       return transcriptViolation(heard, String(event.transcript)) ?? { end: 'right' };
     });
   }
 
-  /** Has a text spoken. */
+  /** Requests speech for a text. */
   async speak({ text, pcm }: Spoken): Promise<boolean> {
-    return await this.#noted('realtime speech', async () => {
+    return await this.#record('realtime speech', async () => {
       const socket = this.#socket;
       const content = [{ type: 'input_text', text }];
       socket.send({ type: 'conversation.item.create', item: { role: 'user', content } });
       socket.send({ type: 'response.create' });
-      const events = await socket.collect((event) => event.type === 'response.done' || isFault(event));
+      const events = await socket.collect((event) => event.type === 'response.done' || isServerError(event));
       const done = events.at(-1) as ServerEventFrame;
       if (done.type === 'error') return { end: 'failed', detail: codeOf(done) };
       const { status } = done.response as { status: string };
-      if (status !== 'completed') return { end: 'failed', detail: `a response that is ${status}` };
+      if (status !== 'completed') return { end: 'failed', detail: `a response with status ${status}` };
       const audio = events.filter(({ type }) => type === 'response.audio.delta');
       const bytes = audio.reduce((sum, { delta }) => sum + Buffer.byteLength(String(delta), 'base64'), 0);
       if (bytes === pcm.length) return { end: 'right' };
-      return { end: 'wrong', detail: `${bytes} bytes of speech and not ${pcm.length}` };
+      return { end: 'wrong', detail: `${bytes} bytes of speech instead of ${pcm.length}` };
     });
   }
 
-  /** Says something, and the connection is gone before it is heard. */
-  vanish({ pcm }: Spoken): void {
+  /** Sends a turn and terminates the connection before its transcript. */
+  disconnect({ pcm }: Spoken): void {
     const entry = this.#begin('realtime hearing');
     for (const audio of appends(Buffer.from(pcm))) {
       this.#socket.send({ type: 'input_audio_buffer.append', audio });
@@ -86,7 +88,7 @@ class RealtimeRound {
     entry.end('left');
   }
 
-  async #noted(load: string, turn: () => Promise<TurnEnd>): Promise<boolean> {
+  async #record(load: string, turn: () => Promise<TurnEnd>): Promise<boolean> {
     const entry = this.#begin(load);
     const { end, detail } = await turn().catch(endOf);
     entry.end(end, detail);
@@ -122,14 +124,14 @@ async function realtimeRound(client: SoakClient, { sentences }: Material, at: nu
     await socket.next('session.updated');
     const round = new RealtimeRound(client, socket, node.name);
     for (let turn = 0; turn < TURNS; turn += 1) {
-      const said = sentences[(at + turn) % sentences.length] as Spoken;
+      const spoken = sentences[(at + turn) % sentences.length] as Spoken;
       if (at % 4 === 2 && turn === 1) {
-        round.vanish(said);
+        round.disconnect(spoken);
         entry.end('left');
         return;
       }
-      if (!(await round.hear(said, isDetected))) break;
-      if (!(await round.speak(said))) break;
+      if (!(await round.transcribe(spoken, isDetected))) break;
+      if (!(await round.speak(spoken))) break;
     }
     await socket.close();
     entry.end('right');
@@ -141,7 +143,7 @@ async function realtimeRound(client: SoakClient, { sentences }: Material, at: nu
   }
 }
 
-/** Connections that are heard, by hand and by the detector, and answered; some are gone in the middle of it. */
+/** Connections with manual and detected turns and speech responses; some disconnect half-way. */
 export const realtimeLoad: Load = {
   ...{ name: 'realtime', organization: 'realtime', site: 'main', pauseMs: 4000, round: realtimeRound },
 };

@@ -4,15 +4,15 @@ import { type Spoken, STORY, speechOf } from './material.ts';
 
 const WAV_HEADER_BYTES = 44;
 
-/** Whether an answer has the length that this text always has. */
+/** Assesses the length of a response. Synthesis is deterministic. */
 export const ofLength =
   (bytes: number) =>
-  (answer: Answer): Verdict =>
-    answer.bytes.length === bytes
+  (response: Answer): Verdict =>
+    response.bytes.length === bytes
       ? undefined
-      : { end: 'wrong', detail: `${answer.bytes.length} bytes of speech and not ${bytes}` };
+      : { end: 'wrong', detail: `${response.bytes.length} bytes of speech instead of ${bytes}` };
 
-/** Speech, streamed and whole, short and long, and clients that leave half-way. */
+/** Speech as PCM and WAV, short and long, and clients that disconnect half-way. */
 export const speechLoad: Load = {
   ...{ name: 'speech', organization: 'speech', site: 'main', pauseMs: 1500 },
   async round(client, { sentences, storyBytes }, at) {

@@ -4,7 +4,7 @@ import type { Load } from './load.ts';
 import { type Material, wordsOfLength } from './material.ts';
 
 const DIMENSIONS = 384;
-/** Of answers that are continued before they are forgotten. */
+/** Number of responses that continue each other. */
 const CHAIN = 5;
 const MAX_TOKENS = 16;
 
@@ -14,13 +14,13 @@ interface ResponseOnWire {
   readonly output: unknown;
 }
 
-function chatFault(answer: Answer): Verdict {
-  const { choices } = answer.json<{ choices: { finish_reason: string | null }[] }>();
-  return choices[0]?.finish_reason ? undefined : { end: 'wrong', detail: 'an answer without its end' };
+function chatFault(response: Answer): Verdict {
+  const { choices } = response.json<{ choices: { finish_reason: string | null }[] }>();
+  return choices[0]?.finish_reason ? undefined : { end: 'wrong', detail: 'a response without finish_reason' };
 }
 
-function streamedFault(answer: Answer): Verdict {
-  const values = sseValues(answer.text());
+function streamedFault(response: Answer): Verdict {
+  const values = sseValues(response.text());
   if (values.some((value) => value !== '[DONE]' && value.error !== undefined)) {
     return { end: 'failed', detail: 'an error event' };
   }
@@ -28,23 +28,23 @@ function streamedFault(answer: Answer): Verdict {
     (value) => value !== '[DONE]' && (value.choices as { finish_reason?: string }[])[0]?.finish_reason,
   );
   if (values.at(-1) === '[DONE]' && isFinished) return undefined;
-  return { end: 'wrong', detail: 'a stream without its end' };
+  return { end: 'wrong', detail: 'a truncated stream' };
 }
 
-function responseFault(answer: Answer): Verdict {
-  const { status } = answer.json<ResponseOnWire>();
+function responseFault(response: Answer): Verdict {
+  const { status } = response.json<ResponseOnWire>();
   if (status === 'completed' || status === 'incomplete') return undefined;
-  return { end: status === 'failed' ? 'failed' : 'wrong', detail: `a response that is ${status}` };
+  return { end: status === 'failed' ? 'failed' : 'wrong', detail: `a response with status ${status}` };
 }
 
 function embeddingFault({ tokensAround }: Material, words: number) {
-  return (answer: Answer): Verdict => {
-    const { data, usage } = answer.json<{
+  return (response: Answer): Verdict => {
+    const { data, usage } = response.json<{
       data: { embedding: number[] }[];
       usage: { prompt_tokens: number };
     }>();
     const isRight = data[0]?.embedding.length === DIMENSIONS && usage.prompt_tokens === words + tokensAround;
-    return isRight ? undefined : { end: 'wrong', detail: 'an embedding of something else' };
+    return isRight ? undefined : { end: 'wrong', detail: 'an embedding with other dimensions or tokens' };
   };
 }
 
@@ -57,27 +57,27 @@ const chatOf = (fields: object) => ({
   },
 });
 
-/** Responses that continue each other, each of them stored, some of them deleted. */
+/** Creates stored responses that continue each other, and deletes the first. */
 async function chain(client: SoakClient): Promise<void> {
   let previous: string | undefined;
-  const made: string[] = [];
+  const ids: string[] = [];
   for (let at = 0; at < CHAIN; at += 1) {
-    const answer = await client.ask({
+    const response = await client.ask({
       ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseFault },
       body: {
         ...{ model: CHAT_MODEL, input: `Tell me of bird ${at}.`, max_output_tokens: MAX_TOKENS },
         ...(previous !== undefined && { previous_response_id: previous }),
       },
     });
-    if (answer === undefined) break;
-    const { id } = answer.json<ResponseOnWire>();
+    if (response === undefined) break;
+    const { id } = response.json<ResponseOnWire>();
     const path = `/v1/responses/${id}`;
-    // What was answered is what is stored.
-    client.keep('response', id, path, answer.bytes);
-    made.push(id);
+    // The stored response is identical to the returned one.
+    client.keep('response', id, path, response.bytes);
+    ids.push(id);
     previous = id;
   }
-  const [first] = made;
+  const [first] = ids;
   if (first !== undefined) await client.drop('response', first, `/v1/responses/${first}`);
 }
 
@@ -107,12 +107,12 @@ async function textRound(client: SoakClient, material: Material, at: number): Pr
   }
 }
 
-/** Chat, responses that are stored and continued, embeddings, and clients that leave half-way. */
+/** Chat, stored and continued responses, embeddings, and clients that disconnect half-way. */
 export const textLoad: Load = {
   ...{ name: 'text', organization: 'text', site: 'main', pauseMs: 1500, round: textRound },
 };
 
-/** The same on the machine with the small disk. */
+/** The same on the node with the small disk. */
 export const smallTextLoad: Load = {
   ...textLoad,
   name: 'text on the small disk',

@@ -2,19 +2,19 @@ import { type Answer, shareOfWords, sseValues, type Verdict } from '../soak-clie
 import type { Load } from './load.ts';
 import { type Spoken, transcriptionOf } from './material.ts';
 
-/** Of the words that the recogniser always hears in a recording, the share that an answer must have. */
+/** Minimum share of the words of the expected transcript. */
 const MIN_SHARE = 0.9;
 
 /** Whether a text is the transcript of a speech. */
 export function transcriptViolation(wanted: string, found: string): Verdict {
   const share = shareOfWords(wanted, found);
   if (share >= MIN_SHARE) return undefined;
-  return { end: 'wrong', detail: `${Math.round(share * 100)} % of the words of a transcript` };
+  return { end: 'wrong', detail: `a transcript with ${Math.round(share * 100)} % of the words` };
 }
 
-/** The text of a streamed transcription. */
-function streamedFault(wanted: string, answer: Answer): Verdict {
-  const values = sseValues(answer.text()).filter((value) => value !== '[DONE]');
+/** Assesses a streamed transcription. */
+function streamedFault(expected: string, response: Answer): Verdict {
+  const values = sseValues(response.text()).filter((value) => value !== '[DONE]');
   if (values.some((value) => value.error !== undefined || value.type === 'error')) {
     return { end: 'failed', detail: 'an error event' };
   }

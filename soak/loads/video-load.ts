@@ -5,9 +5,9 @@ import type { Load } from './load.ts';
 import type { Material } from './material.ts';
 
 const POLL_MS = 2000;
-/** Any machine may have made it. */
-const MAKERS = 'any';
-/** Bytes in which every MP4 says what it is (ISO/IEC 14496-12, 4.3). */
+/** Any node may have run the job. */
+const ANY_NODE = 'any';
+/** File type box of MP4 (ISO/IEC 14496-12, 4.3). */
 const FTYP = Buffer.from('ftyp');
 
 async function videoRound(client: SoakClient, { videoClip }: Material, at: number): Promise<void> {
@@ -29,25 +29,25 @@ async function videoRound(client: SoakClient, { videoClip }: Material, at: numbe
   while (status === 'queued' || status === 'in_progress') {
     await Bun.sleep(POLL_MS);
     if (signal.aborted) return;
-    const answer = await client.ask({ path });
-    if (answer === undefined) continue;
-    const video = answer.json<VideoOnWire>();
+    const response = await client.ask({ path });
+    if (response === undefined) continue;
+    const video = response.json<VideoOnWire>();
     status = video.status;
     if (status !== 'failed') continue;
-    const call = { load: 'video jobs', organization: client.account, node: MAKERS, rows: 'none' } as const;
+    const call = { load: 'video jobs', organization: client.account, node: ANY_NODE, rows: 'none' } as const;
     ledger.begin(call).end('failed', (video.error as { code?: string } | null)?.code);
     return;
   }
   const content = await client.insist({
     path: `${path}/content`,
     judge: ({ bytes }) =>
-      FTYP.equals(bytes.subarray(4, 8)) ? undefined : { end: 'wrong', detail: 'bytes that are no MP4' },
+      FTYP.equals(bytes.subarray(4, 8)) ? undefined : { end: 'wrong', detail: 'the content is not MP4' },
   });
   if (content) client.keep('video', id, `${path}/content`, content.bytes);
   if (content && at % 2 === 0) await client.drop('video', id, path);
 }
 
-/** Clips that are continued, read and mostly deleted. */
+/** Creates, downloads and mostly deletes videos. */
 export const videoLoad: Load = {
   ...{ name: 'videos', organization: 'videos', site: 'main', pauseMs: 4000, round: videoRound },
 };
