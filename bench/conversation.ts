@@ -5,7 +5,7 @@ import { Resampler } from '../src/audio/resampler.ts';
 import { loadPiper } from '../src/engines/piper/model.ts';
 
 export const CONVERSATION_RATE_HZ = 24_000;
-/** Of a turn: what is said, then silence of the same length, as the other side speaks. */
+/** Texts of the turns. Silence of the same length follows each turn. */
 const TURNS = [
   'I would like to book a table for two at seven.',
   'Yes, that is right.',
@@ -14,7 +14,7 @@ const TURNS = [
   'The harbour was quiet that morning, and two boats lay at the pier.',
 ];
 
-/** Turns with silence between, at {@link CONVERSATION_RATE_HZ}. */
+/** Turns with silence in between, at {@link CONVERSATION_RATE_HZ}. */
 export async function conversation(modelsDir: string): Promise<Float32Array<ArrayBuffer>> {
   const files = resolveModelFiles(modelsDir, 'piper-en-us-joe');
   const piper = await loadPiper({

@@ -1,4 +1,4 @@
-/** Our ears under measurement: the real engine over its pool, without HTTP. */
+/** The transcription engine with its inference pool, without HTTP. */
 
 import { loadConfig } from '../src/config/config.ts';
 import type { Float32Samples } from '../src/contract/engines/audio.ts';
@@ -14,7 +14,7 @@ export interface TurnSegmenter {
   close(): Promise<void>;
 }
 
-/** Starts the engine with its inference process, as the service's own settings say. */
+/** Starts the engine and its inference process with the settings of the environment. */
 export async function openListener(weights: string): Promise<TurnSegmenter> {
   const { modelsDir, inference } = loadConfig(process.env);
   const { slots, close } = await openEngines({
@@ -28,13 +28,13 @@ export async function openListener(weights: string): Promise<TurnSegmenter> {
     metrics: noMetrics,
   });
   const engine = slots.stt?.get(MODEL);
-  if (engine === undefined) throw new Error('the engines do not hear');
+  if (engine === undefined) throw new Error('the transcription engine is missing');
   return { engine, close };
 }
 
 export interface Transcribed {
   readonly text: string;
-  /** From asking, with all audio in memory, to the final text. */
+  /** From the request, with all audio in memory, to the final text. */
   readonly seconds: number;
 }
 
@@ -55,7 +55,7 @@ export async function transcribe(
   return { text, seconds: (performance.now() - start) / 1000 };
 }
 
-/** The text of audio that may still arrive. */
+/** Transcribes audio that may still arrive. @returns the final text. */
 export async function finalText(
   engine: SttEngine,
   audio: AsyncIterable<AudioChunk>,

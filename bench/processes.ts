@@ -1,8 +1,8 @@
-/** What another process uses of the machine (Linux). */
+/** CPU time of other processes (Linux). */
 
 import { readFileSync } from 'node:fs';
 
-/** Time that all threads of a process had on a processor, from ticks of 10 ms (proc(5)). */
+/** CPU time of all threads of a process in ms, with a resolution of 10 ms (proc(5)). */
 export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

@@ -1,4 +1,4 @@
-/** The peers' Python, in virtual environments of their own that no product code ever sees. */
+/** Python scripts of the baselines, in separate virtual environments. */
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,8 +8,8 @@ const CACHE = join(import.meta.dirname, '../.cache');
 const PEERS = join(import.meta.dirname, 'peers');
 
 /**
- * Path of the interpreter for a script; made, with the packages that the requirements.txt next to the script
- * pins, on the first call. Each folder of scripts has its own.
+ * Path of the interpreter for a script. The first call creates a virtual environment per folder and installs the packages
+ * of its requirements.txt.
  */
 async function interpreter(script: string): Promise<string> {
   const kind = dirname(script);
@@ -17,16 +17,16 @@ async function interpreter(script: string): Promise<string> {
   const requirements = join(PEERS, kind, 'requirements.txt');
   const python = join(folder, 'bin/python');
   const stamp = join(folder, 'installed.txt');
-  const wanted = await Bun.file(requirements).text();
+  const required = await Bun.file(requirements).text();
   const installed = existsSync(stamp) ? await Bun.file(stamp).text() : undefined;
-  if (installed === wanted) return python;
+  if (installed === required) return python;
   await run(['python3', '-m', 'venv', folder]);
   await run([python, '-m', 'pip', 'install', '--quiet', '-r', requirements]);
-  await Bun.write(stamp, wanted);
+  await Bun.write(stamp, required);
   return python;
 }
 
-/** What a folder of scripts pins, in words. */
+/** The pinned packages of a folder of scripts, separated by commas. */
 export async function pinned(folder: string): Promise<string> {
   const requirements = await Bun.file(join(PEERS, folder, 'requirements.txt')).text();
   return requirements.trim().split('\n').join(', ');
@@ -35,7 +35,7 @@ export async function pinned(folder: string): Promise<string> {
 /**
  * Runs a peer's script and reads its JSON lines.
  * @param input what the script reads from standard input.
- * @throws Error with the script's error output when it fails.
+ * @throws Error with the error output of the script if it fails.
  */
 export async function runPeer<Line>(script: string, args: readonly string[], input: string): Promise<Line[]> {
   const path = join(PEERS, script);
@@ -46,7 +46,7 @@ export async function runPeer<Line>(script: string, args: readonly string[], inp
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Starts a peer's script that answers each JSON line with one, so that its runs and ours can take turns. */
+/** Starts a peer script that responds to each JSON line, so that measurements can alternate. */
 export async function openPeer(script: string, args: readonly string[]): Promise<LineProcess> {
   const path = join(PEERS, script);
   return openLineProcess([await interpreter(script), path, ...args]);
@@ -59,6 +59,6 @@ async function run(command: readonly string[], input = ''): Promise<string> {
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with code ${exitCode}:\n${errors}`);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} exited with code ${exitCode}:\n${errors}`);
   return output;
 }

@@ -1,4 +1,4 @@
-/** Writes what a bench measured: a table for people, with machine and date, under bench/results. */
+/** Writes the results of a benchmark as a table with machine and date to bench/results. */
 
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ export interface Row {
   readonly ours: number;
   readonly peer?: number;
   readonly unit: string;
-  /** Most that the number which {@link judged} names may be. */
+  /** Maximum of the value that {@link judged} selects. */
   readonly target?: number;
-  /** What the target limits; absent means the ratio of ours to the peer's where there is a peer, else ours. */
+  /** Value that the target limits; absent means the ratio if there is a peer, else `ours`. */
   readonly judged?: 'ours' | 'ratio' | 'difference';
 }
 
-/** The machine in words: processor, cores in use, memory. */
+/** Description of the machine: processor, cores, memory, Bun version. */
 export function machine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);

@@ -1,8 +1,8 @@
-/** What processes really hold of the machine's memory. */
+/** Resident memory of processes. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Resident memory of a process and everything it started, in kB (Linux). */
+/** Resident memory of a process and its descendants in kB (Linux). */
 export function residentKb(root: number): number {
   const parents = new Map<number, number>();
   const resident = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
+/** `bun run bench [case …]`: runs benchmarks and writes tables to bench/results. */
 
 import { benchApiFuzz } from './cases/api-fuzz.ts';
 import { benchBatch } from './cases/batch.ts';
@@ -47,8 +47,8 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   voices: benchVoices,
 };
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
-for (const name of wanted) {
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
+for (const name of names) {
   const run = CASES[name] ?? realtimeParts[name];
   if (!run) {
     console.error(

@@ -1,8 +1,8 @@
-/** The real service under measurement, and what a client sees of it. */
+/** The real service, and speech requests with their latency. */
 
 import { launchService, NO_RECOGNISER, NO_TEXT } from '../tools/harness/services/launcher.ts';
 
-/** Both speech tiers under ids of their own, and no other model. */
+/** Two speech models and no other model. */
 export const BENCH_CONFIG = `
 [models."svc-tts"]
 kind = "kokoro"
@@ -23,7 +23,7 @@ export interface Heard {
   readonly body: Uint8Array;
 }
 
-/** Sends one speech request and times what comes back. `wav` bodies count without their header. */
+/** Sends one speech request and measures the response. The WAV header does not count as audio. */
 export async function speak(
   service: Service,
   text: string,

@@ -1,12 +1,12 @@
-/** What is said about many measured values. */
+/** Statistics of measured values. */
 
-/** The value below which this share (0–1) of the values lies; NaN of none. */
+/** The quantile of the values for a share from 0 to 1; NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The value in the middle; the mean of the two in the middle of an even number. */
+/** The median; the mean of the two middle values of an even number. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [Math.ceil(sorted.length / 2) - 1, Math.floor(sorted.length / 2)];

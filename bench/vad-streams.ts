@@ -1,5 +1,5 @@
 /**
- * Holds streams of voice activity detection in real time; run by cases/voice-activity.ts, bound to one core:
+ * Runs streams of voice activity detection in real time. cases/voice-activity.ts runs it, bound to one core:
  * `bun bench/vad-streams.ts <models> <speech: f32 at 24 kHz> <streams> <noise, dB of full scale>`. Prints JSON.
  */
 
@@ -16,24 +16,24 @@ const CHUNK_SAMPLES = (RATE_HZ * CHUNK_MS) / 1000;
 const LENGTH_MS = 20_000;
 const WARM_UP_MS = 2000;
 
-/** What the child prints. */
+/** Output of the process. */
 export interface VadLoad {
   readonly wallMs: number;
   readonly servingCpuMs: number;
   readonly modelCpuMs: number;
-  /** From the end of a chunk's own 20 ms to its answer. */
+  /** From the end of the 20 ms of a chunk to its response. */
   readonly lagsMs: { readonly median: number; readonly p99: number; readonly most: number };
   readonly turns: number;
-  /** Of the audio that was written, how much lay in turns that ended. */
+  /** Share of the audio in finished turns. */
   readonly speechShare: number;
 }
 
 if (import.meta.main) {
   const [modelsDir = '', speech = '', streams = '', noiseDb = ''] = process.argv.slice(2);
-  console.log(JSON.stringify(await holdStreams(modelsDir, speech, Number(streams), Number(noiseDb))));
+  console.log(JSON.stringify(await runStreams(modelsDir, speech, Number(streams), Number(noiseDb))));
 }
 
-async function holdStreams(
+async function runStreams(
   modelsDir: string,
   speech: string,
   count: number,
@@ -45,7 +45,7 @@ async function holdStreams(
   const [child = 0] = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').map(Number);
   const streams = Array.from({ length: count }, (_, index) => ({
     stream: engine.openStream(DEFAULT_VAD_SETTINGS, RATE_HZ),
-    /** Streams differ in what they say when, and in the moment of their chunks. */
+    /** Streams differ in their position in the clip and in the time of their chunks. */
     from: Math.floor((index * chunks) / count),
     dueMs: (index * CHUNK_MS) / count,
     sent: 0,
@@ -55,11 +55,11 @@ async function holdStreams(
   let turns = 0;
   let speechSamples = 0;
   const startMs = performance.now();
-  const measured = { servingCpuMs: 0, modelCpuMs: 0, atMs: 0 };
-  const answered: Promise<void>[] = [];
+  const warm = { servingCpuMs: 0, modelCpuMs: 0, atMs: 0 };
+  const responses: Promise<void>[] = [];
   for (let nowMs = 0; nowMs < WARM_UP_MS + LENGTH_MS; nowMs = performance.now() - startMs) {
-    if (measured.atMs === 0 && nowMs >= WARM_UP_MS) {
-      Object.assign(measured, { servingCpuMs: ownCpuMs(), modelCpuMs: cpuMs(child), atMs: nowMs });
+    if (warm.atMs === 0 && nowMs >= WARM_UP_MS) {
+      Object.assign(warm, { servingCpuMs: ownCpuMs(), modelCpuMs: cpuMs(child), atMs: nowMs });
     }
     for (const each of streams) {
       const dueMs = each.dueMs + each.sent * CHUNK_MS;
@@ -67,7 +67,7 @@ async function holdStreams(
       const at = ((each.from + each.sent) % chunks) * CHUNK_SAMPLES;
       each.sent += 1;
       const chunk = samples.subarray(at, at + CHUNK_SAMPLES);
-      answered.push(
+      responses.push(
         each.stream.write(chunk).then((found) => {
           for (const event of found) {
             if (event.kind === 'started') each.onset = event.onsetSample;
@@ -81,10 +81,10 @@ async function holdStreams(
     }
     await Bun.sleep(2);
   }
-  const wallMs = performance.now() - startMs - measured.atMs;
-  const servingCpuMs = ownCpuMs() - measured.servingCpuMs;
-  const modelCpuMs = cpuMs(child) - measured.modelCpuMs;
-  await Promise.all(answered);
+  const wallMs = performance.now() - startMs - warm.atMs;
+  const servingCpuMs = ownCpuMs() - warm.servingCpuMs;
+  const modelCpuMs = cpuMs(child) - warm.modelCpuMs;
+  await Promise.all(responses);
   await engine.close();
   lags.sort((a, b) => a - b);
   const at = (share: number) => lags[Math.min(lags.length - 1, Math.floor(lags.length * share))] ?? 0;
@@ -94,7 +94,7 @@ async function holdStreams(
     modelCpuMs,
     lagsMs: { median: at(0.5), p99: at(0.99), most: at(1) },
     turns,
-    speechShare: speechSamples / (answered.length * CHUNK_SAMPLES),
+    speechShare: speechSamples / (responses.length * CHUNK_SAMPLES),
   };
 }
 

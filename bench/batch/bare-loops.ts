@@ -5,16 +5,16 @@ import { newId } from '../../src/contract/core/id.ts';
 
 async function* linesOf(path: string): AsyncGenerator<readonly string[], void, undefined> {
   const decoder = new TextDecoder();
-  let rest = '';
+  let remainder = '';
   for await (const bytes of Bun.file(path).stream()) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
+    const lines = (remainder + decoder.decode(bytes, { stream: true })).split('\n');
+    remainder = lines.pop() ?? '';
     yield lines;
   }
-  if (rest !== '') yield [rest];
+  if (remainder !== '') yield [remainder];
 }
 
-/** Reads a file, parses each line and writes its result to another one, which is on the disk at the end. */
+/** Reads a file, parses each line, writes its result to another file, and syncs that file. */
 export async function rewriteLoop(from: string, to: string): Promise<void> {
   const file = await open(to, 'w');
   for await (const lines of linesOf(from)) {

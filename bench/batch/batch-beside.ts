@@ -7,10 +7,10 @@ import {
 } from '../../tools/harness/services/batch-service.ts';
 
 const POLL_MS = 50;
-/** Lines that are done before it counts as running: its process has its model then. */
+/** Completed lines after which a batch counts as running, since its model is loaded. */
 const UNDER_WAY = 1;
 
-/** A batch that runs while something else is measured, again and again from its beginning. */
+/** A batch that runs during measurements. It is restarted for each measurement. */
 export class BatchBeside {
   readonly #service: Fetching;
   readonly #endpoint: string;
@@ -22,15 +22,15 @@ export class BatchBeside {
     this.#input = input;
   }
 
-  /** @param lines more than can be done while one thing is measured. */
+  /** @param lines more lines than can be completed during a measurement. */
   static async open(service: Fetching, endpoint: string, lines: readonly string[]): Promise<BatchBeside> {
     return new BatchBeside(service, endpoint, await uploadInput(service, lines.join('\n')));
   }
 
   /**
-   * Begins the batch, waits until lines of it are done, measures, and cancels it.
-   * @returns lines that it completed per second in that time.
-   * @throws Error when it ended before the measurement did.
+   * Starts the batch, waits for its first results, measures, and cancels it.
+   * @returns completed lines per second during the measurement.
+   * @throws Error if the batch ends before the measurement.
    */
   async during(measure: () => Promise<void>): Promise<number> {
     const service = this.#service;

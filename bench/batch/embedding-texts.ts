@@ -7,7 +7,7 @@ const SENTENCES = readFileSync(join(import.meta.dirname, '../corpus/texts.txt'),
   .split('\n');
 const MAX_SENTENCES = 4;
 
-/** Texts of one to four sentences, the same every time, none twice. */
+/** Distinct texts of one to four sentences. Deterministic. */
 export function embeddingTexts(count: number): string[] {
   const random = seededRandom(1);
   return Array.from({ length: count }, (_, at) => {

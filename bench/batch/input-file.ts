@@ -1,4 +1,4 @@
-/** Input files of batches that a bench makes. */
+/** Input files of batches. */
 
 import { open } from 'node:fs/promises';
 
@@ -10,7 +10,7 @@ const PIECE_CHARACTERS = 2 ** 20;
 
 /**
  * Writes a file of chat requests.
- * @param characters of what each asks, about.
+ * @param characters length of each prompt.
  */
 export async function writeInput(path: string, lines: number, characters: number): Promise<void> {
   const content = SENTENCE.repeat(Math.ceil(characters / SENTENCE.length)).slice(0, characters);

@@ -1,4 +1,4 @@
-/** What people wait for while other work runs: one short piece of live work of each kind, timed. */
+/** Latency of short live requests of each kind while other work runs. */
 
 import { decodeToFloat32 } from '../../src/audio/codec.ts';
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
@@ -11,13 +11,13 @@ import { median, quantile } from '../statistics.ts';
 const CLIP_S = 3;
 const CLIP_TEXT = 'I would like to move my appointment to Thursday afternoon, if that is possible for you.';
 const CHUNK_MS = 100;
-/** All frames are read before the commit arrives, as with a live client. */
+/** Pause before the commit, so that all frames are read, as with a live client. */
 const READ_MS = 60;
-/** What was left early has stopped by then. */
+/** Time until an aborted request has stopped. */
 const STOP_MS = 150;
 const SENTENCE = 'Thank you, I will call you back in a moment.';
 
-/** Of the wait without other work, in the 95th percentile. */
+/** Maximum of the 95th percentile, relative to the latency without other work. */
 const MAX_TIMES = 1.2;
 
 /** Times by kind of work, in ms. */
@@ -26,13 +26,13 @@ export type Times = Map<string, number[]>;
 /** One kind of live work. */
 export interface LiveWork {
   readonly name: string;
-  /** How often it is asked for in one round; what takes longer is asked for less often. */
+  /** Number of requests per round; less for slower requests. */
   readonly times: number;
-  /** Does it once. @returns how long that took, in ms. */
+  /** Sends one request. @returns its latency in ms. */
   once(): Promise<number>;
 }
 
-/** Every kind, over one realtime connection and HTTP. To be closed. */
+/** All kinds, over one realtime connection and HTTP. The caller closes it. */
 export async function openLiveWork(service: Service) {
   const speech = decodeToFloat32((await speak(service, CLIP_TEXT)).body, 'pcm16');
   const frames = appendFrames(speech.subarray(0, CLIP_S * SOCKET_RATE_HZ), CHUNK_MS);
@@ -69,12 +69,12 @@ export async function openLiveWork(service: Service) {
   return { kinds, close: () => client.close() };
 }
 
-/** Each kind so often as it wants, spread over the round. */
+/** Measures each kind `times` times, distributed over the round. */
 export async function timeLiveWork(kinds: readonly LiveWork[], into: Times): Promise<void> {
-  const most = Math.max(...kinds.map(({ times }) => times));
-  for (let at = 1; at <= most; at += 1) {
+  const maxTimes = Math.max(...kinds.map(({ times }) => times));
+  for (let at = 1; at <= maxTimes; at += 1) {
     for (const { name, times, once } of kinds) {
-      const isTurn = Math.floor((at * times) / most) > Math.floor(((at - 1) * times) / most);
+      const isTurn = Math.floor((at * times) / maxTimes) > Math.floor(((at - 1) * times) / maxTimes);
       if (!isTurn) continue;
       const measured = into.get(name) ?? [];
       into.set(name, measured);
@@ -83,7 +83,7 @@ export async function timeLiveWork(kinds: readonly LiveWork[], into: Times): Pro
   }
 }
 
-/** Duration under concurrent work compared with the duration without it. */
+/** Latency with concurrent work compared with the latency without it. */
 export function liveRows(name: string, ours: readonly number[] = [], peer: readonly number[] = []): Row[] {
   const p95 = { ours: quantile(ours, 0.95), peer: quantile(peer, 0.95), unit: 'ms', target: MAX_TIMES };
   return [
@@ -101,18 +101,18 @@ async function committed(client: TimedClient, frames: readonly string[]): Promis
 }
 
 async function firstAudio(service: Service): Promise<number> {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const startMs = performance.now();
   const response = await post(
     service,
     '/v1/audio/speech',
     { model: 'svc-tts', input: SENTENCE, response_format: 'pcm' },
-    leaving.signal,
+    controller.signal,
   );
   const first = await response.body?.getReader().read();
-  if (first?.value === undefined) throw new Error('no audio came over HTTP');
+  if (first?.value === undefined) throw new Error('no audio over HTTP');
   const ms = performance.now() - startMs;
-  leaving.abort();
+  controller.abort();
   await Bun.sleep(STOP_MS);
   return ms;
 }

@@ -1,6 +1,6 @@
 /**
- * Measures one thing about a file in a process that does nothing else, and prints it as JSON.
- * `bun bench/batch/measured-process.ts <what> <input> <small input> <folder>`; the small input makes the code warm.
+ * Runs one measurement of a file in a separate process and prints the result as JSON.
+ * `bun bench/batch/measured-process.ts <what> <input> <small input> <folder>`; the small input is the warm-up.
  */
 
 import { join } from 'node:path';
@@ -21,21 +21,21 @@ export interface Measured extends Watched {
 const MAX_LINE_BYTES = 8 * 2 ** 20;
 const never = new AbortController().signal;
 
-/** The first run is for memory, pauses and a warm process; the others are for the time. */
+/** Runs for the duration, after a first run for memory and pauses. */
 const TIMED_RUNS = 3;
 
 async function measured(run: () => Promise<void>): Promise<Measured> {
   Bun.gc(true);
   const watched = watchThread();
   await run();
-  const seen = watched();
+  const watchResult = watched();
   const times: number[] = [];
   for (let i = 0; i < TIMED_RUNS; i += 1) {
     const from = performance.now();
     await run();
     times.push(performance.now() - from);
   }
-  return { ms: median(times), ...seen };
+  return { ms: median(times), ...watchResult };
 }
 
 async function check(input: string, small: string, folder: string): Promise<Measured> {

@@ -1,4 +1,4 @@
-/** A database, a folder of blobs and what works on batches, with an operation that does nothing but answer. */
+/** The batch job with a database, a blob folder, and an operation without work. */
 
 import { join } from 'node:path';
 import { batchMetrics } from '../../plugins/batch/results/metrics.ts';
@@ -19,17 +19,17 @@ import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { ENDPOINT, MODEL } from './input-file.ts';
 
-/** A CONFIG without `[batch]` and `[limits]` has these. */
+/** Defaults of `[batch]` and `[limits]` in CONFIG. */
 const DEFAULTS = { maxConcurrentLines: 64, maxConcurrentBatches: 8, maxLineBytes: 8 * 2 ** 20 };
 const ORGANIZATION = 'a';
 const never = new AbortController().signal;
 
-const answer: Operation['execute'] = async (body) => JSON.stringify({ echo: body });
+const echo: Operation['execute'] = async (body) => JSON.stringify({ echo: body });
 
-/** The same, with a usage row, as operations have that run a model. */
-const billedAnswer: Operation['execute'] = async (body, { caller, calls }) => {
-  const most = { inputTokens: 100, outputTokens: 100 };
-  const call = await calls.openCall({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, maxUsage: most });
+/** The same with a usage row, as for operations that run a model. */
+const billedEcho: Operation['execute'] = async (body, { caller, calls }) => {
+  const maxUsage = { inputTokens: 100, outputTokens: 100 };
+  const call = await calls.openCall({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, maxUsage });
   await call.close({ status: 'completed', inputTokens: 20, outputTokens: 30 });
   return JSON.stringify({ echo: body });
 };
@@ -47,7 +47,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
     ...{ batches, files, blobs, clock: systemClock, log: silentLog, ...DEFAULTS },
     lineCalls: new LineAccounts(ledger, rowMetrics(noMetrics)),
     metrics: batchMetrics(noMetrics),
-    operations: { get: (url) => ({ url, execute: billed ? billedAnswer : answer }) },
+    operations: { get: (url) => ({ url, execute: billed ? billedEcho : echo }) },
   });
   return {
     blobs,
@@ -72,7 +72,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
         Number.MAX_SAFE_INTEGER,
       );
     },
-    /** @throws Error when it is not completed with every line. */
+    /** @throws Error unless every line is completed. */
     async run({ id }: BatchRecord): Promise<void> {
       await job.runJob(id, never);
       const batch = await batches.get(ORGANIZATION, id);

@@ -1,19 +1,19 @@
 import { residentAloneKb } from '../resident-memory.ts';
 
-/** How often is looked, as the service's own metric does. */
+/** Sampling interval, as for the event loop metric of the service. */
 const PERIOD_MS = 10;
 
 export interface Watched {
-  /** Longest time for which this thread could not serve. */
+  /** Longest pause of the event loop. */
   readonly maxPauseMs: number;
-  /** Most resident memory of this process beyond that of the beginning. */
+  /** Maximum growth of the resident memory of this process. */
   readonly grownMb: number;
 }
 
-/** Watches this process; the result ends the watch. */
+/** Samples this process. @returns a function that stops sampling and returns the maxima. */
 export function watchThread(): () => Watched {
-  const beginKb = residentAloneKb(process.pid);
-  let [maxPauseMs, maxKb, previousMs] = [0, beginKb, performance.now()];
+  const startKb = residentAloneKb(process.pid);
+  let [maxPauseMs, maxKb, previousMs] = [0, startKb, performance.now()];
   const timer = setInterval(() => {
     const nowMs = performance.now();
     maxPauseMs = Math.max(maxPauseMs, nowMs - previousMs - PERIOD_MS);
@@ -22,6 +22,6 @@ export function watchThread(): () => Watched {
   }, PERIOD_MS);
   return () => {
     clearInterval(timer);
-    return { maxPauseMs, grownMb: (maxKb - beginKb) / 1024 };
+    return { maxPauseMs, grownMb: (maxKb - startKb) / 1024 };
   };
 }

@@ -1,4 +1,4 @@
-/** A batch of embeddings on the real model, compared with requests that contain many inputs each. */
+/** A batch of embeddings with the real model, compared with requests with many inputs each. */
 
 import {
   launchService,
@@ -15,11 +15,11 @@ import { median } from '../statistics.ts';
 const MODEL = 'all-minilm-l6-v2';
 const LINES = 5000;
 const WARM_LINES = 500;
-/** Of one request of the peer, and requests that it has open: more of either change nothing. */
+/** Inputs per request and concurrent requests of the baseline. Higher values do not increase its rate. */
 const INPUTS = 64;
-const AT_ONCE = 4;
+const CONCURRENT_REQUESTS = 4;
 const ROUNDS = 3;
-/** At least 0.9 of the peer's rate. */
+/** At least 0.9 of the rate of the baseline. */
 const MAX_TIMES = 1 / 0.9;
 
 const CONFIG = `
@@ -36,11 +36,11 @@ export async function benchBatchEmbeddings(): Promise<void> {
     const lines = texts.map((input, at) =>
       JSON.stringify({ custom_id: `${at}`, body: { model: MODEL, input } }),
     );
-    await batched(service, texts.slice(0, WARM_LINES));
+    await embedAll(service, texts.slice(0, WARM_LINES));
     await runBatch(service, lines.slice(0, WARM_LINES), '/v1/embeddings');
     const rounds: Record<'ours' | 'peer', number[]> = { ours: [], peer: [] };
     for (let round = 0; round < ROUNDS; round += 1) {
-      rounds.peer.push(await batched(service, texts));
+      rounds.peer.push(await embedAll(service, texts));
       rounds.ours.push(await runBatch(service, lines, '/v1/embeddings'));
     }
     await report(
@@ -53,8 +53,8 @@ export async function benchBatchEmbeddings(): Promise<void> {
         },
       ],
       [
-        `Medians of ${ROUNDS} rounds of each in turn, on the same process.`,
-        `This service: a batch, from its creation to status completed. Baseline: POST /v1/embeddings with ${INPUTS} inputs each, ${AT_ONCE} concurrently, at interactive priority. A ratio of 1.11 is 0.9 of the rate.`,
+        `Medians of ${ROUNDS} alternating rounds on the same process.`,
+        `This service: a batch, from its creation to status completed. Baseline: POST /v1/embeddings with ${INPUTS} inputs each, ${CONCURRENT_REQUESTS} concurrently, at interactive priority. A ratio of 1.11 is 0.9 of the rate.`,
       ],
     );
   } finally {
@@ -62,8 +62,8 @@ export async function benchBatchEmbeddings(): Promise<void> {
   }
 }
 
-/** Embeds all texts with requests of many; how long it took, in ms. */
-async function batched(service: Service, texts: readonly string[]): Promise<number> {
+/** Embeds all texts with requests of {@link INPUTS} inputs. @returns the duration in ms. */
+async function embedAll(service: Service, texts: readonly string[]): Promise<number> {
   const start = performance.now();
   let next = 0;
   const work = async () => {
@@ -79,6 +79,6 @@ async function batched(service: Service, texts: readonly string[]): Promise<numb
       await response.arrayBuffer();
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, work));
   return performance.now() - start;
 }

@@ -1,4 +1,4 @@
-/** Batches on the real process, which is killed at random moments: what the tests do, for longer. */
+/** Batches of the real process, which is killed at random times. A longer version of the tests. */
 
 import { batchesThroughKills } from '../../tools/harness/batches/batch-kills.ts';
 import { faultsAfter, startLineUpstream } from '../../tools/harness/batches/batch-lines.ts';
@@ -23,7 +23,7 @@ interface Place {
   open(options: SiteOptions): Promise<BatchSite>;
 }
 
-async function killed({ name, seed, nodes, open }: Place): Promise<{ rows: Row[]; note: string }> {
+async function batchesWithKills({ name, seed, nodes, open }: Place): Promise<{ rows: Row[]; note: string }> {
   const upstream = startLineUpstream();
   const site = await open({ config: upstream.config, granted: GRANTED });
   try {
@@ -37,22 +37,22 @@ async function killed({ name, seed, nodes, open }: Place): Promise<{ rows: Row[]
     const { batches, killedIn } = await batchesThroughKills(plan);
     const seconds = (performance.now() - start) / 1000;
     if (last === undefined) throw new Error('nothing was launched');
-    const faults = await faultsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
-    for (const fault of faults) console.error(fault);
+    const errors = await faultsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
+    for (const error of errors) console.error(error);
     const states = Object.entries(killedIn).map(([status, count]) => `${count} in '${status}'`);
     return {
       rows: [
         { measure: `${name}: batches of ${LINES} lines that ended`, ours: batches.length, unit: '' },
         {
           measure: `${name}: differences from a run without kills`,
-          ours: faults.length,
+          ours: errors.length,
           unit: '',
           target: 0,
         },
         { measure: `${name}: lines that ran again`, ours: upstream.repeated, unit: '' },
         { measure: `${name}: time in all`, ours: seconds, unit: 's' },
       ],
-      note: `${name}: ${KILLS} kills, by the state that a client had seen last: ${states.join(', ')}.`,
+      note: `${name}: ${KILLS} kills, by the last status that the client received: ${states.join(', ')}.`,
     };
   } finally {
     await site.close();
@@ -61,21 +61,21 @@ async function killed({ name, seed, nodes, open }: Place): Promise<{ rows: Row[]
 }
 
 export async function benchBatchKills(): Promise<void> {
-  const one = await killed({ name: 'one machine', seed: 11, nodes: 1, open: openMachineSite });
+  const one = await batchesWithKills({ name: 'one machine', seed: 11, nodes: 1, open: openMachineSite });
   const servers = await startSharedServers();
   try {
     const open = (options: SiteOptions) => openSharedSite(servers, options);
-    const two = await killed({ name: 'two machines', seed: 12, nodes: 2, open });
+    const two = await batchesWithKills({ name: 'two machines', seed: 12, nodes: 2, open });
     await report(
       'batch-kills',
-      'Batches whose processes are killed with SIGKILL and started again',
+      'Batches whose processes are killed with SIGKILL and restarted',
       [...one.rows, ...two.rows],
       [
         one.note,
         two.note,
-        'One machine has SQLite and a disk; two share PostgreSQL, Redis and an S3 server, and one or the other is killed.',
-        'Compared at the end: every custom_id once over both files with the answer of its line, counts, tokens, one usage row a completed line, credits, and nothing left in tables and blobs.',
-        'Each line takes 150 ms upstream; kills come at any time of up to 2 s after the start, while a batch is validated, and within 120 ms of its last answer.',
+        'One machine: SQLite and a disk. Two machines: PostgreSQL, Redis and an S3 server; a random one is killed.',
+        'Checked at the end: every custom_id has one correct result in one of the two files; counts, tokens and credits; one usage row per completed line; no leftovers in tables and blobs.',
+        'Each line takes 150 ms upstream. Kills occur up to 2 s after the start, during validation, and within 120 ms of the last upstream response.',
       ],
     );
   } finally {

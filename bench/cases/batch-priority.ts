@@ -1,4 +1,4 @@
-/** What a running batch adds to the time that people wait for live work of every kind, on one service with real models. */
+/** Latency of all kinds of live requests while a batch runs, with real models. */
 
 import { launchService } from '../../tools/harness/services/launcher.ts';
 import { BatchBeside } from '../batch/batch-beside.ts';
@@ -8,7 +8,7 @@ import { report } from '../report.ts';
 import { mean } from '../statistics.ts';
 
 const ROUNDS = 3;
-/** More than a round leaves time for. */
+/** More lines than can be completed in a round. */
 const EMBEDDING_LINES = 20_000;
 const CHAT_LINES = 5_000;
 const WARM_UP = 3;
@@ -31,26 +31,26 @@ export async function benchBatchPriority(): Promise<void> {
       chat: await BatchBeside.open(service, '/v1/chat/completions', chatLines()),
     };
     for (const { once } of live.kinds) for (let at = 0; at < WARM_UP; at += 1) await once();
-    const beside = Object.entries(batches).map(([of, batch]) => ({
+    const runs = Object.entries(batches).map(([of, batch]) => ({
       ...{ of, batch },
       alone: new Map() as Times,
       times: new Map() as Times,
       rates: [] as number[],
     }));
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const { batch, alone, times, rates } of beside) {
+      for (const { batch, alone, times, rates } of runs) {
         await timeLiveWork(live.kinds, alone);
         rates.push(await batch.during(() => timeLiveWork(live.kinds, times)));
       }
     }
-    const rows = beside.flatMap(({ of, alone, times, rates }) => [
+    const rows = runs.flatMap(({ of, alone, times, rates }) => [
       { measure: `a batch of ${of} in this time`, ours: mean(rates), unit: 'lines/s' },
       ...live.kinds.flatMap(({ name }) =>
         liveRows(`${name}, with a batch of ${of}`, times.get(name), alone.get(name)),
       ),
     ]);
     await report('batch-priority', 'Live work while a batch runs', rows, [
-      `Ours: while a batch runs. Peer: the same without one. ${ROUNDS} rounds of each in turn, on the same process; one piece of live work at a time.`,
+      `This service: while a batch runs. Baseline: without a batch. ${ROUNDS} alternating rounds on the same process; one live request at a time.`,
     ]);
   } finally {
     await opened.disposeAsync();

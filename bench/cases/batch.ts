@@ -11,7 +11,7 @@ import { median } from '../statistics.ts';
 const PROCESS = join(import.meta.dirname, '../batch/measured-process.ts');
 const LINES = 50_000;
 const CHARACTERS = 400;
-/** So that as many lines as a batch may have are a little less than the 200 MB that they may be. */
+/** With the maximum number of lines, the file is slightly smaller than the limit of 200 MB. */
 const LARGE_CHARACTERS = 4000;
 const SMALL_LINES = 2000;
 const ROUNDS = 3;
@@ -34,53 +34,58 @@ export async function benchBatch(): Promise<void> {
     } satisfies Record<Measure, unknown>;
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const [what, { path, rounds }] of Object.entries(runs)) {
-        const place = join(folder, `${what}-${round}`);
-        await mkdir(place);
-        rounds.push(await measuredIn(what, path, small, place));
-        await rm(place, { recursive: true });
+        const workFolder = join(folder, `${what}-${round}`);
+        await mkdir(workFolder);
+        rounds.push(await measureInProcess(what, path, small, workFolder));
+        await rm(workFolder, { recursive: true });
       }
     }
     const ms = (what: Measure) => median(runs[what].rounds.map((round) => round.ms));
-    const most = (what: Measure, of: 'grownMb' | 'maxPauseMs') =>
+    const maximum = (what: Measure, of: 'grownMb' | 'maxPauseMs') =>
       Math.max(...runs[what].rounds.map((round) => round[of]));
     const rows: Row[] = [
       {
         measure: `${LINES} lines, stub operation`,
         ...{ ours: ms('batch'), peer: ms('rewrite'), unit: 'ms', target: 4 },
       },
-      { measure: 'the same: memory grows by', ours: most('batch', 'grownMb'), unit: 'MB', target: 100 },
-      { measure: 'the same: longest pause', ours: most('batch', 'maxPauseMs'), unit: 'ms' },
+      { measure: 'the same: memory grows by', ours: maximum('batch', 'grownMb'), unit: 'MB', target: 100 },
+      { measure: 'the same: longest pause', ours: maximum('batch', 'maxPauseMs'), unit: 'ms' },
       {
         measure: `${LINES} lines, stub operation with a usage row each`,
         ...{ ours: ms('billed-batch'), peer: ms('rewrite'), unit: 'ms' },
       },
       {
         measure: 'the same: memory grows by',
-        ours: most('billed-batch', 'grownMb'),
+        ours: maximum('billed-batch', 'grownMb'),
         unit: 'MB',
         target: 100,
       },
-      { measure: 'the same: longest pause', ours: most('billed-batch', 'maxPauseMs'), unit: 'ms' },
+      { measure: 'the same: longest pause', ours: maximum('billed-batch', 'maxPauseMs'), unit: 'ms' },
       { measure: 'check of 200 MB', ours: ms('check'), peer: ms('parse'), unit: 'ms', target: 2 },
-      { measure: 'the same: longest pause', ours: most('check', 'maxPauseMs'), unit: 'ms', target: 20 },
-      { measure: 'the same: memory grows by', ours: most('check', 'grownMb'), unit: 'MB' },
+      { measure: 'the same: longest pause', ours: maximum('check', 'maxPauseMs'), unit: 'ms', target: 20 },
+      { measure: 'the same: memory grows by', ours: maximum('check', 'grownMb'), unit: 'MB' },
     ];
     await report('batch', 'Batches compared with loops that only read, parse and write', rows, [
-      `${ROUNDS} rounds of each in turn, each in a fresh process that does ${SMALL_LINES} lines, then the file once for pauses and memory, of which the worst counts, then three times more for the time, of which the median counts.`,
-      'Peer of the lines: reads the file, parses each line, makes its result line and writes it; the file is synced at the end. Ours: checks the input, runs the lines, saves them in parts and progress in SQLite, makes the result file. A ratio of 4 is a quarter of the rate.',
-      'Peer of the check: reads the file and parses each line. Ours: from the blob on disk to the verdict of a process that checks each line.',
-      'Pauses and memory are those of the serving process.',
+      `${ROUNDS} alternating rounds, each in a new process: ${SMALL_LINES} lines of warm-up, the file once for pauses and memory (maximum), and three times for the duration (median).`,
+      'Baseline of the lines: reads the file, parses each line, writes a result line, and syncs the file at the end. This service: validates the input, runs the lines, stores results and progress in SQLite, and writes the result file. A ratio of 4 is a quarter of the rate.',
+      'Baseline of the check: reads the file and parses each line. This service: from the blob on disk to the result of the process that validates each line.',
+      'Pauses and memory are those of the API process.',
     ]);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function measuredIn(what: string, input: string, small: string, place: string): Promise<Measured> {
-  const child = Bun.spawn([process.execPath, PROCESS, what, input, small, place], {
+async function measureInProcess(
+  what: string,
+  input: string,
+  small: string,
+  workFolder: string,
+): Promise<Measured> {
+  const child = Bun.spawn([process.execPath, PROCESS, what, input, small, workFolder], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const printed = await new Response(child.stdout).text();
+  const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the process that measures '${what}' failed`);
-  return JSON.parse(printed);
+  return JSON.parse(output);
 }

@@ -1,4 +1,4 @@
-/** What billing adds to a call: opening it, which comes before its work, and closing it; over both databases. */
+/** Cost of billing per call, for opening and closing it, on both databases. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ import { median } from '../statistics.ts';
 
 const CALLS = 1000;
 const TARGET_MS = 0.3;
-/** Credits that last for all of them. */
+/** Credits for all calls. */
 const CREDITS = 1_000_000_000_000;
 
 export async function benchCalls(): Promise<void> {
@@ -42,7 +42,7 @@ export async function benchCalls(): Promise<void> {
     await rm(folder, { recursive: true });
   }
   await report('calls', 'A billed call, opened and closed', rows, [
-    `Medians of ${CALLS} calls, one after the other, in a process that does nothing else.`,
+    `Medians of ${CALLS} sequential calls in an otherwise idle process.`,
   ]);
 }
 

@@ -1,7 +1,6 @@
 /**
- * Unmodified Python clients: the `openai` package, and the voice frameworks
- * LiveKit and Pipecat. They have a clip written down and a text spoken over realtime; what they got is compared
- * word by word.
+ * Unmodified Python clients: the `openai` package and the voice frameworks LiveKit and Pipecat. They transcribe a clip and
+ * synthesize a text over realtime. The results are compared word by word.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,10 +14,10 @@ import { launchRealtimeService, spokenPcm } from '../../tools/harness/services/r
 import { pinned, runPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 
-const SAID = 'Please book a table for two people on Friday evening.';
+const CLIP_TEXT = 'Please book a table for two people on Friday evening.';
 const TEXT = 'Your train leaves from platform three in ten minutes.';
 
-/** The flows that each script reports, in its order. */
+/** The flows that each script reports, in order. */
 const FLOWS: Readonly<Record<string, readonly string[]>> = {
   'openai_client.py': ['commit', 'turn', 'speak'],
   'livekit_client.py': ['livekit-stt', 'livekit-turn', 'livekit-speak'],
@@ -35,12 +34,12 @@ const MEASURES: Readonly<Record<string, string>> = {
   'pipecat-stt': 'pipecat STT: wrong words',
 };
 
-interface Told {
+interface FlowResult {
   readonly flow: string;
   readonly transcript: string;
-  /** Of spoken texts: base64 of 16-bit samples at 24 kHz. */
+  /** For synthesis: base64 of 16-bit samples at 24 kHz. */
   readonly audio?: string;
-  /** Refusals that the client mentions and lives with. */
+  /** Errors that the client reports and ignores. */
   readonly errors?: readonly string[];
 }
 
@@ -51,29 +50,33 @@ export async function benchClients(): Promise<void> {
   const notes: string[] = [];
   try {
     const pcm = join(folder, 'clip.pcm');
-    await Bun.write(pcm, await spokenPcm(service, SAID));
-    const ask = { base_url: `${service.baseUrl}/v1`, key: SERVICE_KEY, pcm, text: TEXT };
+    await Bun.write(pcm, await spokenPcm(service, CLIP_TEXT));
+    const input = { base_url: `${service.baseUrl}/v1`, key: SERVICE_KEY, pcm, text: TEXT };
     for (const [script, flows] of Object.entries(FLOWS)) {
-      const told = await runPeer<Told>(`realtime_clients/${script}`, [], `${JSON.stringify(ask)}\n`);
+      const results = await runPeer<FlowResult>(
+        `realtime_clients/${script}`,
+        [],
+        `${JSON.stringify(input)}\n`,
+      );
       for (const flow of flows) {
-        const found = told.find((line) => line.flow === flow);
-        if (found === undefined) throw new Error(`${script} reported no result for ${flow}`);
-        rows.push(...(await judged(service, found)));
-        for (const error of found.errors ?? []) notes.push(`${flow} mentions: ${error}`);
+        const result = results.find((line) => line.flow === flow);
+        if (result === undefined) throw new Error(`${script} reported no result for ${flow}`);
+        rows.push(...(await resultRows(service, result)));
+        for (const error of result.errors ?? []) notes.push(`${flow} reports: ${error}`);
       }
     }
   } finally {
     await service.stop();
     await rm(folder, { recursive: true, force: true });
   }
-  notes.push(`Unmodified: ${await pinned('realtime_clients')}; pointed here by their base URL alone.`);
+  notes.push(`Unmodified: ${await pinned('realtime_clients')}; only the base URL is set.`);
   await report('clients', 'Realtime clients in Python', rows, notes);
 }
 
-async function judged(service: LaunchedService, { flow, transcript, audio }: Told): Promise<Row[]> {
+async function resultRows(service: LaunchedService, { flow, transcript, audio }: FlowResult): Promise<Row[]> {
   const measure = MEASURES[flow] ?? flow;
   const none = { unit: '', target: 0 };
-  if (audio === undefined) return [{ measure, ours: wordErrors(SAID, transcript).errors, ...none }];
+  if (audio === undefined) return [{ measure, ours: wordErrors(CLIP_TEXT, transcript).errors, ...none }];
   const heard = await transcribed(service, Buffer.from(audio, 'base64'));
   return [
     {
@@ -85,7 +88,7 @@ async function judged(service: LaunchedService, { flow, transcript, audio }: Tol
   ];
 }
 
-/** What the service itself hears in audio. */
+/** The transcript of the service for audio. */
 async function transcribed(service: LaunchedService, pcm: Buffer): Promise<string> {
   const body = new FormData();
   body.append('model', 'svc-stt');

@@ -1,4 +1,4 @@
-/** What a key that sends little waits for while another floods the service: one of its own organization, or of another. */
+/** Latency of a key with few requests while another key, of the same or another organization, floods the service. */
 
 import { type LaunchedService, launchService, NO_RECOGNISER } from '../../tools/harness/services/launcher.ts';
 import { type Row, report } from '../report.ts';
@@ -9,12 +9,15 @@ const LIGHT = 30;
 const WARM_UP = 5;
 
 const FLOODING_KEY = 'flooding-key';
-const SISTER_KEY = 'light-key-of-the-same-organization';
-const STRANGER_KEY = 'light-key-of-another-organization';
+const SAME_ORGANIZATION_KEY = 'light-key-of-the-same-organization';
+const OTHER_ORGANIZATION_KEY = 'light-key-of-another-organization';
 const SENTENCE = 'Thank you, I will call you back in a moment.';
-const LIGHT_KEYS = { 'of the same organization': SISTER_KEY, 'of another organization': STRANGER_KEY };
+const LIGHT_KEYS = {
+  'of the same organization': SAME_ORGANIZATION_KEY,
+  'of another organization': OTHER_ORGANIZATION_KEY,
+};
 
-/** Places for the whole flood, so that it waits in the queues and is not turned away at the door. */
+/** Limits that admit the whole flood, so that it is queued and not rejected. */
 const CONFIG = `
 [models."svc-tts"]
 kind = "piper"
@@ -28,10 +31,10 @@ text_requests_per_organization = 1000
 
 interface Kind {
   readonly path: string;
-  /** What is measured: until the first bytes of a stream, since the rest of it is not waited for, or until the end. */
+  /** End of the measured latency. A stream is cancelled after its first bytes. */
   readonly until: 'first bytes' | 'end';
   readonly body: object;
-  /** What the flood asks for, when that is another thing. */
+  /** Body of the requests of the flood, if different. */
   readonly floodBody?: object;
 }
 
@@ -56,12 +59,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
     path: '/v1/embeddings',
     until: 'end',
     body: { model: 'all-minilm-l6-v2', input: SENTENCE },
-    // One text takes a millisecond: such a flood would be over before anybody met it.
+    // One text takes 1 ms; such a flood would end before the first request of the light key.
     floodBody: { model: 'all-minilm-l6-v2', input: new Array(64).fill(SENTENCE) },
   },
 };
 
-/** In a separate process: the concurrency limit of one HTTP client must not delay the light key. */
+/** Runs in a separate process, because the concurrency limit of an HTTP client must not delay the light key. */
 function startFlood(url: string, body: string) {
   const script = new URL('../flood.ts', import.meta.url).pathname;
   return Bun.spawn([process.execPath, script, url, FLOODING_KEY, String(FLOOD), body], {
@@ -75,12 +78,12 @@ const openCalls = async (service: LaunchedService): Promise<number> => {
   return Number(/^usage_open_calls (\d+)/m.exec(text)?.[1]);
 };
 
-/** Waits until so many calls are open, or none. */
+/** Waits until the number of open calls satisfies a condition. */
 async function untilOpen(service: LaunchedService, isEnough: (open: number) => boolean): Promise<void> {
   while (!isEnough(await openCalls(service))) await Bun.sleep(20);
 }
 
-/** How long one request of a key takes, in ms. */
+/** Sends one request. @returns its latency in ms. */
 async function ask(
   service: LaunchedService,
   { path, until, body }: Pick<Kind, 'path' | 'until' | 'body'>,
@@ -107,22 +110,23 @@ async function ask(
 async function measured(service: LaunchedService, name: string, kind: Kind): Promise<Row[]> {
   const alone = async (body: object): Promise<number> => {
     const times: number[] = [];
-    for (let at = 0; at < WARM_UP; at += 1) await ask(service, { ...kind, body }, STRANGER_KEY);
-    for (let at = 0; at < LIGHT; at += 1) times.push(await ask(service, { ...kind, body }, STRANGER_KEY));
+    for (let at = 0; at < WARM_UP; at += 1) await ask(service, { ...kind, body }, OTHER_ORGANIZATION_KEY);
+    for (let at = 0; at < LIGHT; at += 1)
+      times.push(await ask(service, { ...kind, body }, OTHER_ORGANIZATION_KEY));
     return median(times);
   };
   const ownMs = await alone(kind.body);
   const rows: Row[] = [
     { measure: `${name}: a request alone, until its ${kind.until}`, ours: ownMs, unit: 'ms' },
   ];
-  // What is served when the light key comes is a request of the flood.
+  // The light key waits for the running request of the flood.
   const serviceMs = kind.floodBody ? await alone(kind.floodBody) : ownMs;
   if (kind.floodBody)
     rows.push({ measure: `${name}: a request of the flood alone`, ours: serviceMs, unit: 'ms' });
   for (const [whose, key] of Object.entries(LIGHT_KEYS)) {
     const waits: number[] = [];
     let floods = 0;
-    // A flood that is served fast is sent again: every request of the light key must meet one.
+    // A flood that ends early is repeated, because every request of the light key must be concurrent with one.
     while (waits.length < LIGHT) {
       floods += 1;
       const flood = startFlood(`${service.baseUrl}${kind.path}`, JSON.stringify(kind.floodBody ?? kind.body));
@@ -145,7 +149,7 @@ async function measured(service: LaunchedService, name: string, kind: Kind): Pro
 }
 
 export async function benchFairness(): Promise<void> {
-  const keys = [`${FLOODING_KEY}:a`, `${SISTER_KEY}:a`, `${STRANGER_KEY}:b`];
+  const keys = [`${FLOODING_KEY}:a`, `${SAME_ORGANIZATION_KEY}:a`, `${OTHER_ORGANIZATION_KEY}:b`];
   const service = await launchService({ config: CONFIG, env: { API_KEYS: keys.join(',') } });
   try {
     const rows: Row[] = [];

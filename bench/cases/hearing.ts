@@ -1,4 +1,4 @@
-/** Speech to text compared with faster-whisper on the same weights: time, word error rate, words in silence. */
+/** Transcription compared with faster-whisper and the same weights: time, word error rate, false positives. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { openPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 
 const THREADS = 2;
-/** Most that ours may take of the peer's time, and how often both try. */
+/** Maximum ratio to the time of the peer, and number of runs. */
 const GROUPS: Readonly<Record<string, { target: number; runs: number }>> = {
   '3 s': { target: 0.35, runs: 5 },
   '8 s': { target: 0.5, runs: 5 },
@@ -25,7 +25,7 @@ const GROUPS: Readonly<Record<string, { target: number; runs: number }>> = {
 };
 const WER_MARGIN_POINTS = 0.5;
 const HEARD_IN_SILENCE_PERCENT = 2;
-/** The peer hears every fourth sound only: it is not judged, and takes a second for each. */
+/** The peer transcribes only every fourth sound, because it has no target and takes 1 s per sound. */
 const PEER_SOUND_STEP = 4;
 
 interface PeerAnswer {
@@ -39,8 +39,8 @@ export async function benchHearing(weights = 'base'): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'bench-'));
   const rows: Row[] = [];
   const notes: string[] = [
-    `Weights: whisper ${weights}. Peer: faster-whisper 1.2.1 (CTranslate2, int8, ${THREADS} threads, greedy), in process.`,
-    'Times: best of the runs of each clip, ours and theirs in turn; then the mean of the clips.',
+    `Weights: whisper ${weights}. Baseline: faster-whisper 1.2.1 (CTranslate2, int8, ${THREADS} threads, greedy), in process.`,
+    'Times: best of alternating runs per clip, then the mean of the clips.',
   ];
   const opened = new AsyncDisposableStack();
   try {
@@ -59,7 +59,7 @@ export async function benchHearing(weights = 'base'): Promise<void> {
   }
   rows.push(...(await serviceRows(corpus, weights, notes)));
   const name = weights === 'base' ? 'hearing' : `hearing-${weights}`;
-  await report(name, 'Speech to text compared with faster-whisper 1.2.1', rows, notes);
+  await report(name, 'Transcription compared with faster-whisper 1.2.1', rows, notes);
 }
 
 async function askPeer(peer: LineProcess, { audio, language }: Clip): Promise<PeerAnswer> {
@@ -74,7 +74,7 @@ async function timeRows(clips: readonly TimedClip[], ours: TurnSegmenter, peer: 
     for (const clip of members) {
       const samples = await readWav(clip.audio);
       let [ourBest, peerBest] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-      // Taking turns, so that a busy moment of the machine hits both.
+      // Runs alternate, so that disturbances of the machine affect both.
       for (let run = 0; run < runs; run++) {
         ourBest = Math.min(ourBest, (await transcribe(ours, samples)).seconds);
         peerBest = Math.min(peerBest, (await askPeer(peer, clip)).seconds);
@@ -130,7 +130,7 @@ async function wordErrorRows(
       sum.clips++;
       sums.set(name, sum);
     }
-    if (a.errors > b.errors + 2) loops.push(`${clip.id}: "${heard.text}" (theirs: "${theirs.text}")`);
+    if (a.errors > b.errors + 2) loops.push(`${clip.id}: "${heard.text}" (baseline: "${theirs.text}")`);
   }
   notes.push(...loops.slice(0, 10).map((line) => `More than two words worse, ${line}`));
   return [...sums].map(([name, sum]) => ({
@@ -158,7 +158,7 @@ async function soundRows(
     }
     if (i % PEER_SOUND_STEP === 0 && (await askPeer(peer, clip)).text !== '') theirs++;
   }
-  if (heard.length > 0) notes.push(`Heard without speech: ${heard.slice(0, 10).join('; ')}.`);
+  if (heard.length > 0) notes.push(`Transcripts without speech: ${heard.slice(0, 10).join('; ')}.`);
   return [
     {
       measure: `sounds without speech in which words are heard, of ${sounds.length}`,

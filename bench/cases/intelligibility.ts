@@ -1,4 +1,4 @@
-/** Word error rate of synthesised speech, as an independent recogniser hears it. */
+/** Word error rate of synthesized speech in the transcripts of faster-whisper. */
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { launchBenchService, speak } from '../service.ts';
 const TARGET_PERCENT = 6;
 const TEXTS = join(import.meta.dirname, '../../tools/harness/media/spoken-texts.jsonl');
 
-/** The recogniser wants its files side by side under their own names. */
+/** Links the model files with their original names in one folder, as faster-whisper requires. */
 function whisperFolder(scratch: string): string {
   const folder = join(scratch, 'whisper');
   mkdirSync(folder);
@@ -42,20 +42,20 @@ export async function benchIntelligibility(): Promise<void> {
         await Bun.write(path, (await speak(service, text.text, 'wav', model)).body);
         paths.set(path, text);
       }
-      const heard = await runPeer<{ path: string; text: string }>(
+      const transcripts = await runPeer<{ path: string; text: string }>(
         'whisper_transcripts.py',
         [whisperFolder(mkdtempSync(join(scratch, 'model-')))],
         [...paths.keys()].join('\n'),
       );
       let [errors, words] = [0, 0];
-      for (const { path, text } of heard) {
+      for (const { path, text } of transcripts) {
         const spoken = paths.get(path);
         if (!spoken) continue;
         const result = wordErrors(spoken.spoken, text);
         errors += result.errors;
         words += result.words;
         if (result.errors > 0)
-          notes.push(`${engine}, ${spoken.id}: ${result.errors} of ${result.words}, heard "${text}"`);
+          notes.push(`${engine}, ${spoken.id}: ${result.errors} of ${result.words}, transcript "${text}"`);
       }
       rows.push({
         measure: `word error rate, ${engine}, ${texts.length} texts, ${words} words`,
@@ -64,7 +64,7 @@ export async function benchIntelligibility(): Promise<void> {
         ...(engine === 'kokoro' ? { target: TARGET_PERCENT } : {}),
       });
     }
-    await report('intelligibility', 'Intelligibility, heard by faster-whisper tiny.en', rows, notes);
+    await report('intelligibility', 'Intelligibility, transcribed by faster-whisper tiny.en', rows, notes);
   } finally {
     await service.stop();
     rmSync(scratch, { recursive: true });

@@ -1,4 +1,4 @@
-/** Memory of the whole service (serving and inference processes) over many requests. */
+/** Memory of all processes of the service over many requests. */
 
 import { report } from '../report.ts';
 import { residentKb } from '../resident-memory.ts';
@@ -7,8 +7,10 @@ import { slope } from '../statistics.ts';
 
 const WARM_UP = 96;
 const REQUESTS = 528;
-/** All combinations of length, format and engine. The least memory within a cycle is what is really held:
- * between two collections of garbage the rest goes up and down by 40 MB. */
+/**
+ * All combinations of length, format and engine. The minimum within a cycle is the retained memory; between garbage
+ * collections, memory varies by 40 MB.
+ */
 const CYCLE = 48;
 const SLOPE_TARGET_KB = 20;
 const WORDS = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
@@ -18,13 +20,13 @@ export async function benchMemory(): Promise<void> {
   const sizes: number[] = [];
   try {
     for (let i = 0; i < WARM_UP + REQUESTS; i++) {
-      // Lengths vary as real ones do, from one word to twelve.
+      // Lengths vary from one to twelve words.
       const text = `${WORDS.slice(0, 1 + (i % WORDS.length)).join(' ')}.`;
       await speak(service, text, i % 2 === 0 ? 'pcm' : 'wav', i % 4 === 3 ? 'svc-tts-fast' : 'svc-tts');
       if (i < WARM_UP) continue;
-      const held = residentKb(service.pid);
+      const residentMemoryKb = residentKb(service.pid);
       const cycle = Math.floor((i - WARM_UP) / CYCLE);
-      sizes[cycle] = Math.min(sizes[cycle] ?? held, held);
+      sizes[cycle] = Math.min(sizes[cycle] ?? residentMemoryKb, residentMemoryKb);
     }
   } finally {
     await service.stop();
@@ -46,8 +48,8 @@ export async function benchMemory(): Promise<void> {
       },
     ],
     [
-      `${WARM_UP} requests of warm-up, then ${REQUESTS}: pcm and wav, kokoro and piper, one word to twelve.`,
-      `Slope of the least memory in each ${CYCLE} requests, MiB: ${sizes.map((kb) => Math.round(kb / 1024)).join(' ')}.`,
+      `${WARM_UP} requests of warm-up, then ${REQUESTS}: pcm and wav, kokoro and piper, one to twelve words.`,
+      `Slope of the minimum memory per ${CYCLE} requests, MiB: ${sizes.map((kb) => Math.round(kb / 1024)).join(' ')}.`,
     ],
   );
 }

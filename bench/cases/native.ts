@@ -1,6 +1,6 @@
 /**
- * What the native addon costs: nanoseconds per sample or character, one JSON line per case, the best of a few
- * runs. `bun bench/cases/native.ts`
+ * CPU time of the native addon in ns per sample or character: one JSON line per case, best of several runs.
+ * `bun bench/cases/native.ts`
  */
 
 import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
@@ -10,7 +10,7 @@ import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 
 const RUNS = 7;
 
-/** Times `work`, which handles `units` of something, and prints the best run. */
+/** Measures `work`, which processes `units` items, and prints the best run. */
 function measure(name: string, units: number, work: () => void): void {
   work();
   let bestMs = Number.POSITIVE_INFINITY;

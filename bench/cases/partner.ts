@@ -1,4 +1,4 @@
-/** The partner platform's endpoints of the real service, with a simulated platform. */
+/** The partner platform endpoints of the real service with a simulated platform. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -13,9 +13,9 @@ const ROUNDS = 5;
 const PLUGINS = 'speech,responses';
 const SENTENCES = 10;
 const EMBEDDINGS = 200;
-/** Garbage comes and goes: the least of so many looks, a second apart, is what is held. */
-const LOOKS = 20;
-/** Over what it is without the plugin (5 %). */
+/** Samples of a memory measurement, one per second. Their minimum is the retained memory. */
+const SAMPLES = 20;
+/** Maximum of the memory, relative to the memory without the plugin. */
 const MAX_TIMES = 1.05;
 const TEXT = 'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them.';
 
@@ -40,24 +40,24 @@ const launch = (dataDir: string) => launchPluginService({ dataDir, env: { PLUGIN
 
 async function measure(service: PluginService): Promise<void> {
   const alone = await embedFor(service, EMBEDDINGS);
-  const neverOnKb = await heldKb(service);
+  const neverOnKb = await retainedKb(service);
   const onS: number[] = [];
   const offS: number[] = [];
   const onKb: number[] = [];
   const offKb: number[] = [];
-  /** Latencies of embeddings requested in that time, in ms. */
-  const beside = { switches: [] as number[], speech: [] as number[] };
+  /** Latencies of concurrent embeddings in ms. */
+  const concurrent = { switches: [] as number[], speech: [] as number[] };
   for (let round = 0; round < ROUNDS; round += 1) {
     const on = () => service.switch('speech', true);
-    beside.switches.push(...(await embedDuring(service, async () => onS.push(await seconds(on)))));
+    concurrent.switches.push(...(await embedDuring(service, async () => onS.push(await seconds(on)))));
     const speaking = async () => {
       for (let at = 0; at < SENTENCES; at += 1) await speak(service, TEXT);
     };
-    beside.speech.push(...(await embedDuring(service, speaking)));
+    concurrent.speech.push(...(await embedDuring(service, speaking)));
     onKb.push(familyMemoryKb(service.pid));
     const off = () => service.switch('speech', false);
-    beside.switches.push(...(await embedDuring(service, async () => offS.push(await seconds(off)))));
-    offKb.push(await heldKb(service));
+    concurrent.switches.push(...(await embedDuring(service, async () => offS.push(await seconds(off)))));
+    offKb.push(await retainedKb(service));
   }
   const mib = (kb: readonly number[]) => median(kb) / 1024;
   await report(
@@ -76,44 +76,44 @@ async function measure(service: PluginService): Promise<void> {
       { measure: 'from asking for it to off, median', ours: median(offS), unit: 's' },
       ...[0.5, 0.99].map((share) => ({
         measure: `an embedding during a switch, p${share * 100}`,
-        ours: quantile(beside.switches, share),
+        ours: quantile(concurrent.switches, share),
         peer: quantile(alone, share),
         unit: 'ms',
       })),
       {
         measure: 'an embedding while speech is spoken, 99 %',
-        ours: quantile(beside.speech, 0.99),
+        ours: quantile(concurrent.speech, 0.99),
         peer: quantile(alone, 0.99),
         unit: 'ms',
       },
     ],
     [
-      'The default models, without plugins but speech and responses. Memory is PSS, the least of ' +
-        `${LOOKS} looks a second apart; peer: the same process before speech was ever on.`,
+      'The default models with the plugins speech and responses. Memory is PSS, the minimum of ' +
+        `${SAMPLES} samples, one per second. Baseline: the same process before speech was switched on.`,
       `${ROUNDS} rounds: on, ${SENTENCES} sentences, off. Memory after each, MiB: ${offKb
         .map((kb) => Math.round(kb / 1024))
         .join(' ')}.`,
-      `${beside.switches.length} embeddings were requested while speech was switched on or off and ${beside.speech.length} while it was synthesized, ` +
-        'one after the other; none failed (a failure ends the measurement). Baseline: without speech. One that comes ' +
-        'while a sentence is spoken waits for the end of the pass, on a machine that has one inference process.',
+      `${concurrent.switches.length} embeddings were requested while speech was switched on or off and ${concurrent.speech.length} while it was synthesized, ` +
+        'one after the other; none failed (a failure ends the benchmark). Baseline: without speech. With one inference ' +
+        'process, an embedding that arrives during synthesis waits for the end of the inference step.',
     ],
   );
 }
 
-/** Embeds so often, one after the other. @returns how long each took, in ms. */
+/** Sends `count` embedding requests, one after the other. @returns their latencies in ms. */
 async function embedFor(service: PluginService, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let at = 0; at < count; at += 1) {
     const startMs = performance.now();
-    const answer = await service.post('/v1/embeddings', { model: 'all-minilm-l6-v2', input: TEXT });
-    const body = await answer.text();
-    if (!answer.ok) throw new Error(`${answer.status}: ${body}`);
+    const response = await service.post('/v1/embeddings', { model: 'all-minilm-l6-v2', input: TEXT });
+    const body = await response.text();
+    if (!response.ok) throw new Error(`${response.status}: ${body}`);
     times.push(performance.now() - startMs);
   }
   return times;
 }
 
-/** Embeds, one after the other, until the work is done. @returns how long each took, in ms. */
+/** Sends embedding requests, one after the other, until the work is done. @returns their latencies in ms. */
 async function embedDuring(service: PluginService, work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   let working = true;
@@ -125,13 +125,13 @@ async function embedDuring(service: PluginService, work: () => Promise<unknown>)
   return times;
 }
 
-async function heldKb(service: PluginService): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let look = 0; look < LOOKS; look += 1) {
+async function retainedKb(service: PluginService): Promise<number> {
+  let minimum = Number.POSITIVE_INFINITY;
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
     await Bun.sleep(1000);
-    least = Math.min(least, familyMemoryKb(service.pid));
+    minimum = Math.min(minimum, familyMemoryKb(service.pid));
   }
-  return least;
+  return minimum;
 }
 
 async function seconds(work: () => Promise<void>): Promise<number> {

@@ -1,4 +1,4 @@
-/** Memory while clients come, talk and go. */
+/** Memory while clients connect, talk and disconnect. */
 
 import { loadConfig } from '../../src/config/config.ts';
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
@@ -13,7 +13,7 @@ import { residentAloneKb, residentKb } from '../resident-memory.ts';
 import type { Service } from '../service.ts';
 import { slope } from '../statistics.ts';
 
-/** Small models: what is looked for is what a connection leaves behind. */
+/** Small models are sufficient to detect leaks per connection. */
 const CONFIG = `
 [models."svc-tts"]
 kind = "piper"
@@ -24,7 +24,7 @@ weights = "tiny.en"
 `;
 const CYCLES = 2000;
 const WARM_UP = 500;
-/** The least memory within so many cycles is what is really held. */
+/** Cycles per group. The minimum of a group is the retained memory. */
 const GROUP = 100;
 const CLIENTS = 4;
 const SLOPE_TARGET_KB = 5;
@@ -38,11 +38,11 @@ const DETECT = { type: 'server_vad' };
 interface Talk {
   /** A turn and the silence that ends it. */
   readonly turn: readonly string[];
-  /** The beginning of one. */
+  /** The first half of the turn. */
   readonly beginning: readonly string[];
 }
 
-/** What a client may do before it leaves; those that leave in the middle of work do not wait for its end. */
+/** Actions of a client before it disconnects. Some disconnect before the end of the work. */
 const VISITS: readonly ((client: TimedClient, talk: Talk) => Promise<unknown>)[] = [
   async function turn(client, talk) {
     await client.configure({ audio: { input: { turn_detection: DETECT } } });
@@ -54,7 +54,7 @@ const VISITS: readonly ((client: TimedClient, talk: Talk) => Promise<unknown>)[]
     create(client, TEXT);
     await client.until('response.done');
   },
-  async function leavesWhileSpeaking(client, talk) {
+  async function disconnectDuringTurn(client, talk) {
     await client.configure({ audio: { input: { turn_detection: DETECT } } });
     for (const frame of talk.beginning) client.sendFrame(frame);
     await client.until('input_audio_buffer.speech_started');
@@ -64,12 +64,12 @@ const VISITS: readonly ((client: TimedClient, talk: Talk) => Promise<unknown>)[]
     client.send({ type: 'input_audio_buffer.commit' });
     await client.until('conversation.item.input_audio_transcription.completed');
   },
-  async function leavesWhileSpokenTo(client) {
+  async function disconnectDuringResponse(client) {
     await client.configure({ output_modalities: ['audio'] });
     create(client, LONG_TEXT);
     await client.until('response.audio.delta');
   },
-  async function leavesWhileTranscribed(client, talk) {
+  async function disconnectDuringTranscription(client, talk) {
     await client.configure({ audio: { input: { turn_detection: DETECT } } });
     for (const frame of talk.turn) client.sendFrame(frame);
     await client.until('input_audio_buffer.committed');
@@ -81,12 +81,12 @@ export async function measureCycles(): Promise<Measured> {
   const service = await launchService({ config: CONFIG });
   const serving: number[] = [];
   const all: number[] = [];
-  let begun = 0;
+  let started = 0;
   let ended = 0;
   try {
     const visiting = async () => {
-      while (begun < CYCLES) {
-        await visit(service, begun++, talk);
+      while (started < CYCLES) {
+        await visit(service, started++, talk);
         const group = Math.floor(ended++ / GROUP);
         serving[group] = Math.min(serving[group] ?? Number.POSITIVE_INFINITY, residentAloneKb(service.pid));
         if (ended % 10 === 0) {
@@ -118,7 +118,7 @@ export async function measureCycles(): Promise<Measured> {
       { measure: `serving process after ${CYCLES} cycles`, ours: mib(serving.at(-1)), unit: 'MiB' },
     ],
     notes: [
-      `Cycles: ${CLIENTS} clients at a time; a detected turn, a response, a commit, and leaving in the middle of a turn, of a response, of a transcription. Slope of the least memory in each ${GROUP} cycles.`,
+      `Cycles: ${CLIENTS} concurrent clients; a detected turn, a response, a commit, and disconnections during a turn, a response and a transcription. Slope of the minimum memory per ${GROUP} cycles.`,
       `Serving process, MiB: ${serving.map((kb) => Math.round(mib(kb))).join(' ')}; all processes: ${all.map((kb) => Math.round(mib(kb))).join(' ')}.`,
     ],
   };

@@ -1,4 +1,4 @@
-/** What a socket costs that only waits. */
+/** Memory of idle connections. */
 
 import { fileURLToPath } from 'node:url';
 import { launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
@@ -9,10 +9,10 @@ import { residentAloneKb } from '../resident-memory.ts';
 
 const CLIENTS = fileURLToPath(new URL('../realtime/idle-clients.ts', import.meta.url));
 const SOCKETS = 5000;
-/** Opened and closed before, so that code and first heap are there. */
+/** Connections that are opened and closed before the measurement. */
 const WARM_UP = 100;
 const TARGET_KB = 30;
-/** The least of what is held over this time, between collections of garbage. */
+/** Duration of a measurement. Its minimum is the retained memory. */
 const SETTLE_MS = 4000;
 const SAMPLE_EVERY_MS = 200;
 
@@ -23,13 +23,13 @@ export async function measureIdle(): Promise<Measured> {
   try {
     await order({ kind: 'open', sockets: WARM_UP });
     await order({ kind: 'close' });
-    const before = await held(service.pid);
+    const before = await retainedKb(service.pid);
     const { done } = await order({ kind: 'open', sockets: SOCKETS });
-    const open = await held(service.pid);
+    const open = await retainedKb(service.pid);
     await order({ kind: 'detect' });
-    const detecting = await held(service.pid);
+    const detecting = await retainedKb(service.pid);
     await order({ kind: 'close' });
-    const after = await held(service.pid);
+    const after = await retainedKb(service.pid);
     const each = (kb: number) => (kb - before) / done;
     return {
       rows: [
@@ -40,7 +40,7 @@ export async function measureIdle(): Promise<Measured> {
         { measure: 'serving process when all have left', ours: after / 1024, unit: 'MiB' },
       ],
       notes: [
-        `Idle: authenticated, session.created received; resident memory of the serving process, the least within ${SETTLE_MS / 1000} s, after ${WARM_UP} sockets of warm-up.`,
+        `Idle: authenticated, session.created received; resident memory of the serving process, minimum within ${SETTLE_MS / 1000} s, after ${WARM_UP} sockets of warm-up.`,
       ],
     };
   } finally {
@@ -49,11 +49,11 @@ export async function measureIdle(): Promise<Measured> {
   }
 }
 
-async function held(pid: number): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
+async function retainedKb(pid: number): Promise<number> {
+  let minimum = Number.POSITIVE_INFINITY;
   for (let ms = 0; ms < SETTLE_MS; ms += SAMPLE_EVERY_MS) {
     await Bun.sleep(SAMPLE_EVERY_MS);
-    least = Math.min(least, residentAloneKb(pid));
+    minimum = Math.min(minimum, residentAloneKb(pid));
   }
-  return least;
+  return minimum;
 }

@@ -1,4 +1,4 @@
-/** How soon a client of `/v1/realtime` hears what it waits for: text after its speech, speech after its text. */
+/** Latency of `/v1/realtime`: transcript after speech, and first audio after text. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Sessions that one machine holds in real time: sockets, decoding, detection of turns; not recognition. */
+/** Concurrent realtime sessions on one machine: sockets, decoding and turn detection, without transcription. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,15 +22,15 @@ import { residentAloneKb } from '../resident-memory.ts';
 const MAIN = fileURLToPath(new URL('../realtime/stub-main.ts', import.meta.url));
 const CLIENTS = fileURLToPath(new URL('../realtime/stream-clients.ts', import.meta.url));
 const SESSIONS = 300;
-/** Sessions begin at this many places of the clip. */
+/** Number of start positions in the clip. */
 const VARIANTS = 30;
-/** The middle of what the specification calls typical, and the least that clients send. */
+/** The typical and the shortest append of clients. */
 const CHUNKS = [{ chunkMs: 100, target: 100 }, { chunkMs: 20 }];
 const LENGTH_MS = 22_000;
 const WARM_UP_MS = 2000;
-/** A room, so that the model has to judge the pauses too. */
+/** Room noise, so that the model must also evaluate the pauses. */
 const NOISE_DB = -50;
-/** Places in the clip are multiples of this, and so of every length of append. */
+/** Start positions are multiples of this, and so of every append length. */
 const STEP_MS = 100;
 
 interface Load extends StreamLoad {
@@ -48,8 +48,8 @@ export async function measureStreams(): Promise<Measured> {
     const variants = await variantsOf(clip);
     const rows: Row[] = [];
     const notes = [
-      `Streams: ${SESSIONS} sessions with server_vad at ${CONVERSATION_RATE_HZ} Hz, speech and as much silence with noise at ${NOISE_DB} dB, ${(LENGTH_MS - WARM_UP_MS) / 1000} s after ${WARM_UP_MS / 1000} s of warm-up. The client has the same two cores.`,
-      `Delay: from the sending of the append that makes an event certain (as the detector alone finds it) to the event; of completed texts less the recogniser's ${STUB_MS} ms.`,
+      `Streams: ${SESSIONS} sessions with server_vad at ${CONVERSATION_RATE_HZ} Hz, speech and equal silence with noise at ${NOISE_DB} dB, for ${(LENGTH_MS - WARM_UP_MS) / 1000} s after ${WARM_UP_MS / 1000} s of warm-up. The client shares the two cores.`,
+      `Delay: from the append that completes the detection (according to the detector alone) to the event; for transcripts minus the ${STUB_MS} ms of the stub engine.`,
     ];
     for (const { chunkMs, target } of CHUNKS) {
       const load = await loadOf({ clip: path, variants, chunkMs });
@@ -62,7 +62,7 @@ export async function measureStreams(): Promise<Measured> {
   }
 }
 
-/** As 16 bits carry it. */
+/** The conversation with noise, quantized to 16 bits. */
 async function clipWithNoise(): Promise<Float32Samples> {
   const spoken = await conversation(loadConfig(process.env).modelsDir);
   const step = (CONVERSATION_RATE_HZ * STEP_MS) / 1000;
@@ -70,7 +70,7 @@ async function clipWithNoise(): Promise<Float32Samples> {
   return decodeToFloat32(encodeAudio(float32ToInt16(withNoise(whole, NOISE_DB)), 'pcm16'), 'pcm16');
 }
 
-/** Places where sessions begin, with what the detector alone finds from there. */
+/** Start positions with the turn edges that the detector alone finds from there. */
 async function variantsOf(clip: Float32Samples): Promise<StreamPlan['variants']> {
   const detector = await openDetector();
   try {
@@ -140,9 +140,9 @@ function rowsOf(load: Load, name: string, target: number | undefined): Row[] {
 }
 
 function noteOf({ all, lag, cores, turns, expectedTurns, unexpected }: Load, chunkMs: number): string {
-  const odd = unexpected.length > 0 ? ` Not expected: ${unexpected.slice(0, 5).join('; ')}.` : '';
+  const odd = unexpected.length > 0 ? ` Unexpected: ${unexpected.slice(0, 5).join('; ')}.` : '';
   return (
     `Appends of ${chunkMs} ms: ${all.count} events, ${turns} of ${expectedTurns} turns; ` +
-    `the client used ${cores.toFixed(2)} cores and sent 99 % of its appends within ${lag.p99.toFixed(1)} ms of their time.${odd}`
+    `the client used ${cores.toFixed(2)} cores and sent 99 % of its appends with a delay of less than ${lag.p99.toFixed(1)} ms.${odd}`
   );
 }

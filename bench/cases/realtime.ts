@@ -1,4 +1,4 @@
-/** `/v1/realtime` over real sockets, each part alone or all in one table. */
+/** `/v1/realtime` over real sockets: single parts, or all parts in one table. */
 
 import type { Measured } from '../realtime/measured.ts';
 import { report } from '../report.ts';
@@ -8,7 +8,7 @@ import { measureIdle } from './realtime-idle.ts';
 import { measureLatency } from './realtime-latency.ts';
 import { measureStreams } from './realtime-streams.ts';
 
-/** Each part by its name in the command. */
+/** Parts by benchmark name. */
 const PARTS: Readonly<Record<string, () => Promise<Measured>>> = {
   'realtime-latency': measureLatency,
   'realtime-cancel': measureCancels,
@@ -17,7 +17,7 @@ const PARTS: Readonly<Record<string, () => Promise<Measured>>> = {
   'realtime-cycles': measureCycles,
 };
 
-/** A bench for each part, which reports it alone. */
+/** One benchmark per part. */
 export const realtimeParts: Readonly<Record<string, () => Promise<void>>> = Object.fromEntries(
   Object.entries(PARTS).map(([name, measure]) => [name, async () => reportAll(name, [await measure()])]),
 );

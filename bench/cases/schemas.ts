@@ -1,6 +1,6 @@
 /**
- * Answers of the shipped language model to schemas that a library makes: each must be valid, as another library
- * judges it. Some of them are part of the tests.
+ * Output of the included language model for generated JSON schemas. A separate library validates it. The tests have some
+ * of the schemas.
  */
 
 import { generatedSchemas } from '../../tools/harness/models/generated-schemas.ts';
@@ -10,7 +10,7 @@ import { report } from '../report.ts';
 
 const SCHEMAS = 200;
 const SEED = 1;
-/** A process of the model uses one core. */
+/** A language model process uses one core. */
 const PROCESSES = 2;
 const CONTEXT_TOKENS = 1024;
 
@@ -21,13 +21,13 @@ export async function benchSchemas(): Promise<void> {
   );
   const engines = await Promise.all(opened);
   const schemas = generatedSchemas(SCHEMAS, SEED);
-  const waiting = [...schemas.entries()];
+  const queue = [...schemas.entries()];
   const answers: SchemaAnswer[] = [];
   try {
     const workers = engines.flatMap((engine) => [...Array(settings.slots).keys()].map(() => engine));
     await Promise.all(
       workers.map(async (engine, worker) => {
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
           const [index, schema] = next;
           const answer = await schemaAnswer(engine, schema, index, `org_${worker}`);
           if (answer.fault || answer.cut)
@@ -39,7 +39,7 @@ export async function benchSchemas(): Promise<void> {
   } finally {
     await Promise.all(engines.map((engine) => engine.close()));
   }
-  const faults = answers.filter(({ fault }) => fault !== undefined).length;
+  const invalid = answers.filter(({ fault }) => fault !== undefined).length;
   const cut = answers.filter((answer) => answer.cut).length;
   const tokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
   const counts = (keyword: string) => schemas.filter((each) => JSON.stringify(each).includes(`"${keyword}"`));
@@ -51,7 +51,7 @@ export async function benchSchemas(): Promise<void> {
       { measure: 'schemas', ours: answers.length, unit: '' },
       {
         measure: 'answers that are refused or not valid',
-        ours: faults + SCHEMAS - answers.length,
+        ours: invalid + SCHEMAS - answers.length,
         unit: '',
         target: 0,
       },
@@ -59,8 +59,8 @@ export async function benchSchemas(): Promise<void> {
       { measure: 'tokens of an answer, mean', ours: tokens / answers.length, unit: '' },
     ],
     [
-      `json-schema-faker made the schemas with the seed ${SEED}, ajv judged the answers of ${settings.weights}.`,
-      `The model has ${CONTEXT_TOKENS} tokens for a question and its answer.`,
+      `json-schema-faker generated the schemas with the seed ${SEED}; ajv validated the output of ${settings.weights}.`,
+      `The context of the model has ${CONTEXT_TOKENS} tokens for prompt and output.`,
       `Schemas with ${kinds.map((kind) => `${kind}: ${counts(kind).length}`).join(', ')}.`,
     ],
   );

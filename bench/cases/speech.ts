@@ -27,21 +27,21 @@ interface PeerLine {
   readonly audio_s: number;
 }
 
-/** The best of several runs, as the peer reports. */
+/** The best of several runs, as for the peer. */
 async function best(run: () => Promise<Heard>): Promise<{ firstAudioS: number; rtf: number }> {
-  const heard: Heard[] = [];
-  for (let i = 0; i < RUNS; i++) heard.push(await run());
+  const results: Heard[] = [];
+  for (let i = 0; i < RUNS; i++) results.push(await run());
   return {
-    firstAudioS: Math.min(...heard.map((h) => h.firstAudioS)),
-    rtf: Math.min(...heard.map((h) => h.totalS / h.audioS)),
+    firstAudioS: Math.min(...results.map((h) => h.firstAudioS)),
+    rtf: Math.min(...results.map((h) => h.totalS / h.audioS)),
   };
 }
 
-/** Longest pause of the serving thread since the last call, in ms, from the service's own metrics. */
+/** Longest event loop pause since the last call, in ms, from /metrics. */
 async function maxPauseMs(service: Service): Promise<number> {
   const metrics = await (await service.fetch('/metrics')).text();
   const value = /^event_loop_pause_seconds (\S+)$/m.exec(metrics)?.[1];
-  if (value === undefined) throw new Error('the service shows no event_loop_pause_seconds');
+  if (value === undefined) throw new Error('/metrics has no event_loop_pause_seconds');
   return Number(value) * 1000;
 }
 
@@ -106,7 +106,7 @@ export async function benchSpeech(): Promise<void> {
     await service.stop();
   }
   await report('speech', 'Speech synthesis compared with kokoro-onnx 0.6.1', rows, [
-    `Best of ${RUNS} runs on both sides; ours over HTTP with a fresh process, theirs in process.`,
-    'Peer: Python, onnxruntime 1.31.1, the same int8 file and voice. RTF: seconds of work for a second of audio.',
+    `Best of ${RUNS} runs each. This service: over HTTP with a new process. Baseline: in process.`,
+    'Baseline: Python, onnxruntime 1.31.1, the same int8 file and voice. RTF: processing time divided by audio length.',
   ]);
 }

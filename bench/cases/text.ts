@@ -14,12 +14,12 @@ import { sharedMs, TOKEN_MS } from '../text/token-server.ts';
 const SERVER = fileURLToPath(new URL('../text/token-server.ts', import.meta.url));
 const STREAMS = 100;
 const TOKENS = 100;
-/** Turns of each way, one after the other; the middle one counts, so that a busy moment of the machine does not. */
+/** Alternating rounds of both paths. The median excludes short disturbances. */
 const ROUNDS = 3;
 const ADDED_P50_MS = 1;
 const ADDED_P99_MS = 5;
 
-/** A token that came, and how old it was then, in ms. */
+/** Time of arrival of a token, and its latency in ms. */
 interface Token {
   readonly arrivedMs: number;
   readonly ageMs: number;
@@ -39,31 +39,31 @@ async function tokensOf(baseUrl: string, key: string): Promise<Token[]> {
   if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`);
   const tokens: Token[] = [];
   const decoder = new TextDecoder();
-  for await (const portion of response.body) {
+  for await (const chunk of response.body) {
     const arrivedMs = sharedMs();
-    // A token of this server is never cut: each leaves alone.
-    for (const [, sentMs] of decoder.decode(portion).matchAll(/"content":"([\d.]+) "/g)) {
+    // The server sends each token in a separate write, so a token is never split.
+    for (const [, sentMs] of decoder.decode(chunk).matchAll(/"content":"([\d.]+) "/g)) {
       tokens.push({ arrivedMs, ageMs: arrivedMs - Number(sentMs) });
     }
   }
-  if (tokens.length !== TOKENS) throw new Error(`${tokens.length} of ${TOKENS} tokens came`);
+  if (tokens.length !== TOKENS) throw new Error(`${tokens.length} of ${TOKENS} tokens arrived`);
   return tokens;
 }
 
 /**
- * Ages of tokens while so many answers are open: clients begin one after the other, so that answers begin and end
- * all the time, and what comes counts from when all of them have begun until the first has done.
+ * Latencies of tokens with {@link STREAMS} concurrent streams. Clients start one after the other, so that streams start and
+ * end all the time. Tokens count from the start of the last client to the end of the first.
  */
-async function agesAtOnce(baseUrl: string, key: string): Promise<number[]> {
-  const answerMs = TOKENS * TOKEN_MS;
+async function concurrentAges(baseUrl: string, key: string): Promise<number[]> {
+  const streamMs = TOKENS * TOKEN_MS;
   const startMs = sharedMs();
   const clients = Array.from({ length: STREAMS }, async (_, at) => {
-    await Bun.sleep((at * answerMs) / STREAMS);
+    await Bun.sleep((at * streamMs) / STREAMS);
     return [...(await tokensOf(baseUrl, key)), ...(await tokensOf(baseUrl, key))];
   });
   return (await Promise.all(clients))
     .flat()
-    .filter(({ arrivedMs }) => arrivedMs >= startMs + answerMs && arrivedMs < startMs + 2 * answerMs)
+    .filter(({ arrivedMs }) => arrivedMs >= startMs + streamMs && arrivedMs < startMs + 2 * streamMs)
     .map(({ ageMs }) => ageMs);
 }
 
@@ -74,12 +74,12 @@ export async function benchText(): Promise<void> {
     const serverUrl = `http://127.0.0.1:${Number(new TextDecoder().decode(value))}/v1`;
     const service = await launchService({ config: configOf(serverUrl) });
     try {
-      const ways = { direct: serverUrl, through: `${service.baseUrl}/v1` };
-      for (const baseUrl of Object.values(ways)) await tokensOf(baseUrl, SERVICE_KEY);
-      const rounds: Record<keyof typeof ways, number[][]> = { direct: [], through: [] };
+      const paths = { direct: serverUrl, through: `${service.baseUrl}/v1` };
+      for (const baseUrl of Object.values(paths)) await tokensOf(baseUrl, SERVICE_KEY);
+      const rounds: Record<keyof typeof paths, number[][]> = { direct: [], through: [] };
       for (let round = 0; round < ROUNDS; round += 1) {
-        rounds.direct.push(await agesAtOnce(ways.direct, SERVICE_KEY));
-        rounds.through.push(await agesAtOnce(ways.through, SERVICE_KEY));
+        rounds.direct.push(await concurrentAges(paths.direct, SERVICE_KEY));
+        rounds.through.push(await concurrentAges(paths.through, SERVICE_KEY));
       }
       const row = (share: number, name: string, target: number): Row => ({
         measure: `age of a token when it arrives, ${name}`,
@@ -95,7 +95,7 @@ export async function benchText(): Promise<void> {
         [row(0.5, 'p50', ADDED_P50_MS), row(0.99, 'p99', ADDED_P99_MS)],
         [
           `${STREAMS} concurrent streams of ${TOKENS} tokens each, 20 tokens per second; 20 streams start and end each second. Median of ${ROUNDS} alternating rounds.`,
-          'Ours: POST /v1/chat/completions of the service over the server. Peer: the server itself, by the same clients.',
+          'This service: POST /v1/chat/completions, with the server as upstream. Baseline: the server itself, with the same clients.',
           'Server, service and clients share the cores.',
         ],
       );

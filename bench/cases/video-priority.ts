@@ -1,4 +1,4 @@
-/** What two segments that are being made add to the time that a realtime session waits for words, on one service with real models. */
+/** Latency of realtime transcripts while two video segments are generated, with real models. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { report } from '../report.ts';
 import { median, quantile } from '../statistics.ts';
 
 const ROUNDS = 8;
-/** Enough that one in a hundred is more than one. */
+/** Samples per round. All rounds together have several values above the 99th percentile. */
 const TIMES_OF_ROUND = 60;
 const WARM_UP = 3;
-/** Of the time without segments, in the 99th percentile. */
+/** Maximum of the 99th percentile, relative to the latency without segments. */
 const MAX_TIMES = 1.2;
-const AT_ONCE = 2;
+const CONCURRENT_SEGMENTS = 2;
 const CLIP = { name: 'pan.mp4', scene: 'pan', videoCodec: 'avc', audioCodec: 'aac' } as const;
 const SHAPE = { width: 1280, height: 720, fps: 24, seconds: 3 };
 
@@ -40,23 +40,23 @@ export async function benchVideoPriority(): Promise<void> {
     if (!realtime) throw new Error('the realtime work is missing');
     const kinds = [{ ...realtime, times: TIMES_OF_ROUND }];
     for (let at = 0; at < WARM_UP; at += 1) await realtime.once();
-    const [alone, beside]: [Times, Times] = [new Map(), new Map()];
+    const [alone, concurrent]: [Times, Times] = [new Map(), new Map()];
     let segments = 0;
-    let besideMs = 0;
+    let concurrentMs = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       await timeLiveWork(kinds, alone);
       const stop = new AbortController();
-      const making = Array.from({ length: AT_ONCE }, (_, at) =>
-        makeOn(engine, { clip, facts }, join(folder, `segment-${at}`), stop.signal),
+      const generating = Array.from({ length: CONCURRENT_SEGMENTS }, (_, at) =>
+        generateSegments(engine, { clip, facts }, join(folder, `segment-${at}`), stop.signal),
       );
       const startMs = performance.now();
-      await timeLiveWork(kinds, beside);
-      besideMs += performance.now() - startMs;
+      await timeLiveWork(kinds, concurrent);
+      concurrentMs += performance.now() - startMs;
       stop.abort();
-      for (const made of await Promise.all(making)) segments += made;
+      for (const count of await Promise.all(generating)) segments += count;
     }
     const { name } = realtime;
-    const [ours, peer] = [beside.get(name) ?? [], alone.get(name) ?? []];
+    const [ours, peer] = [concurrent.get(name) ?? [], alone.get(name) ?? []];
     const part = (share: number) => ({
       ours: quantile(ours, share),
       peer: quantile(peer, share),
@@ -69,15 +69,15 @@ export async function benchVideoPriority(): Promise<void> {
     ];
     const rate = {
       measure: 'segments of 8 s created in this time',
-      ours: segments / (besideMs / 60_000),
+      ours: segments / (concurrentMs / 60_000),
       unit: 'a minute',
     };
     await report(
       'video-priority',
-      `Realtime while ${AT_ONCE} segments of 720p are made`,
+      `Realtime while ${CONCURRENT_SEGMENTS} segments of 720p are generated`,
       [rate, ...rows],
       [
-        `Ours: while they are made. Peer: the same without. ${ROUNDS} rounds of ${TIMES_OF_ROUND} of each in turn, on the same process.`,
+        `This service: during generation. Baseline: without it. ${ROUNDS} alternating rounds of ${TIMES_OF_ROUND} samples each, on the same process.`,
       ],
     );
   } finally {
@@ -85,8 +85,8 @@ export async function benchVideoPriority(): Promise<void> {
   }
 }
 
-/** Makes one segment after the other. @returns how many were done before the signal. */
-async function makeOn(
+/** Generates segments until the signal fires. @returns their number. */
+async function generateSegments(
   engine: VideoEngine,
   source: Pick<ExtensionRequest, 'clip' | 'facts'>,
   to: string,
@@ -104,11 +104,11 @@ async function makeOn(
     },
     video: 'video_bench' as ExtensionRequest['video'],
   };
-  for (let made = 0; ; made += 1) {
+  for (let count = 0; ; count += 1) {
     try {
       await engine.extend(request, { to, saveState: async () => undefined }, signal);
     } catch (error) {
-      if (signal.aborted) return made;
+      if (signal.aborted) return count;
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** Segments that follow ten clips: how they join them, how long they take, how much memory. */
+/** Segments that continue ten clips: quality of the seam, time and memory. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import type { JudgedSegment, MadeSegment, SegmentOrder } from '../video/segment-
 
 const ENTRY = join(import.meta.dirname, '../video/segment-process.ts');
 const SECONDS = 8;
-/** What speed is judged by: frames of 720p that are neither still nor all taken from the clip. */
+/** Clips for the speed: 720p with motion, so that most frames are generated. */
 const LARGE: readonly ClipRecipe[] = (['pan', 'talking', 'turning'] as const).map((scene) => ({
   name: `${scene}-720p.mp4`,
   scene,
@@ -34,7 +34,7 @@ export async function benchVideo(): Promise<void> {
   try {
     const recipes = [...TEN_CLIPS, ...LARGE];
     for (const [index, clip] of (await makeClips(folder, recipes)).entries()) {
-      outcomes.push(await continued(recipes[index]?.name ?? '', clip));
+      outcomes.push(await continueClip(recipes[index]?.name ?? '', clip));
     }
   } finally {
     await rm(folder, { recursive: true });
@@ -87,7 +87,7 @@ export async function benchVideo(): Promise<void> {
   );
 }
 
-async function continued(name: string, clip: string): Promise<Outcome> {
+async function continueClip(name: string, clip: string): Promise<Outcome> {
   const reader = clipReader({ environment: {} });
   try {
     const facts = await reader.measure(clip, 'video', new AbortController().signal);
@@ -103,8 +103,8 @@ async function continued(name: string, clip: string): Promise<Outcome> {
       seconds: SECONDS,
       audio: true,
     };
-    const { result: made, peakMb } = await ordered<MadeSegment>({ kind: 'make', job });
-    const { result: judged } = await ordered<JudgedSegment>({ kind: 'judge', job });
+    const { result: made, peakMb } = await runOrder<MadeSegment>({ kind: 'make', job });
+    const { result: judged } = await runOrder<JudgedSegment>({ kind: 'judge', job });
     return { name, made, peakMb, judged, missingFrames: missing(job, judged) };
   } finally {
     await reader.close();
@@ -115,21 +115,21 @@ function missing({ seconds, fps }: ContinuationJob, { frames }: JudgedSegment): 
   return Math.abs(frames - Math.round(seconds * fps));
 }
 
-async function ordered<Result>(order: SegmentOrder): Promise<{ result: Result; peakMb: number }> {
+async function runOrder<Result>(order: SegmentOrder): Promise<{ result: Result; peakMb: number }> {
   const child = Bun.spawn([process.execPath, ENTRY, JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const said = await new Response(child.stdout).text();
+  const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the process of ${order.job.clip} failed`);
-  return { result: JSON.parse(said) as Result, peakMb: (child.resourceUsage()?.maxRSS ?? 0) / 2 ** 20 };
+  return { result: JSON.parse(output) as Result, peakMb: (child.resourceUsage()?.maxRSS ?? 0) / 2 ** 20 };
 }
 
 function noteOf({ name, made, judged, peakMb }: Outcome): string {
   const seconds = (ms: number) => (ms / 1000).toFixed(1);
   const percent = (share: number) => (100 * share).toFixed(2);
   return (
-    `${name}: SSIM at the seam ${judged.seamSimilarity.toFixed(4)}; steps of light ${percent(judged.seamStep)} % at the seam, ` +
-    `at most ${percent(judged.largestStep)} % (clip's end: ${percent(judged.clipStep)} %); ${judged.frames} frames in ` +
+    `${name}: SSIM at the seam ${judged.seamSimilarity.toFixed(4)}; brightness steps ${percent(judged.seamStep)} % at the seam, ` +
+    `at most ${percent(judged.largestStep)} % (end of the clip: ${percent(judged.clipStep)} %); ${judged.frames} frames in ` +
     `${seconds(made.tookMs)} s (${seconds(made.coreMs)} s of cores), encoding alone ${seconds(judged.tookMs)} s ` +
     `(${seconds(judged.coreMs)} s); ${Math.round(peakMb)} MB.`
   );

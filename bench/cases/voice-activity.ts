@@ -1,4 +1,4 @@
-/** Streams of voice activity detection that one core holds in real time, serving thread and model together. */
+/** Streams of voice activity detection in real time on one core, for API process and model together. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { type Row, report } from '../report.ts';
 import type { VadLoad } from '../vad-streams.ts';
 
 const STREAMS = 300;
-/** Silence of a muted line, which the gate keeps from the model, and of a room, which it does not. */
+/** Pauses of a muted line, which the gate does not send to the model, and of a room, which it does. */
 const NOISES = [
   { name: 'silent pauses', noiseDb: -80 },
   { name: 'noise at -50 dB, always judged', noiseDb: -50 },
@@ -48,14 +48,14 @@ export async function benchVoiceActivity(): Promise<void> {
     `${STREAMS} streams of voice activity detection in real time on one core`,
     rows,
     [
-      `Both processes are bound to one core. ${STREAMS} streams at ${CONVERSATION_RATE_HZ} Hz, a write every 20 ms each, 20 s after 2 s of warm-up.`,
-      'Lag: from the moment at which the last sample of a write is spoken to the answer of the write.',
+      `Both processes are bound to one core. ${STREAMS} streams at ${CONVERSATION_RATE_HZ} Hz with a write every 20 ms, for 20 s after 2 s of warm-up.`,
+      'Lag: from the time of the last sample of a write to the response to the write.',
       ...notes,
     ],
   );
 }
 
-/** Runs the streams in a process that, with its child, has one core. */
+/** Runs the streams in a process that is bound, with its child process, to one core. */
 async function onOneCore(modelsDir: string, speech: string, noiseDb: number): Promise<VadLoad> {
   const script = fileURLToPath(new URL('../vad-streams.ts', import.meta.url));
   const child = Bun.spawn(

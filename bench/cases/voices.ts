@@ -1,4 +1,4 @@
-/** Stored voices: how near the fitted voice of the embedded model comes to its speaker, how well it is understood, how long it takes. */
+/** Stored voices of the embedded model: similarity to the speaker, intelligibility and time. */
 
 import { encodeWav } from '../../src/audio/wav.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -26,7 +26,7 @@ const DEFAULT = 'af_heart';
 const MIN_GAIN = 0.1;
 const WER_PERCENT = 8;
 const ENROLLMENT_S = 2;
-/** Not those that voices are fitted on. */
+/** Not the texts that voices are fitted on. */
 const TEXTS = [
   'The old library on the corner closes at six, but the garden behind it stays open until dark.',
   'Please leave your umbrella by the door, because the floor has just been polished.',
@@ -43,7 +43,7 @@ export async function benchVoices(): Promise<void> {
       toListenRate(await engines.say(text, 'piper'), engines.rateHz),
     );
     const [{ samples }] = speakers as [Speaker];
-    // The model's own voices are measured by then.
+    // The first fit also measures the preset voices.
     const first = engines.fitter.createInitial(await engines.print(samples));
     for await (const _ of engines.fitter.improveAdaptation(samples, first, 0, WORK.fairnessKey, NEVER));
     const presets: { readonly name: string; readonly print: Float32Array }[] = [];
@@ -60,7 +60,7 @@ export async function benchVoices(): Promise<void> {
 
 interface Result {
   readonly speaker: string;
-  /** Cosines of voice prints, of the speaker and of speech of the texts. */
+  /** Cosine similarity of the voice prints of the speaker and of the synthesized texts. */
   readonly likeness: {
     readonly default: number;
     readonly best: number;
@@ -83,8 +83,12 @@ async function fitted(
   presets: readonly { readonly name: string; readonly print: Float32Array }[],
 ): Promise<Result> {
   const speaker = await engines.print(samples);
-  const like = ({ print }: { readonly print: Float32Array }) => cosineSimilarity(print, speaker.embedding);
-  const best = presets.toSorted((a, b) => like(b) - like(a))[0] ?? { name: '', print: new Float32Array(0) };
+  const similarity = ({ print }: { readonly print: Float32Array }) =>
+    cosineSimilarity(print, speaker.embedding);
+  const best = presets.toSorted((a, b) => similarity(b) - similarity(a))[0] ?? {
+    name: '',
+    print: new Float32Array(0),
+  };
   const start = performance.now();
   const first = engines.fitter.createInitial(speaker);
   const firstS = (performance.now() - start) / 1000;
@@ -105,10 +109,10 @@ async function fitted(
   return {
     ...{ speaker: id, bestPreset: best.name, firstS, steps, words: end.words },
     likeness: {
-      default: like(usual),
-      best: like(best),
-      first: like(await engines.hear(DEFAULT, first)),
-      fitted: like(end),
+      default: similarity(usual),
+      best: similarity(best),
+      first: similarity(await engines.hear(DEFAULT, first)),
+      fitted: similarity(end),
     },
     pitch: { speaker: speaker.pitchHz, fitted: end.pitchHz },
     pace: end.seconds / usual.seconds,
@@ -128,12 +132,12 @@ interface VoiceEngines {
   print(samples: Float32Samples): Promise<SpeakerPrint>;
   /** @param model a voice of Kokoro, or `piper`. */
   say(text: string, model: string, adaptation?: string): Promise<Float32Samples>;
-  /** Speaks the texts and listens. */
+  /** Synthesizes the texts and measures the speech. */
   hear(model: string, adaptation?: string): Promise<Heard>;
   close(): Promise<void>;
 }
 
-/** The engines of the service, with each of the model's own voices as a model. */
+/** The engines of the service, with each preset voice as a model. */
 async function openVoiceEngines(): Promise<VoiceEngines> {
   const { modelsDir, inference } = loadConfig(process.env);
   const voices = [DEFAULT, ...englishPresetNames().filter((name) => name !== DEFAULT)];
@@ -147,8 +151,8 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
     ...{ inference, modelsDir, clock: systemClock, log: silentLog, metrics: noMetrics },
   });
   const { tts, stt, speakers, voiceFitter: fitter } = slots;
-  const ears = stt?.get('stt');
-  if (!tts || !ears || !speakers || !fitter) throw new Error('the engines are not all there');
+  const transcriber = stt?.get('stt');
+  if (!tts || !transcriber || !speakers || !fitter) throw new Error('an engine is missing');
   const rateHz = SPEECH_RATE_HZ;
   const say = async (text: string, model: string, adaptation?: string): Promise<Float32Samples> => {
     const engine = tts.get(model);
@@ -169,7 +173,7 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
         const samples = toListenRate(await say(text, model, adaptation), rateHz);
         seconds += samples.length / LISTEN_RATE_HZ;
         prints.push(await print(samples));
-        const result = wordErrors(text, await finalText(ears, once(samples), 'en'));
+        const result = wordErrors(text, await finalText(transcriber, once(samples), 'en'));
         errors += result.errors;
         words += result.words;
       }
@@ -193,7 +197,7 @@ function spokenVoice(adaptation: string): SpokenVoice {
   };
 }
 
-/** Seconds that each enrollment takes over HTTP. */
+/** Duration of each enrollment over HTTP in seconds. */
 async function enrollments(speakers: readonly Speaker[]): Promise<number[]> {
   const service = await launchService({ config: `${NO_RECOGNISER}${NO_TEXT}[voices]\nfit_seconds = 0\n` });
   try {
@@ -209,9 +213,9 @@ async function enrollments(speakers: readonly Speaker[]): Promise<number[]> {
       form.set('ref_text', text);
       const start = performance.now();
       const headers = { authorization: `Bearer ${SERVICE_KEY}` };
-      const answer = await service.fetch('/v1/audio/voices', { method: 'POST', body: form, headers });
-      const body = await answer.text();
-      if (!answer.ok) throw new Error(`${id}: ${answer.status} ${body}`);
+      const response = await service.fetch('/v1/audio/voices', { method: 'POST', body: form, headers });
+      const body = await response.text();
+      if (!response.ok) throw new Error(`${id}: ${response.status} ${body}`);
       times.push((performance.now() - start) / 1000);
     }
     return times;
@@ -256,8 +260,8 @@ async function write(results: readonly Result[], enrollmentS: readonly number[])
       { measure: 'first fit, slowest', ours: Math.max(...results.map(({ firstS }) => firstS)), unit: 's' },
     ],
     [
-      `Voice prints are Resemblyzer's; speech of ${TEXTS.length} texts on which nothing is fitted. The best of the model's own voices is that which is most alike on these very texts.`,
-      "A fit is a search for a mix of the model's own voices by trial, not a clone of the speaker.",
+      `Voice prints of Resemblyzer for ${TEXTS.length} texts that are not used for fitting. The best preset voice is the most similar one for these texts.`,
+      'A fit searches for a mix of preset voices. It does not clone the speaker.',
       ...results.map(lineOf),
     ],
   );
@@ -268,5 +272,5 @@ function lineOf({ speaker, likeness: by, bestPreset, steps, words, pitch, pace }
     `default ${by.default.toFixed(3)}, best ${by.best.toFixed(3)} (${bestPreset}), ` +
     `first fit ${by.first.toFixed(3)}, fitted ${by.fitted.toFixed(3)} in ${steps} steps`;
   const hz = (value: number | undefined) => value?.toFixed(0) ?? 'unknown';
-  return `${speaker}: ${cosines}; ${words.errors} of ${words.words} words wrong; pitch ${hz(pitch.fitted)} Hz for ${hz(pitch.speaker)} Hz; length ${pace.toFixed(2)} of the default voice's.`;
+  return `${speaker}: ${cosines}; ${words.errors} of ${words.words} words wrong; pitch ${hz(pitch.fitted)} Hz for ${hz(pitch.speaker)} Hz; length ${pace.toFixed(2)} of the default voice.`;
 }

@@ -1,11 +1,11 @@
-/** What the corpus consists of. */
+/** Types of the speech corpus. */
 
 /** A file of the corpus: mono, 16 bits, 16 kHz. */
 export interface Clip {
   readonly id: string;
   readonly audio: string;
   readonly seconds: number;
-  /** What is said; empty for a sound without speech. */
+  /** Spoken text; empty for a sound without speech. */
   readonly text: string;
   readonly language: string;
 }
@@ -21,9 +21,9 @@ export interface TimedClip extends Clip {
 }
 
 export interface HearingCorpus {
-  /** Every text by piper and by eSpeak, one of the two clean and the other with noise. */
+  /** Every text by piper and eSpeak, one of them clean and the other with noise. */
   readonly test: readonly Utterance[];
-  /** The same texts the other way round: for tuning, so that `test` stays unseen. */
+  /** The same texts with clean and noisy exchanged, for tuning, so that `test` stays unseen. */
   readonly tuning: readonly Utterance[];
   readonly recordings: readonly Clip[];
   readonly timed: readonly TimedClip[];

@@ -1,7 +1,6 @@
 /**
- * The clips that hearing is measured with: utterances of piper and eSpeak, clean and with noise, real
- * recordings, clips of exact lengths for times, and sounds without speech. Made once and kept in the bench's
- * cache; the same on every machine.
+ * Clips for transcription benchmarks: utterances of piper and eSpeak, clean and with noise, real recordings, clips of
+ * exact lengths for latency, and sounds without speech. Generated once and cached; identical on every machine.
  */
 
 import { createHash } from 'node:crypto';
@@ -32,17 +31,17 @@ const PIPER_ONLY = `
 [models."svc-tts"]
 kind = "piper"
 ${NO_RECOGNISER}${NO_TEXT}`;
-/** `en` is British. */
+/** `en` is British English. */
 const ESPEAK_VOICES = ['en-us', 'en-us+f2', 'en-us+m3', 'en-us+f4', 'en', 'en+f3', 'en+m7', 'en-us+m1'];
-/** Slow to brisk; eSpeak's own default is 175. */
+/** Words per minute. The default of eSpeak is 175. */
 const ESPEAK_RATES = [150, 165, 140];
 const TIMED_S = { '3 s': 3, '8 s': 8, '25 s': 25 };
 const CLIPS_OF_A_LENGTH = 3;
 const LONG_S = 300;
-/** The first texts are shorter than two seconds. */
+/** Number of texts at the beginning that are shorter than 2 s. */
 const COMMANDS = 12;
 
-/** The corpus; made on the first call, which takes about a minute. */
+/** The corpus. The first call generates it in about a minute. */
 export async function hearingCorpus(): Promise<HearingCorpus> {
   const folder = join(FOLDER, recipeHash());
   const manifest = join(folder, 'corpus.json');
@@ -50,13 +49,13 @@ export async function hearingCorpus(): Promise<HearingCorpus> {
     mkdirSync(folder, { recursive: true });
     await Bun.write(manifest, JSON.stringify(await make(folder), null, 1));
   }
-  // Files are named without their folder, so that the cache can be moved.
+  // The manifest has relative paths, so that the cache can be moved.
   return JSON.parse(await Bun.file(manifest).text(), (key, value) =>
     key === 'audio' ? join(folder, value) : value,
   );
 }
 
-/** Changes whenever something changes that the corpus is made from. */
+/** Hash of all sources of the corpus. */
 function recipeHash(): string {
   const hash = createHash('sha256');
   for (const name of readdirSync(import.meta.dirname).sort())
@@ -114,7 +113,7 @@ async function saved(folder: string, id: string, samples: Float32Samples, text: 
   return { id, audio, seconds: samples.length / LISTEN_RATE_HZ, text, language: 'en' };
 }
 
-/** The service's own fast voice, over HTTP. */
+/** The texts, spoken by piper in the real service. */
 async function spokenByPiper(texts: readonly string[]): Promise<Float32Samples[]> {
   const service = await launchService({ config: PIPER_ONLY });
   try {
@@ -134,31 +133,31 @@ function espeakVoice(i: number): string {
 }
 
 async function spokenByEspeak(texts: readonly string[], folder: string): Promise<Float32Samples[]> {
-  const wanted = texts.map((text, i) => ({
+  const requests = texts.map((text, i) => ({
     path: join(folder, `raw-espeak-${i}.wav`),
     text,
     voice: espeakVoice(i),
     wordsPerMinute: ESPEAK_RATES[i % ESPEAK_RATES.length],
   }));
-  const made = await runPeer<{ path: string; rateHz: number }>(
+  const results = await runPeer<{ path: string; rateHz: number }>(
     'espeak_speech.py',
     [],
-    wanted.map((line) => JSON.stringify(line)).join('\n'),
+    requests.map((line) => JSON.stringify(line)).join('\n'),
   );
   const clips: Float32Samples[] = [];
-  for (const { path, rateHz } of made) {
+  for (const { path, rateHz } of results) {
     clips.push(levelled(toListenRate(await readWav(path), rateHz)));
     await Bun.file(path).delete();
   }
   return clips;
 }
 
-/** The same loudness for every voice. */
+/** Scales speech to the same loudness for every voice. */
 function levelled(speech: Float32Samples): Float32Samples {
   return scaled(speech, SPEECH_LEVEL / rms(speech));
 }
 
-/** Several simultaneous voices, each from a random position of its own text. */
+/** Several simultaneous voices, each at a different position of different clips. */
 function babbleOf(clips: readonly Float32Samples[], seed: number, length: number): Float32Samples {
   const sum = new Float32Array(length);
   for (let voice = 0; voice < BABBLE_VOICES; voice++) {

@@ -1,13 +1,13 @@
-/** Noises of known colour and level, the same on every machine. */
+/** Noise of known colour and level, identical on every machine. */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 
-/** Spectrum: white is flat, pink falls by 3 dB an octave, brown by 6, blue rises by 6. */
+/** Spectrum: white is flat, pink falls by 3 dB per octave, brown by 6 dB, blue rises by 6 dB. */
 export type Colour = 'white' | 'pink' | 'brown' | 'blue';
 
 /**
- * Uniform numbers in 0–1 from a seed (mulberry32 by Tommy Ettinger, public domain). Not the kit's generator:
- * with other numbers the corpus would sound different, and no measurement of before could be compared.
+ * Uniform numbers in 0–1 from a seed (mulberry32 by Tommy Ettinger, public domain). Not the
+ * generator of src/kit: other numbers would change the corpus, and earlier measurements could not be compared.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
@@ -19,7 +19,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Coloured noise of a power of one. */
+/** Coloured noise with a power of 1. */
 export function noise(colour: Colour, length: number, seed: number): Float32Samples {
   const random = seededRandom(seed);
   const filter = FILTERS[colour]();
@@ -30,7 +30,7 @@ export function noise(colour: Colour, length: number, seed: number): Float32Samp
 const FILTERS: Readonly<Record<Colour, () => (white: number) => number>> = {
   white: () => (white) => white,
   pink: () => {
-    // Three poles by Paul Kellet, within 0.5 dB of -3 dB an octave above 10 Hz at 44.1 kHz.
+    // Three poles by Paul Kellet, within 0.5 dB of -3 dB per octave above 10 Hz at 44.1 kHz.
     let [a, b, c] = [0, 0, 0];
     return (white) => {
       a = 0.99765 * a + white * 0.099046;
@@ -56,7 +56,7 @@ const FILTERS: Readonly<Record<Colour, () => (white: number) => number>> = {
   },
 };
 
-/** Root of the mean square. */
+/** Root mean square. */
 export function rms(samples: Float32Samples): number {
   return Math.sqrt(samples.reduce((sum, x) => sum + x * x, 0) / Math.max(1, samples.length));
 }
@@ -70,7 +70,7 @@ export function amplitude(levelDb: number): number {
   return 10 ** (levelDb / 20);
 }
 
-/** Adds a noise at a distance of `ratioDb` in power over the whole clip. */
+/** Adds noise with a signal-to-noise ratio of `ratioDb` over the whole clip. */
 export function withNoise(speech: Float32Samples, added: Float32Samples, ratioDb: number): Float32Samples {
   const factor = (rms(speech) / rms(added)) * amplitude(-ratioDb);
   return speech.map((x, i) => x + factor * (added[i] ?? 0));

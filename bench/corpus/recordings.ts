@@ -75,7 +75,7 @@ const RECORDINGS: readonly Recording[] = [
   },
 ];
 
-/** Decodes the recordings into `folder` and returns the files there. */
+/** Decodes the recordings into `folder`. @returns the files. */
 export async function recordings(folder: string): Promise<Clip[]> {
   const wanted = RECORDINGS.map(({ id, file, channel, startS, endS }) => ({
     source: join(RECORDINGS_FOLDER, file),
@@ -87,7 +87,7 @@ export async function recordings(folder: string): Promise<Clip[]> {
   const lines = await runPeer<{ path: string; seconds: number }>(
     'decode_audio.py',
     [],
-    wanted.map((line) => JSON.stringify(line)).join('\n'),
+    requests.map((line) => JSON.stringify(line)).join('\n'),
   );
   return RECORDINGS.flatMap(({ id, text, language }, i) => {
     const line = lines[i];

@@ -21,7 +21,7 @@ const CHORDS = [
 ];
 const SCALE = [0, 2, 4, 7, 9, 12, 14, 16];
 
-/** How many of each kind; together 200. */
+/** Number of clips per kind, 200 in total. */
 const KINDS: Readonly<Record<string, { count: number; make: (i: number) => Float32Samples }>> = {
   silence: { count: 20, make: (i) => new Float32Array(lengthOf(i, 20)) },
   noise: {
@@ -47,9 +47,9 @@ const KINDS: Readonly<Record<string, { count: number; make: (i: number) => Float
       const hz = 110 * 2 ** (i / 4);
       const level = amplitude(-30 + (i % 4) * 5);
       if (i % 4 === 0) return wave(length, (t) => level * sine(hz, t));
-      // A busy line: half a second on, half a second off.
+      // A busy tone: 0.5 s on, 0.5 s off.
       if (i % 4 === 1) return wave(length, (t) => (t % 1 < 0.5 ? level * sine(425, t) : 0));
-      // Two tones, as a telephone's keys.
+      // Two tones, as of telephone keys.
       if (i % 4 === 2)
         return wave(length, (t) => (t % 0.4 < 0.2 ? level * (sine(770, t) + sine(1336, t)) : 0));
       // A rising siren.
@@ -62,7 +62,7 @@ const KINDS: Readonly<Record<string, { count: number; make: (i: number) => Float
       const chord = CHORDS[i % CHORDS.length] ?? [];
       const root = 110 * 2 ** ((i % 12) / 12);
       const level = amplitude(-28 + (i % 3) * 6);
-      // A new chord every two seconds, that swells and dies away.
+      // A new chord every 2 s with attack and decay.
       return wave(lengthOf(i, 30), (t) => {
         const swell = Math.min(1, (t % 2) / 0.1) * Math.exp(-(t % 2));
         const step = SCALE[Math.floor(t / 2) % SCALE.length] ?? 0;
@@ -114,13 +114,13 @@ const KINDS: Readonly<Record<string, { count: number; make: (i: number) => Float
   },
 };
 
-/** Every clip, always the same. */
+/** All clips. Deterministic. */
 export function* soundsWithoutSpeech(): Generator<Sound> {
   for (const [kind, { count, make }] of Object.entries(KINDS))
     for (let i = 0; i < count; i++) yield { name: `${kind}-${String(i).padStart(2, '0')}`, samples: make(i) };
 }
 
-/** Lengths of `count` clips: evenly from one second to twenty, in an order that mixes them with other properties. */
+/** Lengths of `count` clips: evenly from 1 s to 20 s, in an order that is independent of other properties. */
 function lengthOf(i: number, count: number): number {
   const place = (i * 7) % count;
   return Math.round((MIN_S + ((MAX_S - MIN_S) * place) / (count - 1)) * LISTEN_RATE_HZ);

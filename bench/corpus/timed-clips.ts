@@ -1,4 +1,4 @@
-/** Clips of exact lengths, put together from utterances. */
+/** Clips of exact lengths, composed of utterances. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 
@@ -10,8 +10,8 @@ export interface JoinedSpeech {
 const PAUSE_SAMPLES = 0.3 * LISTEN_RATE_HZ;
 
 /**
- * The `count` clips of `seconds` that are filled best by utterances in a row, each from another place; the
- * rest is silence.
+ * The `count` clips of `seconds` with the least silence at the end, each of consecutive utterances from a different
+ * position.
  */
 export function bestFits(
   texts: readonly string[],
@@ -24,7 +24,7 @@ export function bestFits(
   return fits.slice(0, count);
 }
 
-/** A clip of `seconds` of utterances in a row, from the first whole sentences on. */
+/** A clip of `seconds` of consecutive utterances from the first one. */
 export function filled(
   texts: readonly string[],
   speech: readonly Float32Samples[],
@@ -35,15 +35,15 @@ export function filled(
 
 function fill(texts: readonly string[], speech: readonly Float32Samples[], first: number, seconds: number) {
   const samples = new Float32Array(seconds * LISTEN_RATE_HZ);
-  const said: string[] = [];
+  const sentences: string[] = [];
   let usedSamples = 0;
   for (let i = first; i < texts.length; i++) {
-    const at = said.length === 0 ? 0 : usedSamples + PAUSE_SAMPLES;
+    const at = sentences.length === 0 ? 0 : usedSamples + PAUSE_SAMPLES;
     const next = speech[i] ?? new Float32Array();
     if (at + next.length > samples.length) break;
     samples.set(next, at);
     usedSamples = at + next.length;
-    said.push(texts[i] ?? '');
+    sentences.push(texts[i] ?? '');
   }
-  return { samples, text: said.join(' '), usedSamples };
+  return { samples, text: sentences.join(' '), usedSamples };
 }

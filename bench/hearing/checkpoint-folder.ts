@@ -1,11 +1,11 @@
-/** Whisper weights as the peer's library reads them. */
+/** Whisper weights for faster-whisper. */
 
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolveModelFiles, whisperEntry } from '../../models/model-files.ts';
 import { loadConfig } from '../../src/config/config.ts';
 
-/** A folder for the peer, which wants its files side by side under their own names. */
+/** Links the model files with their original names in one folder, as faster-whisper requires. */
 export function checkpointFolder(scratch: string, weights: string): string {
   const folder = join(scratch, 'checkpoint');
   mkdirSync(folder);

@@ -1,4 +1,4 @@
-/** How soon the final text leaves when the audio arrived live, with pauses marked as a turn detector would. */
+/** Latency of the final transcript of live audio, with pauses marked as by a turn detector. */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
@@ -9,7 +9,7 @@ import { finalText, type TurnSegmenter } from '../listening.ts';
 import type { Row } from '../report.ts';
 
 const PIECE_S = 0.1;
-/** A detector is fairly sure after this much silence, and ends the turn after that much. */
+/** Silence after which a detector marks a pause, and after which it ends the turn. */
 const PAUSE_AFTER_S = 0.2;
 const COMMIT_AFTER_S = 0.5;
 const LENGTHS_S = [3, 8];
@@ -43,7 +43,7 @@ export async function liveRows(utterances: readonly Utterance[], { engine }: Tur
 class LiveAudio {
   readonly #speech: Float32Samples;
   readonly #marks: boolean;
-  /** When the last piece had been pulled. */
+  /** Time of the last piece. */
   committedAtMs = 0;
 
   constructor(speech: Float32Samples, marks: boolean) {
@@ -52,8 +52,8 @@ class LiveAudio {
   }
 
   /**
-   * The speech and then silence, each piece when its last sample would have been recorded. With marks, the
-   * silence after the pause is withheld, as a client that waits for the end of the turn does: it is never transcribed.
+   * The speech and then silence, each piece at the time of its last sample. With marks, the silence after the pause is not
+   * sent, as by a client that waits for the end of the turn.
    */
   async *pieces(): AsyncGenerator<AudioChunk, void, undefined> {
     const start = performance.now();

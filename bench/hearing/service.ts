@@ -1,4 +1,4 @@
-/** The whole service as a client meets it: uploads over HTTP, and memory while it hears the longest one. */
+/** Transcription over HTTP, and memory during the transcription of the longest upload. */
 
 import { Resampler } from '../../src/audio/resampler.ts';
 import { encodeWav } from '../../src/audio/wav.ts';
@@ -12,12 +12,12 @@ import { residentAloneKb, residentKb } from '../resident-memory.ts';
 import type { Service } from '../service.ts';
 
 const RUNS = 3;
-/** 27 minutes of 16 bits at 8 kHz are just below the 25 MiB that an upload may have. */
+/** 27 minutes of 16-bit samples at 8 kHz are slightly below the upload limit of 25 MiB. */
 const MAX_S = 27 * 60;
 const MAX_RATE_HZ = 8000;
 const SAMPLE_EVERY_MS = 500;
 
-/** Launches the service with these weights, and measures it. */
+/** Starts the service with these weights and measures it. */
 export async function serviceRows(
   { timed }: HearingCorpus,
   weights: string,
@@ -54,7 +54,7 @@ weights = "${weights}"
     clearInterval(watch);
     const words = text.split(' ').length;
     notes.push(
-      `27 minutes at 8 kHz: ${words} words; the upload itself has ${Math.round(longest.length / 2 ** 20)} MiB.`,
+      `27 minutes at 8 kHz: ${words} words; the upload has ${Math.round(longest.length / 2 ** 20)} MiB.`,
     );
     rows.push(
       { measure: '27 minutes at 8 kHz over HTTP → final text', ours: seconds, unit: 's' },
@@ -89,7 +89,7 @@ async function upload(service: Service, file: Uint8Array<ArrayBuffer>) {
   return { text, seconds: (performance.now() - start) / 1000 };
 }
 
-/** The five minutes again and again, as a telephone would have recorded them. */
+/** The clip of five minutes, repeated and resampled to the rate of telephony. */
 async function maxWav(path: string): Promise<Uint8Array<ArrayBuffer>> {
   const resampler = new Resampler({ fromHz: LISTEN_RATE_HZ, toHz: MAX_RATE_HZ, format: 'float32' });
   const once = joined([resampler.push(await readWav(path)), resampler.flush()]);

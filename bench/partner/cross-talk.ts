@@ -11,30 +11,30 @@ import type { Measured } from '../realtime/measured.ts';
 import type { Service } from '../service.ts';
 import { mean, median, quantile } from '../statistics.ts';
 
-/** Different things that callers say; each is said several times. */
+/** Number of different clips. */
 const CLIPS = 20;
 const MIN_S = 2.5;
 const MAX_S = 3.5;
 const RATE_HZ = 16_000;
-/** Most that a final may take beyond the silence, of the peer's time for the clip. */
+/** Maximum latency of a final transcript after the silence, relative to the time of the peer. */
 const TARGET = 0.4;
 const PLATFORM_TIMEOUT_MS = 30_000;
-/** What the assistant says all the time: words that no caller says. */
+/** Text of the assistant, with words that no caller uses. */
 const ASSISTANT =
   'Purple elephants juggle seventeen bananas. Gracious penguins whistle beneath velvet umbrellas.';
-/** Words without meaning that both may say. */
+/** Words that both may use. */
 const COMMON = new Set(['beneath']);
-/** A turn is over when nothing follows for so long: a pause in it that is as long as the silence makes two finals. */
+/** Time without messages that ends a turn. A long pause in a clip can cause two final transcripts. */
 const SETTLE_MS = 700;
 
 export interface CallerClip {
   readonly text: string;
   readonly samples: Int16Array;
-  /** Path of the same sound as a WAV file. */
+  /** Path of the WAV file. */
   readonly audio: string;
 }
 
-/** Things that callers say in about 3 s, spoken by the fast voice. */
+/** Clips of callers of about 3 s, synthesized by piper. */
 export async function callerClips(
   service: Service,
   texts: readonly string[],
@@ -58,7 +58,7 @@ export async function callerClips(
   return clips;
 }
 
-/** One call of many turns; the peer in turn. */
+/** One call with many turns, alternating with the peer. */
 export async function crossTalkRows(
   service: Service,
   peer: LineProcess,
@@ -77,26 +77,26 @@ export async function crossTalkRows(
   const theirs: number[] = [];
   let split = 0;
   let assistantWords = 0;
-  let [errors, said] = [0, 0];
+  let [errors, expectedWords] = [0, 0];
   let partials = 0;
   for (let turn = 0; turn < turns; turn++) {
     const clip = clips[turn % clips.length];
-    if (clip === undefined) throw new Error('no text is spoken in about 3 s');
+    if (clip === undefined) throw new Error('no clip has a length of about 3 s');
     const before = call.messages.length;
     void call.assistantSays(assistant);
     const { startMs, endMs } = await call.customerSays(clip.samples);
     await call.settled(before, endMs, SETTLE_MS);
     call.interruptAssistant();
-    const came = call.messages.slice(before);
-    const texts = came.filter(({ transcriptType }) => transcriptType === 'final');
+    const received = call.messages.slice(before);
+    const texts = received.filter(({ transcriptType }) => transcriptType === 'final');
     const transcript = texts.map(({ transcription }) => transcription).join(' ');
-    partials += came.length - texts.length;
-    const words = came.flatMap(({ transcription = '' }) => transcriptWords(transcription));
+    partials += received.length - texts.length;
+    const words = received.flatMap(({ transcription = '' }) => transcriptWords(transcription));
     assistantWords += words.filter((word) => foreign.has(word)).length;
     const compared = wordErrors(clip.text, transcript);
     errors += compared.errors;
-    said += compared.words;
-    firsts.push((came[0]?.atMs ?? Number.NaN) - startMs);
+    expectedWords += compared.words;
+    firsts.push((received[0]?.atMs ?? Number.NaN) - startMs);
     if (texts.length === 1) finals.push((texts[0]?.atMs ?? Number.NaN) - endMs - silenceMs);
     else split += 1;
     const request = { audio: clip.audio, runs: 1, language: 'en', task: 'transcribe' };
@@ -124,11 +124,11 @@ export async function crossTalkRows(
       { measure: 'partials of a turn', ours: partials / turns, unit: '' },
       { measure: `words of the assistant in ${turns} turns`, ours: assistantWords, unit: '', target: 0 },
       { measure: 'errors that the service reported', ours: call.errors.length, unit: '', target: 0 },
-      { measure: 'words of the caller that are wrong', ours: (100 * errors) / said, unit: '%' },
+      { measure: 'words of the caller that are wrong', ours: (100 * errors) / expectedWords, unit: '%' },
     ],
     notes: [
-      `One call of ${turns} turns: ${clips.length} texts of ${MIN_S}–${MAX_S} s by piper on the customer's channel in odd frames in real time, while the assistant's channel speaks all the time. ${split} turns were split by a pause inside them and count for words alone.`,
-      'Peer: faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory), asked after each turn.',
+      `One call of ${turns} turns: ${clips.length} texts of ${MIN_S}–${MAX_S} s by piper on the customer channel in odd frames in real time, with continuous speech on the assistant channel. ${split} turns were split by a pause and count only for the word error rate.`,
+      'Baseline: faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory), run after each turn.',
     ],
   };
 }

@@ -8,17 +8,17 @@ import { median } from '../statistics.ts';
 
 const TARGET = 1.1;
 const RUNS = 25;
-/** What was left early has stopped by then. */
+/** Time until an aborted request has stopped. */
 const SETTLE_MS = 400;
 const TEXTS = {
   short: 'Hello there, how can I help you today?',
   sentence:
     'Long inputs are split internally at sentence boundaries and returned as one audio response, and the audio length scales linearly with the input length.',
 };
-/** That of speech over HTTP, and that of a telephone. */
+/** Sample rates of speech over HTTP and of telephony. */
 const RATES_HZ = [24_000, 8000];
 
-/** From the request to the first bytes, the two in turn. */
+/** Latency from the request to the first bytes, alternating between both endpoints. */
 export async function voiceFirstRows(service: Service): Promise<Measured> {
   const rows: Row[] = [];
   for (const rateHz of RATES_HZ) {
@@ -46,25 +46,25 @@ export async function voiceFirstRows(service: Service): Promise<Measured> {
   }
   return {
     rows,
-    notes: [`First bytes: median of ${RUNS} runs, the two in turn, left after the first bytes.`],
+    notes: [`First bytes: median of ${RUNS} alternating runs, aborted after the first bytes.`],
   };
 }
 
-/** Sends a request, and leaves it with its first bytes. */
+/** Sends a request and aborts it after the first bytes. @returns the latency in ms. */
 async function firstBytesMs(service: Service, path: string, body: object): Promise<number> {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const startMs = performance.now();
   const response = await service.fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${SERVICE_KEY}` },
     body: JSON.stringify(body),
-    signal: leaving.signal,
+    signal: controller.signal,
   });
   if (!response.ok || !response.body) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   const { done } = await response.body.getReader().read();
-  if (done) throw new Error(`${path}: no audio came`);
+  if (done) throw new Error(`${path}: no audio`);
   const ms = performance.now() - startMs;
-  leaving.abort();
+  controller.abort();
   await Bun.sleep(SETTLE_MS);
   return ms;
 }

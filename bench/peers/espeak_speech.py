@@ -1,7 +1,7 @@
-"""Speech of eSpeak NG, for the corpus: the same samples for the same line, always.
+"""Synthesizes speech with eSpeak NG for the corpus. The same line always gives the same samples.
 
 Reads JSON lines {"path", "text", "voice", "wordsPerMinute"} and writes a mono 16-bit WAV at each path.
-The voice is a name of eSpeak with a variant, as `en-us+f2`.
+The voice is a voice name of eSpeak with a variant, for example `en-us+f2`.
 """
 
 import ctypes
@@ -29,18 +29,18 @@ def take(samples, count, _events):
 
 espeak.espeak_SetSynthCallback(take)
 for line in sys.stdin:
-    wanted = json.loads(line)
-    if espeak.espeak_SetVoiceByName(wanted["voice"].encode()) != 0:
-        sys.exit(f"eSpeak NG has no voice {wanted['voice']}")
-    espeak.espeak_SetParameter(RATE, wanted["wordsPerMinute"], 0)
-    # The breath of some voices is noise, and would start from the process id.
+    request = json.loads(line)
+    if espeak.espeak_SetVoiceByName(request["voice"].encode()) != 0:
+        sys.exit(f"eSpeak NG has no voice {request['voice']}")
+    espeak.espeak_SetParameter(RATE, request["wordsPerMinute"], 0)
+    # Some voices contain noise. Its default seed is the process id.
     espeak.espeak_ng_SetRandSeed(ctypes.c_long(1))
     spoken.clear()
-    text = wanted["text"].encode()
+    text = request["text"].encode()
     espeak.espeak_Synth(text, len(text) + 1, 0, POSITION_CHARACTER, 0, CHARACTERS_UTF8, None, None)
-    with wave.open(wanted["path"], "wb") as file:
+    with wave.open(request["path"], "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(rate_hz)
         file.writeframes(bytes(spoken))
-    print(json.dumps({"path": wanted["path"], "rateHz": rate_hz, "bytes": len(spoken)}), flush=True)
+    print(json.dumps({"path": request["path"], "rateHz": rate_hz, "bytes": len(spoken)}), flush=True)

@@ -1,4 +1,4 @@
-"""Peer: kokoro-onnx on the same int8 Kokoro file. One JSON line for each text, best of the runs.
+"""Peer: kokoro-onnx with the same int8 Kokoro file. Writes one JSON line per text with the best run.
 
 Usage: kokoro_onnx_peer.py MODEL.onnx VOICE.bin RUNS < texts.json   (an object: name -> text)
 """

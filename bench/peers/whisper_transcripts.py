@@ -1,4 +1,4 @@
-"""An independent ear: faster-whisper on WAV files. Reads paths from standard input, one a line.
+"""Transcribes WAV files with faster-whisper. Reads paths from standard input, one per line.
 
 Usage: whisper_transcripts.py MODEL_DIR < paths   → one JSON line {"path", "text"} each
 """

@@ -1,11 +1,11 @@
-/** Speech as the frames that bring it to `/v1/realtime`. */
+/** Append events of `/v1/realtime` for speech. */
 
 import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 
-/** The session's default. */
+/** Default sample rate of a session. */
 export const SOCKET_RATE_HZ = 24_000;
 
 /** Samples of the corpus at the rate of the socket. */
@@ -16,7 +16,7 @@ export function atSocketRate(samples: Float32Samples): Float32Samples {
   return converted;
 }
 
-/** The same with silence behind it. */
+/** Appends silence. */
 export function thenSilence(samples: Float32Samples, ms: number): Float32Samples {
   return joined([samples, new Float32Array((SOCKET_RATE_HZ * ms) / 1000)]);
 }
@@ -24,7 +24,7 @@ export function thenSilence(samples: Float32Samples, ms: number): Float32Samples
 /**
  * Frames of `input_audio_buffer.append`, ready to send.
  * @param samples at {@link SOCKET_RATE_HZ}.
- * @param chunkMs of each frame; silence fills the last one.
+ * @param chunkMs length of a frame; the last one is filled with silence.
  */
 export function appendFrames(samples: Float32Samples, chunkMs: number): string[] {
   const chunk = (SOCKET_RATE_HZ * chunkMs) / 1000;

@@ -1,10 +1,10 @@
-/** A client of `/v1/realtime` in the specification's dialect, which knows when each event came. */
+/** A client of `/v1/realtime` with the specification's dialect. Records the arrival time of each event. */
 
 import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 
 const WAIT_LIMIT_MS = 60_000;
 
-/** A server event: its time of arrival on the clock of `performance.now()`, and those fields that are looked at. */
+/** A server event with its arrival time (`performance.now()`) and the fields that benchmarks use. */
 export interface Received {
   readonly type: string;
   readonly atMs: number;
@@ -19,10 +19,10 @@ export interface Received {
 
 export class TimedClient {
   readonly #socket: WebSocket;
-  /** Not taken yet. */
+  /** Received events that were not read. */
   readonly #events: Received[] = [];
   #arrived = Promise.withResolvers<void>();
-  /** Why there will be no more events. */
+  /** Reason of the closed connection. */
   #closed: string | undefined;
 
   private constructor(socket: WebSocket) {
@@ -38,37 +38,37 @@ export class TimedClient {
     };
   }
 
-  /** Connects, and waits for `session.created`. @param key of the organization that it belongs to. */
+  /** Connects and waits for `session.created`. @param key API key. */
   static async open(baseUrl: string, key = SERVICE_KEY): Promise<TimedClient> {
     const client = new TimedClient(openSocket(baseUrl, key));
     await client.until('session.created');
     return client;
   }
 
-  /** Sets fields of the session, and waits until they are set. */
+  /** Updates the session and waits for the confirmation. */
   async configure(session: object): Promise<void> {
     this.send({ type: 'session.update', session });
     await this.until('session.updated');
   }
 
-  /** Sends an event. @returns when. */
+  /** Sends an event. @returns the time (`performance.now()`). */
   send(event: { readonly type: string; readonly [field: string]: unknown }): number {
     return this.sendFrame(JSON.stringify(event));
   }
 
-  /** Sends an event that was written before. @returns when. */
+  /** Sends a serialized event. @returns the time (`performance.now()`). */
   sendFrame(frame: string): number {
     this.#socket.send(frame);
     return performance.now();
   }
 
-  /** The next event. @throws Error when none arrives, or the socket was closed. */
+  /** Reads the next event. @throws Error if none arrives in time or the socket is closed. */
   async next(): Promise<Received> {
     while (this.#events.length === 0) {
       if (this.#closed !== undefined) throw new Error(this.#closed);
       this.#arrived = Promise.withResolvers();
       const timer = setTimeout(
-        () => this.#arrived.reject(new Error(`nothing came in ${WAIT_LIMIT_MS} ms`)),
+        () => this.#arrived.reject(new Error(`no event within ${WAIT_LIMIT_MS} ms`)),
         WAIT_LIMIT_MS,
       );
       await this.#arrived.promise.finally(() => clearTimeout(timer));
@@ -78,7 +78,7 @@ export class TimedClient {
     return event;
   }
 
-  /** Takes events up to the first of a type. @throws Error for an `error` event. */
+  /** Reads events up to the first one of a type. @throws Error for an `error` event. */
   async until(type: string): Promise<Received> {
     for (;;) {
       const event = await this.next();
@@ -87,7 +87,7 @@ export class TimedClient {
     }
   }
 
-  /** Takes what has come so far. */
+  /** Reads all received events. */
   taken(): Received[] {
     return this.#events.splice(0);
   }
@@ -106,7 +106,7 @@ export class TimedClient {
   }
 }
 
-/** A socket to `/v1/realtime` as servers open it: the key in a header, and no compression. */
+/** Opens a WebSocket to `/v1/realtime` with the key in a header and without compression. */
 export function openSocket(baseUrl: string, key = SERVICE_KEY): WebSocket {
   return new WebSocket(`${baseUrl.replace(/^http/, 'ws')}/v1/realtime`, {
     headers: { authorization: `Bearer ${key}` },

@@ -16,10 +16,10 @@ const GROUPS: readonly { readonly group: string; readonly target?: number }[] = 
 ];
 const RUNS = 15;
 const CHUNK_MS = 100;
-/** All frames are read before the commit arrives, as with a live client. */
+/** Pause before the commit, so that all frames are read, as with a live client. */
 const SETTLE_MS = 60;
 
-/** From the commit to `completed`, the socket and the engine alone in turn. */
+/** Latency from commit to `completed`, alternating with the engine alone. */
 export async function committedRows(
   service: Service,
   engine: TurnSegmenter,
@@ -37,11 +37,11 @@ export async function committedRows(
       const frames = appendFrames(atSocketRate(samples), CHUNK_MS);
       const times: { ours: number; alone: number }[] = [];
       for (let run = 0; run < RUNS; run++) {
-        const heard = await commit(client, frames);
+        const result = await commit(client, frames);
         const direct = await transcribe(engine, samples);
-        times.push({ ours: heard.ms, alone: direct.seconds * 1000 });
+        times.push({ ours: result.ms, alone: direct.seconds * 1000 });
         all += 1;
-        if (heard.text === direct.text) same += 1;
+        if (result.text === direct.text) same += 1;
       }
       ours.push(median(times.map((time) => time.ours)));
       alone.push(median(times.map((time) => time.alone)));
@@ -58,7 +58,7 @@ export async function committedRows(
   return {
     rows,
     notes: [
-      `Commits: median of ${RUNS} runs of each clip, the socket and the engine alone (whisper base, audio in memory) in turn; then the mean of the clips. ${same} of ${all} texts are the same.`,
+      `Commits: median of ${RUNS} runs per clip, alternating between the socket and the engine alone (whisper base, audio in memory), then the mean of the clips. ${same} of ${all} transcripts are identical.`,
     ],
   };
 }

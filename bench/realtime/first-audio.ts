@@ -9,7 +9,7 @@ import type { Measured } from './measured.ts';
 
 const TARGET = 1.1;
 const RUNS = 25;
-/** What was left early has stopped by then. */
+/** Time until an aborted request has stopped. */
 const SETTLE_MS = 400;
 const TEXTS = {
   short: 'Hello there, how can I help you today?',
@@ -17,7 +17,7 @@ const TEXTS = {
     'Long inputs are split internally at sentence boundaries and returned as one audio response, and the audio length scales linearly with the input length.',
 };
 
-/** From `response.create` to the first `response.audio.delta`, the socket and HTTP in turn. */
+/** Latency from `response.create` to the first `response.audio.delta`, alternating with HTTP. */
 export async function firstAudioRows(service: Service): Promise<Measured> {
   const client = await TimedClient.open(service.baseUrl);
   await client.configure({ output_modalities: ['audio'] });
@@ -41,7 +41,9 @@ export async function firstAudioRows(service: Service): Promise<Measured> {
   await client.close();
   return {
     rows,
-    notes: [`First audio: median of ${RUNS} runs, the socket and HTTP in turn, left after the first audio.`],
+    notes: [
+      `First audio: median of ${RUNS} alternating runs over the socket and HTTP, aborted after the first audio.`,
+    ],
   };
 }
 
@@ -60,19 +62,19 @@ async function overSocket(client: TimedClient, text: string): Promise<number> {
 }
 
 async function overHttp(service: Service, text: string): Promise<number> {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const startMs = performance.now();
   const response = await service.fetch('/v1/audio/speech', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${SERVICE_KEY}` },
     body: JSON.stringify({ model: 'svc-tts', input: text, response_format: 'pcm' }),
-    signal: leaving.signal,
+    signal: controller.signal,
   });
   if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`);
   const { done } = await response.body.getReader().read();
-  if (done) throw new Error('no audio came over HTTP');
+  if (done) throw new Error('no audio over HTTP');
   const ms = performance.now() - startMs;
-  leaving.abort();
+  controller.abort();
   await Bun.sleep(SETTLE_MS);
   return ms;
 }

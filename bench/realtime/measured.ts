@@ -1,6 +1,6 @@
 import type { Row } from '../report.ts';
 
-/** What one part of the realtime bench found out. */
+/** Results of one part of the realtime benchmark. */
 export interface Measured {
   readonly rows: readonly Row[];
   readonly notes: readonly string[];

@@ -12,13 +12,13 @@ import { TimedClient } from './client.ts';
 import type { Measured } from './measured.ts';
 import { isOneTurn, openDetector, speechEndMs } from './turns.ts';
 
-/** Most that ours may take of the peer's time, for both lengths. */
+/** Maximum ratio to the time of the peer, for both lengths. */
 const TARGET = 0.35;
 const GROUPS = ['3 s', '8 s'];
 const RUNS = 3;
 const CHUNK_MS = 20;
 const SILENCE_MS = 1000;
-/** A room: the detector's gate for muted lines does not help. */
+/** Room noise, so that the gate of the detector for muted lines has no effect. */
 const NOISE_DB = -60;
 const SESSION = {
   audio: {
@@ -34,7 +34,7 @@ interface Turn {
   readonly stoppedToCompletedMs: number;
 }
 
-/** From the end of speech, of clips that arrive in real time; the peer in turn. */
+/** Latency from the end of speech of clips in real time, alternating with the peer. */
 export async function spokenTurnRows(
   service: Service,
   peer: LineProcess,
@@ -50,22 +50,22 @@ export async function spokenTurnRows(
       for (const clip of clips.filter((each) => each.group === group)) {
         const speech = atSocketRate(await readWav(clip.audio));
         const samples = withNoise(thenSilence(speech, SILENCE_MS), NOISE_DB);
-        // The peer's time is that of the whole clip.
+        // The peer transcribes the whole clip, so the clip must be one turn.
         if (!(await isOneTurn(detector, samples))) continue;
         const frames = appendFrames(samples, CHUNK_MS);
         const endMs = speechEndMs(speech, SOCKET_RATE_HZ);
-        const heard: Turn[] = [];
-        const asked: number[] = [];
+        const runsOfClip: Turn[] = [];
+        const peerMs: number[] = [];
         for (let run = 0; run < RUNS; run++) {
-          heard.push(await talk(service, frames, endMs));
+          runsOfClip.push(await talk(service, frames, endMs));
           const request = { audio: clip.audio, runs: 1, language: clip.language, task: 'transcribe' };
-          asked.push((await peer.ask<{ seconds: number }>(request)).seconds * 1000);
+          peerMs.push((await peer.ask<{ seconds: number }>(request)).seconds * 1000);
         }
         turns.push({
-          endToStoppedMs: median(heard.map((turn) => turn.endToStoppedMs)),
-          stoppedToCompletedMs: median(heard.map((turn) => turn.stoppedToCompletedMs)),
+          endToStoppedMs: median(runsOfClip.map((turn) => turn.endToStoppedMs)),
+          stoppedToCompletedMs: median(runsOfClip.map((turn) => turn.stoppedToCompletedMs)),
         });
-        theirs.push(median(asked));
+        theirs.push(median(peerMs));
       }
       const stopped = mean(turns.map((turn) => turn.endToStoppedMs));
       const completed = mean(turns.map((turn) => turn.stoppedToCompletedMs));
@@ -88,12 +88,12 @@ export async function spokenTurnRows(
   return {
     rows,
     notes: [
-      `Live turns: server_vad with 500 ms of silence, appends of ${CHUNK_MS} ms in real time, noise at ${NOISE_DB} dB. Median of ${RUNS} runs of each clip that is one turn (${counts.join(', ')}), ours and faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory) in turn; then the mean of the clips.`,
+      `Live turns: server_vad with 500 ms of silence, appends of ${CHUNK_MS} ms in real time, noise at ${NOISE_DB} dB. Median of ${RUNS} runs per clip that is one turn (${counts.join(', ')}), alternating with faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory), then the mean of the clips.`,
     ],
   };
 }
 
-/** Speaks a clip in real time, and listens for the end of its turn. */
+/** Sends a clip in real time and waits for its transcript. */
 async function talk(service: Service, frames: readonly string[], speechEndMs: number): Promise<Turn> {
   const client = await TimedClient.open(service.baseUrl);
   await client.configure(SESSION);
@@ -101,7 +101,7 @@ async function talk(service: Service, frames: readonly string[], speechEndMs: nu
   const startMs = performance.now();
   const speaking = (async () => {
     for (const [i, frame] of frames.entries()) {
-      // A chunk leaves when its last sample was recorded.
+      // A chunk is sent at the time of its last sample.
       await Bun.sleep(Math.max(0, startMs + (i + 1) * CHUNK_MS - performance.now()));
       if (!talking) return;
       client.sendFrame(frame);

@@ -1,6 +1,6 @@
 /**
- * Speaks on many sockets of `/v1/realtime` in real time, as configured by cases/realtime-streams.ts. It measures
- * events from the sending of the append with which they were certain, and its own lag.
+ * Sends speech over many connections to `/v1/realtime` in real time for cases/realtime-streams.ts. Measures the delay of
+ * events after the append that completes their detection, and its own lag.
  */
 
 import { cpuUsage } from 'node:process';
@@ -10,24 +10,24 @@ import { appendFrames } from './appends.ts';
 import { openSocket, type Received } from './client.ts';
 import type { Edge } from './turns.ts';
 
-/** What the first line says. */
+/** First input line. */
 export interface StreamPlan {
   readonly kind: 'open';
   readonly baseUrl: string;
-  /** Samples of the clip, f32 at the socket's rate. */
+  /** Path of the clip, f32 at the rate of the socket. */
   readonly clip: string;
-  /** Where in the clip a session may begin, in ms, and what is found in {@link lengthMs} from there. */
+  /** Start positions in the clip in ms, and the turn edges within {@link lengthMs} from there. */
   readonly variants: readonly { readonly fromMs: number; readonly edges: readonly Edge[] }[];
   readonly sessions: number;
   readonly chunkMs: number;
   readonly lengthMs: number;
-  /** Events that are certain before this do not count. */
+  /** Events that are detected before this do not count. */
   readonly warmUpMs: number;
-  /** What the recogniser takes for itself. */
+  /** Duration of a transcription by the stub engine. */
   readonly recogniserMs: number;
 }
 
-/** The second line starts them, and is answered when all have spoken. */
+/** The second line starts the sessions. Its response is sent when all sessions have ended. */
 export type StreamOrder = StreamPlan | { readonly kind: 'speak' };
 
 export interface Delays {
@@ -38,27 +38,27 @@ export interface Delays {
 }
 
 export interface StreamLoad {
-  /** Of each type of event; of texts without the time of the recogniser. */
+  /** By event type; transcripts without the duration of the transcription. */
   readonly delays: Readonly<Record<string, Delays>>;
   readonly all: Delays;
-  /** Appends behind their time. */
+  /** Delay of appends. */
   readonly lag: Delays;
-  /** Turns that were found, and should have been. */
+  /** Detected and expected turns. */
   readonly turns: number;
   readonly expectedTurns: number;
-  /** Other events than were expected, and errors. */
+  /** Unexpected events and errors. */
   readonly unexpected: readonly string[];
-  /** Of a core. */
+  /** CPU time divided by wall time. */
   readonly cores: number;
 }
 
 const SESSION = { audio: { input: { turn_detection: { type: 'server_vad' } } } };
-/** Appends that are due are sent this often. */
+/** Interval of sending due appends. */
 const TICK_MS = 2;
-/** The last texts have come by then. */
+/** Time until the last transcripts have arrived. */
 const SETTLE_MS = 1500;
-const AT_ONCE = 30;
-/** Which edge makes an event certain, and whether the recogniser works between. */
+const CONCURRENT_HANDSHAKES = 30;
+/** The edge that causes an event, and whether the event requires a transcription. */
 const CAUSES: Readonly<Record<string, { edge: Edge['kind']; recognised: boolean }>> = {
   'input_audio_buffer.speech_started': { edge: 'started', recognised: false },
   'input_audio_buffer.speech_stopped': { edge: 'stopped', recognised: false },
@@ -66,7 +66,7 @@ const CAUSES: Readonly<Record<string, { edge: Edge['kind']; recognised: boolean 
   'conversation.item.input_audio_transcription.completed': { edge: 'stopped', recognised: true },
 };
 
-/** One socket that speaks. */
+/** One connection that sends speech. */
 class Speaker {
   readonly #socket: WebSocket;
   readonly #frames: readonly string[];
@@ -83,7 +83,7 @@ class Speaker {
     this.dueMs = dueMs;
   }
 
-  /** Resolves when the session is set. */
+  /** Resolves when the session is configured. */
   async opened(): Promise<void> {
     const set = Promise.withResolvers<void>();
     this.#socket.onclose = ({ code }) => set.reject(new Error(`a socket was closed: ${code}`));
@@ -119,7 +119,7 @@ await answerLines(async (order: StreamOrder) => {
     speakers = await open(order);
     return { sessions: speakers.length };
   }
-  if (plan === undefined) throw new Error('nothing was opened');
+  if (plan === undefined) throw new Error('no session is open');
   return await speak(plan);
 });
 
@@ -127,8 +127,8 @@ async function open({ baseUrl, clip, variants, sessions, chunkMs }: StreamPlan):
   const samples = new Float32Array(await Bun.file(clip).arrayBuffer());
   const frames = appendFrames(samples, chunkMs);
   const opened: Speaker[] = [];
-  for (let at = 0; at < sessions; at += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, sessions - at) }, (_, i) => {
+  for (let at = 0; at < sessions; at += CONCURRENT_HANDSHAKES) {
+    const some = Array.from({ length: Math.min(CONCURRENT_HANDSHAKES, sessions - at) }, (_, i) => {
       const { fromMs = 0 } = variants[(at + i) % variants.length] ?? {};
       const dueMs = ((at + i) * chunkMs) / sessions;
       return new Speaker(openSocket(baseUrl), frames, fromMs / chunkMs, dueMs);
@@ -157,13 +157,13 @@ async function speak(running: StreamPlan): Promise<StreamLoad> {
   const { user, system } = cpuUsage(startCpu);
   const cores = (user + system) / 1000 / (performance.now() - startMs);
   await Bun.sleep(SETTLE_MS);
-  const found = judge(running);
+  const results = matchEvents(running);
   for (const speaker of speakers) speaker.close();
-  return { ...found, lag: summary(lags), cores };
+  return { ...results, lag: summary(lags), cores };
 }
 
-/** Brings the events of each session and the edges of its clip together. */
-function judge({ variants, chunkMs, warmUpMs, recogniserMs }: StreamPlan) {
+/** Matches the events of each session with the edges of its clip. */
+function matchEvents({ variants, chunkMs, warmUpMs, recogniserMs }: StreamPlan) {
   const delays: Record<string, number[]> = {};
   const unexpected: string[] = [];
   let [turns, expectedTurns] = [0, 0];

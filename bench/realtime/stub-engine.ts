@@ -1,4 +1,4 @@
-/** A recogniser of known cost: it hears everything, then takes a fixed time without a processor, as a GPU would. */
+/** A transcription engine with a fixed latency after the end of the audio and no CPU load, like a GPU. */
 
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type {
@@ -8,7 +8,7 @@ import type {
   TranscriptionRequest,
 } from '../../src/contract/engines/engine.ts';
 
-/** From the end of the audio to its text. */
+/** Time from the end of the audio to its transcript. */
 export const STUB_MS = 80;
 const TEXT = 'This is what a person may say.';
 

@@ -4,7 +4,7 @@ import { combineProviders, LazyServices, serviceHandle } from '../../src/kit/lif
 import { runProcess } from '../../src/process.ts';
 import { stubEngine } from './stub-engine.ts';
 
-/** The real service with realtime alone, where every recogniser is the stub; voice activity is really detected. */
+/** The service with only the realtime plugin, the stub as transcription engine, and real voice activity detection. */
 await runProcess({
   plugins: ({ limits }) => [
     realtimePlugin({

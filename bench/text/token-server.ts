@@ -1,11 +1,11 @@
-/** A chat server without a model: each token is the moment in which it left. Prints its port. */
+/** A chat server without a model. Each token contains its send time. Prints its port. */
 
-/** Milliseconds by a clock that all processes of a machine share. */
+/** Milliseconds of a clock that all processes of a machine share. */
 export function sharedMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Pause between two tokens of one answer: 20 a second, as a fast model speaks. */
+/** Pause between two tokens of a response: 20 per second. */
 export const TOKEN_MS = 50;
 
 function chunk(delta: object, finish: string | null = null): Uint8Array {
@@ -15,9 +15,9 @@ function chunk(delta: object, finish: string | null = null): Uint8Array {
   );
 }
 
-function answer(tokens: number): Response {
+function streamTokens(tokens: number): Response {
   let sent = 0;
-  // Answers that began together must not speak in one breath.
+  // A random offset, so that concurrent responses do not send in lockstep.
   let nextMs = performance.now() + Math.random() * TOKEN_MS;
   return new Response(
     new ReadableStream({
@@ -44,7 +44,7 @@ if (import.meta.main) {
     idleTimeout: 60,
     async fetch(request) {
       const { max_tokens: tokens } = (await request.json()) as { max_tokens: number };
-      return answer(tokens);
+      return streamTokens(tokens);
     },
   });
   console.log(server.port);

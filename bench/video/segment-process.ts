@@ -1,6 +1,6 @@
 /**
- * Creates one segment, or evaluates one, in a separate process so that its memory can be measured. One argument: what to
- * do, as JSON; prints what came of it, as JSON.
+ * Generates or evaluates one segment in a separate process, so that its memory can be measured. The argument is an order as
+ * JSON; prints the result as JSON.
  */
 
 import type { ContinuationJob } from '../../src/engines/continuation/shared/protocol.ts';
@@ -23,15 +23,15 @@ export interface MadeSegment {
 
 export interface JudgedSegment extends MadeSegment {
   readonly frames: number;
-  /** Of the first frame to the last of the clip, of light. */
+  /** SSIM of the luma of the first frame and the last frame of the clip. */
   readonly seamSimilarity: number;
-  /** Changes of the mean light from a frame to the next, of the full range: at the seam, in the segment, in the clip's end. */
+  /** Changes of the mean luma between frames, relative to the full range: at the seam, in the segment, at the end of the clip. */
   readonly seamStep: number;
   readonly largestStep: number;
   readonly clipStep: number;
 }
 
-/** Frames of the clip's end that the segment's light is compared with. */
+/** Frames at the end of the clip for the comparison of luma. */
 const CLIP_FRAMES = 24;
 const FULL_RANGE = 219;
 
@@ -43,12 +43,12 @@ async function timed(work: () => Promise<unknown>): Promise<MadeSegment> {
   return { tookMs: performance.now() - start, coreMs: (user + system) / 1000 };
 }
 
-/** Times are those of encoding the frames of the segment alone. */
+/** Evaluates a segment. Times are those of encoding its frames alone. */
 async function judge(job: ContinuationJob): Promise<JudgedSegment> {
   const { width, height, fps, seconds, clip, to } = job;
   const before = await readClipTail(clip, { frames: CLIP_FRAMES, width, height, audioS: 0 });
-  const most = Math.round(seconds * fps) + 10;
-  const { frames, colour } = await readClipTail(to, { frames: most, width, height, audioS: 0 });
+  const maxFrames = Math.round(seconds * fps) + 10;
+  const { frames, colour } = await readClipTail(to, { frames: maxFrames, width, height, audioS: 0 });
   const encoding = await timed(async () => {
     const writer = await SegmentWriter.open(`${to}.again`, { width, height, fps, colour, audio: undefined });
     for (const { pixels } of frames) await writer.addFrame(pixels);

@@ -1,4 +1,4 @@
-/** Speakers that stored voices are measured with: synthetic ones, real recordings, and both with a smaller or larger throat. */
+/** Speakers for the stored voice benchmark: synthetic voices, real recordings, and both with shifted pitch and formants. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export interface Speaker {
   readonly id: string;
   /** Mono at {@link LISTEN_RATE_HZ}, 5 to 15 s. */
   readonly samples: Float32Samples;
-  /** What is said. */
+  /** Spoken text. */
   readonly text: string;
 }
 
@@ -24,19 +24,19 @@ const SPEAKERS = 10;
 const TEXT =
   'The north wind and the sun were arguing about which of them was stronger, when a traveller came along wrapped in a warm cloak. ' +
   'They agreed that the one who first made the traveller take off his cloak should be considered stronger.';
-/** Those behind the first three are for checkouts without recordings. */
+/** The first three are used with recordings, the others only without them. */
 const ESPEAK_VOICES = ['en-us+f2', 'en-us+m3', 'en+m7', 'en-us+f4', 'en', 'en-us+m1', 'en+f3'];
 const WORDS_PER_MINUTE = 160;
 const MAX_S = 14;
 const LEVEL = 0.07;
 const RECORDED = ['jfk', 'wizard', 'licence', 'lizenz'];
-/** Pitch and formants of a clip moved together, as by another length of throat. */
+/** Clips with pitch and formants shifted by a factor, as by a different vocal tract length. */
 const SHIFTED = [
   { of: 'joe', factor: 1.15 },
   { of: 'licence', factor: 1.2 },
 ];
 
-/** @param piper speaks with the only voice of piper, at {@link LISTEN_RATE_HZ}. */
+/** @param piper synthesizes with piper at {@link LISTEN_RATE_HZ}. */
 export async function benchSpeakers(piper: (text: string) => Promise<Float32Samples>): Promise<Speaker[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   try {
@@ -66,7 +66,7 @@ function cut(samples: Float32Samples): Float32Samples {
   return samples.slice(0, MAX_S * LISTEN_RATE_HZ);
 }
 
-/** Taken for sound of a higher rate, it is faster and higher. */
+/** Shifts pitch and speed by resampling. */
 function shiftedBy(samples: Float32Samples, factor: number): Float32Samples {
   const resampler = new Resampler({
     fromHz: Math.round(LISTEN_RATE_HZ * factor),
@@ -79,19 +79,19 @@ function shiftedBy(samples: Float32Samples, factor: number): Float32Samples {
 }
 
 async function spokenByEspeak(folder: string, count: number): Promise<Speaker[]> {
-  const wanted = ESPEAK_VOICES.slice(0, count).map((voice, i) => ({
+  const requests = ESPEAK_VOICES.slice(0, count).map((voice, i) => ({
     path: join(folder, `espeak-${i}.wav`),
     text: TEXT,
     voice,
     wordsPerMinute: WORDS_PER_MINUTE,
   }));
-  const made = await runPeer<{ path: string; rateHz: number }>(
+  const results = await runPeer<{ path: string; rateHz: number }>(
     'espeak_speech.py',
     [],
-    wanted.map((line) => JSON.stringify(line)).join('\n'),
+    requests.map((line) => JSON.stringify(line)).join('\n'),
   );
   return await Promise.all(
-    made.map(async ({ path, rateHz }, i) => ({
+    results.map(async ({ path, rateHz }, i) => ({
       id: `eSpeak ${ESPEAK_VOICES[i]}`,
       samples: cut(toListenRate(await readWav(path), rateHz)),
       text: TEXT,

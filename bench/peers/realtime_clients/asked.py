@@ -1,4 +1,4 @@
-"""What every client of this folder is asked, and how it answers."""
+"""Input and output of the clients of this folder."""
 
 import json
 import sys
@@ -10,13 +10,13 @@ PIECE_BYTES = RATE_HZ // 10 * 2
 
 
 @dataclass
-class Asked:
+class Task:
     """One line of JSON on standard input."""
 
     base_url: str  # http://host:port/v1
     key: str
     pcm: str  # path of a clip: 16-bit, 24 kHz, mono
-    text: str  # to be spoken
+    text: str  # to synthesize
 
     @property
     def clip(self) -> bytes:
@@ -24,8 +24,8 @@ class Asked:
             return file.read()
 
 
-def asked() -> Asked:
-    return Asked(**json.loads(sys.stdin.readline()))
+def read_task() -> Task:
+    return Task(**json.loads(sys.stdin.readline()))
 
 
 def pieces(pcm: bytes) -> list[bytes]:
@@ -36,5 +36,5 @@ def silence(seconds: float) -> bytes:
     return bytes(int(RATE_HZ * seconds) * 2)
 
 
-def tell(flow: str, **found: object) -> None:
-    print(json.dumps({"flow": flow, **found}), flush=True)
+def report(flow: str, **result: object) -> None:
+    print(json.dumps({"flow": flow, **result}), flush=True)

@@ -1,12 +1,12 @@
 """
-LiveKit's OpenAI plugin, unmodified: its speech recognition over realtime, and its realtime model. Its `base_url`
-points both at the service; http there becomes ws.
+The unmodified OpenAI plugin of LiveKit: its speech recognition over realtime, and its realtime model. Both use `base_url`
+with ws instead of http.
 """
 
 import asyncio
 import base64
 
-from asked import RATE_HZ, asked, pieces, silence, tell
+from asked import RATE_HZ, pieces, read_task, report, silence
 from livekit import rtc
 from livekit.agents import llm, stt
 from livekit.agents.utils import http_context
@@ -20,7 +20,7 @@ def frames(pcm: bytes) -> list[rtc.AudioFrame]:
 
 
 async def recognise(base_url: str, key: str, pcm: bytes) -> None:
-    """`openai.STT`: interim and final transcripts of turns that the service finds."""
+    """`openai.STT`: interim and final transcripts of turns that the service detects."""
     recogniser = openai.STT(
         model="svc-stt",
         base_url=base_url,
@@ -39,7 +39,7 @@ async def recognise(base_url: str, key: str, pcm: bytes) -> None:
         if event.type == stt.SpeechEventType.RECOGNITION_USAGE:
             usage = event.recognition_usage
             break
-    tell(
+    report(
         "livekit-stt",
         transcript=final.text,
         kinds=kinds,
@@ -51,7 +51,7 @@ async def recognise(base_url: str, key: str, pcm: bytes) -> None:
 
 
 async def converse(base_url: str, key: str, pcm: bytes, text: str) -> None:
-    """`openai.realtime.RealtimeModel`: a turn is written down, then a message is read aloud."""
+    """`openai.realtime.RealtimeModel`: transcribes a turn, then synthesizes a message."""
     model = openai.realtime.RealtimeModel(
         model="svc-tts",
         base_url=base_url,
@@ -87,18 +87,18 @@ async def converse(base_url: str, key: str, pcm: bytes, text: str) -> None:
         async for piece in message.text_stream:
             words += piece
     roles = [item.role for item in session.chat_ctx.items if isinstance(item, llm.ChatMessage)]
-    tell("livekit-turn", transcript=transcript, errors=errors)
-    tell("livekit-speak", transcript=words, audio=base64.b64encode(audio).decode(), roles=roles)
+    report("livekit-turn", transcript=transcript, errors=errors)
+    report("livekit-speak", transcript=words, audio=base64.b64encode(audio).decode(), roles=roles)
     await session.aclose()
     await model.aclose()
 
 
 async def main() -> None:
-    ask = asked()
-    # What a worker of the framework opens for its jobs.
+    task = read_task()
+    # Workers of the framework open this context for their jobs.
     async with http_context.open():
-        await recognise(ask.base_url, ask.key, ask.clip)
-        await converse(ask.base_url, ask.key, ask.clip, ask.text)
+        await recognise(task.base_url, task.key, task.clip)
+        await converse(task.base_url, task.key, task.clip, task.text)
 
 
 asyncio.run(asyncio.wait_for(main(), 60))

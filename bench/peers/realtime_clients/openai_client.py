@@ -1,16 +1,16 @@
-"""The `openai` package, unmodified: its `websocket_base_url` points it at a service that speaks plain ws."""
+"""The unmodified `openai` package. `websocket_base_url` selects a service without TLS."""
 
 import asyncio
 import base64
 
-from asked import asked, pieces, silence, tell
+from asked import pieces, read_task, report, silence
 from openai import AsyncOpenAI
 
 TRANSCRIPT = "conversation.item.input_audio_transcription"
 
 
 async def until(connection, last: str) -> list:
-    """Every event up to one of a type."""
+    """All events up to the first one of type `last`."""
     events = []
     async for event in connection:
         events.append(event)
@@ -40,7 +40,7 @@ async def commit(client: AsyncOpenAI, pcm: bytes) -> None:
         await append(connection, pcm)
         await connection.input_audio_buffer.commit()
         events = await until(connection, f"{TRANSCRIPT}.completed")
-        tell(
+        report(
             "commit",
             transcript=events[-1].transcript,
             deltas="".join(event.delta for event in of(events, f"{TRANSCRIPT}.delta")),
@@ -58,7 +58,7 @@ async def turn(client: AsyncOpenAI, pcm: bytes) -> None:
         events = await until(connection, f"{TRANSCRIPT}.completed")
         [started] = of(events, "input_audio_buffer.speech_started")
         [stopped] = of(events, "input_audio_buffer.speech_stopped")
-        tell(
+        report(
             "turn",
             transcript=events[-1].transcript,
             start_ms=started.audio_start_ms,
@@ -67,7 +67,7 @@ async def turn(client: AsyncOpenAI, pcm: bytes) -> None:
 
 
 async def speak(client: AsyncOpenAI, text: str) -> None:
-    # The names of the events that this package knows.
+    # This package uses the GA event names.
     async with client.realtime.connect(model="svc-tts", extra_query={"events": "ga"}) as connection:
         await connection.session.update(session={"type": "realtime", "output_modalities": ["audio"]})
         content = [{"type": "input_text", "text": text}]
@@ -78,7 +78,7 @@ async def speak(client: AsyncOpenAI, text: str) -> None:
         events = await until(connection, "response.done")
         pcm = b"".join(base64.b64decode(event.delta) for event in of(events, "response.output_audio.delta"))
         [done] = of(events, "response.output_audio_transcript.done")
-        tell(
+        report(
             "speak",
             status=events[-1].response.status,
             transcript=done.transcript,
@@ -88,15 +88,15 @@ async def speak(client: AsyncOpenAI, text: str) -> None:
 
 
 async def main() -> None:
-    ask = asked()
+    task = read_task()
     client = AsyncOpenAI(
-        api_key=ask.key,
-        base_url=ask.base_url,
-        websocket_base_url=ask.base_url.replace("http", "ws", 1),
+        api_key=task.key,
+        base_url=task.base_url,
+        websocket_base_url=task.base_url.replace("http", "ws", 1),
     )
-    await commit(client, ask.clip)
-    await turn(client, ask.clip)
-    await speak(client, ask.text)
+    await commit(client, task.clip)
+    await turn(client, task.clip)
+    await speak(client, task.text)
 
 
 asyncio.run(asyncio.wait_for(main(), 60))

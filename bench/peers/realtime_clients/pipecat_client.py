@@ -1,11 +1,11 @@
 """
-Pipecat's OpenAI speech recognition over realtime, unmodified, in a pipeline. Its `base_url` is the whole
-address of the socket.
+The unmodified OpenAI speech recognition of Pipecat over realtime, in a pipeline. Its `base_url` is the complete URL of the
+WebSocket.
 """
 
 import asyncio
 
-from asked import RATE_HZ, asked, pieces, silence, tell
+from asked import RATE_HZ, pieces, read_task, report, silence
 from pipecat.frames.frames import (
     EndFrame,
     Frame,
@@ -38,10 +38,10 @@ class Listener(FrameProcessor):
 
 
 async def main() -> None:
-    ask = asked()
+    task = read_task()
     recogniser = OpenAIRealtimeSTTService(
-        api_key=ask.key,
-        base_url=f"{ask.base_url.replace('http', 'ws', 1)}/realtime",
+        api_key=task.key,
+        base_url=f"{task.base_url.replace('http', 'ws', 1)}/realtime",
         turn_detection={"type": "server_vad", "silence_duration_ms": 400},
         settings=OpenAIRealtimeSTTService.Settings(model="svc-stt"),
     )
@@ -52,10 +52,10 @@ async def main() -> None:
     await runner.add_workers(worker)
     running = asyncio.create_task(runner.run())
     await worker.queue_frames(
-        InputAudioRawFrame(piece, RATE_HZ, 1) for piece in pieces(silence(1) + ask.clip + silence(1.5))
+        InputAudioRawFrame(piece, RATE_HZ, 1) for piece in pieces(silence(1) + task.clip + silence(1.5))
     )
     transcript = await listener.final
-    tell("pipecat-stt", transcript=transcript, interim=listener.interim)
+    report("pipecat-stt", transcript=transcript, interim=listener.interim)
     await worker.queue_frame(EndFrame())
     await running
 
