@@ -76,7 +76,7 @@ export class Aftermath {
         ...videos.filter(({ status }) => status === 'queued' || status === 'in_progress'),
       ].map(({ id, status }) => `${id} is still ${status}`);
     };
-    const violations = await settled(open, ENDING_MS);
+    const violations = await waitUntilEmpty(open, JOBS_END_WITHIN_MS);
     const { batches, videos } = this.#ledger;
     const checked = batches.filter(({ site }) => site === this.#site.name).length;
     return {
@@ -101,7 +101,7 @@ export class Aftermath {
       const rows = await this.#site.records.db.selectFrom('open_calls').select('id').execute();
       return [...found, ...rows.map(({ id }) => `the call ${id} is open in the journal`)];
     };
-    const violations = await settled(open, CLOSING_MS);
+    const violations = await waitUntilEmpty(open, CLOSED_WITHIN_MS);
     const guarantee = 'no call, connection or work stays open after its client has disconnected';
     return { guarantee, checked: names.length * this.#site.nodes.length, violations };
   }
@@ -129,7 +129,7 @@ export class Aftermath {
     return { guarantee, checked: kept.length, violations };
   }
 
-  async #storedViolation({ path, organization, sha256: wanted, state }: Kept): Promise<string | undefined> {
+  async #storedViolation({ path, organization, sha256: expected, state }: Kept): Promise<string | undefined> {
     const response = await this.#fetch(path, organization);
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (state !== 'kept' && response.status === 404) return undefined;
@@ -184,7 +184,7 @@ export class Aftermath {
     const names = nodes.map((node) => node.name);
     const jobs = ['batches', 'videos'].map((each) => accountOf(name, each));
     const own = calls.filter(({ node }) => names.includes(node));
-    const found = usageViolations(
+    const violations = usageViolations(
       own,
       rows.filter(({ organization }) => !jobs.includes(organization)),
       faults,
@@ -196,7 +196,7 @@ export class Aftermath {
       }
     }
     const guarantee = 'every accepted call has one usage row; that of a successful call is completed';
-    return { guarantee, checked: rows.length, violations: found };
+    return { guarantee, checked: rows.length, violations };
   }
 
   async #usageRows(): Promise<(UsageRow & { readonly cost: number })[]> {
@@ -248,7 +248,7 @@ export class Aftermath {
   }
 
   /** After a day, no leftovers exist. */
-  async #nothingLeft(): Promise<Check> {
+  async #noLeftovers(): Promise<Check> {
     const { nodes } = this.#site;
     const nextDay = await Promise.all(nodes.map((_, at) => this.#site.launchAt(at, NEXT_DAY_MAIN)));
     const folders = nextDay.flatMap(({ dataDir }) =>
@@ -259,7 +259,7 @@ export class Aftermath {
       ...(await this.#rowsOfWork()),
       ...(await Promise.all(folders.map(filesIn))).flat(),
     ];
-    const violations = await settled(left, SWEEPING_MS);
+    const violations = await waitUntilEmpty(leftovers, SWEPT_WITHIN_MS);
     await Promise.all(nextDay.map((service) => service.stop()));
     const checked = (await this.#blobNames()).length;
     const guarantee = 'after a day, blobs and records match, and folders and tables contain no leftover work';
@@ -304,9 +304,9 @@ export class Aftermath {
   }
 }
 
-/** Polls until there are no violations, at most for a time. Returns the last violations. */
-async function settled(look: () => Promise<string[]>, withinMs: number): Promise<string[]> {
-  const latest = performance.now() + withinMs;
+/** Polls until `find` returns no items, or until the time is over. @returns the remaining items. */
+async function waitUntilEmpty(find: () => Promise<string[]>, withinMs: number): Promise<string[]> {
+  const deadlineMs = performance.now() + withinMs;
   for (;;) {
     const found = await find();
     if (found.length === 0 || performance.now() > deadlineMs) return found;

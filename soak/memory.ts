@@ -76,7 +76,7 @@ export function growths(samples: readonly Sample[], lengthMs: number): Growth[] 
 /** Growth above the limit whose 95 % confidence interval is above 0. */
 export function growthCheck(all: readonly Growth[]): Check {
   const violations = all
-    .filter(({ trend, most }) => trend.perMinute > most && trend.perMinute > trend.margin)
+    .filter(({ trend, max }) => trend.perMinute > max && trend.perMinute > trend.margin)
     .map(
       ({ node, what, unit, trend }) =>
         `${node}: ${what}: grows by ${trend.perMinute.toFixed(2)} ${unit} per minute`,

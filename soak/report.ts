@@ -29,8 +29,8 @@ export interface Findings {
 
 const WINDOW_MS = 10_000;
 /** Maximum number of violations of a guarantee that are listed; the others are only counted. */
-const MOST_SHOWN = 20;
-const MAX_SHOWN = 10;
+const MAX_VIOLATIONS = 20;
+const MAX_CALLS = 10;
 const ENDS: readonly CallEnd[] = [
   ...(['right', 'refused', 'failed', 'cut', 'unreachable', 'left', 'wrong', 'untyped', 'late'] as const),
 ];
@@ -76,9 +76,9 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     ),
     ...checks.flatMap(({ guarantee, violations }) => [
       ...(violations.length > 0
-        ? [`${guarantee}:`, '', ...violations.slice(0, MOST_SHOWN).map((violation) => `- ${violation}`)]
+        ? [`${guarantee}:`, '', ...violations.slice(0, MAX_VIOLATIONS).map((violation) => `- ${violation}`)]
         : []),
-      ...(violations.length > MOST_SHOWN ? [`- and ${violations.length - MOST_SHOWN} more`] : []),
+      ...(violations.length > MAX_VIOLATIONS ? [`- and ${violations.length - MAX_VIOLATIONS} more`] : []),
       ...(violations.length > 0 ? [''] : []),
     ]),
     '## Calls',

@@ -77,7 +77,7 @@ const RECORDINGS: readonly Recording[] = [
 
 /** Decodes the recordings into `folder`. @returns the files. */
 export async function recordings(folder: string): Promise<Clip[]> {
-  const wanted = RECORDINGS.map(({ id, file, channel, startS, endS }) => ({
+  const requests = RECORDINGS.map(({ id, file, channel, startS, endS }) => ({
     source: join(RECORDINGS_FOLDER, file),
     path: join(folder, `recording-${id}.wav`),
     channel,

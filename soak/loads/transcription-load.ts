@@ -6,8 +6,8 @@ import { type Spoken, transcriptionOf } from './material.ts';
 const MIN_SHARE = 0.9;
 
 /** Whether a text is the transcript of a speech. */
-export function transcriptViolation(wanted: string, found: string): Verdict {
-  const share = shareOfWords(wanted, found);
+export function transcriptViolation(expected: string, actual: string): Verdict {
+  const share = shareOfWords(expected, actual);
   if (share >= MIN_SHARE) return undefined;
   return { end: 'wrong', detail: `a transcript with ${Math.round(share * 100)} % of the words` };
 }
@@ -20,7 +20,7 @@ function streamedFault(expected: string, response: Answer): Verdict {
   }
   const last = values.at(-1);
   if (last?.type !== 'transcript.text.done') return { end: 'wrong', detail: 'a stream without its end' };
-  return transcriptViolation(wanted, String(last.text));
+  return transcriptViolation(expected, String(last.text));
 }
 
 /** Recordings to text, whole and streamed, and clients that leave half-way. */
