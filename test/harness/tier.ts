@@ -8,3 +8,8 @@ const IS_DEEP = process.env.TEST_TIER === 'deep';
 export function repetitions(usual: number, deep: number): number {
   return IS_DEEP ? deep : usual;
 }
+
+/** Registers tests that repeat, with a larger model or longer input, what other tests of the default tier check. */
+export function inDeepTier(register: () => void): void {
+  if (IS_DEEP) register();
+}

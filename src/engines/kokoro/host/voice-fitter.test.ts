@@ -1,20 +1,12 @@
-import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
-import { noMetrics, silentLog } from '../../../../tools/harness/doubles/doubles.ts';
-import { joined } from '../../../../tools/harness/media/sample-runs.ts';
-import { Resampler } from '../../../audio/resampler.ts';
-import { loadConfig } from '../../../config/config.ts';
-import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { VoiceWork } from '../../../contract/engines/voice.ts';
+import { silentLog } from '../../../../tools/harness/doubles/doubles.ts';
+import { SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
 import { systemClock } from '../../../kit/clock.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import { type InferencePool, inferencePool } from '../../pool/inference-pool.ts';
+import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { JobSpec } from '../../pool/job.ts';
 import type { ModelVoice, SpeechRequest } from '../../pool/model.ts';
-import type { ModelSpec } from '../../pool/model-spec.ts';
-import { poolMeter } from '../../pool/pool-metrics.ts';
-import { cosineSimilarity, encodeVoice } from '../../speakers/host/voice-print.ts';
 import { EMBEDDING_SIZE } from '../../speakers/import/graph.ts';
 import type { SpeakerRequest, SpeakerResult } from '../../speakers/shared/protocol.ts';
 import { type KokoroMix, readMix, type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
@@ -23,7 +15,6 @@ import { type KokoroFitterOptions, kokoroFitter, NO_FITTER } from './voice-fitte
 
 const PRESETS = ['af_heart', 'am_adam', 'bf_emma', 'bm_lewis'];
 const MODELS = { speech: 'kokoro', speakers: 'resemblyzer' };
-const WORK: VoiceWork = { priority: 'interactive', fairnessKey: 'key' };
 const NO_SIGNAL = new AbortController().signal;
 /** A clip whose speaker is halfway between the last two presets. */
 const CLIP = Float32Array.of(-1);
@@ -222,66 +213,3 @@ test('NO_FITTER rejects every call', async () => {
     'no configured model',
   );
 });
-
-test('the real model fits a clip of one of its presets more closely than its default voice', async () => {
-  const { modelsDir, inference } = loadConfig(process.env);
-  const pool = inferencePool<ModelSpec>({
-    entry: fileURLToPath(new URL('../../inference-worker.ts', import.meta.url)),
-    models: {
-      kokoro: { kind: 'kokoro', modelsDir, voices: ['af_heart'] },
-      resemblyzer: { kind: 'resemblyzer', modelsDir },
-    },
-    settings: { ...inference, workers: 1 },
-    ...{ clock: systemClock, log: silentLog, meter: poolMeter(noMetrics) },
-  });
-  onTestFinished(() => pool.close());
-  await pool.start();
-  const say = async (text: string, voice: ModelVoice) => {
-    const request: SpeechRequest = { text, voice, speed: 1, delivery: 'whole' };
-    const runs: Float32Array<ArrayBuffer>[] = [];
-    const work = { request, ...WORK, delivery: 'whole' } as const;
-    for await (const chunk of pool.runJob<SpeechRequest, Float32Array<ArrayBuffer>>(
-      'kokoro',
-      work,
-      NO_SIGNAL,
-    )) {
-      runs.push(chunk);
-    }
-    const resampler = new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: LISTEN_RATE_HZ, format: 'float32' });
-    const spoken = joined(runs);
-    return joined([resampler.push(spoken), resampler.flush()]);
-  };
-  const print = (samples: Float32Array<ArrayBuffer>) =>
-    encodeVoice(pool, 'resemblyzer', { samples, rateHz: LISTEN_RATE_HZ }, WORK, NO_SIGNAL);
-
-  const fitter = kokoroFitter({
-    ...{
-      models: MODELS,
-      pool,
-      backgroundPool: pool,
-      defaultVoice: 'af_heart',
-      presets: ['am_adam'],
-      modelsDir,
-    },
-    ...{ clock: systemClock, log: silentLog },
-  });
-  onTestFinished(() => fitter.close());
-  const clip = await say('Nobody expected rain, but the clouds over the hills were growing darker.', {
-    kind: 'preset',
-    name: 'am_adam',
-  });
-  // A budget of 0 measures the voices.
-  for await (const _ of fitter.improveAdaptation(clip, '', 0, 'key', NO_SIGNAL));
-  const speaker = await print(clip);
-  let adaptation = fitter.createInitial(speaker);
-  expect(mixOf(adaptation).timbre.am_adam).toBeGreaterThan(0.7);
-  for await (const better of fitter.improveAdaptation(clip, adaptation, 3_000, 'key', NO_SIGNAL))
-    adaptation = better;
-
-  const text = 'Please leave your umbrella by the door.';
-  const own = await print(await say(text, { kind: 'adaptation', adaptation }));
-  const usual = await print(await say(text, { kind: 'preset', name: 'af_heart' }));
-  expect(cosineSimilarity(own.embedding, speaker.embedding)).toBeGreaterThan(
-    cosineSimilarity(usual.embedding, speaker.embedding) + 0.1,
-  );
-}, 240_000);

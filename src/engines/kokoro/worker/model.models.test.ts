@@ -62,7 +62,7 @@ describe('decoding in windows', () => {
     expect(first?.length).toBe(24_000);
   });
 
-  test.each(['no '.repeat(40), '1'.repeat(50), 'Call 5551111111 1111111111 today.'])(
+  test.each(['no '.repeat(24), '1'.repeat(24), 'Call 5551111111 today.'])(
     'keeps the level of unusual texts in bounds: %s',
     async (text) => {
       const samples = await kokoro.speak({ text, speed: 1, delivery: 'stream' });
@@ -111,11 +111,12 @@ describe('speech', () => {
   });
 
   test('is complete for texts with more tokens than one inference step', async () => {
+    // 14 sentences have more than 510 tokens. At double speed, their audio takes half the time.
     const sentence = 'Seven silver swans swam silently seaward. ';
-    const once = await kokoro.speak({ text: sentence, speed: 1, delivery: 'whole' });
-    const many = await kokoro.speak({ text: sentence.repeat(16), speed: 1, delivery: 'whole' });
-    expect(many.length / once.length).toBeGreaterThan(12);
-    expect(many.length / once.length).toBeLessThan(20);
+    const once = await kokoro.speak({ text: sentence, speed: 2, delivery: 'whole' });
+    const many = await kokoro.speak({ text: sentence.repeat(14), speed: 2, delivery: 'whole' });
+    expect(many.length / once.length).toBeGreaterThan(10.5);
+    expect(many.length / once.length).toBeLessThan(17.5);
   });
 
   test('is empty for text without speakable content', async () => {

@@ -187,10 +187,10 @@ describe('scheduling', () => {
     const running = () => processesOf(ownEntry);
     const all = ownRunner({ entry: ownEntry });
     const container = all.openContainer('org');
-    expect(running()).toHaveLength(1);
+    await expect.poll(running).toHaveLength(1);
     const [spare] = running();
     expect(await container.runProgram('open', never)).toMatchObject({ result: '-1' });
-    await expect.poll(running, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(running).toHaveLength(2);
     expect(running()).toContain(spare);
     await all.close();
     expect(running()).toEqual([]);
