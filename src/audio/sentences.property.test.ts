@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../../test/harness/tier.ts';
 import { splitByDefinition } from '../../test/reference/sentences.ts';
 import { SentenceChunker, splitSentences } from './sentences.ts';
 
@@ -114,7 +115,7 @@ describe('for any text, the chunks', () => {
       fc.property(fc.oneof(texts, longTexts).map(plain), (text) => {
         expect(splitSentences(text)).toEqual(splitByDefinition(text));
       }),
-      { numRuns: 400 },
+      { numRuns: repetitions(100, 400) },
     );
   });
 

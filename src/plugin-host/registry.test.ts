@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { seriesValue } from '../../test/harness/metric-values.ts';
+import { repetitions } from '../../test/harness/tier.ts';
 import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
@@ -635,7 +636,7 @@ test('random switches and failures: dependencies start before and stop after, an
       expect(open).toEqual(new Set());
       expect(faults).toEqual([]);
     }),
-    { numRuns: 100 },
+    { numRuns: repetitions(30, 100) },
   );
 });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openKokoro, type RealKokoro } from '../../../../test/harness/real-kokoro.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
+import { inDeepTier } from '../../../../test/harness/tier.ts';
 import {
   clickRatio,
   envelopeCorrelation,
@@ -168,27 +169,31 @@ describe('mixes', () => {
     expect(samples.some((sample) => Math.abs(sample) >= 1)).toBe(false);
   });
 
-  test('with unmeasured voices are synthesized without a measurement', async () => {
-    const { modelsDir } = loadConfig(process.env);
-    const other = await tempDir();
-    const imports = join(other, 'imports');
-    await mkdir(imports);
-    for (const made of ['sha256', 'imports/kokoro']) await symlink(join(modelsDir, made), join(other, made));
-    const runtime = { provider: 'cpu', threads: 2 } as const;
-    const fresh = await loadKokoro({ modelsDir: other, voices: ['af_heart'], runtime });
-    try {
-      const parts = { af_heart: 0.5, am_adam: 0.5 };
-      const voice = adaptation({ timbre: parts, prosody: parts, pitchScale: 1 });
-      const request = { text, speed: 1, delivery: 'stream', voice } as const;
-      const before = await readdir(join(imports, 'kokoro-voice'));
-      const [unmeasured, measured] = [await kokoro.speakAgain(request, fresh), await kokoro.speak(request)];
-      expect(await readdir(join(imports, 'kokoro-voice'))).toEqual(before);
-      expect(unmeasured.length).toBe(measured.length);
-      expect(envelopeCorrelation(unmeasured, measured, 24_000)).toBeGreaterThan(0.9);
-    } finally {
-      await fresh.close();
-    }
-  }, 120_000);
+  // Takes 20 s: loading the model measures its default voice.
+  inDeepTier(() => {
+    test('with unmeasured voices are synthesized without a measurement', async () => {
+      const { modelsDir } = loadConfig(process.env);
+      const other = await tempDir();
+      const imports = join(other, 'imports');
+      await mkdir(imports);
+      for (const made of ['sha256', 'imports/kokoro'])
+        await symlink(join(modelsDir, made), join(other, made));
+      const runtime = { provider: 'cpu', threads: 2 } as const;
+      const fresh = await loadKokoro({ modelsDir: other, voices: ['af_heart'], runtime });
+      try {
+        const parts = { af_heart: 0.5, am_adam: 0.5 };
+        const voice = adaptation({ timbre: parts, prosody: parts, pitchScale: 1 });
+        const request = { text, speed: 1, delivery: 'stream', voice } as const;
+        const before = await readdir(join(imports, 'kokoro-voice'));
+        const [unmeasured, measured] = [await kokoro.speakAgain(request, fresh), await kokoro.speak(request)];
+        expect(await readdir(join(imports, 'kokoro-voice'))).toEqual(before);
+        expect(unmeasured.length).toBe(measured.length);
+        expect(envelopeCorrelation(unmeasured, measured, 24_000)).toBeGreaterThan(0.9);
+      } finally {
+        await fresh.close();
+      }
+    }, 120_000);
+  });
 
   test('are rejected if the adaptation is not a mix', async () => {
     const voice: ModelVoice = { kind: 'adaptation', adaptation: '{}' };

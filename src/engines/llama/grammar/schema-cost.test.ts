@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
 import { Grammar } from './grammar.ts';
 import { schemaRule } from './schema-grammar.ts';
@@ -151,7 +152,7 @@ it('nor do several kinds of cost in one schema', () => {
       }));
       expect(costMs(schema)).toBeLessThan(MAX_MS);
     }),
-    { numRuns: 5 },
+    { numRuns: repetitions(2, 5) },
   );
 });
 
