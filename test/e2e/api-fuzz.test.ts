@@ -7,8 +7,8 @@ import { needs } from '../harness/needs.ts';
 
 /**
  * Sends valid and invalid requests, generated from the OpenAPI document, to every JSON route of the real process. Checks
- * that no response is a 500 or undocumented, and that every error has the error body. `bun run bench api-fuzz` sends more
- * requests.
+ * that no response is a 500 or undocumented, and that every error has the error body. test/deep/schemathesis.test.ts sends
+ * more requests.
  */
 
 /** A constant, so that each run sends the same requests. */
@@ -27,11 +27,11 @@ describe('with scripted upstreams', () => {
   test(
     'every response conforms to the OpenAPI document',
     async () => {
-      const until = { examples: 20 };
+      const until = { examples: 8 };
       const findings = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });
       expect(findings.faults, findings.output).toEqual({});
       expect(findings.operations).toBeGreaterThanOrEqual(16);
-      expect(findings.requests).toBeGreaterThan(150);
+      expect(findings.requests).toBeGreaterThan(70);
     },
     TIMEOUT_MS,
   );

@@ -62,7 +62,7 @@ test('when one of two inference processes is killed, requests succeed and it is 
   const [first] = childrenOf(service.pid, INFERENCE);
   process.kill(first ?? 0, 'SIGKILL');
   const running = service;
-  await expect.poll(() => running.log().some(({ msg }) => msg === 'inference process ended')).toBe(true);
+  await expect.poll(() => running.log().some(({ msg }) => msg === 'inference process exited')).toBe(true);
   const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await speak(running)).status));
   expect(statuses).toEqual([200, 200, 200, 200]);
   await expect.poll(() => childrenOf(running.pid, INFERENCE).length, { timeout: 10_000 }).toBe(2);

@@ -54,7 +54,7 @@ async function violationsOf(site: BatchSite, plan: { kills: number; seed: number
 test('one node killed at random times loses and repeats no line', async () => {
   const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
   try {
-    expect(await violationsOf(site, { kills: repetitions(5, 10), seed: 1, nodes: 1 })).toEqual([]);
+    expect(await violationsOf(site, { kills: repetitions(3, 10), seed: 1, nodes: 1 })).toEqual([]);
   } finally {
     await site.close();
   }
@@ -93,7 +93,7 @@ test('two nodes killed at random times lose and repeat no line', async (context)
   const servers = await startSharedServers();
   const site = await openSharedSite(servers, { config: upstream.config, granted: GRANTED });
   try {
-    expect(await violationsOf(site, { kills: repetitions(5, 10), seed: 2, nodes: 2 })).toEqual([]);
+    expect(await violationsOf(site, { kills: repetitions(3, 10), seed: 2, nodes: 2 })).toEqual([]);
   } finally {
     await site.close();
     await servers.close();

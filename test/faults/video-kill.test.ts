@@ -151,7 +151,7 @@ test('one node killed at random times generates each video once', async () => {
   try {
     await expectGeneratedOnce(
       site,
-      await generateThroughKills(site, { kills: repetitions(6, 12), nodes: 1, seed: 1 }),
+      await generateThroughKills(site, { kills: repetitions(3, 12), nodes: 1, seed: 1 }),
     );
   } finally {
     await site.close();
@@ -169,7 +169,7 @@ test('two nodes killed at random times generate each video once', async (context
   try {
     await expectGeneratedOnce(
       site,
-      await generateThroughKills(site, { kills: repetitions(4, 8), nodes: 2, seed: 2 }),
+      await generateThroughKills(site, { kills: repetitions(3, 8), nodes: 2, seed: 2 }),
     );
   } finally {
     await site.close();
