@@ -16,7 +16,7 @@ interface Part {
 
 /** An unsupported part of a pattern. */
 export class UnsupportedPatternError extends Error {
-  override readonly name = 'PatternFault';
+  override readonly name = 'UnsupportedPatternError';
 }
 
 const NOTHING: Part = { grammar: '', empty: true, rules: 0, positions: 0 };

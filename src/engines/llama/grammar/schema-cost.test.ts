@@ -5,83 +5,86 @@ import { ServiceError } from '../../../contract/core/error.ts';
 import { Grammar } from './grammar.ts';
 import { schemaRule } from './schema-grammar.ts';
 
-/** Longest that a schema may hold the serving thread, and what schemas are tried with: just below the limit. */
+/** Maximum CPU time of a schema on the server thread, in ms. */
 const MAX_MS = 50;
-const CHARACTERS = 119_900;
+/** Maximum length of the tested schemas, just below the limit of the product. */
+const MAX_CHARACTERS = 119_900;
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const members = (count: number, schema: unknown = true) =>
   Object.fromEntries(numbers(count).map((i) => [`p${i}`, schema]));
-/** Other references to the same. */
-const again = (name: string, count: number, base: object = {}) =>
+/** References to one definition. */
+const referencesTo = (name: string, count: number, base: object = {}) =>
   numbers(count).map(() => ({ $ref: `#/$defs/${name}`, ...base }));
-const inTurn = (count: number) => numbers(count).map((i) => ({ $ref: `#/$defs/${i % 2 === 0 ? 'a' : 'b'}` }));
+/** References to `a` and `b` in alternation. */
+const alternating = (count: number) =>
+  numbers(count).map((i) => ({ $ref: `#/$defs/${i % 2 === 0 ? 'a' : 'b'}` }));
 const ideographs = (count: number) => String.fromCharCode(...numbers(count).map((i) => 0x4e00 + 2 * i));
 
-/** Schemas that are as costly as their size lets them be. @param n grows the schema. */
-const HOSTILE: Readonly<Record<string, (n: number) => object>> = {
-  'choices of which each is compared with each': (n) => ({
+/** Schemas with a high cost for their size. The parameter grows the schema. */
+const EXPENSIVE_SCHEMAS: Readonly<Record<string, (n: number) => object>> = {
+  'oneOf whose schemas are compared pairwise': (n) => ({
     oneOf: numbers(n).map((i) => ({ required: ['a', 'k'], properties: { a: {}, k: { const: `${i}` } } })),
   }),
-  'choices that nothing tells apart': (n) => ({
+  'oneOf without a distinguishing member': (n) => ({
     oneOf: numbers(n).map((i) => ({ properties: { k: { const: i } } })),
   }),
-  'large enums in choices': (n) => ({
+  'large enums in oneOf': (n) => ({
     oneOf: numbers(100).map((choice) => ({ enum: numbers(n).map((i) => choice * 10_000 + i) })),
   }),
-  'choices that differ deep inside': (n) => ({
+  'oneOf that differs in deeply nested members': (n) => ({
     oneOf: numbers(n).map((i) => {
       let schema: object = { const: i };
       for (let depth = 0; depth < 10; depth += 1) schema = { required: ['a'], properties: { a: schema } };
       return schema;
     }),
   }),
-  'the same members again and again': (n) => ({
+  'allOf with repeated references to large properties': (n) => ({
     $defs: { a: { properties: members(n, { type: 'string' }) } },
-    allOf: again('a', 256),
+    allOf: referencesTo('a', 256),
   }),
-  'two lists of members in turn': (n) => ({
+  'allOf that alternates between two sets of properties': (n) => ({
     $defs: { a: { properties: members(n) }, b: { properties: members(n, {}) } },
-    allOf: inTurn(256),
+    allOf: alternating(256),
   }),
-  'two enums in turn': (n) => ({
+  'allOf that alternates between two enums': (n) => ({
     $defs: { a: { enum: numbers(n) }, b: { enum: numbers(n).toReversed() } },
-    allOf: inTurn(256),
+    allOf: alternating(256),
   }),
-  'two lists of types in turn': (n) => ({
+  'allOf that alternates between two lists of types': (n) => ({
     $defs: {
       a: { type: numbers(n).map(() => 'string') },
       b: { type: numbers(n + 1).map(() => 'string') },
     },
-    allOf: inTurn(256),
+    allOf: alternating(256),
   }),
-  'all of all of all': (n) => ({
+  'nested allOf': (n) => ({
     $defs: Object.fromEntries(
       numbers(25).map((i) => [
         `d${i}`,
-        i === 0 ? { properties: members(n) } : { allOf: again(`d${i - 1}`, 2) },
+        i === 0 ? { properties: members(n) } : { allOf: referencesTo(`d${i - 1}`, 2) },
       ]),
     ),
     $ref: '#/$defs/d24',
   }),
-  'a closed object combined with as large a one': (n) => ({
+  'closed object merged with a large object': (n) => ({
     allOf: [{ properties: members(n), additionalProperties: false }, { properties: members(n) }],
   }),
-  'many keywords that are read again': (n) => ({
+  'repeated references to many keywords': (n) => ({
     $defs: { a: members(n, 1) },
-    prefixItems: again('a', 1500, { minLength: 0 }),
+    prefixItems: referencesTo('a', 1500, { minLength: 0 }),
   }),
-  'references through a long list': (n) => ({
+  'references through a long array': (n) => ({
     $defs: { a: numbers(n).map(() => true) },
-    prefixItems: again('a/0', 1500, { minLength: 0 }),
+    prefixItems: referencesTo('a/0', 1500, { minLength: 0 }),
   }),
-  'a reference of very many steps': (n) => ({
+  'reference with a long path': (n) => ({
     $defs: { a: { $ref: `#${'/a'.repeat(n)}` } },
-    prefixItems: again('a', 1500, { minLength: 0 }),
+    prefixItems: referencesTo('a', 1500, { minLength: 0 }),
   }),
-  'a long tuple again and again': (n) => ({
+  'repeated references to a long tuple': (n) => ({
     $defs: { a: { prefixItems: numbers(n).map(() => ({})) } },
-    prefixItems: again('a', 1500, { minItems: 0 }),
+    prefixItems: referencesTo('a', 1500, { minItems: 0 }),
   }),
   'long patterns': (n) => ({
     prefixItems: numbers(n).map((i) => ({ pattern: `${'ab?'.repeat(330)}${i}` })),
@@ -89,13 +92,13 @@ const HOSTILE: Readonly<Record<string, (n: number) => object>> = {
   'patterns with large classes': (n) => ({
     prefixItems: numbers(n).map((i) => ({ pattern: `[^${ideographs(900)}]${i}` })),
   }),
-  'groups in groups': (n) => ({
+  'patterns with nested groups': (n) => ({
     prefixItems: numbers(n).map((i) => ({ pattern: `${'('.repeat(400)}a${')'.repeat(400)}${i}` })),
   }),
   'numbers with many digits': (n) => ({
     prefixItems: numbers(n).map((i) => ({ minimum: -1.123456789 - i, maximum: 999999.987654321 + i })),
   }),
-  'choices that begin with all others': (n) => ({
+  'anyOf that starts with many alternatives': (n) => ({
     $defs: {
       a: { anyOf: numbers(450).map((i) => ({ $ref: `#/$defs/p${i}` })) },
       ...members(450, { type: 'null' }),
@@ -105,44 +108,44 @@ const HOSTILE: Readonly<Record<string, (n: number) => object>> = {
   }),
 };
 
-/** The largest of a kind that is short enough to be read. */
+/** The largest schema of a kind within the length limit. */
 function largest(make: (n: number) => object): object {
-  let [least, most] = [1, CHARACTERS / 2];
-  while (least < most) {
-    const n = Math.ceil((least + most) / 2);
-    if (JSON.stringify(make(n)).length <= CHARACTERS) least = n;
-    else most = n - 1;
+  let [min, max] = [1, MAX_CHARACTERS / 2];
+  while (min < max) {
+    const n = Math.ceil((min + max) / 2);
+    if (JSON.stringify(make(n)).length <= MAX_CHARACTERS) min = n;
+    else max = n - 1;
   }
-  return make(least);
+  return make(min);
 }
 
-/** Time that this thread has worked, in ms: what the machine does besides is not the schema's. */
-function workedMs(): number {
+/** CPU time of this thread in ms, which excludes the load of the machine. */
+function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
-/** Time of the quickest of some tries. */
+/** CPU time of the fastest of five conversions, in ms. */
 function costMs(schema: object): number {
-  const tries = numbers(5).map(() => {
-    const begin = workedMs();
+  const times = numbers(5).map(() => {
+    const startMs = threadCpuMs();
     try {
       const grammar = new Grammar(2048);
       grammar.text(schemaRule(grammar, schema as Record<string, unknown>, 'schema'));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
     }
-    return workedMs() - begin;
+    return threadCpuMs() - startMs;
   });
-  return Math.min(...tries);
+  return Math.min(...times);
 }
 
-it.each(Object.keys(HOSTILE))('does not cost the serving thread much: %s', (kind) => {
-  expect(costMs(largest(HOSTILE[kind] ?? Object))).toBeLessThan(MAX_MS);
+it.each(Object.keys(EXPENSIVE_SCHEMAS))('limits the CPU time of a schema: %s', (kind) => {
+  expect(costMs(largest(EXPENSIVE_SCHEMAS[kind] ?? Object))).toBeLessThan(MAX_MS);
 });
 
-it('nor do several kinds of cost in one schema', () => {
-  const kind = fc.constantFrom(...Object.values(HOSTILE));
+it('limits the CPU time of a schema that combines several expensive kinds', () => {
+  const kind = fc.constantFrom(...Object.values(EXPENSIVE_SCHEMAS));
   fc.assert(
     fc.property(fc.array(kind, { minLength: 2, maxLength: 6 }), fc.boolean(), (kinds, all) => {
       const parts = (n: number) => kinds.map((make) => make(n) as Record<string, object>);
@@ -156,7 +159,7 @@ it('nor do several kinds of cost in one schema', () => {
   );
 });
 
-it('several schemas of one request share what may be looked at', () => {
+it('applies one work limit to all schemas of a request', () => {
   const grammar = new Grammar(2048);
   const schema = { prefixItems: numbers(1000).map(() => ({ type: 'null' })) };
   const read = () => schemaRule(grammar, schema, 'tools');

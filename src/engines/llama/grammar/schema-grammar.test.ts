@@ -11,19 +11,19 @@ import { schemaRule } from './schema-grammar.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-/** Some strings of the grammar of a schema. */
-function written(schema: JsonSchema | boolean, count = 8, seed = 1): string[] {
+/** Random strings of the grammar of a schema. */
+function samples(schema: JsonSchema | boolean, count = 8, seed = 1): string[] {
   const grammar = new Grammar(100);
   const sampler = new GbnfSampler(grammar.text(schemaRule(grammar, schema, 'schema')));
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => sampler.sample(random));
 }
 
-it('writes only what a schema allows', () => {
+it('generates only values that are valid against the schema', () => {
   fc.assert(
     fc.property(followableSchema, fc.nat(), (schema, seed) => {
       const valid = ajv.compile(schema);
-      for (const text of written(schema, 8, seed)) {
+      for (const text of samples(schema, 8, seed)) {
         const value: unknown = JSON.parse(text);
         if (!valid(value)) throw new Error(`${text} is not valid against ${JSON.stringify(schema)}`);
       }
@@ -32,9 +32,9 @@ it('writes only what a schema allows', () => {
   );
 });
 
-it('writes only what schemas of a library allow, and refuses none of them', () => {
+it('supports all generated library schemas and generates only valid values', () => {
   for (const [seed, schema] of generatedSchemas(200, 1).entries()) {
-    for (const text of written(schema, 4, seed)) {
+    for (const text of samples(schema, 4, seed)) {
       const value: unknown = JSON.parse(text);
       if (!ajv.validate(schema, value)) throw new Error(`${text}: ${JSON.stringify(schema)}`);
     }
@@ -44,66 +44,70 @@ it('writes only what schemas of a library allow, and refuses none of them', () =
 describe('an unsupported schema is rejected with its keyword', () => {
   it.each<[string, JsonSchema | boolean, string]>([
     ['not a schema', { items: 5 } as JsonSchema, 'not a schema (at items)'],
-    ['nothing in the place of a schema', { allOf: [null] } as JsonSchema, 'not a schema'],
+    ['null instead of a schema', { allOf: [null] } as JsonSchema, 'not a schema'],
     [
       'a limit that is not a number',
       { type: 'string', maxLength: '5' },
       "'maxLength' is not a non-negative integer",
     ],
-    ['more things than can be', { type: 'array', minItems: 1000 }, "'minItems' above 999"],
-    ['half a thing', { type: 'array', minItems: 1.5 }, "'minItems' is not a non-negative integer"],
+    ['a minimum of items above the limit', { type: 'array', minItems: 1000 }, "'minItems' above 999"],
     [
-      'a number without end',
+      'a fractional minimum of items',
+      { type: 'array', minItems: 1.5 },
+      "'minItems' is not a non-negative integer",
+    ],
+    [
+      'an infinite limit',
       { type: 'number', maximum: Number.POSITIVE_INFINITY },
       "'maximum' is not a finite number",
     ],
     [
-      'an older word',
+      'a boolean exclusiveMinimum of an older draft',
       { type: 'integer', exclusiveMinimum: true },
       "'exclusiveMinimum' is not a finite number",
     ],
     ['a broken reference', { $ref: '#/%' }, "'$ref' to a missing schema"],
-    ['not of everything', { not: true }, "'not'"],
+    ['not: true', { not: true }, "'not'"],
     ['a long pattern', { pattern: 'a'.repeat(1001) }, 'more than 1000 characters'],
     [
       'many repetitions of patterns',
       { pattern: 'a{0,1500}b{0,1500}'.repeat(20) },
       'the schema is too complex',
     ],
-    ['false', false, 'no value is valid'],
-    ['not', { not: { type: 'null' } }, "'not'"],
-    ['a condition deep inside', { properties: { a: { items: { if: {} } } } }, "'if' (at properties/a/items)"],
+    ['the schema false', false, 'no value is valid'],
+    ['not with a schema', { not: { type: 'null' } }, "'not'"],
+    ['a nested condition', { properties: { a: { items: { if: {} } } } }, "'if' (at properties/a/items)"],
     ['patternProperties', { patternProperties: { '^x': {} } }, "'patternProperties'"],
     ['uniqueItems', { type: 'array', uniqueItems: true }, "'uniqueItems'"],
     ['an unknown format', { type: 'string', format: 'iri' }, "the format 'iri'"],
     ['an unknown type', { type: 'text' }, "unknown 'type'"],
-    ['more types than there are', { type: Array(8).fill('string') }, "duplicate 'type'"],
-    ['all of very many', { allOf: Array(257).fill({}) }, "'allOf' with more than 256 schemas"],
-    ['a reference to a list', { allOf: [{ type: 'null' }], $ref: '#/allOf' }, "'$ref' to a missing schema"],
+    ['duplicate types', { type: Array(8).fill('string') }, "duplicate 'type'"],
+    ['allOf with too many schemas', { allOf: Array(257).fill({}) }, "'allOf' with more than 256 schemas"],
+    ['a reference to an array', { allOf: [{ type: 'null' }], $ref: '#/allOf' }, "'$ref' to a missing schema"],
     [
-      'oneOf with a value twice',
+      'oneOf with equal values',
       { oneOf: [{ const: { a: 1, b: 2 } }, { enum: [{ b: 2, a: 1 }] }] },
       "'oneOf' with schemas",
     ],
-    ['a pattern that looks ahead', { pattern: '^(?=a)' }, 'lookahead or lookbehind'],
-    ['a pattern that goes round', { pattern: '(a*)*' }, 'a repetition of an expression that may be empty'],
-    ['a pattern that is too much', { pattern: '^(a{0,50}){50}$' }, 'too many repetitions'],
+    ['a pattern with a lookahead', { pattern: '^(?=a)' }, 'lookahead or lookbehind'],
     [
-      'a pattern of repetitions in repetitions',
-      { pattern: '^((a{1,9}){1,9}){1,9}$' },
-      'too many repetitions',
+      'a pattern that repeats an empty match',
+      { pattern: '(a*)*' },
+      'a repetition of an expression that may be empty',
     ],
+    ['a pattern with too many repetitions', { pattern: '^(a{0,50}){50}$' }, 'too many repetitions'],
+    ['a pattern with nested repetitions', { pattern: '^((a{1,9}){1,9}){1,9}$' }, 'too many repetitions'],
     ['a pattern and a length', { pattern: 'a', maxLength: 3 }, "more than one of 'format', 'pattern'"],
-    ['a reference to nothing', { $ref: '#/$defs/none' }, "'$ref' to a missing schema"],
-    ['a reference elsewhere', { $ref: 'https://example.com/x' }, "'$ref' outside the schema"],
+    ['a reference to a missing definition', { $ref: '#/$defs/none' }, "'$ref' to a missing schema"],
+    ['a reference to another document', { $ref: 'https://example.com/x' }, "'$ref' outside the schema"],
     ['a reference to itself', { $ref: '#' }, "'$ref' refers to itself without an intermediate value"],
     [
-      'a choice that may be itself',
+      'a choice that contains itself',
       { anyOf: [{ $ref: '#' }, { type: 'null' }] },
       "'$ref' refers to itself without an intermediate value",
     ],
     [
-      'a member that may be itself',
+      'a definition that contains itself as an alternative',
       {
         properties: { a: { $ref: '#/$defs/a' } },
         $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'null' }] } },
@@ -111,53 +115,57 @@ describe('an unsupported schema is rejected with its keyword', () => {
       "'$ref' refers to itself without an intermediate value",
     ],
     [
-      'an item that may be itself, by another',
+      'definitions that contain each other as alternatives',
       {
         items: { $ref: '#/$defs/a' },
         $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/a' }] } },
       },
       "'$ref' refers to itself without an intermediate value",
     ],
-    ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "'$ref' and 'allOf' nested deeper"],
     [
-      'oneOf with more than one',
+      'allOf that contains itself',
+      { allOf: [{ $ref: '#' }, { type: 'null' }] },
+      "'$ref' and 'allOf' nested deeper",
+    ],
+    [
+      'oneOf with overlapping types',
       { oneOf: [{ type: 'number' }, { type: 'integer' }] },
       "'oneOf' with schemas",
     ],
-    ['limits without a number', { type: 'integer', minimum: 3, maximum: 2 }, 'limits that allow no number'],
-    ['a step without limits', { type: 'integer', multipleOf: 7 }, "'multipleOf' without limits"],
     [
-      'values combined with limits',
-      { enum: [1, 2], minimum: 2 },
-      "'minimum' combined with 'enum' or 'const'",
+      'limits that allow no number',
+      { type: 'integer', minimum: 3, maximum: 2 },
+      'limits that allow no number',
     ],
+    ['multipleOf without limits', { type: 'integer', multipleOf: 7 }, "'multipleOf' without limits"],
+    ['enum combined with limits', { enum: [1, 2], minimum: 2 }, "'minimum' combined with 'enum' or 'const'"],
     ['two patterns', { allOf: [{ pattern: 'a' }, { pattern: 'b' }] }, "conflicting values of 'pattern'"],
   ])('%s', (_, schema, what) => {
-    expect(() => written(schema)).toThrow(
+    expect(() => samples(schema)).toThrow(
       expect.objectContaining({ kind: 'invalid_request', param: 'schema' }),
     );
-    expect(() => written(schema)).toThrow(what);
+    expect(() => samples(schema)).toThrow(what);
   });
 
-  it('one that is far too large', () => {
+  it('too many enum values or characters', () => {
     const values = Array.from({ length: 1001 }, (_, i) => `value ${i}`);
-    expect(() => written({ enum: values })).toThrow('more than 1000 enum values');
-    expect(written({ enum: values.slice(1) }, 1)).toHaveLength(1);
-    expect(() => written({ const: 'x'.repeat(400_000) })).toThrow('exceeds 120000 characters');
+    expect(() => samples({ enum: values })).toThrow('more than 1000 enum values');
+    expect(samples({ enum: values.slice(1) }, 1)).toHaveLength(1);
+    expect(() => samples({ const: 'x'.repeat(400_000) })).toThrow('exceeds 120000 characters');
   });
 
-  it('one whose parts name each other too often', () => {
+  it('exponentially many references', () => {
     const $defs: Record<string, JsonSchema> = { d0: { type: 'null' } };
     for (let i = 1; i < 25; i += 1) {
       const $ref = `#/$defs/d${i - 1}`;
       $defs[`d${i}`] = { allOf: [{ $ref }, { $ref }] };
     }
-    expect(() => written({ $defs, $ref: '#/$defs/d24' })).toThrow('the schema is too complex');
+    expect(() => samples({ $defs, $ref: '#/$defs/d24' })).toThrow('the schema is too complex');
     const required = Array.from({ length: 1001 }, (_, i) => `name ${i}`);
-    expect(() => written({ required })).toThrow('more than 1000 enum values');
+    expect(() => samples({ required })).toThrow('more than 1000 enum values');
   });
 
-  it('one of choices of choices, whose ways to begin multiply', () => {
+  it('nested choices that multiply the alternatives at the start of a value', () => {
     const choices = (levels: number): JsonSchema => {
       const $defs: Record<string, JsonSchema> = { a0: { const: 'a' }, b0: { const: 'b' } };
       for (let i = 1; i <= levels; i += 1) {
@@ -166,23 +174,23 @@ describe('an unsupported schema is rejected with its keyword', () => {
       }
       return { required: ['k'], properties: { k: { $ref: `#/$defs/a${levels}` } }, $defs };
     };
-    expect(written(choices(10), 1)).toHaveLength(1);
-    expect(() => written(choices(11))).toThrow('too many alternatives at the start of a value');
-    expect(() => written(choices(25))).toThrow('too many alternatives at the start of a value');
+    expect(samples(choices(10), 1)).toHaveLength(1);
+    expect(() => samples(choices(11))).toThrow('too many alternatives at the start of a value');
+    expect(() => samples(choices(25))).toThrow('too many alternatives at the start of a value');
   });
 
-  it('one that is far too deep', () => {
+  it('nesting that is too deep', () => {
     let schema: JsonSchema = { type: 'null' };
     for (let depth = 0; depth < 100; depth += 1) schema = { type: 'array', items: schema };
-    expect(() => written(schema)).toThrow('nesting deeper than 64');
+    expect(() => samples(schema)).toThrow('nesting deeper than 64');
   });
 });
 
-describe('what a schema asks for', () => {
-  /** Every string that comes in many draws. */
-  const all = (schema: JsonSchema) => new Set(written(schema, 400));
+describe('the grammar of a schema allows', () => {
+  /** The distinct strings of 400 samples, which cover a small grammar. */
+  const all = (schema: JsonSchema) => new Set(samples(schema, 400));
 
-  it('every number within narrow limits, and none beyond', () => {
+  it('exactly the integers within narrow limits', () => {
     for (const [minimum, maximum] of [
       [-11, 12],
       [95, 105],
@@ -196,7 +204,7 @@ describe('what a schema asks for', () => {
     }
   });
 
-  it('limits that are excluded, and decimals', () => {
+  it('decimals within exclusive limits', () => {
     const texts = all({ type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 0.1 });
     expect(texts.size).toBe(9);
     for (const text of texts) expect(Number(text) > 0 && Number(text) < 0.1).toBe(true);
@@ -210,7 +218,7 @@ describe('what a schema asks for', () => {
     expect(texts).toEqual(new Set(['-6', '0', '6', '12']));
   });
 
-  it('members in their order, optional ones or not', () => {
+  it('members in the order of the schema, with or without optional ones', () => {
     const flag = { const: 1 };
     const schema = { type: 'object', properties: { a: flag, b: flag, c: flag }, required: ['b'] };
     expect(all(schema)).toEqual(
@@ -218,14 +226,14 @@ describe('what a schema asks for', () => {
     );
   });
 
-  it('members that are only required, and any names', () => {
+  it('required members without properties, and arbitrary names', () => {
     expect(all({ required: ['x'], additionalProperties: { const: 2 } })).toEqual(new Set(['{"x":2}']));
     for (const text of all({ type: 'object', additionalProperties: { const: 2 }, maxProperties: 1 })) {
       expect(Object.values(JSON.parse(text)).every((each) => each === 2)).toBe(true);
     }
   });
 
-  it('a tuple with more after it', () => {
+  it('tuples with additional items', () => {
     const schema = {
       prefixItems: [{ const: 1 }, { const: 2 }],
       items: { const: 3 },
@@ -235,7 +243,7 @@ describe('what a schema asks for', () => {
     expect(all({ type: 'array', ...schema })).toEqual(new Set(['[1,2,3]', '[1,2,3,3]']));
   });
 
-  it('a reference that goes round through members', () => {
+  it('recursive references through members', () => {
     const schema = {
       $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
       $ref: '#/$defs/node',
@@ -243,7 +251,7 @@ describe('what a schema asks for', () => {
     expect(all(schema).has('{"next":{"next":{}}}')).toBe(true);
   });
 
-  it('one of several that differ in a member', () => {
+  it('oneOf distinguished by a constant member', () => {
     const one = (kind: string) => ({
       type: 'object',
       properties: { kind: { const: kind } },
@@ -252,14 +260,14 @@ describe('what a schema asks for', () => {
     expect(all({ oneOf: [one('a'), one('b')] })).toEqual(new Set(['{"kind":"a"}', '{"kind":"b"}']));
   });
 
-  it('one of many, distinguished by a value or by type', () => {
+  it('oneOf distinguished by a value or by type', () => {
     const values = Array.from({ length: 300 }, (_, i) => ({ const: `${i}` }));
     expect(all({ oneOf: values }).size).toBeGreaterThan(100);
     const types = { oneOf: [{ type: 'null' }, { const: 'a', type: 'string' }, { type: 'boolean' }] };
     expect(all(types)).toEqual(new Set(['null', '"a"', 'true', 'false']));
   });
 
-  it('what all parts ask for', () => {
+  it('the intersection of allOf', () => {
     const schema = {
       allOf: [
         { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } },
@@ -278,26 +286,26 @@ describe('what a schema asks for', () => {
     expect(all(schema)).toEqual(new Set(['{"a":1}', '{"b":2}', '{"a":1,"b":2}']));
   });
 
-  it('texts that a pattern matches, with what JSON escapes', () => {
+  it('strings that match a pattern, with JSON escapes', () => {
     expect(all({ type: 'string', pattern: '^(a|"|\\\\|\\n){1}$' })).toEqual(
       new Set(['"a"', '"\\""', '"\\\\"', '"\\n"']),
     );
     for (const text of all({ type: 'string', pattern: 'b[0-9]' })) expect(JSON.parse(text)).toMatch(/b[0-9]/);
   });
 
-  it('texts of a length in characters, not in code units', () => {
+  it('strings with a length in characters instead of code units', () => {
     for (const text of all({ type: 'string', minLength: 2, maxLength: 3 })) {
       expect([...JSON.parse(text)].length).toBeGreaterThanOrEqual(2);
       expect([...JSON.parse(text)].length).toBeLessThanOrEqual(3);
     }
   });
 
-  it('characters that a vocabulary may lack only as escapes', () => {
+  it('rare characters only as escapes', () => {
     expect(all({ const: 'é\u{50000}😀' })).toEqual(new Set(['"é\\ud900\\udc00😀"']));
-    expect(() => written({ pattern: '^\\u{50000}$' })).toThrow('that no JSON string can contain');
+    expect(() => samples({ pattern: '^\\u{50000}$' })).toThrow('that no JSON string can contain');
   });
 
-  it('dates and times that there are', () => {
+  it('only valid dates and times', () => {
     for (const text of all({ type: 'string', format: 'date-time' })) {
       expect(Number.isNaN(Date.parse(JSON.parse(text)))).toBe(false);
     }

@@ -18,17 +18,17 @@ function grammars(fields: Partial<TextRequest>, room = 100) {
   return buildGrammar(request, buildPrompt(request, undefined), room);
 }
 
-/** What answers may be. */
-function answers(fields: Partial<TextRequest>, count = 60): Set<string> {
+/** Distinct samples of the responses that the grammar allows. */
+function sampleResponses(fields: Partial<TextRequest>, count = 60): Set<string> {
   const { whole } = grammars(fields);
-  if (whole === undefined) throw new Error('any text may be');
+  if (whole === undefined) throw new Error('the request has no grammar: any text is allowed');
   const random = seededRandom(3);
   const sampler = new GbnfSampler(whole);
   return new Set(Array.from({ length: count }, () => sampler.sample(random)));
 }
 
-describe('messages', () => {
-  it('are one for each turn, with calls and their results as text', () => {
+describe('buildPrompt', () => {
+  it('merges messages per turn and renders calls and results as text', () => {
     const { conversation, answer } = buildPrompt(
       textRequest({
         messages: [
@@ -52,7 +52,7 @@ describe('messages', () => {
     expect(grammars({ messages: [says('Hi')] }).whole).toBeUndefined();
   });
 
-  it('list the callable tools before the system message', () => {
+  it('lists the callable tools before the system message', () => {
     const messages: ChatMessage[] = [{ role: 'system', text: 'Be kind.' }, says('Hi')];
     const constraints = buildPrompt(textRequest({ messages, tools: [LAMP, BELL] }), undefined);
     const [system] = constraints.conversation.messages;
@@ -71,9 +71,9 @@ describe('messages', () => {
   });
 });
 
-describe('answers', () => {
-  it('are one call or several of the tools that are required', () => {
-    for (const text of answers({ tools: [LAMP, BELL], toolChoice: 'required' })) {
+describe('buildGrammar', () => {
+  it('allows one or several calls of the required tools', () => {
+    for (const text of sampleResponses({ tools: [LAMP, BELL], toolChoice: 'required' })) {
       const calls = text.split('\n');
       expect(calls.length).toBeLessThanOrEqual(16);
       for (const call of calls) {
@@ -82,50 +82,54 @@ describe('answers', () => {
         expect(name === 'bell' || given.on === 1).toBe(true);
       }
     }
-    const only = answers({ tools: [LAMP, BELL], toolChoice: { name: 'lamp' }, parallelToolCalls: false });
+    const only = sampleResponses({
+      tools: [LAMP, BELL],
+      toolChoice: { name: 'lamp' },
+      parallelToolCalls: false,
+    });
     expect(only).toEqual(new Set(['<tool_call>{"name":"lamp","arguments":{"on":1}}</tool_call>']));
   });
 
-  it('are a call or a text that does not begin like one', () => {
-    const all = answers({ tools: [LAMP], parallelToolCalls: false }, 200);
+  it('allows a call, or text that does not start like a call', () => {
+    const all = sampleResponses({ tools: [LAMP], parallelToolCalls: false }, 200);
     const calls = [...all].filter((text) => text.startsWith('<'));
     expect(calls).toEqual(['<tool_call>{"name":"lamp","arguments":{"on":1}}</tool_call>']);
     for (const text of all) if (!calls.includes(text)) expect(text).toMatch(/^$|^[^<\s]/);
   });
 
-  it('are JSON, or a call, when both are asked for', () => {
+  it('allows JSON or a call if the request has a schema and tools', () => {
     const output = { kind: 'json_schema', name: 'x', schema: { const: 'so' }, strict: true } as const;
-    expect(answers({ output })).toEqual(new Set(['"so"']));
-    expect(answers({ output, tools: [LAMP], parallelToolCalls: false })).toEqual(
+    expect(sampleResponses({ output })).toEqual(new Set(['"so"']));
+    expect(sampleResponses({ output, tools: [LAMP], parallelToolCalls: false })).toEqual(
       new Set(['"so"', '<tool_call>{"name":"lamp","arguments":{"on":1}}</tool_call>']),
     );
-    for (const text of answers({ output: { kind: 'json' } })) expect(text).toMatch(/^\{.*\}$/s);
+    for (const text of sampleResponses({ output: { kind: 'json' } })) expect(text).toMatch(/^\{.*\}$/s);
   });
 });
 
-describe('what ends an answer that was cut', () => {
+describe('the grammar that completes a truncated response', () => {
   const output = { kind: 'json_schema', name: 'x', schema: { const: 'so' }, strict: true } as const;
-  const ends = (fields: Partial<TextRequest>) => {
+  const completions = (fields: Partial<TextRequest>) => {
     const { json } = grammars(fields);
     return json && new GbnfSampler(json).sample(seededRandom(1));
   };
 
-  it('is JSON where that is asked for, and never a call', () => {
-    expect(ends({ output })).toBe('"so"');
-    expect(ends({ output, tools: [LAMP] })).toBe('"so"');
-    expect(ends({ output, tools: [LAMP], toolChoice: 'none' })).toBe('"so"');
-    expect(ends({ output: { kind: 'json' } })).toMatch(/^\{.*\}$/s);
+  it('allows JSON if requested, and never a call', () => {
+    expect(completions({ output })).toBe('"so"');
+    expect(completions({ output, tools: [LAMP] })).toBe('"so"');
+    expect(completions({ output, tools: [LAMP], toolChoice: 'none' })).toBe('"so"');
+    expect(completions({ output: { kind: 'json' } })).toMatch(/^\{.*\}$/s);
   });
 
-  it('is nothing where any text may be, or has to be a call', () => {
-    expect(ends({})).toBeUndefined();
-    expect(ends({ tools: [LAMP] })).toBeUndefined();
-    expect(ends({ output, tools: [LAMP], toolChoice: 'required' })).toBeUndefined();
+  it('is absent for free text and required calls', () => {
+    expect(completions({})).toBeUndefined();
+    expect(completions({ tools: [LAMP] })).toBeUndefined();
+    expect(completions({ output, tools: [LAMP], toolChoice: 'required' })).toBeUndefined();
   });
 });
 
-describe('refuses', () => {
-  it('an unsupported schema, unless it is not strict', () => {
+describe('schemas and tools of a request', () => {
+  it('an unsupported schema is rejected if it is strict', () => {
     const parameters = { properties: { a: { not: {} } } };
     const tool = (strict: boolean) => [{ name: 'f', parameters, strict }];
     expect(() => grammars({ tools: tool(true) })).toThrow("'not' (at properties/a)");
@@ -134,19 +138,19 @@ describe('refuses', () => {
     expect(() => grammars({ output })).toThrow(expect.objectContaining({ param: 'response_format' }));
   });
 
-  it('references of parameters mean the parameters', () => {
+  it('references in parameters resolve to the parameters', () => {
     const parameters = {
       $defs: { a: { const: 4 } },
       properties: { a: { $ref: '#/$defs/a' } },
       required: ['a'],
     };
     const tools = [{ name: 'f', parameters, strict: true }];
-    expect(answers({ tools, toolChoice: 'required', parallelToolCalls: false })).toEqual(
+    expect(sampleResponses({ tools, toolChoice: 'required', parallelToolCalls: false })).toEqual(
       new Set(['<tool_call>{"name":"f","arguments":{"a":4}}</tool_call>']),
     );
   });
 
-  it('a tool that is not there', () => {
+  it('an unknown tool choice is rejected', () => {
     expect(() =>
       buildPrompt(textRequest({ tools: [LAMP], toolChoice: { name: 'none' } }), undefined),
     ).toThrow(expect.objectContaining({ kind: 'invalid_request', param: 'tool_choice' }));

@@ -43,26 +43,26 @@ describe('the syntax is derived from two rendered calls', () => {
   });
 });
 
-describe('no syntax is derived from', () => {
+describe('no syntax is derived', () => {
   it.each<[string, Render]>([
-    ['from a template that shows no tools', (messages) => messages.map(({ content }) => content).join('\n')],
-    ['from one that drops calls', template(() => '')],
+    ['from a template that ignores tools', (messages) => messages.map(({ content }) => content).join('\n')],
+    ['from a template that omits calls', template(() => '')],
     [
-      'from one that takes one call',
+      'from a template that renders one call',
       template(([first]) => `{"name": "${first?.name}", "a": ${first?.args}}`),
     ],
     [
-      'from one that writes no JSON',
+      'from a template without JSON arguments',
       template((calls) => calls.map(({ name }) => `<${name} probe=1/>`).join('')),
     ],
     [
-      'from one that writes their ids',
+      'from a template that renders call ids',
       template((calls) =>
         calls.map(({ id, name, args }) => `{"f": "${name}", "a": ${args}, "id": "${id}"}`).join(''),
       ),
     ],
     [
-      'from one that throws',
+      'from a template that throws',
       () => {
         throw new Error('no tools');
       },

@@ -17,76 +17,78 @@ function buildGrammar(schema: JsonSchema | boolean, room = 1_000_000): string {
   return grammar.text(schemaRule(grammar, schema, 'schema'));
 }
 
-/** The whole answer that one becomes which was cut. */
-function ended(schema: JsonSchema | boolean, said: string): string {
-  const end = completeJson(buildGrammar(schema), said);
-  if (end === undefined) throw new Error(`${said} has no end: ${JSON.stringify(schema)}`);
-  return said + end;
+/** Completes a truncated response. */
+function completed(schema: JsonSchema | boolean, response: string): string {
+  const end = completeJson(buildGrammar(schema), response);
+  if (end === undefined) throw new Error(`${response} was not completed: ${JSON.stringify(schema)}`);
+  return response + end;
 }
 
-/** Cuts an answer to a schema wherever it may be cut, and steps at what it becomes. */
-function expectValid(schema: JsonSchema, seed: number): void {
+/** Truncates a generated response at a random position, completes it, and validates it against the schema. */
+function expectValidCompletion(schema: JsonSchema, seed: number): void {
   const grammar = buildGrammar(schema);
   const valid = ajv.compile(schema);
   const random = seededRandom(seed);
   const whole = [...new GbnfSampler(grammar).sample(random)];
-  const cut = whole.slice(0, Math.floor(random() * whole.length)).join('');
-  for (const said of [cut, whole.join('')]) {
-    const text = ended(schema, said);
+  const truncated = whole.slice(0, Math.floor(random() * whole.length)).join('');
+  for (const response of [truncated, whole.join('')]) {
+    const text = completed(schema, response);
     if (!valid(JSON.parse(text))) throw new Error(`${text} is not valid against ${JSON.stringify(schema)}`);
   }
 }
 
-it('makes an answer valid wherever it was cut', () => {
+it('completes a response that is truncated at any position to valid JSON', () => {
   const seed = fc.nat();
-  fc.assert(fc.property(followableSchema, seed, expectValid), { numRuns: 300 });
+  fc.assert(fc.property(followableSchema, seed, expectValidCompletion), { numRuns: 300 });
 });
 
-it('makes answers valid to schemas of a library', () => {
-  for (const [seed, schema] of generatedSchemas(200, 1).entries()) expectValid(schema, seed);
+it('completes responses to generated library schemas to valid JSON', () => {
+  for (const [seed, schema] of generatedSchemas(200, 1).entries()) expectValidCompletion(schema, seed);
 });
 
-it('adds no more than there has to be', () => {
+it('adds the shortest end', () => {
   const name = { type: 'string' };
   const schema = { type: 'object', properties: { name, tags: { items: name }, age: {} }, required: ['name'] };
-  expect(ended(schema, '')).toBe('{"name":""}');
-  expect(ended(schema, '{"name":"Ad')).toBe('{"name":"Ad"}');
-  expect(ended(schema, '{"name":"Ad\\')).toBe('{"name":"Ad\\""}');
-  expect(ended(schema, '{"name":"Ad","tags":["a"')).toBe('{"name":"Ad","tags":["a"]}');
-  expect(ended(schema, '{"name":"Ad","tags":["a",')).toBe('{"name":"Ad","tags":["a",""]}');
-  expect(ended(schema, '{"name":"Ad","age":-')).toBe('{"name":"Ad","age":-0}');
-  expect(ended(schema, '{"name":"Ad","age":12}')).toBe('{"name":"Ad","age":12}');
-  expect(ended(schema, '{"name":"Ad","age":{"a":[{"b":tr')).toBe('{"name":"Ad","age":{"a":[{"b":true}]}}');
+  expect(completed(schema, '')).toBe('{"name":""}');
+  expect(completed(schema, '{"name":"Ad')).toBe('{"name":"Ad"}');
+  expect(completed(schema, '{"name":"Ad\\')).toBe('{"name":"Ad\\""}');
+  expect(completed(schema, '{"name":"Ad","tags":["a"')).toBe('{"name":"Ad","tags":["a"]}');
+  expect(completed(schema, '{"name":"Ad","tags":["a",')).toBe('{"name":"Ad","tags":["a",""]}');
+  expect(completed(schema, '{"name":"Ad","age":-')).toBe('{"name":"Ad","age":-0}');
+  expect(completed(schema, '{"name":"Ad","age":12}')).toBe('{"name":"Ad","age":12}');
+  expect(completed(schema, '{"name":"Ad","age":{"a":[{"b":tr')).toBe(
+    '{"name":"Ad","age":{"a":[{"b":true}]}}',
+  );
 });
 
-it('ends what holds itself', () => {
+it('completes a recursive schema', () => {
   const tree = {
     $defs: {
       node: { type: 'object', properties: { next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } } },
     },
     $ref: '#/$defs/node',
   };
-  expect(ended(tree, '{"next":{"next":')).toBe('{"next":{"next":{}}}');
+  expect(completed(tree, '{"next":{"next":')).toBe('{"next":{"next":{}}}');
 });
 
-it('ends a text where its limit is, and at the room of the answer where it has none', () => {
+it('limits strings by maxLength, or by the tokens of the response', () => {
   const letters = (count: number) => `"${'a'.repeat(count)}`;
   const longest = (schema: JsonSchema, room: number) => {
     const grammar = buildGrammar(schema, room);
-    let [least, most] = [0, 4000];
-    while (least < most) {
-      const count = Math.ceil((least + most) / 2);
-      if (completeJson(grammar, letters(count)) === undefined) most = count - 1;
-      else least = count;
+    let [min, max] = [0, 4000];
+    while (min < max) {
+      const count = Math.ceil((min + max) / 2);
+      if (completeJson(grammar, letters(count)) === undefined) max = count - 1;
+      else min = count;
     }
-    return least;
+    return min;
   };
   expect(longest({ type: 'string' }, 20)).toBe(60);
   expect(longest({ type: 'string', maxLength: 80 }, 20)).toBe(60);
   expect(longest({ type: 'string', maxLength: 40 }, 20)).toBe(40);
   expect(longest({ type: 'string', minLength: 70 }, 20)).toBe(70);
   expect(longest({ type: 'string', minLength: 70, maxLength: 80 }, 20)).toBe(70);
-  // Counted in blocks of 64.
+  // Longer strings are counted in blocks of 64 characters.
   expect(longest({ type: 'string' }, 700)).toBe(2175);
   expect(longest({}, 20)).toBe(60);
 });
@@ -96,18 +98,18 @@ it('returns nothing for text that the grammar does not allow', () => {
   expect(completeJson(buildGrammar({ type: 'null' }), 'null and more')).toBeUndefined();
 });
 
-it('leaves an answer as it is that lacks too much', () => {
+it('returns nothing if the end would exceed the length limit', () => {
   const list = (items: object, minItems: number) => ({ type: 'array', items, minItems });
   const short = list({ const: 'a'.repeat(10) }, 900);
-  expect(JSON.parse(ended(short, '["'))).toHaveLength(900);
+  expect(JSON.parse(completed(short, '["'))).toHaveLength(900);
   expect(completeJson(buildGrammar(list(short, 2)), '[')).toBeUndefined();
 });
 
 it('returns nothing for text that is too expensive to parse', () => {
   const letters = (count: number) => `"${'a'.repeat(count)}`;
-  expect(ended({ type: 'string' }, letters(100_000))).toBe(`${letters(100_000)}"`);
+  expect(completed({ type: 'string' }, letters(100_000))).toBe(`${letters(100_000)}"`);
   expect(completeJson(buildGrammar({ type: 'string', pattern: 'c' }), letters(100_000))).toBe('c"');
   expect(completeJson(buildGrammar({ type: 'string', pattern: 'c' }), letters(1_000_000))).toBeUndefined();
   const often = { type: 'string', pattern: '(a{0,9}b?){0,25}c' };
-  expect(ended(often, letters(500))).toBe(`${letters(500)}c"`);
+  expect(completed(often, letters(500))).toBe(`${letters(500)}c"`);
 });
