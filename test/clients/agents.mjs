@@ -1,29 +1,29 @@
-/** A voice agent of `@openai/agents-realtime` over a WebSocket. Asked: url, key, config. */
+/** A voice agent of `@openai/agents-realtime` over a WebSocket. Settings: url, key, config. */
 
 import { OpenAIRealtimeWebSocket, RealtimeAgent, RealtimeSession } from '@openai/agents-realtime';
 import WebSocket from 'ws';
-import { ask, obey, tell, watchSending } from './bridge.mjs';
+import { report, reportSentFrames, runCommands, settings } from './bridge.mjs';
 
-watchSending(WebSocket);
+reportSentFrames(WebSocket);
 const agent = new RealtimeAgent({ name: 'reader', instructions: 'Read what you are given.' });
-const transport = new OpenAIRealtimeWebSocket({ url: ask.url });
-const session = new RealtimeSession(agent, { transport, config: ask.config, tracingDisabled: true });
+const transport = new OpenAIRealtimeWebSocket({ url: settings.url });
+const session = new RealtimeSession(agent, { transport, config: settings.config, tracingDisabled: true });
 session.on('error', ({ error }) =>
-  tell({ kind: 'error', error: error?.error ?? { message: String(error) } }),
+  report({ kind: 'error', error: error?.error ?? { message: String(error) } }),
 );
-session.on('audio', ({ data, responseId }) => tell({ kind: 'audio', length: data.byteLength, responseId }));
-session.on('audio_interrupted', () => tell({ kind: 'interrupted' }));
-session.on('history_updated', (history) => tell({ kind: 'history', history }));
+session.on('audio', ({ data, responseId }) => report({ kind: 'audio', length: data.byteLength, responseId }));
+session.on('audio_interrupted', () => report({ kind: 'interrupted' }));
+session.on('history_updated', (history) => report({ kind: 'history', history }));
 session.on('transport_event', (event) => {
-  tell({ kind: 'frame', from: 'server', frame: event });
-  if (event.type !== 'response.output_audio.delta') tell({ kind: 'event', event });
+  report({ kind: 'frame', from: 'server', frame: event });
+  if (event.type !== 'response.output_audio.delta') report({ kind: 'event', event });
 });
-transport.on('connection_change', (status) => tell({ kind: 'connection', status }));
+transport.on('connection_change', (status) => report({ kind: 'connection', status }));
 
-await session.connect({ apiKey: ask.key });
-tell({ kind: 'open' });
+await session.connect({ apiKey: settings.key });
+report({ kind: 'open' });
 
-await obey({
+await runCommands({
   message: (text) => session.sendMessage(text),
   audio: (base64) => {
     const bytes = Buffer.from(base64, 'base64');

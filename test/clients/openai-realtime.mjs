@@ -1,7 +1,7 @@
-/** A realtime class of the `openai` package. Asked: module, baseURL, key, props, types of events to listen for. */
+/** A realtime class of the `openai` package. Settings: module, baseURL, key, props, types (of the reported events). */
 
 import OpenAI from 'openai';
-import { ask, obey, tell, watch } from './bridge.mjs';
+import { report, reportSocket, runCommands, settings } from './bridge.mjs';
 
 const CLASSES = {
   'openai/realtime/ws': 'OpenAIRealtimeWS',
@@ -10,14 +10,14 @@ const CLASSES = {
   'openai/beta/realtime/websocket': 'OpenAIRealtimeWebSocket',
 };
 
-const Realtime = (await import(ask.module))[CLASSES[ask.module]];
-const client = new OpenAI({ apiKey: ask.key, baseURL: ask.baseURL });
-const realtime = new Realtime(ask.props, client);
-realtime.on('error', ({ message, error }) => tell({ kind: 'error', message, error }));
-for (const type of ask.types) realtime.on(type, (event) => tell({ kind: 'event', event }));
-watch(realtime.socket);
+const Realtime = (await import(settings.module))[CLASSES[settings.module]];
+const client = new OpenAI({ apiKey: settings.key, baseURL: settings.baseURL });
+const realtime = new Realtime(settings.props, client);
+realtime.on('error', ({ message, error }) => report({ kind: 'error', message, error }));
+for (const type of settings.types) realtime.on(type, (event) => report({ kind: 'event', event }));
+reportSocket(realtime.socket);
 
-await obey({
+await runCommands({
   send: (event) => realtime.send(event),
   close: () => realtime.close(),
 });

@@ -1,19 +1,19 @@
-/** The `ws` package by itself. Asked: url, protocols, options. */
+/** The `ws` package without a client library. Settings: url, protocols, options. */
 
 import WebSocket from 'ws';
-import { ask, obey, tell, watch } from './bridge.mjs';
+import { report, reportSocket, runCommands, settings } from './bridge.mjs';
 
-const socket = new WebSocket(ask.url, ask.protocols ?? [], ask.options ?? {});
-watch(socket);
-socket.on('error', ({ message }) => tell({ kind: 'error', message }));
-socket.on('ping', (data) => tell({ kind: 'ping', data: String(data) }));
-socket.on('pong', (data) => tell({ kind: 'pong', data: String(data) }));
+const socket = new WebSocket(settings.url, settings.protocols ?? [], settings.options ?? {});
+reportSocket(socket);
+socket.on('error', ({ message }) => report({ kind: 'error', message }));
+socket.on('ping', (data) => report({ kind: 'ping', data: String(data) }));
+socket.on('pong', (data) => report({ kind: 'pong', data: String(data) }));
 socket.on('message', (data, binary) => {
-  if (binary) tell({ kind: 'binary', length: data.length });
-  else tell({ kind: 'event', event: JSON.parse(String(data)) });
+  if (binary) report({ kind: 'binary', length: data.length });
+  else report({ kind: 'event', event: JSON.parse(String(data)) });
 });
 
-await obey({
+await runCommands({
   send: (event) => socket.send(JSON.stringify(event)),
   /** Appends silence. */
   zeros: (bytes) => {
@@ -24,7 +24,7 @@ await obey({
   binary: (base64) => socket.send(Buffer.from(base64, 'base64')),
   /** One message in several frames. */
   pieces: (pieces) => {
-    tell({ kind: 'frame', from: 'client', frame: JSON.parse(pieces.join('')) });
+    report({ kind: 'frame', from: 'client', frame: JSON.parse(pieces.join('')) });
     for (const [index, piece] of pieces.entries()) socket.send(piece, { fin: index === pieces.length - 1 });
   },
   ping: (data) => socket.ping(data),

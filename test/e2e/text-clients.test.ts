@@ -192,7 +192,7 @@ function shapeOf(flow: string): object {
       object: { color: expect.stringMatching(/^(red|green|blue)$/), count: expect.any(Number) },
     },
     chain: { text, continued: true },
-    stored: { text, asked: ['Name three birds.'], gone: 404 },
+    stored: { text, inputItems: ['Name three birds.'], statusAfterDelete: 404 },
     embeddings: { vectors: [vector, vector, vector] },
   };
   return shapes[name] ?? scriptedOf(flow);

@@ -1,24 +1,24 @@
-/** Vercel's `ai` with `@ai-sdk/openai`: its chat models, and the responses that it uses by default. */
+/** Vercel's `ai` with `@ai-sdk/openai`: chat models, and the responses API, which is its default. */
 
 import { createOpenAI } from '@ai-sdk/openai';
 import { embedMany, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import {
-  ask,
   COLOR,
+  errorOf,
   INTRODUCTION,
   NAME,
   QUESTION,
-  refusal,
+  runFlows,
   SCHEMA,
+  settings,
   TEXTS,
   TOOL,
-  tellOf,
   WEATHER,
   weatherIn,
 } from './bridge.mjs';
 
-const openai = createOpenAI({ apiKey: ask.key, baseURL: ask.baseURL });
-const limit = { maxOutputTokens: ask.maxTokens, maxRetries: 0 };
+const openai = createOpenAI({ apiKey: settings.key, baseURL: settings.baseURL });
+const limit = { maxOutputTokens: settings.maxTokens, maxRetries: 0 };
 const tools = {
   [TOOL.name]: tool({
     description: TOOL.description,
@@ -26,18 +26,18 @@ const tools = {
     execute: weatherIn,
   }),
 };
-const shown = ({ toolName, input }) => ({ name: toolName, arguments: input });
+const plainCall = ({ toolName, input }) => ({ name: toolName, arguments: input });
 const usage = ({ inputTokens, outputTokens }) => ({ input: inputTokens, output: outputTokens });
 
 function flowsOf(name, modelOf) {
-  const model = modelOf(ask.model);
+  const model = modelOf(settings.model);
   return {
     async [`${name}.generate`]() {
-      const answer = await generateText({ model, prompt: QUESTION, ...limit });
-      return { text: answer.text, usage: usage(answer.usage) };
+      const response = await generateText({ model, prompt: QUESTION, ...limit });
+      return { text: response.text, usage: usage(response.usage) };
     },
     async [`${name}.stream`]() {
-      const answer = streamText({
+      const response = streamText({
         model,
         prompt: QUESTION,
         ...limit,
@@ -46,8 +46,8 @@ function flowsOf(name, modelOf) {
         },
       });
       const pieces = [];
-      for await (const piece of answer.textStream) pieces.push(piece);
-      return { text: pieces.join(''), pieces: pieces.length, usage: usage(await answer.usage) };
+      for await (const piece of response.textStream) pieces.push(piece);
+      return { text: pieces.join(''), pieces: pieces.length, usage: usage(await response.usage) };
     },
     async [`${name}.tools`]() {
       const { steps, text } = await generateText({
@@ -56,32 +56,38 @@ function flowsOf(name, modelOf) {
         tools,
         ...limit,
         stopWhen: isStepCount(2),
-        // What must call a tool in every step never comes to an answer.
-        prepareStep: ({ stepNumber }) => ({ toolChoice: stepNumber === 0 ? ask.toolChoice : 'auto' }),
+        // The second step may return text: with `required` in every step, the model would only call tools.
+        prepareStep: ({ stepNumber }) => ({ toolChoice: stepNumber === 0 ? settings.toolChoice : 'auto' }),
       });
-      return { calls: steps[0].toolCalls.map(shown), text };
+      return { calls: steps[0].toolCalls.map(plainCall), text };
     },
     async [`${name}.streamed-tools`]() {
-      const answer = streamText({ model, prompt: WEATHER, tools, toolChoice: ask.toolChoice, maxRetries: 0 });
-      return { calls: (await answer.toolCalls).map(shown) };
+      const response = streamText({
+        model,
+        prompt: WEATHER,
+        tools,
+        toolChoice: settings.toolChoice,
+        maxRetries: 0,
+      });
+      return { calls: (await response.toolCalls).map(plainCall) };
     },
     async [`${name}.structured`]() {
       const output = Output.object({ schema: jsonSchema(SCHEMA), name: 'choice' });
       return { object: (await generateText({ model, prompt: COLOR, output, maxRetries: 0 })).output };
     },
-    [`${name}.refusal`]: () =>
-      refusal(
+    [`${name}.unknown-model`]: () =>
+      errorOf(
         generateText({ model: modelOf('no-such-model'), prompt: QUESTION, maxRetries: 0 }),
         ({ statusCode, data }) => ({ status: statusCode, code: data?.error.code }),
       ),
   };
 }
 
-await tellOf({
+await runFlows({
   ...flowsOf('chat', openai.chat),
   ...flowsOf('responses', openai.responses),
   async 'responses.chain'() {
-    const model = openai(ask.model);
+    const model = openai(settings.model);
     const first = await generateText({ model, prompt: INTRODUCTION, ...limit });
     const { responseId } = first.providerMetadata.openai;
     const next = await generateText({
@@ -94,7 +100,7 @@ await tellOf({
   },
   async embeddings() {
     const { embeddings } = await embedMany({
-      model: openai.embedding(ask.embedModel),
+      model: openai.embedding(settings.embedModel),
       values: TEXTS,
       maxRetries: 0,
     });

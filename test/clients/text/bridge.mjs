@@ -1,10 +1,10 @@
 /**
- * What the text clients under test share. Each reads what it is asked as JSON from its first argument, goes
- * through the scenario with its own means, and tells what it got, one JSON object a line.
+ * Shared code of the text clients under test. Each client reads its settings as JSON from its first argument, runs the flows of
+ * the scenario with its own API, and prints one JSON object per flow.
  */
 
-/** What the test asked for: baseURL, key, model, embedModel, toolChoice, and maxTokens of free texts. */
-export const ask = JSON.parse(process.argv[2] ?? '{}');
+/** Settings of the test: baseURL, key, model, embedModel, toolChoice, and maxTokens of responses without a schema. */
+export const settings = JSON.parse(process.argv[2] ?? '{}');
 
 export const QUESTION = 'Name three birds.';
 export const WEATHER = 'What is the weather in Paris and in Oslo?';
@@ -26,7 +26,7 @@ export const TOOL = {
   },
 };
 
-/** What the tool does. */
+/** Result of a call of {@link TOOL}. */
 export function weatherIn({ city }) {
   return `${city}: ${CITIES[city]}`;
 }
@@ -41,20 +41,20 @@ export const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Goes through flows in order and tells what each gave, or how it failed. */
-export async function tellOf(flows) {
+/** Runs flows in order and prints the result or the error of each. */
+export async function runFlows(flows) {
   for (const [flow, run] of Object.entries(flows)) {
-    const found = await run().catch((error) => ({ failed: String(error?.stack ?? error) }));
-    process.stdout.write(`${JSON.stringify({ flow, ...found })}\n`);
+    const result = await run().catch((error) => ({ failed: String(error?.stack ?? error) }));
+    process.stdout.write(`${JSON.stringify({ flow, ...result })}\n`);
   }
 }
 
-/** How a client shows a refusal. `read` finds the status and the code in its error. */
-export async function refusal(promise, read) {
+/** Returns the error of a rejected request. `readError` returns the status and the code of the client's error. */
+export async function errorOf(promise, readError) {
   try {
     await promise;
   } catch (error) {
-    return read(error);
+    return readError(error);
   }
   return { status: 200 };
 }

@@ -1,82 +1,82 @@
-/** LangChain's OpenAI client, over chat completions and over responses. */
+/** LangChain's OpenAI client with the chat completions and responses APIs. */
 
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import {
-  ask,
   COLOR,
+  errorOf,
   INTRODUCTION,
   NAME,
   QUESTION,
-  refusal,
+  runFlows,
   SCHEMA,
+  settings,
   TEXTS,
   TOOL,
-  tellOf,
   WEATHER,
   weatherIn,
 } from './bridge.mjs';
 
-const client = { apiKey: ask.key, configuration: { baseURL: ask.baseURL }, maxRetries: 0 };
+const client = { apiKey: settings.key, configuration: { baseURL: settings.baseURL }, maxRetries: 0 };
 const tools = [{ type: 'function', function: TOOL }];
-const shown = ({ name, args }) => ({ name, arguments: args });
+const plainCall = ({ name, args }) => ({ name, arguments: args });
 const usage = ({ input_tokens, output_tokens }) => ({ input: input_tokens, output: output_tokens });
 const readError = ({ status, code }) => ({ status, code });
 
-function chatModel(useResponsesApi, { model = ask.model, maxTokens } = {}) {
+function chatModel(useResponsesApi, { model = settings.model, maxTokens } = {}) {
   return new ChatOpenAI({ ...client, model, maxTokens, useResponsesApi });
 }
 
 function flowsOf(name, useResponsesApi) {
-  const free = chatModel(useResponsesApi, { maxTokens: ask.maxTokens });
-  const exact = chatModel(useResponsesApi);
-  const caller = exact.bindTools(tools, { tool_choice: ask.toolChoice });
+  const limited = chatModel(useResponsesApi, { maxTokens: settings.maxTokens });
+  const unlimited = chatModel(useResponsesApi);
+  const caller = unlimited.bindTools(tools, { tool_choice: settings.toolChoice });
   return {
     async [`${name}.generate`]() {
-      const answer = await free.invoke(QUESTION);
-      return { text: answer.text, usage: usage(answer.usage_metadata) };
+      const response = await limited.invoke(QUESTION);
+      return { text: response.text, usage: usage(response.usage_metadata) };
     },
     async [`${name}.stream`]() {
       const pieces = [];
-      let whole;
-      for await (const chunk of await free.stream(QUESTION)) {
+      let message;
+      for await (const chunk of await limited.stream(QUESTION)) {
         if (chunk.text !== '') pieces.push(chunk.text);
-        whole = whole?.concat(chunk) ?? chunk;
+        message = message?.concat(chunk) ?? chunk;
       }
-      return { text: pieces.join(''), pieces: pieces.length, usage: usage(whole.usage_metadata) };
+      return { text: pieces.join(''), pieces: pieces.length, usage: usage(message.usage_metadata) };
     },
     async [`${name}.tools`]() {
       const question = new HumanMessage(WEATHER);
-      const called = await caller.invoke([question]);
-      const results = called.tool_calls.map(
+      const callMessage = await caller.invoke([question]);
+      const results = callMessage.tool_calls.map(
         ({ id, args }) => new ToolMessage({ tool_call_id: id, content: weatherIn(args) }),
       );
-      const answer = await free.bindTools(tools).invoke([question, called, ...results]);
-      return { calls: called.tool_calls.map(shown), text: answer.text };
+      const response = await limited.bindTools(tools).invoke([question, callMessage, ...results]);
+      return { calls: callMessage.tool_calls.map(plainCall), text: response.text };
     },
     async [`${name}.streamed-tools`]() {
-      let whole;
-      for await (const chunk of await caller.stream(WEATHER)) whole = whole?.concat(chunk) ?? chunk;
-      return { calls: whole.tool_calls.map(shown) };
+      let message;
+      for await (const chunk of await caller.stream(WEATHER)) message = message?.concat(chunk) ?? chunk;
+      return { calls: message.tool_calls.map(plainCall) };
     },
     async [`${name}.structured`]() {
-      const chooser = exact.withStructuredOutput(SCHEMA, {
+      const chooser = unlimited.withStructuredOutput(SCHEMA, {
         name: 'choice',
         method: 'jsonSchema',
         strict: true,
       });
       return { object: await chooser.invoke(COLOR) };
     },
-    [`${name}.refusal`]: () =>
-      refusal(chatModel(useResponsesApi, { model: 'no-such-model' }).invoke(QUESTION), readError),
+    [`${name}.unknown-model`]: () =>
+      errorOf(chatModel(useResponsesApi, { model: 'no-such-model' }).invoke(QUESTION), readError),
   };
 }
 
-await tellOf({
+await runFlows({
   ...flowsOf('chat', false),
   ...flowsOf('responses', true),
   async 'responses.chain'() {
-    const model = chatModel(true, { maxTokens: ask.maxTokens });
+    const model = chatModel(true, { maxTokens: settings.maxTokens });
     const first = await model.invoke(INTRODUCTION);
     const { id } = first.response_metadata;
     const next = await model.invoke(NAME, { previous_response_id: id });
@@ -84,7 +84,7 @@ await tellOf({
   },
   async embeddings() {
     return {
-      vectors: await new OpenAIEmbeddings({ ...client, model: ask.embedModel }).embedDocuments(TEXTS),
+      vectors: await new OpenAIEmbeddings({ ...client, model: settings.embedModel }).embedDocuments(TEXTS),
     };
   },
 });

@@ -1,67 +1,68 @@
-/** The `openai` package: chat completions, responses, embeddings. */
+/** The `openai` package: chat completions, responses and embeddings. */
 
 import OpenAI from 'openai';
 import {
-  ask,
   COLOR,
+  errorOf,
   INTRODUCTION,
   NAME,
   QUESTION,
-  refusal,
+  runFlows,
   SCHEMA,
+  settings,
   TEXTS,
   TOOL,
-  tellOf,
   WEATHER,
   weatherIn,
 } from './bridge.mjs';
 
-const { model, toolChoice: tool_choice, maxTokens } = ask;
-const client = new OpenAI({ apiKey: ask.key, baseURL: ask.baseURL, maxRetries: 0 });
+const { model, toolChoice: tool_choice, maxTokens } = settings;
+const client = new OpenAI({ apiKey: settings.key, baseURL: settings.baseURL, maxRetries: 0 });
 const { completions } = client.chat;
 const user = (content) => ({ role: 'user', content });
-const shown = ({ name, arguments: args }) => ({ name, arguments: JSON.parse(args) });
+const plainCall = ({ name, arguments: args }) => ({ name, arguments: JSON.parse(args) });
 const readError = ({ status, code }) => ({ status, code });
 
 const chatTools = [{ type: 'function', function: { ...TOOL, strict: true } }];
-const asked = { model, messages: [user(WEATHER)], tools: chatTools, tool_choice };
-const free = { model, messages: [user(QUESTION)], max_tokens: maxTokens };
+const chatToolRequest = { model, messages: [user(WEATHER)], tools: chatTools, tool_choice };
+const chatTextRequest = { model, messages: [user(QUESTION)], max_tokens: maxTokens };
 
 const flatTools = [{ type: 'function', ...TOOL, strict: true }];
-const wanted = { model, input: WEATHER, tools: flatTools, tool_choice };
-const text = { model, input: QUESTION, max_output_tokens: maxTokens };
+const toolRequest = { model, input: WEATHER, tools: flatTools, tool_choice };
+const textRequest = { model, input: QUESTION, max_output_tokens: maxTokens };
 const callsOf = ({ output }) => output.filter(({ type }) => type === 'function_call');
 const usage = (used) => ({ input: used.input_tokens, output: used.output_tokens });
 const chatUsage = (used) => ({ input: used.prompt_tokens, output: used.completion_tokens });
 
-await tellOf({
+await runFlows({
   async 'chat.generate'() {
-    const { choices, usage } = await completions.create(free);
+    const { choices, usage } = await completions.create(chatTextRequest);
     return { text: choices[0].message.content, usage: chatUsage(usage) };
   },
   async 'chat.stream'() {
-    const runner = completions.stream({ ...free, stream_options: { include_usage: true } });
+    const runner = completions.stream({ ...chatTextRequest, stream_options: { include_usage: true } });
     const pieces = [];
     runner.on('content', (piece) => pieces.push(piece));
     const { choices, usage } = await runner.finalChatCompletion();
-    if (pieces.join('') !== choices[0].message.content) throw new Error('the pieces are another text');
+    if (pieces.join('') !== choices[0].message.content)
+      throw new Error('the deltas differ from the complete text');
     return { text: pieces.join(''), pieces: pieces.length, usage: chatUsage(usage) };
   },
   async 'chat.tools'() {
-    const { message } = (await completions.create(asked)).choices[0];
+    const { message } = (await completions.create(chatToolRequest)).choices[0];
     const results = message.tool_calls.map(({ id, function: { arguments: args } }) => ({
       role: 'tool',
       tool_call_id: id,
       content: weatherIn(JSON.parse(args)),
     }));
     const messages = [user(WEATHER), message, ...results];
-    const answer = await completions.create({ model, messages, tools: chatTools, max_tokens: maxTokens });
-    const calls = message.tool_calls.map((call) => shown(call.function));
-    return { calls, text: answer.choices[0].message.content };
+    const final = await completions.create({ model, messages, tools: chatTools, max_tokens: maxTokens });
+    const calls = message.tool_calls.map((call) => plainCall(call.function));
+    return { calls, text: final.choices[0].message.content };
   },
   async 'chat.streamed-tools'() {
-    const { choices } = await completions.stream(asked).finalChatCompletion();
-    return { calls: choices[0].message.tool_calls.map((call) => shown(call.function)) };
+    const { choices } = await completions.stream(chatToolRequest).finalChatCompletion();
+    return { calls: choices[0].message.tool_calls.map((call) => plainCall(call.function)) };
   },
   async 'chat.structured'() {
     const response_format = {
@@ -71,38 +72,38 @@ await tellOf({
     const { choices } = await completions.create({ model, messages: [user(COLOR)], response_format });
     return { object: JSON.parse(choices[0].message.content) };
   },
-  'chat.refusal': () =>
-    refusal(completions.create({ model: 'no-such-model', messages: [user(QUESTION)] }), readError),
+  'chat.unknown-model': () =>
+    errorOf(completions.create({ model: 'no-such-model', messages: [user(QUESTION)] }), readError),
 
   async 'responses.generate'() {
-    const response = await client.responses.create(text);
+    const response = await client.responses.create(textRequest);
     return { text: response.output_text, usage: usage(response.usage) };
   },
   async 'responses.stream'() {
-    const stream = client.responses.stream(text);
+    const stream = client.responses.stream(textRequest);
     const pieces = [];
     stream.on('response.output_text.delta', ({ delta }) => pieces.push(delta));
     const response = await stream.finalResponse();
-    if (pieces.join('') !== response.output_text) throw new Error('the pieces are another text');
+    if (pieces.join('') !== response.output_text) throw new Error('the deltas differ from the complete text');
     return { text: pieces.join(''), pieces: pieces.length, usage: usage(response.usage) };
   },
   async 'responses.tools'() {
-    const first = await client.responses.create(wanted);
+    const first = await client.responses.create(toolRequest);
     const input = callsOf(first).map(({ call_id, arguments: args }) => ({
       type: 'function_call_output',
       call_id,
       output: weatherIn(JSON.parse(args)),
     }));
-    const answer = await client.responses.create({
+    const final = await client.responses.create({
       model,
       previous_response_id: first.id,
       input,
       max_output_tokens: maxTokens,
     });
-    return { calls: callsOf(first).map(shown), text: answer.output_text };
+    return { calls: callsOf(first).map(plainCall), text: final.output_text };
   },
   async 'responses.streamed-tools'() {
-    return { calls: callsOf(await client.responses.stream(wanted).finalResponse()).map(shown) };
+    return { calls: callsOf(await client.responses.stream(toolRequest).finalResponse()).map(plainCall) };
   },
   async 'responses.structured'() {
     const format = { type: 'json_schema', name: 'choice', schema: SCHEMA, strict: true };
@@ -110,24 +111,29 @@ await tellOf({
     return { object: response.output_parsed };
   },
   async 'responses.chain'() {
-    const first = await client.responses.create({ ...text, input: INTRODUCTION });
-    const next = await client.responses.create({ ...text, input: NAME, previous_response_id: first.id });
+    const first = await client.responses.create({ ...textRequest, input: INTRODUCTION });
+    const next = await client.responses.create({
+      ...textRequest,
+      input: NAME,
+      previous_response_id: first.id,
+    });
     return { text: next.output_text, continued: next.previous_response_id === first.id };
   },
   async 'responses.stored'() {
-    const { id } = await client.responses.create(text);
+    const { id } = await client.responses.create(textRequest);
     const { output_text } = await client.responses.retrieve(id);
     const items = [];
     for await (const item of client.responses.inputItems.list(id)) items.push(item);
     await client.responses.delete(id);
-    const gone = await refusal(client.responses.retrieve(id), readError);
-    return { text: output_text, asked: items.map(({ content }) => content[0].text), gone: gone.status };
+    const { status } = await errorOf(client.responses.retrieve(id), readError);
+    const inputItems = items.map(({ content }) => content[0].text);
+    return { text: output_text, inputItems, statusAfterDelete: status };
   },
-  'responses.refusal': () =>
-    refusal(client.responses.create({ model: 'no-such-model', input: QUESTION }), readError),
+  'responses.unknown-model': () =>
+    errorOf(client.responses.create({ model: 'no-such-model', input: QUESTION }), readError),
 
   async embeddings() {
-    const { data } = await client.embeddings.create({ model: ask.embedModel, input: TEXTS });
+    const { data } = await client.embeddings.create({ model: settings.embedModel, input: TEXTS });
     return { vectors: data.map(({ embedding }) => embedding) };
   },
 });

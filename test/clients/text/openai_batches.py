@@ -1,6 +1,6 @@
 """
-The `openai` package, unmodified, through files and batches: create, poll, download, list, cancel, delete.
-Reads one line of JSON, tells one line for each flow.
+Uses files and batches with the unmodified `openai` package: create, poll, download, list, cancel, delete.
+Reads its settings as one line of JSON and prints one JSON line per flow.
 """
 
 import json
@@ -10,17 +10,17 @@ import time
 import httpx2
 from openai import APIStatusError, OpenAI
 
-ask = json.loads(sys.stdin.readline())
+settings = json.loads(sys.stdin.readline())
 ENDED = {"completed", "failed", "expired", "cancelled"}
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
-sent: list[str] = []
-http = httpx2.Client(event_hooks={"request": [lambda request: sent.append(f"{request.method} {request.url.path}")]})
-client = OpenAI(api_key=ask["key"], base_url=ask["base_url"], http_client=http)
+requests: list[str] = []
+http = httpx2.Client(event_hooks={"request": [lambda request: requests.append(f"{request.method} {request.url.path}")]})
+client = OpenAI(api_key=settings["key"], base_url=settings["base_url"], http_client=http)
 
 
-def tell(flow: str, **told: object) -> None:
-    print(json.dumps({"flow": flow, **told}), flush=True)
+def report(flow: str, **result: object) -> None:
+    print(json.dumps({"flow": flow, **result}), flush=True)
 
 
 def upload(lines: list[dict[str, object]]) -> str:
@@ -29,13 +29,13 @@ def upload(lines: list[dict[str, object]]) -> str:
     return client.files.wait_for_processing(file.id).id
 
 
-def ended(batch_id: str):
-    until = time.monotonic() + PATIENCE_S
+def wait_for_end(batch_id: str):
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         batch = client.batches.retrieve(batch_id)
         if batch.status in ENDED:
             return batch
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise TimeoutError(f"the batch is still {batch.status}")
         time.sleep(0.1)
 
@@ -52,15 +52,15 @@ def body(model: str) -> dict[str, object]:
 
 file_id = upload(
     [
-        {"custom_id": "good", "method": "POST", "url": "/v1/embeddings", "body": body(ask["embed_model"])},
+        {"custom_id": "good", "method": "POST", "url": "/v1/embeddings", "body": body(settings["embed_model"])},
         {"custom_id": "bad", "method": "POST", "url": "/v1/embeddings", "body": body("none")},
     ]
 )
 created = client.batches.create(
     input_file_id=file_id, endpoint="/v1/embeddings", completion_window="24h", metadata={"topic": "cats"}
 )
-batch = ended(created.id)
-tell(
+batch = wait_for_end(created.id)
+report(
     "batch",
     created=created.status,
     status=batch.status,
@@ -71,13 +71,13 @@ tell(
 )
 
 for _ in range(4):
-    ended(client.batches.create(input_file_id=file_id, endpoint="/v1/embeddings", completion_window="24h").id)
-tell("list", batches=len({each.id for each in client.batches.list(limit=2)}))
+    wait_for_end(client.batches.create(input_file_id=file_id, endpoint="/v1/embeddings", completion_window="24h").id)
+report("list", batches=len({each.id for each in client.batches.list(limit=2)}))
 
-sent.clear()
+requests.clear()
 try:
     client.batches.cancel(batch.id)
 except APIStatusError as error:
-    tell("cancel", status=error.status_code, requests=len(sent))
+    report("cancel", status=error.status_code, requests=len(requests))
 
-tell("delete", deleted=client.files.delete(file_id).deleted)
+report("delete", deleted=client.files.delete(file_id).deleted)

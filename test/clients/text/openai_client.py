@@ -1,6 +1,6 @@
 """
-The `openai` package, unmodified, through the scenario of the text clients: chat completions, responses,
-embeddings. Reads one line of JSON, tells one line for each flow.
+Runs the scenario of the text clients with the unmodified `openai` package: chat completions, responses and embeddings.
+Reads its settings as one line of JSON and prints one JSON line per flow.
 """
 
 import json
@@ -11,9 +11,9 @@ from enum import Enum
 from openai import APIStatusError, OpenAI, pydantic_function_tool
 from pydantic import BaseModel, Field
 
-ask = json.loads(sys.stdin.readline())
-MODEL = ask["model"]
-client = OpenAI(api_key=ask["key"], base_url=ask["base_url"], max_retries=0)
+settings = json.loads(sys.stdin.readline())
+MODEL = settings["model"]
+client = OpenAI(api_key=settings["key"], base_url=settings["base_url"], max_retries=0)
 
 QUESTION = "Name three birds."
 WEATHER = "What is the weather in Paris and in Oslo?"
@@ -45,7 +45,7 @@ def user(content: str) -> dict:
     return {"role": "user", "content": content}
 
 
-def shown(call) -> dict:
+def plain_call(call) -> dict:
     return {"name": call.name, "arguments": json.loads(call.arguments)}
 
 
@@ -55,10 +55,10 @@ def weather_in(arguments: str) -> str:
 
 
 def chat_generate() -> dict:
-    answer = client.chat.completions.create(model=MODEL, messages=[user(QUESTION)])
-    used = answer.usage
+    response = client.chat.completions.create(model=MODEL, messages=[user(QUESTION)])
+    used = response.usage
     return {
-        "text": answer.choices[0].message.content,
+        "text": response.choices[0].message.content,
         "usage": {"input": used.prompt_tokens, "output": used.completion_tokens},
     }
 
@@ -70,7 +70,7 @@ def chat_stream() -> dict:
         model=MODEL, messages=[user(QUESTION)], stream_options=options
     ) as stream:
         for event in stream:
-            # The first chunk says whose the answer is, and nothing else.
+            # The first chunk contains only the role.
             if event.type == "content.delta" and event.delta != "":
                 pieces.append(event.delta)
         used = stream.get_final_completion().usage
@@ -79,14 +79,14 @@ def chat_stream() -> dict:
 
 
 def chat_tools_flow() -> dict:
-    asked = [user(WEATHER)]
-    message = client.chat.completions.parse(model=MODEL, messages=asked, tools=chat_tools).choices[0].message
+    messages = [user(WEATHER)]
+    message = client.chat.completions.parse(model=MODEL, messages=messages, tools=chat_tools).choices[0].message
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": weather_in(call.function.arguments)}
         for call in message.tool_calls
     ]
-    calls = [shown(call.function) for call in message.tool_calls]
-    said = {
+    calls = [plain_call(call.function) for call in message.tool_calls]
+    call_message = {
         "role": "assistant",
         "content": message.content,
         "tool_calls": [
@@ -98,24 +98,24 @@ def chat_tools_flow() -> dict:
             for call in message.tool_calls
         ],
     }
-    answer = client.chat.completions.create(model=MODEL, messages=[*asked, said, *results], tools=chat_tools)
-    return {"calls": calls, "text": answer.choices[0].message.content}
+    response = client.chat.completions.create(model=MODEL, messages=[*messages, call_message, *results], tools=chat_tools)
+    return {"calls": calls, "text": response.choices[0].message.content}
 
 
 def chat_streamed_tools() -> dict:
     with client.chat.completions.stream(model=MODEL, messages=[user(WEATHER)], tools=chat_tools) as stream:
         message = stream.get_final_completion().choices[0].message
-    return {"calls": [shown(call.function) for call in message.tool_calls]}
+    return {"calls": [plain_call(call.function) for call in message.tool_calls]}
 
 
 def chat_structured() -> dict:
-    answer = client.chat.completions.parse(model=MODEL, messages=[user(COLOR)], response_format=Choice)
-    return {"object": answer.choices[0].message.parsed.model_dump()}
+    response = client.chat.completions.parse(model=MODEL, messages=[user(COLOR)], response_format=Choice)
+    return {"object": response.choices[0].message.parsed.model_dump()}
 
 
 def responses_generate() -> dict:
     response = client.responses.create(model=MODEL, input=QUESTION)
-    return {"text": response.output_text, "usage": used_by(response)}
+    return {"text": response.output_text, "usage": usage_of(response)}
 
 
 def responses_stream() -> dict:
@@ -125,7 +125,7 @@ def responses_stream() -> dict:
             if event.type == "response.output_text.delta":
                 pieces.append(event.delta)
         response = stream.get_final_response()
-    return {"text": "".join(pieces), "pieces": len(pieces), "usage": used_by(response)}
+    return {"text": "".join(pieces), "pieces": len(pieces), "usage": usage_of(response)}
 
 
 def responses_tools() -> dict:
@@ -134,14 +134,14 @@ def responses_tools() -> dict:
         {"type": "function_call_output", "call_id": call.call_id, "output": weather_in(call.arguments)}
         for call in calls_of(first)
     ]
-    answer = client.responses.create(model=MODEL, previous_response_id=first.id, input=results)
-    return {"calls": [shown(call) for call in calls_of(first)], "text": answer.output_text}
+    response = client.responses.create(model=MODEL, previous_response_id=first.id, input=results)
+    return {"calls": [plain_call(call) for call in calls_of(first)], "text": response.output_text}
 
 
 def responses_streamed_tools() -> dict:
     with client.responses.stream(model=MODEL, input=WEATHER, tools=flat_tools) as stream:
         response = stream.get_final_response()
-    return {"calls": [shown(call) for call in calls_of(response)]}
+    return {"calls": [plain_call(call) for call in calls_of(response)]}
 
 
 def responses_structured() -> dict:
@@ -151,33 +151,33 @@ def responses_structured() -> dict:
 
 def responses_chain() -> dict:
     first = client.responses.create(model=MODEL, input="My name is Ada.")
-    answer = client.responses.create(model=MODEL, input="What is my name?", previous_response_id=first.id)
-    return {"text": answer.output_text, "continued": answer.previous_response_id == first.id}
+    response = client.responses.create(model=MODEL, input="What is my name?", previous_response_id=first.id)
+    return {"text": response.output_text, "continued": response.previous_response_id == first.id}
 
 
 def responses_stored() -> dict:
     response = client.responses.create(model=MODEL, input=QUESTION)
     text = client.responses.retrieve(response.id).output_text
-    asked = [item.content[0].text for item in client.responses.input_items.list(response.id)]
+    input_items = [item.content[0].text for item in client.responses.input_items.list(response.id)]
     client.responses.delete(response.id)
-    gone = refusal(lambda: client.responses.retrieve(response.id))["status"]
-    return {"text": text, "asked": asked, "gone": gone}
+    status = error_of(lambda: client.responses.retrieve(response.id))["status"]
+    return {"text": text, "inputItems": input_items, "statusAfterDelete": status}
 
 
 def embeddings() -> dict:
-    answer = client.embeddings.create(model=ask["embed_model"], input=TEXTS)
-    return {"vectors": [item.embedding for item in answer.data]}
+    response = client.embeddings.create(model=settings["embed_model"], input=TEXTS)
+    return {"vectors": [item.embedding for item in response.data]}
 
 
 def calls_of(response) -> list:
     return [item for item in response.output if item.type == "function_call"]
 
 
-def used_by(response) -> dict:
+def usage_of(response) -> dict:
     return {"input": response.usage.input_tokens, "output": response.usage.output_tokens}
 
 
-def refusal(run: Callable[[], object]) -> dict:
+def error_of(run: Callable[[], object]) -> dict:
     try:
         run()
     except APIStatusError as error:
@@ -191,7 +191,7 @@ FLOWS: dict[str, Callable[[], dict]] = {
     "chat.tools": chat_tools_flow,
     "chat.streamed-tools": chat_streamed_tools,
     "chat.structured": chat_structured,
-    "chat.refusal": lambda: refusal(
+    "chat.unknown-model": lambda: error_of(
         lambda: client.chat.completions.create(model="no-such-model", messages=[user(QUESTION)])
     ),
     "responses.generate": responses_generate,
@@ -199,7 +199,7 @@ FLOWS: dict[str, Callable[[], dict]] = {
     "responses.tools": responses_tools,
     "responses.streamed-tools": responses_streamed_tools,
     "responses.structured": responses_structured,
-    "responses.refusal": lambda: refusal(
+    "responses.unknown-model": lambda: error_of(
         lambda: client.responses.create(model="no-such-model", input=QUESTION)
     ),
     "responses.chain": responses_chain,
@@ -208,7 +208,7 @@ FLOWS: dict[str, Callable[[], dict]] = {
 }
 for flow, run in FLOWS.items():
     try:
-        found = run()
-    except Exception as error:  # noqa: BLE001 - the flow is judged by what it tells
-        found = {"failed": f"{type(error).__name__}: {error}"}
-    print(json.dumps({"flow": flow, **found}), flush=True)
+        result = run()
+    except Exception as error:  # noqa: BLE001 - the test asserts the reported error
+        result = {"failed": f"{type(error).__name__}: {error}"}
+    print(json.dumps({"flow": flow, **result}), flush=True)

@@ -39,15 +39,15 @@ export const SCRIPTED = {
     ],
   },
   structured: { object: { color: 'green', count: 3 } },
-  refusal: { status: 400, code: 'model_not_found' },
+  'unknown-model': { status: 400, code: 'model_not_found' },
   chain: { text: 'Your name is Ada.', continued: true },
-  stored: { text: 'Robin, wren, swift.', asked: ['Name three birds.'], gone: 404 },
+  stored: { text: 'Robin, wren, swift.', inputItems: ['Name three birds.'], statusAfterDelete: 404 },
   embeddings: { vectors: Object.values(VECTORS) },
 } as const;
 
 /** Flows that every client goes through. */
 export const FLOWS = [
-  ...['generate', 'stream', 'tools', 'streamed-tools', 'structured', 'refusal'].flatMap((flow) => [
+  ...['generate', 'stream', 'tools', 'streamed-tools', 'structured', 'unknown-model'].flatMap((flow) => [
     `chat.${flow}`,
     `responses.${flow}`,
   ]),
