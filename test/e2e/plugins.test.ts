@@ -20,10 +20,10 @@ import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 import { repetitions } from '../harness/tier.ts';
 
-/** Plugins of the real process are switched off and on while it serves. Loads take minutes where others keep the cores busy. */
+/** Switches plugins of a running service off and on. Loading models takes minutes on a busy machine. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Small models that really run, one of them for `speech` alone where nothing else speaks. */
+/** Small real models. `svc-tts` is only used by plugins that synthesize speech, so it is unloaded with the last of them. */
 const SMALL_MODELS = `
 [models."svc-tts"]
 kind = "piper"
@@ -39,7 +39,7 @@ model = "none"
 [inference]
 workers = 1
 `;
-/** How often speech is switched on and off. */
+/** Number of times that speech is switched on and off. */
 const ROUNDS = repetitions(2, 5);
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
@@ -55,17 +55,18 @@ async function launch(options: LaunchOptions = {}): Promise<PluginService> {
   return service;
 }
 
-async function errorOf(answer: Response): Promise<{ readonly status: number; readonly code: unknown }> {
-  const { error } = (await answer.json()) as { error: { code: unknown } };
-  return { status: answer.status, code: error.code };
+async function errorOf(response: Response): Promise<{ readonly status: number; readonly code: unknown }> {
+  const { error } = (await response.json()) as { error: { code: unknown } };
+  return { status: response.status, code: error.code };
 }
 
 const DISABLED = { status: 404, code: 'plugin_disabled' };
 
 async function embed(service: PluginService): Promise<void> {
-  const answer = await service.post('/v1/embeddings', { model: 'all-minilm-l6-v2', input: TEXT });
-  const body = (await answer.json()) as { data?: { embedding: number[] }[] };
-  if (body.data?.[0]?.embedding.length !== 384) throw new Error(`${answer.status}: ${JSON.stringify(body)}`);
+  const response = await service.post('/v1/embeddings', { model: 'all-minilm-l6-v2', input: TEXT });
+  const body = (await response.json()) as { data?: { embedding: number[] }[] };
+  if (body.data?.[0]?.embedding.length !== 384)
+    throw new Error(`${response.status}: ${JSON.stringify(body)}`);
 }
 
 const openRealtime = (service: PluginService) =>
@@ -74,7 +75,7 @@ const openRealtime = (service: PluginService) =>
     timeoutMs: 60_000,
   });
 
-/** One spoken answer over an open connection. */
+/** Requests one spoken response over an open connection. */
 async function speakOver(client: RealtimeClient, text: string): Promise<void> {
   client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
   const content = [{ type: 'input_text', text }];
@@ -84,8 +85,8 @@ async function speakOver(client: RealtimeClient, text: string): Promise<void> {
   expect(done).toMatchObject({ response: { status: 'completed' } });
 }
 
-describe('speech and embeddings, which share the inference processes', () => {
-  test('is switched on and off repeatedly: no other request fails, and its memory is released', async () => {
+describe('speech shares the inference processes with embeddings', () => {
+  test('repeated switches fail no other request and release the memory', async () => {
     const dataDir = await tempDir();
     const options = { config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,responses' } };
     const without = await launch(options);
@@ -99,28 +100,28 @@ describe('speech and embeddings, which share the inference processes', () => {
     const embeddings = load(() => embed(service));
     for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', true);
-      const whole = await (await speakStreamed(service, TEXT.repeat(2))).bytes();
-      const answer = await speakStreamed(service, TEXT.repeat(2));
-      expect(answer.status).toBe(200);
-      expect(await (await service.ask('speech', false)).json()).toMatchObject({ enabled: false });
+      const complete = await (await speakStreamed(service, TEXT.repeat(2))).bytes();
+      const response = await speakStreamed(service, TEXT.repeat(2));
+      expect(response.status).toBe(200);
+      expect(await (await service.requestSwitch('speech', false)).json()).toMatchObject({ enabled: false });
       expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
         await errorOf(await speakStreamed(service, TEXT)),
       );
-      expect((await answer.bytes()).length).toBe(whole.length);
+      expect((await response.bytes()).length).toBe(complete.length);
       await service.until('speech', 'off');
       expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
     }
-    const { count, faults } = await embeddings.stop();
-    expect(faults).toEqual([]);
+    const { count, errors } = await embeddings.stop();
+    expect(errors).toEqual([]);
     expect(count).toBeGreaterThan(10);
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
-    // The measure of 5 % is the bench's (plugin-switch), on a machine that does nothing else.
+    // The benchmark plugin-switch measures the limit of 5 % on an idle machine.
     await expect
       .poll(() => familyMemoryKb(service.pid) / neverOn, { timeout: 30_000, interval: 500 })
       .toBeLessThan(1.2);
   }, 400_000);
 
-  test('that was the last to need a model leaves no inference process behind', async () => {
+  test('the inference process ends with the last plugin that uses a model', async () => {
     const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech' } });
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
     await service.switch('speech', false);
@@ -130,7 +131,7 @@ describe('speech and embeddings, which share the inference processes', () => {
   });
 });
 
-test('speech is switched on and off repeatedly while conversations that use its models continue', async () => {
+test('realtime conversations with the same models continue while speech is switched', async () => {
   const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech,realtime,responses' } });
   const processes = childrenOf(service.pid, INFERENCE);
   const client = await openRealtime(service);
@@ -143,22 +144,22 @@ test('speech is switched on and off repeatedly while conversations that use its 
     await service.switch('speech', true);
     expect((await (await speakStreamed(service, TEXT)).bytes()).length).toBeGreaterThan(10_000);
   }
-  for (const { count, faults } of await Promise.all([conversation.stop(), embeddings.stop()])) {
-    expect(faults).toEqual([]);
+  for (const { count, errors } of await Promise.all([conversation.stop(), embeddings.stop()])) {
+    expect(errors).toEqual([]);
     expect(count).toBeGreaterThan(2);
   }
   await client.close('quiet');
-  // Nothing that realtime needs was loaded again.
+  // The models of realtime stayed loaded.
   expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
 }, 300_000);
 
-test('a realtime connection ends its response when realtime is switched off, and none is opened then', async () => {
+test('switching realtime off completes open responses, closes connections and rejects new ones', async () => {
   const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'realtime' } });
   const [idle, busy] = [await openRealtime(service), await openRealtime(service)];
   await idle.next('session.created');
   const speaking = speakOver(busy, TEXT);
   await busy.until(() => busy.events.some(({ type }) => type === 'response.audio.delta'));
-  await service.ask('realtime', false);
+  await service.requestSwitch('realtime', false);
   expect((await idle.closed).code).toBe(1001);
   await speaking;
   expect((await busy.closed).code).toBe(1001);
@@ -171,18 +172,18 @@ test('a realtime connection ends its response when realtime is switched off, and
   await again.close('quiet');
 });
 
-describe('what a switch shows', () => {
+describe('after a switch', () => {
   const paths = async (service: PluginService) => {
     const document = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
     return Object.keys(document.paths);
   };
-  const numbers = async (service: PluginService) => (await service.fetch('/metrics')).text();
+  const metricsOf = async (service: PluginService) => (await service.fetch('/metrics')).text();
   const models = async (service: PluginService) => {
     const { data } = (await (await service.fetch('/v1/models')).json()) as { data: { id: string }[] };
     return data.map(({ id }) => id);
   };
 
-  test('documentation, models, readiness, metrics and the list follow', async () => {
+  test('documentation, models, readiness, metrics and the plugin list are updated', async () => {
     const service = await launch();
     expect(await paths(service)).toContain('/v1/videos');
     expect(await models(service)).toContain('vid-2.0');
@@ -196,39 +197,39 @@ describe('what a switch shows', () => {
     const ready = await service.fetch('/readyz');
     expect(ready.status).toBe(200);
     expect(((await ready.json()) as { plugins: object }).plugins).not.toHaveProperty('video');
-    const without = await numbers(service);
+    const without = await metricsOf(service);
     expect(without).toMatch(/^plugin_state\{plugin="video",state="off"\} 1$/m);
     expect(without).not.toMatch(/^videos_open /m);
     await service.switch('video', true);
     expect(await paths(service)).toContain('/v1/videos');
     expect(await models(service)).toContain('vid-2.0');
-    const metrics = await numbers(service);
+    const metrics = await metricsOf(service);
     expect(metrics).toMatch(/^videos_open 0$/m);
     expect(metrics.match(/^# TYPE videos_open gauge$/gm)).toHaveLength(1);
     expect(service.log().filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('every plugin is switched off and on, one by one and all together', async () => {
+  test('every plugin can be switched off and on again', async () => {
     const service = await launch();
     const { data } = (await (await service.fetch('/v1/plugins')).json()) as { data: { name: string }[] };
-    // What others need goes last and comes first.
+    // Dependencies are switched off last and on first.
     const names = data
       .map(({ name }) => name)
       .sort((one, other) => Number(one === 'responses') - Number(other === 'responses'));
     for (const name of names) await service.switch(name, false);
     expect(childrenOf(service.pid)).toEqual([]);
     expect(await models(service)).toEqual([]);
-    for (const name of names.toReversed()) expect((await service.ask(name, true)).status).toBe(200);
+    for (const name of names.toReversed()) expect((await service.requestSwitch(name, true)).status).toBe(200);
     for (const name of names) await service.until(name, 'on');
     expect((await service.fetch('/v1/batches')).status).toBe(200);
     expect(service.log().filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('what another plugin needs stays on, and both are named', async () => {
+  test('a plugin that another one depends on stays on, and the error names both', async () => {
     const service = await launch();
-    const answer = await service.ask('responses', false);
-    expect(answer.status).toBe(409);
-    expect(await answer.json()).toMatchObject({
+    const response = await service.requestSwitch('responses', false);
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({
       error: { code: 'plugin_needed', message: expect.stringMatching(/'batch' depends on 'responses'/) },
     });
     expect(await service.plugin('responses')).toMatchObject({
@@ -236,24 +237,27 @@ describe('what a switch shows', () => {
       state: 'on',
       needed_by: ['batch'],
     });
-    const left = await launch({ env: { PLUGINS: 'responses' } });
-    expect(await left.plugin('batch')).toMatchObject({ state: 'off', switchable: false });
-    expect(await errorOf(await left.ask('batch', true))).toEqual({ status: 409, code: 'plugin_not_loaded' });
-    await left.switch('responses', false);
+    const partial = await launch({ env: { PLUGINS: 'responses' } });
+    expect(await partial.plugin('batch')).toMatchObject({ state: 'off', switchable: false });
+    expect(await errorOf(await partial.requestSwitch('batch', true))).toEqual({
+      status: 409,
+      code: 'plugin_not_loaded',
+    });
+    await partial.switch('responses', false);
   });
 });
 
-describe('a wish', () => {
-  test('outlives the process, however it ends', async () => {
+describe('the desired state', () => {
+  test('survives a crash of the process', async () => {
     const dataDir = await tempDir();
     const first = await launch({ dataDir });
-    await first.ask('speech', false);
+    await first.requestSwitch('speech', false);
     first.signal('SIGKILL');
     await first.exited;
     const second = await launch({ dataDir });
     expect(await second.plugin('speech')).toMatchObject({ enabled: false, state: 'off' });
     expect(await errorOf(await speakStreamed(second, TEXT))).toEqual(DISABLED);
-    await second.ask('speech', true);
+    await second.requestSwitch('speech', true);
     second.signal('SIGKILL');
     await second.exited;
     const third = await launch({ dataDir });
@@ -261,7 +265,7 @@ describe('a wish', () => {
     expect(await third.stop()).toBe(0);
   });
 
-  test('is given by `bun run plugins` too, and followed within two seconds', async () => {
+  test('can be set by `bun run plugins` and is applied within five seconds', async () => {
     const dataDir = await tempDir();
     const service = await launch({ dataDir });
     const command = async (...args: string[]) => {
@@ -278,9 +282,9 @@ describe('a wish', () => {
       exitCode: 0,
       output: expect.stringContaining(`'speech' is switched off in ${dataDir}/`),
     });
-    const asked = performance.now();
+    const disabledMs = performance.now();
     await service.until('speech', 'off');
-    expect(performance.now() - asked).toBeLessThan(5000);
+    expect(performance.now() - disabledMs).toBeLessThan(5000);
     expect((await command('list')).output).toMatch(/^speech +off +since .*\nvoices +on$/m);
     expect(await command('enable', 'speech')).toMatchObject({ exitCode: 0 });
     await service.until('speech', 'on');
@@ -298,7 +302,7 @@ describe('a wish', () => {
     });
   });
 
-  test('holds for every process that shares the database', async (context) => {
+  test('applies to all processes that share the database', async (context) => {
     needs(context, HAS_POSTGRES, 'PostgreSQL');
     const server = await startPostgres();
     try {
@@ -309,21 +313,21 @@ describe('a wish', () => {
       expect(await errorOf(await speakStreamed(other, TEXT))).toEqual(DISABLED);
       await other.switch('speech', true);
       await one.until('speech', 'on');
-      // Not while the server goes.
+      // The services stop before their database.
       await Promise.all([one.stop(), other.stop()]);
     } finally {
       await server.close();
     }
   });
 
-  test('is an operator’s', async () => {
+  test('can only be changed by an operator', async () => {
     const service = await launch();
-    const answer = await service.fetch('/v1/plugins/speech', {
+    const response = await service.fetch('/v1/plugins/speech', {
       method: 'POST',
       headers: { 'x-api-key': 'test-key-of-b', 'content-type': 'application/json' },
       body: '{"enabled":false}',
     });
-    expect(await errorOf(answer)).toEqual({ status: 403, code: 'permission_denied' });
+    expect(await errorOf(response)).toEqual({ status: 403, code: 'permission_denied' });
     expect(await service.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
   });
 });

@@ -9,7 +9,7 @@ import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/ha
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { needs } from '../harness/needs.ts';
 
-/** The OpenAPI document of the real process, route by route, and its page in a real browser. */
+/** The OpenAPI document of a running service, and its page in Chromium. */
 
 const CHROMIUM = '/usr/bin/chromium';
 const CONFIG = `
@@ -45,7 +45,7 @@ interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-/** The part of a schema that is read here. */
+/** The keywords of a schema that these tests use. */
 interface JsonSchema {
   readonly $ref?: string;
   readonly required?: readonly string[];
@@ -66,13 +66,13 @@ function send(path: string, body: object): Promise<Response> {
   return service.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-/** A schema, or the one that it refers to by name. */
+/** Resolves a reference to a named schema. */
 function resolved(schema: JsonSchema = {}): JsonSchema {
   const name = schema.$ref?.split('/').at(-1);
   return name === undefined ? schema : (document.components.schemas[name] as JsonSchema);
 }
 
-/** Every operation with its name, such as `POST /v1/batches`. */
+/** All operations with their names, such as `POST /v1/batches`. */
 function operations(): { name: string; path: string; operation: Operation }[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
@@ -84,29 +84,29 @@ function operations(): { name: string; path: string; operation: Operation }[] {
 }
 
 const ajv = new Ajv2020({ strict: false, formats: { binary: true, uri: true } });
-/** Compiled once for all routes that have the same. */
+/** Compiled validators by the JSON of their schema. */
 const validators = new Map<string, ValidateFunction>();
 
-/** What stands in a body of JSON: at least one thing, if there is such a body. */
+/** The examples of a JSON body. An undefined element is a missing example; the list is empty without a JSON body. */
 function examplesOf(content: Content | undefined): readonly unknown[] {
   if (content === undefined) return [];
   const named = Object.values(content.examples ?? {}).map(({ value }) => value);
   return named.length > 0 ? named : [content.example];
 }
 
-/** What is wrong with an example, undefined for a good one. */
-function exampleFault(schema: object, value: unknown): string | undefined {
+/** Returns the validation errors of an example; undefined if it is valid. */
+function exampleError(schema: object, value: unknown): string | undefined {
   const json = JSON.stringify(schema);
-  // References are to what the document holds by name.
+  // References resolve to the named schemas of the document.
   const validate = validators.get(json) ?? ajv.compile({ ...schema, components: document.components });
   validators.set(json, validate);
   return validate(value) ? undefined : ajv.errorsText(validate.errors);
 }
 
-describe('every list', () => {
-  test('takes an empty `after` as the first page', async () => {
-    const asked = { model: 'smollm2-135m-instruct', input: 'Hi.', max_output_tokens: 5 };
-    const { id } = (await (await send('/v1/responses', asked)).json()) as { id: string };
+describe('list endpoints', () => {
+  test('return the first page for an empty `after`', async () => {
+    const request = { model: 'smollm2-135m-instruct', input: 'Hi.', max_output_tokens: 5 };
+    const { id } = (await (await send('/v1/responses', request)).json()) as { id: string };
     const lists = operations().filter(({ operation }) =>
       operation.parameters?.some(({ name }) => name === 'after'),
     );
@@ -120,8 +120,8 @@ describe('every list', () => {
   });
 });
 
-describe('every JSON body', () => {
-  test('documents null for the optional fields that accept it', async () => {
+describe('JSON request bodies', () => {
+  test('document null for the optional fields that accept it', async () => {
     const { properties } = document.components.schemas.EmbeddingsRequest as JsonSchema;
     expect(properties?.dimensions?.anyOf).toContainEqual({ type: 'null' });
     const body = { model: 'all-minilm-l6-v2', input: 'A text.', dimensions: null, encoding_format: null };
@@ -138,7 +138,7 @@ describe('every JSON body', () => {
     }
   });
 
-  test('is optional where a request without it is accepted', async () => {
+  test('are optional for POST /v1/keys', async () => {
     const keys = document.paths['/v1/keys']?.post?.requestBody;
     expect(keys?.required).toBe(false);
     const headers = { 'x-api-key': SERVICE_KEY };
@@ -156,66 +156,66 @@ describe('an invalid value of a query parameter', () => {
       "'include_obfuscation' must be one of true, false.",
     ],
     ['/v1/realtime?events=AAA', 'events', "'events' must be one of spec, ga."],
-  ])('is rejected: %s', async (path, param, message) => {
-    const answer = await service.fetch(path);
-    expect(answer.status).toBe(400);
-    const { error } = (await answer.json()) as { error: object };
+  ])('is rejected in %s', async (path, param, message) => {
+    const response = await service.fetch(path);
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: object };
     expect(error).toEqual({ type: 'invalid_request_error', code: 'invalid_value', param, message });
   });
 
-  test('is not one that is unknown, where others are ignored', async () => {
-    // 426: what is missing is the upgrade.
+  test('of an unknown parameter is ignored by /v1/realtime', async () => {
+    // 426: the request lacks only the WebSocket upgrade.
     expect((await service.fetch('/v1/realtime?events=ga&tracking=AAA')).status).toBe(426);
   });
 });
 
-test('a path has the methods that are documented for it, and no others', async () => {
+test('each path allows exactly its documented methods', async () => {
   for (const [path, item] of Object.entries(document.paths)) {
-    const answer = await service.fetch(path.replaceAll(/\{\w+\}/g, 'x'), { method: 'PATCH' });
+    const response = await service.fetch(path.replaceAll(/\{\w+\}/g, 'x'), { method: 'PATCH' });
     const documented = Object.keys(item).map((method) => method.toUpperCase());
     const allowed = documented.includes('GET') ? [...documented, 'HEAD'] : documented;
-    expect(answer.status, path).toBe(405);
-    expect(answer.headers.get('allow')?.split(', ').sort(), path).toEqual(allowed.sort());
+    expect(response.status, path).toBe(405);
+    expect(response.headers.get('allow')?.split(', ').sort(), path).toEqual(allowed.sort());
   }
-  const foreign = await service.fetch('/v1/videos/extensions');
-  expect([foreign.status, foreign.headers.get('allow')]).toEqual([405, 'POST']);
+  const undocumented = await service.fetch('/v1/videos/extensions');
+  expect([undocumented.status, undocumented.headers.get('allow')]).toEqual([405, 'POST']);
 });
 
-describe('every route', () => {
-  test('says what it is for, under a heading that has words too', () => {
+describe('every operation', () => {
+  test('has a summary, a description and a described tag', () => {
     expect(operations().length).toBeGreaterThan(40);
-    const headings = document.tags.filter(({ description }) => /\w/.test(description ?? ''));
+    const tags = document.tags.filter(({ description }) => /\w/.test(description ?? ''));
     for (const { name, operation } of operations()) {
       expect(operation.summary, name).toMatch(/^\p{L}/u);
       expect(operation.description, name).toMatch(/^\S.*[.`)]$/s);
       expect(
-        headings.map((heading) => heading.name),
+        tags.map((tag) => tag.name),
         name,
       ).toEqual(expect.arrayContaining([...(operation.tags ?? ['none'])]));
     }
   });
 
-  test('says whether it needs a key, and what each refusal looks like', () => {
+  test('documents its authentication and its error responses', () => {
     for (const { name, path, operation } of operations()) {
-      const refusals = Object.entries(operation.responses).filter(([status]) => status >= '400');
+      const errorResponses = Object.entries(operation.responses).filter(([status]) => status >= '400');
       if (isPublic(path)) expect(operation.security, name).toEqual([]);
       else
         expect(
-          refusals.map(([status]) => status),
+          errorResponses.map(([status]) => status),
           name,
         ).toEqual(expect.arrayContaining(['401', '429']));
-      for (const [status, { description, content }] of refusals) {
-        // A process that is not ready says so in the words of one that is.
+      for (const [status, { description, content }] of errorResponses) {
+        // An unready process returns the same body as a ready one, which is not an error body.
         if (path === '/readyz') continue;
         const { schema, example } = content?.['application/json'] ?? {};
         expect(description, `${name} ${status}`).toMatch(/\w/);
         expect(example, `${name} ${status}`).toHaveProperty('error.message');
-        expect(exampleFault(schema ?? {}, example), `${name} ${status}`).toBeUndefined();
+        expect(exampleError(schema ?? {}, example), `${name} ${status}`).toBeUndefined();
       }
     }
   });
 
-  test('says what each parameter means', () => {
+  test('describes its parameters', () => {
     for (const { name, operation } of operations()) {
       for (const parameter of operation.parameters ?? []) {
         expect(parameter.description, `${name} ${parameter.name}`).toMatch(/\w/);
@@ -223,34 +223,34 @@ describe('every route', () => {
     }
   });
 
-  test('has an example of its body, and of its answer, which its schemas allow', () => {
+  test('has valid examples of its request body and its response', () => {
     for (const { name, operation } of operations()) {
-      const asked = operation.requestBody?.content['application/json'];
-      for (const value of examplesOf(asked)) {
-        expect(exampleFault(asked?.schema ?? {}, value), name).toBeUndefined();
+      const body = operation.requestBody?.content['application/json'];
+      for (const value of examplesOf(body)) {
+        expect(exampleError(body?.schema ?? {}, value), name).toBeUndefined();
       }
       for (const [status, { content = {} }] of Object.entries(operation.responses)) {
         if (!status.startsWith('2')) continue;
         expect(Object.keys(content), name).not.toEqual([]);
         const json = content['application/json'];
-        if (json !== undefined) expect(exampleFault(json.schema, json.example), name).toBeUndefined();
+        if (json !== undefined) expect(exampleError(json.schema, json.example), name).toBeUndefined();
       }
     }
   });
 
-  test('that accepts a form documents each required field', () => {
+  test('documents the values of each required form field', () => {
     for (const { name, operation } of operations()) {
       const form = operation.requestBody?.content['multipart/form-data']?.schema as FormSchema | undefined;
       for (const field of form?.required ?? []) {
         const { format, examples, default: byDefault, const: fixed, anyOf } = form?.properties[field] ?? {};
-        const isTold = format === 'binary' || (examples ?? byDefault ?? fixed ?? anyOf) !== undefined;
-        expect(isTold, `${name} ${field}`).toBe(true);
+        const isDocumented = format === 'binary' || (examples ?? byDefault ?? fixed ?? anyOf) !== undefined;
+        expect(isDocumented, `${name} ${field}`).toBe(true);
       }
     }
   });
 });
 
-test('schemas have names, and each name is of one schema', () => {
+test('schemas have unique names', () => {
   const { schemas } = document.components;
   expect(Object.keys(schemas)).toEqual(
     expect.arrayContaining([
@@ -266,7 +266,7 @@ test('schemas have names, and each name is of one schema', () => {
   const text = JSON.stringify([document.paths, schemas]);
   const named = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
   expect(new Set(named)).toEqual(new Set(Object.keys(schemas)));
-  // One that is not named although it has a title differs from another that has the same.
+  // An inline schema with a title would differ from the named schema with the same title.
   expect(JSON.stringify(document.paths)).not.toMatch(/"title":"/);
 });
 
@@ -280,37 +280,40 @@ interface FormSchema {
   >;
 }
 
-/** Bodies that name something which must be there first, and the answer where it is not. */
-const NAMING: Readonly<Record<string, number>> = { '/v1/batches': 400, '/v1/videos/extensions': 404 };
+/** Status of the examples that refer to an object which does not exist. */
+const MISSING_OBJECT_STATUS: Readonly<Record<string, number>> = {
+  '/v1/batches': 400,
+  '/v1/videos/extensions': 404,
+};
 
-test('examples of bodies are answered as they are', async () => {
+test('the service accepts the examples of request bodies', async () => {
   const posts = operations().filter(({ name, path }) => name.startsWith('POST') && !path.includes('{'));
   const examples = posts.flatMap(({ path, operation }) =>
     examplesOf(operation.requestBody?.content['application/json']).map((value) => ({ path, value })),
   );
-  // At once: the model writes several answers in little more time than one.
+  // Concurrently: the model generates several responses in little more time than one.
   await Promise.all(
     examples.map(async ({ path, value }) => {
       const headers = { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' };
-      const answer = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
-      expect(answer.status, `${path}: ${await answer.text()}`).toBe(NAMING[path] ?? 200);
+      const response = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
+      expect(response.status, `${path}: ${await response.text()}`).toBe(MISSING_OBJECT_STATUS[path] ?? 200);
     }),
   );
   expect(new Set(examples.map(({ path }) => path)).size).toBeGreaterThan(6);
 });
 
-describe('the page', () => {
+describe('the Swagger page', () => {
   let browser: Browser;
   let page: Page;
-  const faults: string[] = [];
-  const asked: string[] = [];
+  const browserErrors: string[] = [];
+  const requests: string[] = [];
   beforeAll(async () => {
     if (!existsSync(CHROMIUM)) return;
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
     page = await browser.newPage();
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    page.on('pageerror', (error) => faults.push(String(error)));
-    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()));
+    page.on('pageerror', (error) => browserErrors.push(String(error)));
+    page.on('request', (request) => requests.push(request.url()));
     await page.goto(`${service.baseUrl}/swagger`);
     await page.locator('.btn.authorize').click();
     const bearer = page.locator('.auth-container', { hasText: 'http, Bearer' });
@@ -336,7 +339,7 @@ describe('the page', () => {
     return { block, status: Number.parseInt((await status.textContent()) ?? '', 10) };
   }
 
-  /** The JSON that an operation answered. */
+  /** The displayed JSON response of an operation. */
   async function jsonOf(block: Locator) {
     const text = await block.locator('.live-responses-table .highlight-code code').first().textContent();
     return JSON.parse(text ?? '') as Record<string, unknown>;
@@ -348,7 +351,7 @@ describe('the page', () => {
     expect(await jsonOf(block)).toMatchObject({ object: 'list', data: expect.arrayContaining([]) });
   });
 
-  test('plays what the example of speech says', async () => {
+  test('plays the speech of the example', async () => {
     const { block, status } = await tryOut('POST /v1/audio/speech');
     expect(status).toBe(200);
     const player = block.locator('audio');
@@ -357,17 +360,17 @@ describe('the page', () => {
     await expect.poll(duration).toBeGreaterThan(1);
   });
 
-  test('writes down a recording', async () => {
+  test('transcribes a recording', async () => {
     const pcm = await spokenPcm(service, 'Please book a table for two people.');
     const { block, status } = await tryOut('POST /v1/audio/transcriptions', async (form) => {
-      const file = { name: 'said.wav', mimeType: 'audio/wav', buffer: pcmToWav(pcm, SPEECH_RATE_HZ) };
+      const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: pcmToWav(pcm, SPEECH_RATE_HZ) };
       await form.locator('input[type=file]').setInputFiles(file);
     });
     expect(status).toBe(200);
     expect((await jsonOf(block)).text).toMatch(/book a table/i);
   });
 
-  test('uploads lines and makes a batch of them', async () => {
+  test('uploads a batch file and creates a batch', async () => {
     const line = { custom_id: 'a', body: { model: 'all-minilm-l6-v2', input: 'A cat.' } };
     const upload = await tryOut('POST /v1/files', async (form) => {
       const buffer = Buffer.from(`${JSON.stringify(line)}\n`);
@@ -386,19 +389,19 @@ describe('the page', () => {
     expect(await jsonOf(batch.block)).toMatchObject({ object: 'batch', input_file_id: id });
   });
 
-  test('is dark for who wants that', async () => {
-    const ground = () =>
+  test('follows the dark color scheme', async () => {
+    const background = () =>
       page.evaluate('getComputedStyle(document.querySelector(".swagger-ui")).backgroundColor');
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expect.poll(ground, { timeout: 10_000 }).toBe('rgb(28, 32, 34)');
+    await expect.poll(background, { timeout: 10_000 }).toBe('rgb(28, 32, 34)');
     await page.emulateMedia({ colorScheme: 'light' });
-    await expect.poll(ground, { timeout: 10_000 }).not.toBe('rgb(28, 32, 34)');
+    await expect.poll(background, { timeout: 10_000 }).not.toBe('rgb(28, 32, 34)');
   });
 
-  test('loads nothing from other origins, and violates no rule of its own policy', () => {
-    expect(asked.filter((url) => !/^(blob:|data:)/.test(url) && !url.startsWith(service.baseUrl))).toEqual(
+  test('loads nothing from other origins and causes no browser errors', () => {
+    expect(requests.filter((url) => !/^(blob:|data:)/.test(url) && !url.startsWith(service.baseUrl))).toEqual(
       [],
     );
-    expect(faults).toEqual([]);
+    expect(browserErrors).toEqual([]);
   });
 });

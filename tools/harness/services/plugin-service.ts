@@ -14,9 +14,9 @@ export interface WirePlugin {
 /** A real service whose organization `a` may switch plugins. */
 export interface PluginService extends LaunchedService {
   plugin(name: string): Promise<WirePlugin>;
-  /** Asks for a switch. */
-  ask(name: string, enabled: boolean): Promise<Response>;
-  /** Switches, and waits until it is done. */
+  /** Requests a switch without waiting for its completion. */
+  requestSwitch(name: string, enabled: boolean): Promise<Response>;
+  /** Switches a plugin and waits until the switch is complete. */
   switch(name: string, enabled: boolean): Promise<void>;
   /** Waits until a plugin is in a state. */
   until(name: string, state: string): Promise<void>;
@@ -24,7 +24,7 @@ export interface PluginService extends LaunchedService {
 }
 
 const POLL_MS = 20;
-const LIMIT_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 export async function launchPluginService(options: LaunchOptions): Promise<PluginService> {
   const service = await launchService({ ...options, config: `operators = ["a"]\n${options.config ?? ''}` });
@@ -40,9 +40,9 @@ export async function launchPluginService(options: LaunchOptions): Promise<Plugi
     if (found === undefined) throw new Error(`unknown plugin ${name}`);
     return found;
   };
-  const ask = (name: string, enabled: boolean) => post(`/v1/plugins/${name}`, { enabled });
+  const requestSwitch = (name: string, enabled: boolean) => post(`/v1/plugins/${name}`, { enabled });
   const until = async (name: string, state: string) => {
-    const deadline = performance.now() + LIMIT_MS;
+    const deadline = performance.now() + TIMEOUT_MS;
     for (;;) {
       const now = (await plugin(name)).state;
       if (now === state) return;
@@ -52,23 +52,25 @@ export async function launchPluginService(options: LaunchOptions): Promise<Plugi
     }
   };
   return {
-    ...{ ...service, post, plugin, ask, until },
+    ...{ ...service, post, plugin, requestSwitch, until },
     async switch(name, enabled) {
-      const answer = await ask(name, enabled);
-      if (!answer.ok) throw new Error(await answer.text());
+      const response = await requestSwitch(name, enabled);
+      if (!response.ok) throw new Error(await response.text());
       await until(name, enabled ? 'on' : 'off');
     },
   };
 }
 
-/** Asks again and again until it is stopped. */
-export function load(ask: () => Promise<void>): { stop(): Promise<{ count: number; faults: unknown[] }> } {
+/** Repeats a request until `stop` is called, which returns the number of requests and their errors. */
+export function load(request: () => Promise<void>): {
+  stop(): Promise<{ count: number; errors: unknown[] }>;
+} {
   let stopped = false;
   const running = (async () => {
-    const faults: unknown[] = [];
+    const errors: unknown[] = [];
     let count = 0;
-    for (; !stopped; count += 1) await ask().catch((fault: unknown) => faults.push(fault));
-    return { count, faults };
+    for (; !stopped; count += 1) await request().catch((error: unknown) => errors.push(error));
+    return { count, errors };
   })();
   return {
     stop() {
