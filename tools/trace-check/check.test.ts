@@ -3,10 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { check, checkTrace, initial, isQuiet, parseTraceLine, RULES, type TraceEntry } from './check.ts';
 import { SeenIds } from './rules/seen-ids.ts';
 
-/**
- * The example sequences of the event reference (openai-wire 8.10), written out by hand: what it leaves out is
- * filled in from the tables there.
- */
+/** Uses the example sequences of the event reference (openai-wire 8.10), with omitted fields from its tables. */
 
 type Frame = Readonly<Record<string, unknown>>;
 
@@ -30,9 +27,9 @@ const { audio } = SESSION;
 const VAD = { type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 400 };
 const detecting = { ...SESSION, audio: { ...audio, input: { ...audio.input, turn_detection: VAD } } };
 const speaking = { ...SESSION, output_modalities: ['audio'] };
-const heard = 'conversation.item.input_audio_transcription';
+const TRANSCRIPTION = 'conversation.item.input_audio_transcription';
 
-/** A trace of frames: those of the client as `>`, those of the server as `<`, which get their event ids here. */
+/** A trace of client frames `>` and server frames `<`. Adds the event ids of the server. */
 function traced(...frames: readonly (readonly ['>' | '<', Frame] | 'quiet')[]): TraceEntry[] {
   return frames.map((frame, index): TraceEntry => {
     if (frame === 'quiet') return { end: 'quiet' };
@@ -62,12 +59,12 @@ const manualCommit = traced(
   append,
   ['>', { type: 'input_audio_buffer.commit' }],
   ['<', { type: 'input_audio_buffer.committed', item_id: 'item_1', previous_item_id: null }],
-  ['<', { type: `${heard}.delta`, item_id: 'item_1', content_index: 0, delta: 'turn on ' }],
-  ['<', { type: `${heard}.delta`, item_id: 'item_1', content_index: 0, delta: 'the lights' }],
+  ['<', { type: `${TRANSCRIPTION}.delta`, item_id: 'item_1', content_index: 0, delta: 'turn on ' }],
+  ['<', { type: `${TRANSCRIPTION}.delta`, item_id: 'item_1', content_index: 0, delta: 'the lights' }],
   [
     '<',
     {
-      type: `${heard}.completed`,
+      type: `${TRANSCRIPTION}.completed`,
       item_id: 'item_1',
       content_index: 0,
       transcript: 'turn on the lights',
@@ -107,13 +104,16 @@ const serverVad = traced(
   ['<', { type: 'session.updated', session: detecting }],
   append,
   ['<', { type: 'input_audio_buffer.speech_started', item_id: 'item_2', audio_start_ms: 1180 }],
-  ['<', { type: `${heard}.completed`, item_id: 'item_1', content_index: 0, transcript: '', usage: USAGE }],
+  [
+    '<',
+    { type: `${TRANSCRIPTION}.completed`, item_id: 'item_1', content_index: 0, transcript: '', usage: USAGE },
+  ],
   ['<', { type: 'input_audio_buffer.speech_stopped', item_id: 'item_2', audio_end_ms: 3260 }],
   ['<', { type: 'input_audio_buffer.committed', item_id: 'item_2', previous_item_id: 'item_1' }],
   [
     '<',
     {
-      type: `${heard}.failed`,
+      type: `${TRANSCRIPTION}.failed`,
       item_id: 'item_2',
       content_index: 0,
       error: { type: 'server_error', code: 'upstream_error', message: 'transcription failed' },
@@ -260,11 +260,11 @@ const EXAMPLES = {
 };
 
 describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
-  test('keeps every rule', () => {
+  test('violates no rule', () => {
     expect(checkTrace(trace)).toEqual([]);
   });
 
-  test('breaks one when any frame of the server is missing or comes twice', () => {
+  test('violates a rule if any server frame is missing or repeated', () => {
     for (const [place, entry] of trace.entries()) {
       if ('end' in entry || entry.from === 'client') continue;
       const twice = { ...entry, frame: { ...(entry.frame as Frame), event_id: 'event_again' } };
@@ -276,24 +276,24 @@ describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
     }
   });
 
-  test('breaks one when any two neighbours of the server change places', () => {
+  test('violates a rule if any two adjacent server frames are swapped', () => {
     for (const [place, entry] of trace.entries()) {
       const next = trace[place + 1];
       if ('end' in entry || next === undefined || 'end' in next) continue;
       if (entry.from === 'client' || next.from === 'client') continue;
       const types = [entry, next].map((each) => (each.frame as { type: string }).type);
-      // A turn overlaps with the transcription of another, and an error with a response.
+      // A turn may overlap with another transcription, and an error with a response.
       const areApart =
         (types.includes('error') && types.some((type) => type.startsWith('response.'))) ||
-        (types.some((type) => type.startsWith(heard)) && types.some((type) => /speech_/.test(type)));
+        (types.some((type) => type.startsWith(TRANSCRIPTION)) && types.some((type) => /speech_/.test(type)));
       if (areApart || types[0] === types[1]) continue;
       expect(checkTrace(trace.with(place, next).with(place + 1, entry)), types.join(' and ')).not.toEqual([]);
     }
   });
 });
 
-test('a violation says which frame broke which rule, and where that is written', () => {
-  const wrong = manualCommit.with(6, {
+test('a violation names the frame, the rule and its section', () => {
+  const invalid = manualCommit.with(6, {
     from: 'server',
     frame: {
       type: 'input_audio_buffer.committed',
@@ -302,7 +302,7 @@ test('a violation says which frame broke which rule, and where that is written',
       previous_item_id: 'item_0',
     },
   });
-  expect(checkTrace(wrong)).toEqual([
+  expect(checkTrace(invalid)).toEqual([
     {
       rule: 'item-chain',
       section: 'wire 8.5',
@@ -312,7 +312,7 @@ test('a violation says which frame broke which rule, and where that is written',
   ]);
 });
 
-test('a state may be gone on from in several ways', () => {
+test('check does not change the previous state', () => {
   const half = speech.slice(0, 9).reduce((state, entry) => check(state, entry).state, initial);
   for (const _ of [1, 2, 3]) {
     const rest = speech.slice(9).reduce(
@@ -327,7 +327,7 @@ test('a state may be gone on from in several ways', () => {
   expect(isQuiet(half)).toBe(false);
 });
 
-test('an error that may answer one of two questions blames neither', () => {
+test('an error that may answer either of two requests violates no rule', () => {
   const empty = (event_id: string | null) => ({
     type: 'error',
     error: {
@@ -345,17 +345,17 @@ test('an error that may answer one of two questions blames neither', () => {
       ['<', { type: 'input_audio_buffer.speech_stopped', item_id: item, audio_end_ms: 10 }],
       ['<', { type: 'input_audio_buffer.committed', item_id: item, previous_item_id: previous }],
     ] as const;
-  const begun = [created, ['>', { type: 'session.update', session: { turn_detection: VAD } }]] as const;
+  const opening = [created, ['>', { type: 'session.update', session: { turn_detection: VAD } }]] as const;
   const updated = ['<', { type: 'session.updated', session: detecting }] as const;
-  const crossing = traced(...begun, updated, ...turn('item_1', null), ['<', empty(null)]);
-  expect(checkTrace(crossing), 'the turn had ended by itself').toEqual([]);
-  const answered = traced(...begun, updated, ...turn('item_1', null));
+  const crossing = traced(...opening, updated, ...turn('item_1', null), ['<', empty(null)]);
+  expect(checkTrace(crossing), 'the server ended the turn').toEqual([]);
+  const answered = traced(...opening, updated, ...turn('item_1', null));
   expect(checkTrace(answered), 'the commit ended the turn').toEqual([]);
-  const twice = traced(...begun, updated, ...turn('item_1', null), ['<', empty(null)], ['<', empty(null)]);
+  const twice = traced(...opening, updated, ...turn('item_1', null), ['<', empty(null)], ['<', empty(null)]);
   expect(checkTrace(twice).map(({ rule }) => rule)).toEqual(['answer-unasked']);
 });
 
-describe('a line of a trace', () => {
+describe('parseTraceLine', () => {
   test.each([
     ['{"from":"client","frame":"text"}', { from: 'client', frame: 'text' }],
     [
@@ -363,7 +363,7 @@ describe('a line of a trace', () => {
       { connection: 'a', at_ms: 1.5, from: 'server', frame: null },
     ],
     ['{"end":"cut","connection":"a"}', { end: 'cut', connection: 'a' }],
-  ])('%s is read', (line, entry) => {
+  ])('parses %s', (line, entry) => {
     expect(parseTraceLine(line)).toEqual(entry);
   });
 
@@ -375,24 +375,24 @@ describe('a line of a trace', () => {
     ['{"end":"soon"}', '`end` must be "quiet" or "cut"'],
     ['{"from":"client","frame":1,"connection":7}', '`connection` must be a string'],
     ['{"from":"client","frame":1,"at_ms":"1"}', '`at_ms` must be a number'],
-  ])('%s is refused: %s', (line, message) => {
+  ])('rejects %s: %s', (line, message) => {
     expect(() => parseTraceLine(line)).toThrow(message);
   });
 });
 
-test('every rule says where it is written and what it asks for', () => {
-  for (const [section, says] of Object.values(RULES)) {
+test('every rule has a section and a description', () => {
+  for (const [section, description] of Object.values(RULES)) {
     expect(section).toMatch(/^(spec|wire) \d/);
-    expect(says.length).toBeGreaterThan(10);
+    expect(description.length).toBeGreaterThan(10);
   }
 });
 
-test('ids that were seen are values: adding to an older set disturbs no other', () => {
+test('SeenIds are immutable: adding to an older set changes no other set', () => {
   const one = SeenIds.none.with('a').with('b');
   const two = one.with('c');
   const three = one.with('d');
-  const held = (ids: SeenIds) => ['a', 'b', 'c', 'd'].filter((id) => ids.has(id)).join('');
-  expect([one, two, three].map(held)).toEqual(['ab', 'abc', 'abd']);
+  const contents = (ids: SeenIds) => ['a', 'b', 'c', 'd'].filter((id) => ids.has(id)).join('');
+  expect([one, two, three].map(contents)).toEqual(['ab', 'abc', 'abd']);
   expect(SeenIds.none.size).toBe(0);
   expect(three.with('d')).toBe(three);
 });

@@ -1,11 +1,10 @@
 /**
- * The order rules of WS /v1/realtime as a checker of traces: a pure fold over the frames of one connection, in
- * the order in which one side saw them. Written from the specification (3.4, 4.7, 6, 7) and the event reference
- * (openai-wire 8) alone; it knows none of the machines that it judges. Frames of the client may be recorded when
- * they were sent: an answer comes some time after, and others may come before it.
+ * Checks traces of WS /v1/realtime against the order rules: a pure fold over the frames of one connection, in the order in which
+ * one side recorded them. It implements the specification (3.4, 4.7, 6, 7) and the event reference (openai-wire 8), independently
+ * of the state machines of the service. Client frames are recorded when they are sent, so other events may precede their response.
  */
 
-import { answered, asked, unanswered } from './rules/answer-rules.ts';
+import { answered, clientFrame, unanswered } from './rules/answer-rules.ts';
 import { eventRules } from './rules/event-rules.ts';
 import { itemRules } from './rules/item-rules.ts';
 import { responseRules } from './rules/response-rules.ts';
@@ -25,7 +24,7 @@ export {
 } from './rules/trace.ts';
 export { initial, type State };
 
-/** The subjects, each of which sees what the ones before it left: items know a turn until it is committed. */
+/** The rules in their order. Each receives the state of the previous one: item rules use the turn before turn rules commit it. */
 const SUBJECTS: readonly Rules[] = [
   eventRules,
   sessionRules,
@@ -40,17 +39,18 @@ export interface Checked {
   readonly violations: readonly Violation[];
 }
 
-/** Judges the next entry of a connection. Entries of other connections have a state of their own. */
+/** Checks the next entry of a connection. Each connection has a separate state. */
 export function check(state: State, entry: TraceEntry): Checked {
   if ('end' in entry)
     return entry.end === 'quiet' ? finish(state) : { state: { ...state, over: true }, violations: [] };
   const { violations, report } = reporter(state.index);
   if (state.over) report('session-first', 'a frame after the end of the connection');
-  const judged = entry.from === 'client' ? asked(state, entry.frame) : told(state, entry.frame, report);
-  return { state: { ...judged, index: state.index + 1 }, violations };
+  const next =
+    entry.from === 'client' ? clientFrame(state, entry.frame) : serverFrame(state, entry.frame, report);
+  return { state: { ...next, index: state.index + 1 }, violations };
 }
 
-/** Judges what must have come by the end of a connection that has become quiet. */
+/** Checks that no event is missing at the end of a quiet connection. */
 export function finish(state: State): Checked {
   const { violations, report } = reporter(state.index);
   if (state.session === undefined) report('session-first', 'session.created never came');
@@ -68,12 +68,12 @@ export function finish(state: State): Checked {
   return { state: { ...state, over: true }, violations };
 }
 
-/** Whether nothing is outstanding: all that was asked is answered, all that began has ended. */
+/** Whether no event is outstanding: every request has its response, and everything that started has ended. */
 export function isQuiet(state: State): boolean {
   return finish(state).violations.length === 0;
 }
 
-function told(state: State, frame: unknown, report: Report): State {
+function serverFrame(state: State, frame: unknown, report: Report): State {
   const fields = fieldsOf(frame);
   const type = typeof fields.type === 'string' ? fields.type : '';
   if (type === '') report('known-event', `a frame of the server needs a type: ${shown(frame)}`);
@@ -88,7 +88,7 @@ function reporter(index: number): { readonly violations: Violation[]; readonly r
   return { violations, report };
 }
 
-/** Judges a whole trace of one connection. */
+/** Checks a complete trace of one connection. */
 export function checkTrace(entries: Iterable<TraceEntry>): readonly Violation[] {
   const all: Violation[] = [];
   let state: State = initial;

@@ -17,24 +17,24 @@ const SERVER: Readonly<Record<Dialect, Checkers>> = {
 };
 
 /**
- * @param frame an event of the server, parsed.
- * @returns what is wrong with it in this dialect, in words that name the field; undefined when it is right.
+ * Validates a parsed event of the server.
+ * @returns the first error with its field; undefined if the event is valid in this dialect.
  */
 export function serverEventFault(frame: unknown, dialect: Dialect): string | undefined {
-  return faultOf(frame, SERVER[dialect]);
+  return errorOf(frame, SERVER[dialect]);
 }
 
-/** The same for an event that a client sends, which may have fields that are not known. */
+/** Validates a parsed event of a client, which may have unknown fields. @returns the first error; undefined if it is valid. */
 export function clientEventFault(frame: unknown): string | undefined {
-  return faultOf(frame, CLIENT);
+  return errorOf(frame, CLIENT);
 }
 
-function faultOf(frame: unknown, checkers: Checkers): string | undefined {
+function errorOf(frame: unknown, checkers: Checkers): string | undefined {
   if (!isRecord(frame)) return 'The frame is no JSON object.';
   const checker = checkers.get(frame.type);
   if (checker === undefined) return `Unknown event type ${JSON.stringify(frame.type)}.`;
-  const fault = firstIssue(checker, frame);
-  return fault === undefined ? undefined : `${frame.type}: '${fault.field}' ${fault.problem}.`;
+  const issue = firstIssue(checker, frame);
+  return issue === undefined ? undefined : `${frame.type}: '${issue.field}' ${issue.problem}.`;
 }
 
 function compiled(schemas: ReadonlyMap<string, TObject>): Checkers {

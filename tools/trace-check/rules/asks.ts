@@ -1,4 +1,4 @@
-/** What one event of a client may be answered with (spec 6.1; openai-wire 8.4). */
+/** The allowed responses to an event of the client (spec 6.1; openai-wire 8.4). */
 
 import { at, type Fields, fieldsOf, isFields } from './trace.ts';
 
@@ -12,9 +12,10 @@ export type AskKind =
   | 'truncate'
   | 'create_response'
   | 'cancel'
-  /** Whatever the service does not do or cannot read. */
+  /** An unsupported or invalid event. */
   | 'other';
 
+/** A request: an event of the client that may have a response. */
 export interface Ask {
   readonly kind: AskKind;
   /** Number of the frame. */
@@ -24,21 +25,18 @@ export interface Ask {
   readonly echo: string | null | undefined;
   readonly mayBeGranted: boolean;
   readonly mayBeRefused: boolean;
-  /** Nothing need follow. */
+  /** Whether a response is optional. */
   readonly mayBeSilent: boolean;
-  /** Params of the errors that it got so far. */
+  /** `param` of the errors that it has received. */
   readonly refused: readonly string[];
 }
 
 /** Maximum length of an `event_id` that a service must echo. */
 const MAX_EVENT_ID = 512;
-/**
- * Deeper or larger than anything that the events of the list need, audio aside: whether such a frame is read at
- * all is not laid down.
- */
-const DEEP = 12;
-/** Of values and characters of texts. */
-const LARGE = 16 * 1024;
+/** Maximum nesting of an event. Deeper events may be rejected, which the specification leaves open. */
+const MAX_DEPTH = 12;
+/** Maximum number of values and text characters of an event without its audio; likewise. */
+const MAX_SIZE = 16 * 1024;
 
 const KINDS: Readonly<Record<string, AskKind>> = {
   'session.update': 'update',
@@ -53,7 +51,7 @@ const KINDS: Readonly<Record<string, AskKind>> = {
   'response.cancel': 'cancel',
 };
 
-/** The answer that grants each kind; an append is granted in silence. */
+/** The response of each successful request; a successful append has none. */
 export const GRANTS: Readonly<Partial<Record<string, AskKind>>> = {
   'session.updated': 'update',
   'input_audio_buffer.cleared': 'clear',
@@ -63,12 +61,12 @@ export const GRANTS: Readonly<Partial<Record<string, AskKind>>> = {
   'response.created': 'create_response',
 };
 
-/** Reads a frame of the client as a question. */
+/** The request of a client frame. */
 export function askOf(frame: unknown, index: number): Ask {
   const fields = fieldsOf(frame);
   const { type, event_id } = fields;
   const kind = (typeof type === 'string' && Object.hasOwn(KINDS, type) ? KINDS[type] : undefined) ?? 'other';
-  const isUnclear = event_id === null || (kind !== 'append' && isVast(frame));
+  const isUnclear = event_id === null || (kind !== 'append' && isTooLarge(frame));
   const refuse: Ask = {
     kind,
     index,
@@ -102,7 +100,7 @@ function echoOf(eventId: unknown, isUnclear: boolean): string | null | undefined
   return typeof eventId === 'string' && eventId.length <= MAX_EVENT_ID && !isUnclear ? eventId : undefined;
 }
 
-/** Whether an event has what it cannot be without. */
+/** Whether an event has its required fields. */
 function hasFields(kind: AskKind, fields: Fields): boolean {
   switch (kind) {
     case 'update':
@@ -121,24 +119,24 @@ function hasFields(kind: AskKind, fields: Fields): boolean {
   }
 }
 
-/** Strict base64 (RFC 4648, 4) is taken in silence until the buffer is full; anything else is refused. */
+/** Strict base64 (RFC 4648, 4) has no response until the buffer is full; other audio is rejected. */
 function appendAsk(refuse: Ask, audio: string): Ask {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(audio) || audio.length % 4 !== 0) return refuse;
-  // Whether bits that are left over are refused is the decoder's choice (RFC 4648, 3.5).
+  // A decoder may reject non-zero padding bits (RFC 4648, 3.5).
   const isClear = /(^|[A-Za-z0-9+/]|[AEIMQUYcgkosw048]=|[AQgw]==)$/.test(audio.slice(-3));
   return { ...refuse, mayBeSilent: true, mayBeGranted: isClear };
 }
 
-/** Stops as soon as it knows: a frame may be as large as the socket lets through. */
-function isVast(frame: unknown): boolean {
-  let left = LARGE;
+/** Whether a frame exceeds the depth or the size. Stops early, because a frame may have the maximum size of the socket. */
+function isTooLarge(frame: unknown): boolean {
+  let left = MAX_SIZE;
   const isOver = (value: unknown, levels: number): boolean => {
     left -= typeof value === 'string' ? value.length : 1;
     if (left < 0) return true;
     if (typeof value !== 'object' || value === null) return false;
     return levels === 0 || Object.values(value).some((inner) => isOver(inner, levels - 1));
   };
-  return isOver(frame, DEEP);
+  return isOver(frame, MAX_DEPTH);
 }
 
 /** Whether a `response.cancel` means this response. */

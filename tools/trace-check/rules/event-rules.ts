@@ -1,10 +1,10 @@
-/** What every event of the server must be: known, numbered, and of one dialect (spec 2.6, 6.2; openai-wire 8.2). */
+/** Every event of the server is known, has a unique id, and belongs to one dialect (spec 2.6, 6.2; openai-wire 8.2). */
 
 import type { Report } from './rules.ts';
 import type { Dialect, ServerFrame, State } from './state.ts';
 import { shown } from './trace.ts';
 
-/** The events of spec 6.2 and openai-wire 8.5; those of one dialect with it. */
+/** The events of spec 6.2 and openai-wire 8.5, with their dialect. */
 const EVENTS: ReadonlyMap<string, Dialect | 'both'> = new Map<string, Dialect | 'both'>([
   ...[
     'session.created',
@@ -35,10 +35,10 @@ const EVENTS: ReadonlyMap<string, Dialect | 'both'> = new Map<string, Dialect | 
 ]);
 
 export function eventRules(state: State, event: ServerFrame, report: Report): State {
-  return spoken(numbered(state, event, report), event, report);
+  return checkDialect(checkId(state, event, report), event, report);
 }
 
-function numbered(state: State, event: ServerFrame, report: Report): State {
+function checkId(state: State, event: ServerFrame, report: Report): State {
   const id = event.fields.event_id;
   if (typeof id !== 'string' || !id.startsWith('event_')) {
     report('event-id', `event_id must be a text that begins with event_, not ${shown(id)}`);
@@ -48,11 +48,11 @@ function numbered(state: State, event: ServerFrame, report: Report): State {
   return { ...state, eventIds: state.eventIds.with(id) };
 }
 
-function spoken(state: State, event: ServerFrame, report: Report): State {
+function checkDialect(state: State, event: ServerFrame, report: Report): State {
   const dialect = EVENTS.get(event.type);
   if (dialect === undefined) report('known-event', `${shown(event.type)} is not a known event`);
   if (dialect === undefined || dialect === 'both' || dialect === state.dialect) return state;
-  // A client may still choose the GA names with its first session.update.
+  // The first session.update of the client may choose the GA names.
   const chosen = state.dialect === undefined || (dialect === 'ga' && state.choseGa === true);
   if (chosen) return { ...state, dialect };
   report('one-dialect', `${event.type} is a name of the other dialect`);

@@ -1,29 +1,29 @@
 /** Items: new ids, the chain, echoed client items, and which events announce them (openai-wire 8.2, 8.5, 8.6). */
 
 import type { Ask } from './asks.ts';
-import { mirrorFaults, previousOf } from './mirror.ts';
+import { mirrorErrors, previousOf } from './mirror.ts';
 import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
 import { at, type Fields, fieldsOf, shown, textAt } from './trace.ts';
 
-/** Items that the session keeps (spec 8). */
-const WINDOW = 64;
+/** Number of items that the session stores (spec 8). */
+const MAX_ITEMS = 64;
 
 export function itemRules(state: State, event: ServerFrame, report: Report): State {
-  const heard = announcementHeard(state, event, report);
+  const next = checkAnnouncement(state, event, report);
   switch (event.type) {
     case 'input_audio_buffer.speech_started':
-      return newItem(heard, event.fields.item_id, false, report);
+      return newItem(next, event.fields.item_id, false, report);
     case 'input_audio_buffer.committed':
-      return committed(heard, event, report);
+      return committed(next, event, report);
     case 'conversation.item.created':
-      return created(heard, event, report);
+      return created(next, event, report);
     default:
-      return heard;
+      return next;
   }
 }
 
-/** An id that no item had before. */
+/** Records a new item id, which must be unused. */
 export function newItem(state: State, id: unknown, ofClient: boolean, report: Report): State {
   if (typeof id !== 'string' || id === '') {
     report('field-shape', `the id of an item must be a text, not ${shown(id)}`);
@@ -31,14 +31,14 @@ export function newItem(state: State, id: unknown, ofClient: boolean, report: Re
   }
   if (!ofClient && !id.startsWith('item_'))
     report('id-prefix', `the id of an item begins with item_; ${shown(id)} does not`);
-  // A client may use an id again when its item has left the window.
-  if (state.itemIds.has(id) && !(ofClient && state.itemIds.size >= WINDOW)) {
+  // A client may reuse an id when the session no longer stores its item.
+  if (state.itemIds.has(id) && !(ofClient && state.itemIds.size >= MAX_ITEMS)) {
     report('item-new', `${shown(id)} already names an item`);
   }
   return { ...state, itemIds: state.itemIds.with(id) };
 }
 
-/** The id of a turn was announced when it started. */
+/** The item id of a detected turn was recorded at its start. */
 function committed(state: State, event: ServerFrame, report: Report): State {
   const { item_id, previous_item_id } = event.fields;
   const next = state.turn?.itemId === item_id ? state : newItem(state, item_id, false, report);
@@ -65,10 +65,10 @@ function chained(state: State, previous: unknown, expected: unknown, report: Rep
   }
 }
 
-/** The item of the client, as the specification says it comes back. */
+/** Checks the returned copy of a client item. */
 function mirrored(ask: Ask, item: Fields, report: Report): void {
   if (item.object !== 'realtime.item') report('item-shape', 'item.object must be "realtime.item"');
-  for (const fault of mirrorFaults(fieldsOf(ask.frame.item), item)) report('item-mirror', fault);
+  for (const error of mirrorErrors(fieldsOf(ask.frame.item), item)) report('item-mirror', error);
   if (Object.values(item).includes(null)) report('item-shape', 'a field of an item is left out, never null');
 }
 
@@ -76,8 +76,8 @@ function announce(state: State, itemId: unknown, previousItemId: unknown): State
   return { ...state, announcement: { itemId: String(itemId), previousItemId, next: 'added' } };
 }
 
-/** Right behind `created` or `committed`, GA clients hear added and done of the item (openai-wire 8.2). */
-function announcementHeard(state: State, event: ServerFrame, report: Report): State {
+/** GA clients receive `added` and `done` of an item directly after `created` or `committed` (openai-wire 8.2). */
+function checkAnnouncement(state: State, event: ServerFrame, report: Report): State {
   const { announcement, dialect } = state;
   const added = event.type === 'conversation.item.added';
   const done = event.type === 'conversation.item.done';
@@ -103,11 +103,11 @@ function announcementHeard(state: State, event: ServerFrame, report: Report): St
   if (dialect === 'ga' || next === 'done') {
     report('item-announced', `conversation.item.${next} of ${itemId} must follow, not ${event.type}`);
   }
-  // Without them, it is not the GA dialect that is spoken.
+  // Without these events, the connection does not use the GA dialect.
   return { ...state, announcement: undefined, dialect: dialect ?? 'spec' };
 }
 
-/** A client breaks on an audio part without the key `transcript` (openai-wire 8.6). */
+/** Clients fail on an audio part without the key `transcript` (openai-wire 8.6). */
 function userAudio(item: Fields, report: Report): void {
   for (const part of Array.isArray(item.content) ? item.content : []) {
     if (at(part, 'type') === 'input_audio' && !Object.hasOwn(fieldsOf(part), 'transcript')) {

@@ -1,4 +1,4 @@
-/** How a response ends: its status, details, usage and item say the same (openai-wire 8.6, 8.7). */
+/** The end of a response: its status, details, usage and item are consistent (openai-wire 8.6, 8.7). */
 
 import type { Report } from './rules.ts';
 import type { OpenResponse } from './state.ts';
@@ -28,21 +28,21 @@ export function responseEnd(open: OpenResponse, response: Fields, report: Report
   usage(open, status, response.usage, report);
 }
 
-function details(open: OpenResponse, status: string, told: unknown, report: Report): void {
-  const code = at(told, 'error.code');
-  const right =
+function details(open: OpenResponse, status: string, value: unknown, report: Report): void {
+  const code = at(value, 'error.code');
+  const isValid =
     status === 'completed'
-      ? told === null
+      ? value === null
       : status === 'cancelled'
-        ? same(told, { type: 'cancelled', reason: 'client_cancelled' })
-        : at(told, 'type') === 'failed' && (code === 'upstream_error' || code === 'internal_error');
-  if (!right) report('response-status', `${open.id} is ${status}, but its details are ${shown(told)}`);
+        ? same(value, { type: 'cancelled', reason: 'client_cancelled' })
+        : at(value, 'type') === 'failed' && (code === 'upstream_error' || code === 'internal_error');
+  if (!isValid) report('response-status', `${open.id} is ${status}, but its details are ${shown(value)}`);
 }
 
 function item(open: OpenResponse, status: string, report: Report): void {
   const { status: itemStatus, content, role } = fieldsOf(open.item);
-  const wanted = status === 'completed' ? 'completed' : 'incomplete';
-  if (itemStatus !== wanted || role !== 'assistant') {
+  const expected = status === 'completed' ? 'completed' : 'incomplete';
+  if (itemStatus !== expected || role !== 'assistant') {
     report(
       'response-status',
       `${open.id} is ${status}, but its item is ${shown(itemStatus)} of ${shown(role)}`,
@@ -50,7 +50,7 @@ function item(open: OpenResponse, status: string, report: Report): void {
   }
   const type = open.dialect === 'ga' ? 'output_audio' : 'audio';
   const parts = Array.isArray(content) ? content : [undefined];
-  // What was cancelled before anything was heard may have no part.
+  // A response that ended before any audio may have no part.
   if (parts.length === 0 && status !== 'completed') return;
   if (parts.length !== 1 || at(parts[0], 'type') !== type) {
     report('item-shape', `the item of ${open.id} must hold one part of the type ${type}`);
@@ -60,14 +60,14 @@ function item(open: OpenResponse, status: string, report: Report): void {
   }
 }
 
-function usage(open: OpenResponse, status: string, told: unknown, report: Report): void {
-  const { total_tokens, input_tokens, output_tokens } = fieldsOf(told);
+function usage(open: OpenResponse, status: string, value: unknown, report: Report): void {
+  const { total_tokens, input_tokens, output_tokens } = fieldsOf(value);
   const counted =
-    isFields(told) &&
+    isFields(value) &&
     isCount(input_tokens) &&
     isCount(output_tokens) &&
     total_tokens === input_tokens + output_tokens;
-  if (status === 'completed' ? !counted : told !== null) {
-    report('response-usage', `${open.id} is ${status}, but its usage is ${shown(told)}`);
+  if (status === 'completed' ? !counted : value !== null) {
+    report('response-usage', `${open.id} is ${status}, but its usage is ${shown(value)}`);
   }
 }

@@ -6,7 +6,7 @@ import type { Report } from './rules.ts';
 import type { Dialect, OpenResponse, ServerFrame, Stage, State } from './state.ts';
 import { at, fieldsOf, same, shown, textAt } from './trace.ts';
 
-/** The events of a response without the names of the dialect. */
+/** The events of a response, independent of the dialect. */
 type Step =
   | 'item_added'
   | 'item_announced'
@@ -36,7 +36,7 @@ const STEPS: Readonly<Record<string, readonly [Step, Dialect?]>> = {
   'response.done': ['done'],
 };
 
-/** After which events each may come. */
+/** The stages in which each event is allowed. */
 const AFTER: Readonly<Record<Step, readonly Stage[]>> = {
   item_added: ['created'],
   item_announced: ['item_added'],
@@ -44,7 +44,7 @@ const AFTER: Readonly<Record<Step, readonly Stage[]>> = {
   audio: ['part_added', 'audio'],
   transcript: ['part_added', 'audio', 'transcript'],
   transcript_done: ['part_added', 'audio', 'transcript'],
-  // Without a transcript when it was cancelled or failed.
+  // A cancelled or failed response has no transcript_done.
   audio_done: ['part_added', 'audio', 'transcript_done'],
   part_done: ['audio_done'],
   item_concluded: ['part_done'],
@@ -81,7 +81,7 @@ export function responseRules(state: State, event: ServerFrame, report: Report):
   return stepped(state, response, step, dialect, event, report);
 }
 
-/** An event of the assistant's item is one of its response. */
+/** The step of an event; undefined if it does not belong to a response. */
 function stepOf(state: State, event: ServerFrame): readonly [Step, Dialect?] | undefined {
   if (Object.hasOwn(STEPS, event.type)) return STEPS[event.type];
   const added = event.type === 'conversation.item.added';
@@ -132,7 +132,7 @@ function created(state: State, event: ServerFrame, report: Report): State {
   return { ...state, response: open, responseIds: state.responseIds.with(name) };
 }
 
-/** The same item and the same places throughout. */
+/** All events have the same item id and indices. */
 function indices(response: OpenResponse, step: Step, event: ServerFrame, report: Report): void {
   if (step === 'done' || step === 'item_announced' || step === 'item_concluded') return;
   const { item_id, output_index, content_index } = event.fields;
@@ -236,8 +236,14 @@ function itemAdded(state: State, response: OpenResponse, event: ServerFrame, rep
 }
 
 /** GA clients also receive the assistant's item (openai-wire 8.10 D). */
-function gaItems(state: State, heard: boolean, word: string, response: OpenResponse, report: Report): void {
-  if (state.dialect === 'ga' && !heard) {
+function gaItems(
+  state: State,
+  received: boolean,
+  word: string,
+  response: OpenResponse,
+  report: Report,
+): void {
+  if (state.dialect === 'ga' && !received) {
     report('item-announced', `conversation.item.${word} of ${response.itemId} is missing`);
   }
 }

@@ -1,7 +1,4 @@
-/**
- * A set of ids that only grows, as a value. Adding to the newest
- * version costs nothing; adding to an older one copies, so that versions never disturb each other.
- */
+/** An immutable, growing set of ids. Adding to the newest version shares its storage; adding to an older version copies it. */
 export class SeenIds {
   static readonly none = new SeenIds(new Map(), 0);
   readonly #order: Map<string, number>;
@@ -21,7 +18,7 @@ export class SeenIds {
     return index !== undefined && index < this.#size;
   }
 
-  /** This set and one more id. */
+  /** Returns this set with another id. */
   with(id: string): SeenIds {
     if (this.has(id)) return this;
     const newest = this.#order.size === this.#size;

@@ -5,7 +5,7 @@ import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
 import { at, type Fields, fieldsOf, isFields, same, shown, textAt } from './trace.ts';
 
-/** Each setting, and the flat name that older clients know it by (openai-wire 8.3). */
+/** Each setting, and its flat name of older clients (openai-wire 8.3). */
 const SETTINGS: readonly (readonly [path: string, flat: string | undefined])[] = [
   ['type', undefined],
   ['audio.input.format', 'input_audio_format'],
@@ -28,7 +28,7 @@ export function sessionRules(state: State, event: ServerFrame, report: Report): 
   }
   if (state.session === undefined) {
     report('session-first', `${shown(type)} came before session.created`);
-    // Told once.
+    // Prevents further reports of this rule.
     return { ...state, session: {} };
   }
   if (type !== 'session.updated') return state;
@@ -66,7 +66,7 @@ function unsentFields(before: Fields, after: Fields, sent: Fields, report: Repor
   }
 }
 
-/** Whether an update says anything about a setting, or about something that it is a part of. */
+/** Whether an update contains a setting or replaces one of its parents. */
 function touches(sent: Fields, path: string): boolean {
   if (at(sent, path) !== undefined) return true;
   const names = path.split('.');
@@ -80,13 +80,13 @@ function refusedFields(before: Fields, after: Fields, params: readonly string[],
   for (const param of params) {
     const path = param.replace(/^session\./, '');
     const value = at(before, path);
-    // What was not there may have come with its default.
+    // A setting that was absent may have received its default.
     if (path === param || value === undefined || same(value, at(after, path))) continue;
     report('session-refusal', `${param} was refused, but went to ${shown(at(after, path))}`);
   }
 }
 
-/** What must come back as it was sent, or be refused. */
+/** Settings that apply as sent or are rejected. */
 const APPLIED = [
   'type',
   'audio.input.format.type',
@@ -105,10 +105,10 @@ const APPLIED = [
 ];
 
 function sentFields({ frame, refused }: Ask, after: Fields, report: Report): void {
-  // What is of a refused type is refused with it, and a format is one value.
+  // A rejected type rejects its fields too, and a format is one value.
   const paths = refused.map((param) => param.replace(/^session\./, '').replace(/\.(type|rate)$/, ''));
   for (const path of APPLIED) {
-    const sent = asTold(path, at(frame, `session.${path}`));
+    const sent = sessionForm(path, at(frame, `session.${path}`));
     if (sent === undefined || same(sent, at(after, path))) continue;
     if (
       paths.some(
@@ -124,7 +124,7 @@ function sentFields({ frame, refused }: Ask, after: Fields, report: Report): voi
 }
 
 /** A value in its session form: a voice as its id; undefined when the session uses another form. */
-function asTold(path: string, sent: unknown): unknown {
+function sessionForm(path: string, sent: unknown): unknown {
   const isVoice = path.endsWith('.voice');
   if (!isFields(sent)) return isVoice ? (sent ?? undefined) : sent;
   if (isVoice) return sent.id;

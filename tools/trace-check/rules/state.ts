@@ -1,4 +1,4 @@
-/** All that the rules remember of a connection. Every part is a value; nothing in it is changed. */
+/** State of the rules for one connection; immutable. */
 
 import type { Ask } from './asks.ts';
 import type { Report } from './rules.ts';
@@ -7,21 +7,21 @@ import type { Fields } from './trace.ts';
 
 export type Dialect = 'spec' | 'ga';
 
-/** The turn of `server_vad` that is not committed yet. */
+/** A detected turn that is not yet committed. */
 export interface OpenTurn {
   readonly itemId: string;
   readonly stopped: boolean;
   readonly startMs: number;
 }
 
-/** An item that was committed and whose transcription has not ended. */
+/** The unfinished transcription of a committed item. */
 export interface OpenTranscription {
   readonly itemId: string;
   /** Its deltas so far. */
   readonly text: string;
 }
 
-/** How far a response is: the last of its events that came. */
+/** Progress of a response: its last event. */
 export type Stage =
   | 'created'
   | 'item_added'
@@ -41,7 +41,7 @@ export interface OpenResponse {
   /** The item before the assistant's. */
   readonly previousItemId: string | null;
   readonly dialect: Dialect | undefined;
-  /** `conversation.item.added` and `.done` of the assistant's item came. */
+  /** Whether `conversation.item.added` of the assistant's item was received; `concluded`: `conversation.item.done`. */
   readonly announced: boolean;
   readonly concluded: boolean;
   /** Deltas of the transcript so far. */
@@ -53,7 +53,7 @@ export interface OpenResponse {
   readonly item: unknown;
 }
 
-/** An item of the user of which GA clients must hear next. */
+/** An item of the user whose next event is due for GA clients. */
 export interface Announcement {
   readonly itemId: string;
   readonly previousItemId: unknown;
@@ -61,7 +61,7 @@ export interface Announcement {
 }
 
 export interface State {
-  /** Frames so far. */
+  /** Number of frames. */
   readonly index: number;
   readonly over: boolean;
   readonly eventIds: SeenIds;
@@ -69,19 +69,19 @@ export interface State {
 
   /** The session as last sent; undefined before `session.created`. */
   readonly session: Fields | undefined;
-  /** The first `session.update` chose the GA names. */
+  /** Whether the first `session.update` chose the GA names. */
   readonly choseGa: boolean | undefined;
 
-  /** Events of the client that still need an answer, in their order. */
+  /** Client events that may still have a response, in their order. */
   readonly asks: readonly Ask[];
   /** Every `event_id` of the client. */
   readonly clientIds: SeenIds;
-  /** Of appends that nothing but the limit of the buffer can refuse: the `event_id`s, and whether any had none. */
+  /** Valid appends, which only the buffer limit can reject: their `event_id`s, and whether one has none. */
   readonly appendIds: SeenIds;
   readonly unnamedAppend: boolean;
 
   readonly turn: OpenTurn | undefined;
-  /** Where the last turn started, and where the last one ended. */
+  /** Start and end of the last turns, in ms of audio. */
   readonly lastStartMs: number;
   readonly lastEndMs: number;
   readonly transcriptions: readonly OpenTranscription[];
@@ -116,12 +116,12 @@ export const initial: State = {
   responseIds: SeenIds.none,
 };
 
-/** An event of the server, and what it answers. */
+/** An event of the server, and the request that it answers. */
 export interface ServerFrame {
   readonly type: string;
   readonly fields: Fields;
   readonly answers: Ask | undefined;
 }
 
-/** The rules of one subject: looks at an event of the server, reports, and remembers. */
+/** Rules of one subject: check an event of the server, report violations, and return the next state. */
 export type Rules = (state: State, event: ServerFrame, report: Report) => State;

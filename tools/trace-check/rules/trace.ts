@@ -1,13 +1,13 @@
 /**
- * A trace: every frame of realtime connections as one side saw them, one entry a line (docs/guide/realtime-traces.md).
- * Wire names, because the entries are written to files.
+ * A trace: all frames of realtime connections as one side recorded them, one entry per line (docs/guide/realtime-traces.md).
+ * Field names are in snake case, because the entries are written to files.
  */
 
 /** A frame, in the order in which it was sent or received. */
 export interface FrameEntry {
-  /** Tells the connections of one file apart; absent in a file of one. */
+  /** Identifies the connection; absent in a file with one connection. */
   readonly connection?: string;
-  /** Milliseconds since any fixed moment; for the reader alone, no rule looks at it. */
+  /** Milliseconds since any fixed time; for readers, not used by the rules. */
   readonly at_ms?: number;
   readonly from: 'client' | 'server';
   /** The parsed JSON; a text that is not JSON as a string, a binary frame as `{binary: lengthBytes}`. */
@@ -15,8 +15,8 @@ export interface FrameEntry {
 }
 
 /**
- * The end of a connection. `quiet`: the recorder waited for every requested event, so
- * what is missing then is a fault. `cut`: it ended in the middle.
+ * The end of a connection. `quiet`: the recorder waited for all requested events, so a missing event is an error.
+ * `cut`: events may be missing.
  */
 export interface EndEntry {
   readonly connection?: string;
@@ -26,19 +26,19 @@ export interface EndEntry {
 
 export type TraceEntry = FrameEntry | EndEntry;
 
-/** A JSON object of which nothing is known yet. */
+/** A JSON object with unknown fields. */
 export type Fields = { readonly [name: string]: unknown };
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The fields of a value; those of anything but an object are none. */
+/** A value as an object; an empty object for other values. */
 export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** What a dotted path leads to (`session.audio.input`), or undefined. */
+/** The value at a dotted path such as `session.audio.input`, or undefined. */
 export function at(value: unknown, path: string): unknown {
   let found = value;
   for (const name of path.split('.')) {
@@ -54,7 +54,7 @@ export function textAt(value: unknown, path: string): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
-/** Whether two JSON values are the same; the order of an object's fields does not matter. */
+/** Deep equality of JSON values, independent of the order of fields. */
 export function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, index) => same(value, b[index]));
@@ -69,13 +69,13 @@ export function same(a: unknown, b: unknown): boolean {
   return Object.is(a, b);
 }
 
-/** A value in a message, shortened. */
+/** A value as JSON of at most 80 characters, for messages. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 
-/** Reads one line of a trace file. @throws SyntaxError that says what is wrong with the line. */
+/** Parses one line of a trace file. @throws SyntaxError with the reason. */
 export function parseTraceLine(line: string): TraceEntry {
   const entry: unknown = JSON.parse(line);
   if (!isFields(entry)) throw new SyntaxError('must be a JSON object');

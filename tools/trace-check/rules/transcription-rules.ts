@@ -20,8 +20,11 @@ export function transcriptionRules(state: State, event: ServerFrame, report: Rep
     case 'delta': {
       const delta = event.fields.delta;
       if (typeof delta !== 'string') report('field-shape', `delta must be a text, not ${shown(delta)}`);
-      const grown = { ...open, text: open.text + (typeof delta === 'string' ? delta : '') };
-      return { ...state, transcriptions: state.transcriptions.map((each) => (each === open ? grown : each)) };
+      const extended = { ...open, text: open.text + (typeof delta === 'string' ? delta : '') };
+      return {
+        ...state,
+        transcriptions: state.transcriptions.map((each) => (each === open ? extended : each)),
+      };
     }
     case 'completed':
       completed(open, event, report);
@@ -34,7 +37,7 @@ export function transcriptionRules(state: State, event: ServerFrame, report: Rep
   }
 }
 
-/** The open transcription that an event is of. */
+/** The open transcription of an event, which must be the first one. */
 function place(state: State, event: ServerFrame, report: Report): OpenTranscription | undefined {
   const itemId = event.fields.item_id;
   const open = state.transcriptions.find((each) => each.itemId === itemId);
@@ -77,7 +80,7 @@ function addsUp(usage: unknown): boolean {
   );
 }
 
-/** A number of things, never below zero. */
+/** Whether a value is a non-negative number. */
 export function isCount(value: unknown, is: (value: number) => boolean = Number.isInteger): value is number {
   return typeof value === 'number' && is(value) && value >= 0;
 }
