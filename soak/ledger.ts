@@ -85,7 +85,7 @@ export class Ledger {
   readonly faults: Fault[] = [];
   readonly kept: Kept[] = [];
   readonly batches: ExpectedBatch[] = [];
-  /** Ids of videos that were asked for. */
+  /** Ids of requested videos. */
   readonly videos = new Set<string>();
   readonly #nowMs: () => number;
 

@@ -20,7 +20,7 @@ async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[Ca
   await call.customerSays(samples);
   const deadlineMs = performance.now() + WITHIN_MS;
   for (;;) {
-    // The service may cut what was said into several turns.
+    // The service may split an utterance into several turns.
     if (transcriptViolation(heard, call.transcripts.join(' ')) === undefined) return ['right'];
     const [error] = call.errors;
     if (error !== undefined) return ['failed', error];

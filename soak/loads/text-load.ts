@@ -112,7 +112,7 @@ export const textLoad: Load = {
   ...{ name: 'text', organization: 'text', site: 'main', pauseMs: 1500, round: textRound },
 };
 
-/** The same on the node with the small disk. */
+/** The text load on the node with the small disk. */
 export const smallTextLoad: Load = {
   ...textLoad,
   name: 'text on the small disk',
