@@ -30,8 +30,8 @@ export async function benchSchemas(): Promise<void> {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
           const [index, schema] = next;
           const answer = await schemaAnswer(engine, schema, index, `org_${worker}`);
-          if (answer.fault || answer.cut)
-            console.error(`${JSON.stringify(schema)}\n${answer.text}\n${answer.fault}`);
+          if (answer.error || answer.cut)
+            console.error(`${JSON.stringify(schema)}\n${answer.text}\n${answer.error}`);
           answers.push(answer);
         }
       }),
@@ -39,7 +39,7 @@ export async function benchSchemas(): Promise<void> {
   } finally {
     await Promise.all(engines.map((engine) => engine.close()));
   }
-  const invalid = answers.filter(({ fault }) => fault !== undefined).length;
+  const invalid = answers.filter(({ error }) => error !== undefined).length;
   const cut = answers.filter((answer) => answer.cut).length;
   const tokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
   const counts = (keyword: string) => schemas.filter((each) => JSON.stringify(each).includes(`"${keyword}"`));

@@ -168,8 +168,8 @@ describe('the shipped model', () => {
   it('follows generated library schemas', { timeout: 300_000 }, async () => {
     // The first of the 200 schemas of the benchmark.
     for (const [index, schema] of generatedSchemas(repetitions(3, 10), 1).entries()) {
-      const { text, fault } = await schemaAnswer(engine, schema, index, 'org');
-      if (fault !== undefined) throw new Error(`${text}: ${fault}: ${JSON.stringify(schema)}`);
+      const { text, error } = await schemaAnswer(engine, schema, index, 'org');
+      if (error !== undefined) throw new Error(`${text}: ${error}: ${JSON.stringify(schema)}`);
     }
   });
 

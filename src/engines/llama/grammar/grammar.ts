@@ -107,7 +107,7 @@ export class Grammar {
     return rule;
   }
 
-  /** The rule that a text was read to, which is done once: schemas may name a text again and again. */
+  /** Caches the rule of a source text, because schemas may repeat a pattern. */
   once(text: string, read: () => string): string {
     const rule = this.#read.get(text) ?? read();
     this.#read.set(text, rule);

@@ -4,14 +4,14 @@ import type { JsonSchema } from '../../../contract/engines/text.ts';
 import type { Grammar } from './grammar.ts';
 import { UnsupportedSchemaError } from './schema-merge.ts';
 
-/** Digits of the largest number that is written: all of them are exact in a double. */
+/** Maximum number of digits: all integers of this length are exact in a double. */
 const MAX_DIGITS = 15;
 const LARGEST = 10n ** BigInt(MAX_DIGITS) - 1n;
 const MAX_DECIMALS = 9;
-/** Decimals of a number whose bounds say nothing. */
-const DECIMALS = 2;
+/** Minimum number of allowed decimals, for bounds with fewer decimals. */
+const DEFAULT_DECIMALS = 2;
 
-/** Multiples that are written one by one. */
+/** Maximum number of multiples, because the grammar lists each. */
 const MAX_MULTIPLES = 500;
 const KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
 
@@ -23,7 +23,7 @@ interface Bounds {
 }
 
 /**
- * The rule of the numbers that a schema allows.
+ * Adds the rule of the numbers that a schema allows and returns its name.
  * @throws UnsupportedSchemaError with the unsupported keyword.
  */
 export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema: JsonSchema): string {
@@ -50,7 +50,7 @@ export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema:
 
 /**
  * Integers within bounds.
- * @returns GBNF, or undefined when there is none (of at most 15 digits).
+ * @returns GBNF, or undefined if the bounds allow no integer of at most 15 digits.
  */
 function integerGrammar(bounds: Bounds): string | undefined {
   return scaledGrammar(bounds, 0);
@@ -58,18 +58,18 @@ function integerGrammar(bounds: Bounds): string | undefined {
 
 /**
  * Numbers within bounds, with and without decimals.
- * @returns GBNF, or undefined when there is none (of at most 15 digits).
+ * @returns GBNF, or undefined if the bounds allow no number of at most 15 digits.
  */
-function numberGrammar(bounds: Bounds, atMostDecimals = MAX_DECIMALS): string | undefined {
+function numberGrammar(bounds: Bounds, maxDecimals = MAX_DECIMALS): string | undefined {
   const given = Object.values(bounds).filter((bound) => bound !== undefined);
-  const decimals = Math.min(atMostDecimals, Math.max(DECIMALS, ...given.map(decimalsOf)));
+  const decimals = Math.min(maxDecimals, Math.max(DEFAULT_DECIMALS, ...given.map(decimalsOf)));
   const whole = integerGrammar(bounds);
   const fraction = decimals > 0 ? scaledGrammar(bounds, decimals) : undefined;
   const both = [whole, fraction].filter((part) => part !== undefined);
   return both.length > 0 ? both.join(' | ') : undefined;
 }
 
-/** The multiples of a whole number within bounds; undefined when there are too many, or none. */
+/** The multiples of an integer within bounds; undefined if there are none or more than {@link MAX_MULTIPLES}. */
 function multiplesWithin(step: number, bounds: Bounds): number[] | undefined {
   const { low, high } = scaledBounds(bounds, 0);
   const by = BigInt(step);
@@ -80,12 +80,12 @@ function multiplesWithin(step: number, bounds: Bounds): number[] | undefined {
   return all;
 }
 
-/** Numbers that have exactly so many decimals. */
+/** Numbers with exactly this number of decimals. @returns GBNF, or undefined if the bounds allow none. */
 function scaledGrammar(bounds: Bounds, decimals: number): string | undefined {
   const { low, high } = scaledBounds(bounds, decimals);
   if (low > high) return undefined;
   const parts: string[] = [];
-  // No negative zero.
+  // The grammar excludes negative zero.
   if (low < 0n) {
     parts.push(`"-" (${positiveRange(high < 0n ? -high : 1n, -low, decimals)})`);
   }
@@ -109,7 +109,7 @@ function scaledBounds(bounds: Bounds, decimals: number): { readonly low: bigint;
   if (bounds.exclusiveMaximum !== undefined) highs.push(Math.ceil(scaled(bounds.exclusiveMaximum)) - 1);
   const low = Math.max(...lows);
   const high = Math.min(...highs);
-  // Beyond what is written there is nothing.
+  // Numbers of more than 15 digits are not generated.
   if (low > Number(LARGEST) || high < -Number(LARGEST)) return { low: 1n, high: 0n };
   return { low: BigInt(low), high: BigInt(high) };
 }
@@ -121,12 +121,12 @@ function decimalsOf(bound: number): number {
 
 function positiveRange(low: bigint, high: bigint, decimals: number): string {
   const parts: string[] = [];
-  // Before the point stands one digit at least, which alone may be zero.
+  // At least one digit precedes the decimal point. Only a single digit may be zero.
   for (let digits = decimals + 1; digits <= Math.max(String(high).length, decimals + 1); digits += 1) {
-    const least = digits === decimals + 1 ? 0n : 10n ** BigInt(digits - 1);
-    const from = low > least ? low : least;
-    const most = 10n ** BigInt(digits) - 1n;
-    const to = high < most ? high : most;
+    const min = digits === decimals + 1 ? 0n : 10n ** BigInt(digits - 1);
+    const from = low > min ? low : min;
+    const max = 10n ** BigInt(digits) - 1n;
+    const to = high < max ? high : max;
     if (from > to) continue;
     const pad = (value: bigint) => String(value).padStart(digits, '0');
     parts.push(digitsRange(pad(from), pad(to), digits - decimals));
@@ -134,32 +134,32 @@ function positiveRange(low: bigint, high: bigint, decimals: number): string {
   return parts.join(' | ');
 }
 
-/** The numbers between two of the same length, with a point before the digit at `point`. */
+/** GBNF of the digits between two digit strings of the same length, with a decimal point before index `point`. */
 function digitsRange(from: string, to: string, point: number, at = 0): string {
   const dot = at === point && at < from.length ? '"." ' : '';
   const tail = from.length - at - 1;
   const [low = '', high = ''] = [from[at], to[at]];
   if (tail < 0) return '';
-  const fromIsLeast = /^0*$/.test(from.slice(at + 1));
-  const toIsMost = /^9*$/.test(to.slice(at + 1));
-  if (low === high && !(fromIsLeast && toIsMost)) {
+  const tailIsMin = /^0*$/.test(from.slice(at + 1));
+  const tailIsMax = /^9*$/.test(to.slice(at + 1));
+  if (low === high && !(tailIsMin && tailIsMax)) {
     return `${dot}"${low}" ${digitsRange(from, to, point, at + 1)}`;
   }
   const parts: string[] = [];
-  const firstFree = fromIsLeast ? Number(low) : Number(low) + 1;
-  const lastFree = toIsMost ? Number(high) : Number(high) - 1;
+  const firstFree = tailIsMin ? Number(low) : Number(low) + 1;
+  const lastFree = tailIsMax ? Number(high) : Number(high) - 1;
   const upper = from.slice(0, at + 1) + '9'.repeat(tail);
   const lower = to.slice(0, at + 1) + '0'.repeat(tail);
-  if (!fromIsLeast) parts.push(`"${low}" ${digitsRange(from, upper, point, at + 1)}`);
+  if (!tailIsMin) parts.push(`"${low}" ${digitsRange(from, upper, point, at + 1)}`);
   if (firstFree <= lastFree) {
     const any = Array.from({ length: tail }, (_, after) => `${at + 1 + after === point ? '"." ' : ''}[0-9]`);
     parts.push([`[${firstFree}-${lastFree}]`, ...any].join(' '));
   }
-  if (!toIsMost) parts.push(`"${high}" ${digitsRange(lower, to, point, at + 1)}`);
+  if (!tailIsMax) parts.push(`"${high}" ${digitsRange(lower, to, point, at + 1)}`);
   return parts.length === 1 ? `${dot}${parts[0]}` : `${dot}(${parts.join(' | ')})`;
 }
 
-/** Decimals that multiples of 1, 0.1, 0.01 … have; undefined for other steps. */
+/** Number of decimals of the steps 1, 0.1, 0.01 …; undefined for other steps. */
 function decimalsOfStep(step: number): number | undefined {
   const [, decimals = ''] = /^(?:1|0\.(0*1))$/.exec(String(step)) ?? [undefined, undefined];
   return step === 1 || decimals !== '' ? decimals.length : undefined;

@@ -1,16 +1,17 @@
 /** Converts regular expressions of JSON Schema to a grammar for the contents of a JSON string. */
 
-/** Code points from one to another, both included. */
+/** Inclusive range of code points. */
 type Range = readonly [from: number, to: number];
 
-/**
- * A part of a pattern: its grammar, whether it may be nothing, how many rules the library makes of it, and at how
- * many positions in it a text may be, which it all follows.
- */
+/** A part of a pattern. */
 interface Part {
+  /** GBNF. */
   readonly grammar: string;
+  /** Whether the part matches the empty string. */
   readonly empty: boolean;
+  /** Number of rules that llama.cpp creates for the part. */
   readonly rules: number;
+  /** Number of positions of a match within the part. llama.cpp tracks all of them concurrently. */
   readonly positions: number;
 }
 
@@ -19,7 +20,7 @@ export class UnsupportedPatternError extends Error {
   override readonly name = 'UnsupportedPatternError';
 }
 
-const NOTHING: Part = { grammar: '', empty: true, rules: 0, positions: 0 };
+const EMPTY: Part = { grammar: '', empty: true, rules: 0, positions: 0 };
 const LAST = 0x10ffff;
 const ALL: readonly Range[] = [[0, LAST]];
 const DIGITS: readonly Range[] = [[0x30, 0x39]];
@@ -49,7 +50,7 @@ const CLASSES: Readonly<Record<string, readonly Range[]>> = {
   S: without(ALL, SPACES),
 };
 const CONTROLS: Readonly<Record<string, number>> = { n: 0x0a, r: 0x0d, t: 0x09, f: 0x0c, v: 0x0b, b: 0x08 };
-/** Characters that a JSON string has to escape, as it does. */
+/** Characters that must be escaped in a JSON string, with their escape sequence. */
 const ESCAPED: readonly (readonly [code: number, json: string])[] = [
   [0x22, '\\"'],
   [0x5c, '\\\\'],
@@ -59,7 +60,7 @@ const ESCAPED: readonly (readonly [code: number, json: string])[] = [
   [0x0c, '\\f'],
   [0x0d, '\\r'],
 ];
-/** What stands in a JSON string as it is, and every vocabulary can write. */
+/** Characters that a JSON string contains unescaped and that every vocabulary can generate. */
 const RAW: readonly Range[] = [
   [0x20, 0x21],
   [0x23, 0x5b],
@@ -69,14 +70,14 @@ const RAW: readonly Range[] = [
 ];
 /** Maximum number of rules that llama.cpp creates for one repetition. It rejects grammars with more. */
 const MAX_RULES = 1999;
-/** Places of a repeated group. */
+/** Maximum number of positions of a repeated group. */
 const MAX_POSITIONS = 256;
 const MAX_CHARACTERS = 1000;
 
 /**
- * The strings that a pattern matches.
+ * Returns the GBNF of the strings that a pattern matches.
  * @param text rule of any characters.
- * @throws UnsupportedPatternError that names what cannot be had.
+ * @throws UnsupportedPatternError with the unsupported syntax.
  */
 export function patternGrammar(pattern: string, text: string): string {
   if (pattern.length > MAX_CHARACTERS)
@@ -97,13 +98,13 @@ class PatternReader {
   read(): string {
     const alternatives: string[] = [];
     do {
-      const open = !this.#take('^');
+      const openStart = !this.#accept('^');
       const { grammar } = this.#sequence();
-      const goesOn = !this.#take('$');
+      const openEnd = !this.#accept('$');
       alternatives.push(
-        [open ? this.#text : '', grammar, goesOn ? this.#text : ''].filter(Boolean).join(' '),
+        [openStart ? this.#text : '', grammar, openEnd ? this.#text : ''].filter(Boolean).join(' '),
       );
-    } while (this.#take('|'));
+    } while (this.#accept('|'));
     if (this.#at < this.#pattern.length) throw this.#issue();
     return alternatives.map((each) => each || '""').join(' | ');
   }
@@ -121,7 +122,7 @@ class PatternReader {
 
   #alternatives(): Part {
     const parts = [this.#sequence()];
-    while (this.#take('|')) parts.push(this.#sequence());
+    while (this.#accept('|')) parts.push(this.#sequence());
     const grammar = parts.map((part) => part.grammar || '""').join(' | ');
     return {
       grammar: `(${grammar})`,
@@ -135,51 +136,51 @@ class PatternReader {
     const part = this.#atom();
     const times = this.#times();
     if (times === undefined) return part;
-    // Which of several ways a text was matched does not matter here.
-    this.#take('?');
-    const [least, most] = times;
-    const endless = most === Number.POSITIVE_INFINITY;
-    if (part.empty && endless)
+    // A lazy repetition matches the same strings as a greedy one.
+    this.#accept('?');
+    const [min, max] = times;
+    const unlimited = max === Number.POSITIVE_INFINITY;
+    if (part.empty && unlimited)
       throw new UnsupportedPatternError('a repetition of an expression that may be empty');
-    if (most < least) throw this.#issue();
-    if (most === 0) return NOTHING;
-    const positions = part.positions * (endless ? least + 1 : most);
+    if (max < min) throw this.#issue();
+    if (max === 0) return EMPTY;
+    const positions = part.positions * (unlimited ? min + 1 : max);
     if (part.positions > 1 && positions > MAX_POSITIONS)
       throw new UnsupportedPatternError('too many repetitions');
-    if (Math.max(1, part.rules) * (endless ? Math.max(1, least) : most) > MAX_RULES) {
+    if (Math.max(1, part.rules) * (unlimited ? Math.max(1, min) : max) > MAX_RULES) {
       throw new UnsupportedPatternError('too many repetitions');
     }
     return {
-      grammar: `${part.grammar}{${least},${endless ? '' : most}}`,
-      empty: part.empty || least === 0,
-      rules: part.rules + (endless ? 1 : most - least),
+      grammar: `${part.grammar}{${min},${unlimited ? '' : max}}`,
+      empty: part.empty || min === 0,
+      rules: part.rules + (unlimited ? 1 : max - min),
       positions,
     };
   }
 
-  #times(): readonly [least: number, most: number] | undefined {
+  #times(): readonly [min: number, max: number] | undefined {
     if (!'*+?{'.includes(this.#next || ' ')) return undefined;
-    if (this.#take('*')) return [0, Number.POSITIVE_INFINITY];
-    if (this.#take('+')) return [1, Number.POSITIVE_INFINITY];
-    if (this.#take('?')) return [0, 1];
-    const [all, least, comma, most] = this.#match(/\{(\d{1,6})(,?)(\d{0,6})\}/y) ?? [];
+    if (this.#accept('*')) return [0, Number.POSITIVE_INFINITY];
+    if (this.#accept('+')) return [1, Number.POSITIVE_INFINITY];
+    if (this.#accept('?')) return [0, 1];
+    const [all, min, comma, max] = this.#match(/\{(\d{1,6})(,?)(\d{0,6})\}/y) ?? [];
     if (all === undefined) return undefined;
-    if (!comma) return [Number(least), Number(least)];
-    return [Number(least), most ? Number(most) : Number.POSITIVE_INFINITY];
+    if (!comma) return [Number(min), Number(min)];
+    return [Number(min), max ? Number(max) : Number.POSITIVE_INFINITY];
   }
 
   #atom(): Part {
-    if (this.#take('(')) {
+    if (this.#accept('(')) {
       if (this.#next === '?' && this.#match(/\?(:|<[A-Za-z_]\w*>)/y) === undefined) {
         throw new UnsupportedPatternError('lookahead or lookbehind');
       }
       const group = this.#alternatives();
-      if (!this.#take(')')) throw this.#issue();
+      if (!this.#accept(')')) throw this.#issue();
       return group;
     }
-    if (this.#take('[')) return characters(this.#class());
-    if (this.#take('.')) return characters(without(ALL, LINE_ENDS));
-    if (this.#take('\\')) return characters(this.#escape());
+    if (this.#accept('[')) return characters(this.#class());
+    if (this.#accept('.')) return characters(without(ALL, LINE_ENDS));
+    if (this.#accept('\\')) return characters(this.#escape());
     const character = this.#next;
     if ('^*+?{})]'.includes(character)) throw this.#issue();
     this.#at += character.length;
@@ -187,9 +188,9 @@ class PatternReader {
   }
 
   #class(): readonly Range[] {
-    const negated = this.#take('^');
+    const negated = this.#accept('^');
     const ranges: Range[] = [];
-    while (!this.#take(']')) {
+    while (!this.#accept(']')) {
       const from = this.#member();
       if (this.#next !== '-' || this.#pattern[this.#at + 1] === ']') {
         ranges.push(...from);
@@ -207,7 +208,7 @@ class PatternReader {
 
   #member(): readonly Range[] {
     if (this.#at >= this.#pattern.length) throw this.#issue();
-    if (this.#take('\\')) return this.#escape();
+    if (this.#accept('\\')) return this.#escape();
     const character = this.#next;
     this.#at += character.length;
     return [codeRange(character)];
@@ -219,7 +220,7 @@ class PatternReader {
     const known = CLASSES[letter];
     if (known !== undefined) return known;
     const control = CONTROLS[letter];
-    // Outside a class `\b` is an edge of a word.
+    // Rejected below: outside a class, `\b` is a word boundary.
     if (control !== undefined && letter !== 'b') return [[control, control]];
     const digits = letter === 'u' ? /(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})/y : /([0-9A-Fa-f]{2})/y;
     if (letter === 'u' || letter === 'x') {
@@ -237,13 +238,13 @@ class PatternReader {
     return code === undefined ? '' : String.fromCodePoint(code);
   }
 
-  #take(character: string): boolean {
+  #accept(character: string): boolean {
     if (this.#next !== character) return false;
     this.#at += character.length;
     return true;
   }
 
-  /** @param expression sticky. */
+  /** @param expression must have the sticky flag. */
   #match(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.#at;
     const found = expression.exec(this.#pattern);
@@ -267,9 +268,9 @@ function codeRange(character: string): Range {
   return [code, code];
 }
 
-/** One of these characters, as a JSON string holds it. */
+/** One of these characters, as encoded in a JSON string. */
 function characters(ranges: readonly Range[]): Part {
-  const raw = inOrder(ranges).flatMap(([from, to]) =>
+  const raw = normalized(ranges).flatMap(([from, to]) =>
     RAW.flatMap(([low, high]): Range[] =>
       low > to || high < from ? [] : [[Math.max(low, from), Math.min(high, to)]],
     ),
@@ -288,12 +289,12 @@ function rangeText([from, to]: Range): string {
   return from === to ? code(from) : `${code(from)}-${code(to)}`;
 }
 
-/** The first ranges less the second, in order. */
-function without(ranges: readonly Range[], less: readonly Range[]): Range[] {
+/** The difference of two sets of characters, as sorted ranges. */
+function without(ranges: readonly Range[], excluded: readonly Range[]): Range[] {
   const left: Range[] = [];
-  const holes = inOrder(less);
+  const holes = normalized(excluded);
   let passed = 0;
-  for (const [from, to] of inOrder(ranges)) {
+  for (const [from, to] of normalized(ranges)) {
     while ((holes[passed]?.[1] ?? LAST) < from) passed += 1;
     let low = from;
     for (let i = passed; (holes[i]?.[0] ?? Number.POSITIVE_INFINITY) <= to; i += 1) {
@@ -306,8 +307,8 @@ function without(ranges: readonly Range[], less: readonly Range[]): Range[] {
   return left;
 }
 
-/** The same characters in ranges that follow each other. */
-function inOrder(ranges: readonly Range[]): Range[] {
+/** Sorts ranges and merges overlapping or adjacent ones. */
+function normalized(ranges: readonly Range[]): Range[] {
   const ordered: Range[] = [];
   for (const [from, to] of ranges.length > 1 ? ranges.toSorted(([a], [b]) => a - b) : ranges) {
     const last = ordered.at(-1);

@@ -2,8 +2,8 @@ import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { type CountSteps, list, record, valueText } from './schema-merge.ts';
 
 /**
- * Whether the schemas are mutually exclusive, as far as their types and constant members show.
- * @throws the error of `countSteps` when there is too much to compare.
+ * Whether the schemas are mutually exclusive according to their types and constant members.
+ * @throws the error of `countSteps` when the work limit is exceeded.
  */
 export function areDisjoint(schemas: readonly (JsonSchema | true)[], countSteps: CountSteps): boolean {
   if (schemas.includes(true)) return false;

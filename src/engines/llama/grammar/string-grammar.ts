@@ -6,10 +6,10 @@ import { countOf, UnsupportedSchemaError } from './schema-merge.ts';
 const DATE = '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])';
 const TIME = '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] "Z"';
 
-/** A character of a pattern becomes a part of it with a grammar of its own. */
-const LOOKS_OF_A_CHARACTER = 2;
+/** Work of one pattern character, in the unit of {@link Grammar.countSteps}: it is parsed and converted. */
+const STEPS_PER_CHARACTER = 2;
 
-/** Grammar of the formats, between the quotes; each is a part of what the format allows. */
+/** GBNF of the formats, without quotes. Each allows a subset of the format. */
 const FORMATS: Readonly<Record<string, string>> = {
   date: DATE,
   time: TIME,
@@ -24,7 +24,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The rule of the strings that a schema allows.
+ * Adds the rule of the strings that a schema allows and returns its name.
  * @throws UnsupportedSchemaError with the unsupported keyword.
  */
 export function stringRule(grammar: Grammar, schema: JsonSchema): string {
@@ -41,8 +41,8 @@ export function stringRule(grammar: Grammar, schema: JsonSchema): string {
   if (atLeast > atMost) throw new UnsupportedSchemaError("'minLength' above 'maxLength'");
   if (atLeast > MAX_REPEATED) throw new UnsupportedSchemaError(`'minLength' above ${MAX_REPEATED}`);
   if (atMost === 0) return grammar.add('text', '"\\"\\""');
-  const most = Math.min(atMost, Math.max(atLeast, grammar.maxCharacters));
-  return grammar.add('text', `"\\"" character${times(atLeast, most)} "\\""`);
+  const max = Math.min(atMost, Math.max(atLeast, grammar.maxCharacters));
+  return grammar.add('text', `"\\"" character${times(atLeast, max)} "\\""`);
 }
 
 function formatRule(grammar: Grammar, format: unknown): string {
@@ -58,7 +58,7 @@ function patternRule(grammar: Grammar, pattern: unknown): string {
   if (typeof pattern !== 'string') throw new UnsupportedSchemaError("'pattern' is not a string");
   try {
     return grammar.once(pattern, () => {
-      grammar.countSteps(LOOKS_OF_A_CHARACTER * pattern.length);
+      grammar.countSteps(STEPS_PER_CHARACTER * pattern.length);
       return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
     });
   } catch (error) {

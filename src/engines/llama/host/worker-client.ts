@@ -177,8 +177,8 @@ export class LlamaWorkerClient {
   }
 
   /**
-   * @throws ServiceError `overloaded` when too many answers of a priority are open, `rate_limited` when too many of
-   *   them are the owner's.
+   * @throws ServiceError `overloaded` when the priority has too many pending responses, `rate_limited` when the fairness key
+   *   has too many of them.
    */
   #admit({ fairnessKey: owner, priority }: TextRequest): PendingResponse<LlamaReply> {
     if (this.#closed) throw shuttingDown();

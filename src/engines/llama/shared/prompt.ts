@@ -16,7 +16,7 @@ import { DEFAULT_TOOL_CALL_SYNTAX, type ToolCallSyntax } from './tool-call-synta
 /** Maximum number of calls in a response. */
 const MAX_CALLS = 16;
 
-/** A conversation as the chat template takes it. */
+/** Arguments of the chat template. */
 export interface Conversation {
   readonly messages: readonly NativeMessage[];
   readonly tools: readonly NativeTool[];
@@ -24,17 +24,17 @@ export interface Conversation {
 
 export interface LlamaPrompt {
   readonly conversation: Conversation;
-  /** What the answer is: `either` is calls when it begins as they do. */
+  /** Kind of the response. `either`: tool calls if the text starts like one, otherwise text. */
   readonly answer: 'text' | 'calls' | 'either';
-  /** How calls are written. */
+  /** Syntax of tool calls. */
   readonly words: ToolCallSyntax;
 }
 
-/** GBNF of an answer. */
+/** Grammars of a response, in GBNF. */
 export interface ResponseGrammar {
-  /** What the answer may be; absent: any text. */
+  /** Constrains the response; undefined: any text. */
   readonly whole: string | undefined;
-  /** The same less calls: an answer that was cut gets the shortest end that this allows; absent: none. */
+  /** {@link whole} without tool calls: completes truncated JSON. Undefined if a truncated response is not completed. */
   readonly json: string | undefined;
 }
 
@@ -80,7 +80,7 @@ export function buildGrammar(
   return { whole: grammar.text(root), json };
 }
 
-/** Tools that the answer may call. */
+/** Tools that the response may call. */
 function callableTools({ tools, toolChoice }: TextRequest): readonly FunctionTool[] {
   if (toolChoice === 'none') return [];
   if (typeof toolChoice !== 'object') return tools;
@@ -174,7 +174,7 @@ function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): stri
   return `${opens}${each.join(between)}${closes}`;
 }
 
-/** What an answer that calls nothing is; undefined: any text. */
+/** Rule of a response without tool calls; undefined: any text. */
 function outputRule(grammar: Grammar, { output }: TextRequest): string | undefined {
   if (output.kind === 'text') return undefined;
   return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');

@@ -24,7 +24,7 @@ export const DEFAULT_TOOL_CALL_SYNTAX: ToolCallSyntax = {
 const FIRST = 'probe_first';
 const SECOND = 'probe_second';
 const CALL_ID = 'probe00id';
-const SAID = 'probe said';
+const REPLY = 'probe said';
 /** The arguments of both calls, with optional whitespace. */
 const ARGUMENTS = /\{\s*"probe"\s*:\s*1\s*\}/;
 
@@ -46,20 +46,20 @@ export function learnToolCallSyntax(
     }),
   );
   let question: string;
-  let said: string;
+  let rendered: string;
   let calls: string;
   try {
     const tool_calls = [call(FIRST, `${CALL_ID}a`), call(SECOND, `${CALL_ID}b`)];
     question = render([user], tools);
-    said = render([user, { role: 'assistant', content: SAID }], tools);
+    rendered = render([user, { role: 'assistant', content: REPLY }], tools);
     calls = render([user, { role: 'assistant', content: '', tool_calls }], tools);
   } catch {
     return undefined;
   }
   if (!question.includes(FIRST)) return undefined;
-  const from = said.lastIndexOf(SAID);
-  const header = said.slice(0, from);
-  const footer = said.slice(from + SAID.length);
+  const from = rendered.lastIndexOf(REPLY);
+  const header = rendered.slice(0, from);
+  const footer = rendered.slice(from + REPLY.length);
   if (from < 0 || !calls.startsWith(header) || !calls.endsWith(footer)) return undefined;
   return wordsOf(calls.slice(header.length, calls.length - footer.length));
 }

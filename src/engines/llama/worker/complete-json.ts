@@ -1,46 +1,51 @@
-/** The end of an answer that was cut: the shortest that its grammar allows. */
+/** Completes a truncated response with the shortest end that its grammar allows. */
 
 import { type GrammarPart, type RepeatedPart, readGrammar } from '../grammar/grammar-reader.ts';
 
-/** Longest end that is given: an answer that lacks more is left as it was cut. */
+/** Maximum length of the end. A response that needs a longer end remains truncated. */
 const MAX_CHARACTERS = 16_384;
-/** Parts that are looked at to follow one answer: of one that may be read in very many ways nothing is said. */
+/** Maximum number of grammar parts that are visited to parse a response. Ambiguous grammars visit many per character. */
 const MAX_STEPS = 2_000_000;
-/** What a class that says what it is not is written as. */
-const PLAIN = [0x20, 0x30, 0x61];
+/** Candidates for the character that is written for a negated class: space, `0` and `a`. */
+const NEGATED_CLASS_CHARACTERS = [0x20, 0x30, 0x61];
 
-/** What has yet to come, the nearest first; the same is there once. */
+/** The unmatched parts of one parse, as a linked list that starts with the next part. Equal lists are the same object. */
 interface Rest {
   readonly part: GrammarPart;
   readonly then: Rest | undefined;
 }
 
 /**
- * The shortest text that makes a whole of an answer's beginning.
- * @param grammar GBNF that `src/engines/llama/grammar/grammar.ts` wrote.
- * @returns undefined when the grammar does not allow the beginning, or its end would be too long or too hard to find.
+ * Returns the shortest text that completes a truncated response.
+ * @param grammar GBNF that `src/engines/llama/grammar/grammar.ts` has generated.
+ * @param response start of a text that the grammar allows.
+ * @returns undefined if the grammar does not allow the response, the end would be longer than 16,384 characters, or the search
+ *   exceeds its step limit.
  */
-export function completeJson(grammar: string, said: string): string | undefined {
+export function completeJson(grammar: string, response: string): string | undefined {
   const rules = readGrammar(grammar);
-  const rest = new Follower(rules).follow(said);
-  return rest && new ShortestTexts(rules).ofAny(rest);
+  const rest = new PrefixParser(rules).parse(response);
+  return rest && new ShortestTexts(rules).shortestOf(rest);
 }
 
-/** Follows all parses of a text that a grammar allows. */
-class Follower {
+/** Tracks all parses of the start of a text. */
+class PrefixParser {
   readonly #rules: ReadonlyMap<string, GrammarPart>;
   readonly #repeats = new Map<RepeatedPart, RepeatedPart>();
-  /** What comes at last, by what comes before it. */
-  readonly #last = new Map<GrammarPart, Rest>();
-  readonly #before = new Map<Rest, Map<GrammarPart, Rest>>();
+  /** Lists of one part, by their part; longer lists, by their tail and first part. */
+  readonly #single = new Map<GrammarPart, Rest>();
+  readonly #byTail = new Map<Rest, Map<GrammarPart, Rest>>();
   #steps = 0;
 
   constructor(rules: ReadonlyMap<string, GrammarPart>) {
     this.#rules = rules;
   }
 
-  /** Everything that may follow; undefined in it means that nothing has to. */
-  follow(text: string): readonly (Rest | undefined)[] | undefined {
+  /**
+   * Returns the unmatched parts of each parse; an undefined element means that the text is complete.
+   * @returns undefined if the grammar does not allow the text, or the step limit is exceeded.
+   */
+  parse(text: string): readonly (Rest | undefined)[] | undefined {
     let rests: ReadonlySet<Rest | undefined> = new Set([
       this.#rest({ kind: 'rule', name: 'root' }, undefined),
     ]);
@@ -53,7 +58,7 @@ class Follower {
 
   #after(rests: ReadonlySet<Rest | undefined>, character: string): ReadonlySet<Rest | undefined> {
     const after = new Set<Rest | undefined>();
-    // What is added on the way is looked at, too.
+    // The loop also visits the elements that it adds.
     const open = new Set(rests);
     for (const rest of open) {
       this.#steps += 1;
@@ -68,7 +73,7 @@ class Follower {
           }
           break;
         case 'class':
-          if (isOf(part, character.codePointAt(0) ?? 0)) after.add(then);
+          if (inClass(part, character.codePointAt(0) ?? 0)) after.add(then);
           break;
         case 'rule':
           open.add(this.#rest(ruleOf(this.#rules, part.name), then));
@@ -81,38 +86,39 @@ class Follower {
           break;
         case 'repeat':
           if (part.min === 0) open.add(then);
-          if (part.max > 0) open.add(this.#rest(part.of, this.#rest(this.#once(part), then)));
+          if (part.max > 0) open.add(this.#rest(part.of, this.#rest(this.#afterOneMatch(part), then)));
           break;
       }
     }
     return after;
   }
 
-  /** What is left of a repetition after one of its times. */
-  #once(part: RepeatedPart): RepeatedPart {
+  /** The remaining repetition after one match. */
+  #afterOneMatch(part: RepeatedPart): RepeatedPart {
     if (part.min === 0 && part.max === Number.POSITIVE_INFINITY) return part;
     const known = this.#repeats.get(part);
     if (known) return known;
-    const once = { ...part, min: Math.max(0, part.min - 1), max: part.max - 1 };
-    this.#repeats.set(part, once);
-    return once;
+    const remaining = { ...part, min: Math.max(0, part.min - 1), max: part.max - 1 };
+    this.#repeats.set(part, remaining);
+    return remaining;
   }
 
   #rest(part: GrammarPart, then: Rest | undefined): Rest {
-    const before = then === undefined ? this.#last : (this.#before.get(then) ?? new Map<GrammarPart, Rest>());
-    if (then !== undefined) this.#before.set(then, before);
-    const known = before.get(part);
+    const byPart =
+      then === undefined ? this.#single : (this.#byTail.get(then) ?? new Map<GrammarPart, Rest>());
+    if (then !== undefined) this.#byTail.set(then, byPart);
+    const known = byPart.get(part);
     if (known) return known;
     const rest = { part, then };
-    before.set(part, rest);
+    byPart.set(part, rest);
     return rest;
   }
 }
 
-/** The shortest texts of parts of a grammar. */
+/** Computes the shortest texts of the parts of a grammar. */
 class ShortestTexts {
   readonly #rules: ReadonlyMap<string, GrammarPart>;
-  /** Characters of the shortest text of each rule. */
+  /** Length of the shortest text of each rule. */
   readonly #lengths = new Map<string, number>();
 
   constructor(rules: ReadonlyMap<string, GrammarPart>) {
@@ -120,8 +126,8 @@ class ShortestTexts {
     this.#measureRules();
   }
 
-  /** The shortest of some; undefined when it is too long. */
-  ofAny(rests: readonly (Rest | undefined)[]): string | undefined {
+  /** Returns the shortest text of the alternatives; undefined if it exceeds the maximum length. */
+  shortestOf(rests: readonly (Rest | undefined)[]): string | undefined {
     const all = rests.map(partsOf).map((parts) => ({ parts, length: this.#sum(parts) }));
     const shortest = all.reduce((best, each) => (each.length < best.length ? each : best));
     if (shortest.length > MAX_CHARACTERS) return undefined;
@@ -154,14 +160,16 @@ class ShortestTexts {
       case 'text':
         return part.text;
       case 'class': {
-        const code = part.negated ? PLAIN.find((each) => isOf(part, each)) : part.ranges[0]?.[0];
+        const code = part.negated
+          ? NEGATED_CLASS_CHARACTERS.find((each) => inClass(part, each))
+          : part.ranges[0]?.[0];
         return String.fromCodePoint(code ?? 0);
       }
       case 'rule':
         return this.#text(ruleOf(this.#rules, part.name));
       case 'choice': {
-        const least = this.#length(part);
-        const shortest = part.of.find((each) => this.#length(each) === least);
+        const min = this.#length(part);
+        const shortest = part.of.find((each) => this.#length(each) === min);
         return shortest ? this.#text(shortest) : '';
       }
       case 'sequence':
@@ -171,7 +179,7 @@ class ShortestTexts {
     }
   }
 
-  /** Rules may name each other in a round: again and again, each after those that it names, until all is known. */
+  /** Rules may be recursive, so the measurement repeats in post-order until no length changes. */
   #measureRules(): void {
     for (let changed = true; changed; ) {
       changed = false;
@@ -180,7 +188,7 @@ class ShortestTexts {
         if (seen.has(name)) return;
         seen.add(name);
         const rule = ruleOf(this.#rules, name);
-        for (const each of namesIn(rule)) measure(each);
+        for (const each of referencedRules(rule)) measure(each);
         const length = this.#length(rule);
         if (length >= (this.#lengths.get(name) ?? Number.POSITIVE_INFINITY)) return;
         this.#lengths.set(name, length);
@@ -197,22 +205,22 @@ function partsOf(rest: Rest | undefined): GrammarPart[] {
   return parts;
 }
 
-/** Rules that a part names. */
-function namesIn(part: GrammarPart): string[] {
+/** Names of the rules that a part references. */
+function referencedRules(part: GrammarPart): string[] {
   switch (part.kind) {
     case 'rule':
       return [part.name];
     case 'choice':
     case 'sequence':
-      return part.of.flatMap(namesIn);
+      return part.of.flatMap(referencedRules);
     case 'repeat':
-      return namesIn(part.of);
+      return referencedRules(part.of);
     default:
       return [];
   }
 }
 
-function isOf({ ranges, negated }: Extract<GrammarPart, { kind: 'class' }>, code: number): boolean {
+function inClass({ ranges, negated }: Extract<GrammarPart, { kind: 'class' }>, code: number): boolean {
   return ranges.some(([from, to]) => from <= code && code <= to) !== negated;
 }
 
