@@ -3,7 +3,7 @@
 export type Speaker = 'customer' | 'assistant';
 
 /** Start and end of an utterance, in ms of the monotonic clock. */
-export interface Said {
+export interface UtteranceTimes {
   readonly startMs: number;
   /** When its last sound was sent, without trailing silence. */
   readonly endMs: number;
@@ -27,7 +27,7 @@ interface Utterance {
   at: number;
   startMs: number | undefined;
   endMs: number | undefined;
-  readonly resolve: (said: Said) => void;
+  readonly resolve: (times: UtteranceTimes) => void;
 }
 
 /** Sends both channels in real time until the call ends; background noise between utterances. */
@@ -47,8 +47,8 @@ export class CallLine {
   }
 
   /** Queues an utterance of a speaker. Resolves when it has been sent or interrupted. */
-  say(speaker: Speaker, samples: Int16Array): Promise<Said> {
-    const { promise, resolve } = Promise.withResolvers<Said>();
+  say(speaker: Speaker, samples: Int16Array): Promise<UtteranceTimes> {
+    const { promise, resolve } = Promise.withResolvers<UtteranceTimes>();
     const lastSound = lastSoundOf(samples);
     this.#queues[speaker].push({ samples, lastSound, at: 0, startMs: undefined, endMs: undefined, resolve });
     return promise;
@@ -95,15 +95,15 @@ export class CallLine {
     for (let pair = 0; pair * 2 < pairs.length; pair++) {
       // Background noise of one bit.
       let sample = (pair * 7919) % 3 === 0 ? 1 : 0;
-      const said = queue[0];
-      if (said !== undefined) {
-        said.startMs ??= nowMs;
-        sample = said.samples[said.at] ?? 0;
-        said.at += 1;
-        if (said.at >= said.lastSound) said.endMs ??= nowMs;
-        if (said.at >= said.samples.length) {
+      const utterance = queue[0];
+      if (utterance !== undefined) {
+        utterance.startMs ??= nowMs;
+        sample = utterance.samples[utterance.at] ?? 0;
+        utterance.at += 1;
+        if (utterance.at >= utterance.lastSound) utterance.endMs ??= nowMs;
+        if (utterance.at >= utterance.samples.length) {
           queue.shift();
-          said.resolve({ startMs: said.startMs, endMs: said.endMs ?? nowMs });
+          utterance.resolve({ startMs: utterance.startMs, endMs: utterance.endMs ?? nowMs });
         }
       }
       pairs[pair * 2 + channel] = sample;
@@ -111,8 +111,8 @@ export class CallLine {
   }
 }
 
-/** Position behind the last sample that is within 40 dB of the loudest. */
+/** Position after the last sample that is within 40 dB of the loudest. */
 function lastSoundOf(samples: Int16Array): number {
-  const loudest = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+  const loudest = samples.reduce((max, sample) => Math.max(max, Math.abs(sample)), 0);
   return samples.findLastIndex((sample) => Math.abs(sample) * 100 >= loudest) + 1;
 }

@@ -3,7 +3,7 @@
  * turn from the transcripts, requests a reply and its speech, and plays it on the assistant's channel.
  */
 
-import { CallLine, type Said } from './call-simulator-line.ts';
+import { CallLine, type UtteranceTimes } from './call-simulator-line.ts';
 import {
   CallPlatform,
   type ChatMessage,
@@ -25,7 +25,7 @@ export interface SimulatorOptions extends PlatformOptions {
 export interface TurnWaits {
   readonly onPunctuation: number;
   readonly onNoPunctuation: number;
-  /** Added before it speaks. */
+  /** Delay before the speech of the reply. */
   readonly beforeSpeech: number;
 }
 
@@ -43,7 +43,7 @@ export interface Transcribed {
   readonly atMs: number;
 }
 
-/** One turn of the customer and its answer; times in ms. */
+/** One turn of the customer and the assistant's reply; times in ms. */
 export interface SimulatedTurn {
   /** The joined final transcripts of the turn. */
   readonly transcript: string;
@@ -55,7 +55,7 @@ export interface SimulatedTurn {
   readonly reply: string;
   readonly chatFirstMs: number;
   readonly voiceFirstMs: number;
-  /** From the end of speech to the start of the answer, including the platform's waiting times. */
+  /** From the end of speech to the start of the reply, including the platform's waiting times. */
   readonly answerMs: number;
 }
 
@@ -103,7 +103,7 @@ export class SimulatedCall {
   static async dial(options: SimulatorOptions): Promise<SimulatedCall> {
     const { baseUrl, key, keyHeader, query = '?model=svc-stt' } = options;
     const url = `${baseUrl.replace(/^http/, 'ws')}/v1/transcribers/partner${query}`;
-    // Bun's own options, which take headers.
+    // Bun's options accept headers.
     const headers = { headers: keyHeaders(key, keyHeader) } as unknown as string[];
     const socket = new WebSocket(url, headers);
     await new Promise<void>((resolve, reject) => {
@@ -125,18 +125,18 @@ export class SimulatedCall {
     );
   }
 
-  /** Messages of the service's errors. */
+  /** Error messages of the service. */
   get errors(): string[] {
     return this.messages.flatMap(({ type, error }) => (type === 'error' ? [error ?? ''] : []));
   }
 
   /** Plays an utterance of the customer. Resolves when it has been sent. */
-  customerSays(samples: Int16Array): Promise<Said> {
+  customerSays(samples: Int16Array): Promise<UtteranceTimes> {
     return this.#line.say('customer', samples);
   }
 
   /** Plays an utterance of the assistant, also while the customer speaks. */
-  assistantSays(samples: Int16Array): Promise<Said> {
+  assistantSays(samples: Int16Array): Promise<UtteranceTimes> {
     return this.#line.say('assistant', samples);
   }
 
@@ -161,14 +161,14 @@ export class SimulatedCall {
   }
 
   /**
-   * Plays a turn of the customer and its answer. The answer plays to its end, or until the customer's next turn starts.
+   * Plays a turn of the customer and the reply. The reply plays to its end, or until the customer's next turn starts.
    * @param samples speech of the customer.
    */
   async turn(samples: Int16Array): Promise<SimulatedTurn> {
     const before = this.messages.length;
-    const said = await this.customerSays(samples);
+    const utterance = await this.customerSays(samples);
     const { onPunctuation, onNoPunctuation } = this.#options.waits;
-    await this.#turnEnd(before, said.endMs, (text) =>
+    await this.#turnEnd(before, utterance.endMs, (text) =>
       /[.!?]$/.test(text) ? onPunctuation : onNoPunctuation,
     );
     const came = this.messages.slice(before).filter(({ type }) => type === 'transcriber-response');
@@ -191,16 +191,16 @@ export class SimulatedCall {
     return {
       transcript,
       partials: came.length - finals.length,
-      firstTextMs: (came[0]?.atMs ?? Number.NaN) - said.startMs,
-      finalMs: (finals.at(-1)?.atMs ?? Number.NaN) - said.endMs,
+      firstTextMs: (came[0]?.atMs ?? Number.NaN) - utterance.startMs,
+      finalMs: (finals.at(-1)?.atMs ?? Number.NaN) - utterance.endMs,
       reply: reply.value,
       chatFirstMs: reply.firstMs,
       voiceFirstMs: voiceFirstMs ?? Number.NaN,
-      answerMs: (answeredMs ?? Number.NaN) - said.endMs,
+      answerMs: (answeredMs ?? Number.NaN) - utterance.endMs,
     };
   }
 
-  /** Ends the call. The service still transcribes what was said. */
+  /** Ends the call. The service still transcribes received audio. */
   hangUp(): void {
     this.#line.hangUp();
     this.#socket.close();

@@ -18,25 +18,25 @@ import { startFakeUpstream } from '../upstreams/fake-upstream.ts';
 
 const MODEL = 'all-minilm-l6-v2';
 const ENDPOINT = '/v1/embeddings';
-/** Credits of a call. */
+/** Price of a call in credits. */
 const PRICE = 0.5;
-/** Every so many lines one names a model that is none, and one is refused by the upstream. */
+/** Intervals of lines with an unknown model, and of lines that the upstream rejects. */
 const UNKNOWN_EVERY = 70;
 const REFUSED_EVERY = 50;
-/** How long the upstream takes for a line. */
+/** Response time of the upstream. */
 const LINE_MS = 150;
-/** How long what a batch leaves behind may take to go, after its end or after the start of a process. */
-const TIDYING_MS = 30_000;
+/** Time limit of the cleanup after the end of a batch or the start of a process. */
+const CLEANUP_MS = 30_000;
 
 /** An embeddings upstream, slow enough for failures in between, that identifies a line by its tokens. */
 export interface LineUpstream {
-  /** CONFIG of a service that uses it. */
+  /** CONFIG of a service with this upstream. */
   readonly config: string;
-  /** Lines of a batch, by its number, that were answered at least once. */
+  /** Number of lines of a batch with at least one response. */
   answered(batch: number): number;
-  /** Answers so far. */
+  /** Number of responses. */
   readonly answers: number;
-  /** Those that were for a line which had one already. */
+  /** Number of responses for lines that already had one. */
   readonly repeated: number;
   close(): Promise<void>;
 }
@@ -85,14 +85,14 @@ export function startLineUpstream(): LineUpstream {
   };
 }
 
-type Fate = 'unknown model' | 'refused' | 'embedded';
+type Outcome = 'unknown model' | 'refused' | 'embedded';
 
-/** Numbers of the lines of a batch that end so, from 1. */
-export function linesOf(lines: number, fate: Fate): number[] {
-  return numbers(lines).filter((line) => fateOf(line) === fate);
+/** Numbers of the lines with an outcome, from 1. */
+export function linesOf(lines: number, outcome: Outcome): number[] {
+  return numbers(lines).filter((line) => outcomeOf(line) === outcome);
 }
 
-function fateOf(line: number): Fate {
+function outcomeOf(line: number): Outcome {
   if (line % UNKNOWN_EVERY === 0) return 'unknown model';
   return line % REFUSED_EVERY === 0 ? 'refused' : 'embedded';
 }
@@ -107,14 +107,14 @@ export function inputOf(batch: number, lines: number): string {
     custom_id: `line-${number}`,
     method: 'POST',
     url: ENDPOINT,
-    body: { model: fateOf(number) === 'unknown model' ? 'gone' : MODEL, input: `${batch} ${number}` },
+    body: { model: outcomeOf(number) === 'unknown model' ? 'gone' : MODEL, input: `${batch} ${number}` },
   });
   return numbers(lines)
     .map((number) => `${JSON.stringify(line(number))}\n`)
     .join('');
 }
 
-/** Uploads and creates batch `batch`; asked again with the same key, it is the same one. */
+/** Uploads and creates batch `batch`. With an idempotency key, repeated calls return the same batch. */
 export async function startBatch(
   service: Fetching,
   { batch, lines, key }: { batch: number; lines: number; key?: string },
@@ -123,7 +123,7 @@ export async function startBatch(
   return await createBatch(service, input, ENDPOINT, key);
 }
 
-/** What came of a batch that has ended. */
+/** A finished batch with its results. */
 export interface FinishedBatch {
   readonly batch: BatchOnWire;
   readonly output: readonly ResultLine[];
@@ -140,47 +140,47 @@ export async function finishedBatch(service: Fetching, id: string): Promise<Fini
 }
 
 export interface Aftermath {
-  /** A process that runs. */
+  /** A running process. */
   readonly service: Fetching;
-  /** What all processes share, opened by the test. */
+  /** The shared stores, opened by the test. */
   readonly records: Records;
   readonly blobs: BlobStore;
-  /** Of each batch. */
+  /** Number of lines of each batch. */
   readonly lines: number;
-  /** Credits of organization `a`, which has done nothing but these batches. */
+  /** Initial credits of organization `a`, which has run only these batches. */
   readonly granted: number;
 }
 
-/** Everything that is not as it would be had nothing happened; a line each. */
+/** Returns the differences from the state after a run without failures, one line each. */
 export async function faultsAfter(batches: readonly FinishedBatch[], after: Aftermath): Promise<string[]> {
   const { service, lines, granted } = after;
   const completed = batches.length * linesOf(lines, 'embedded').length;
-  // First, because with calls that are still open go the credits that they hold.
-  const left = await leftovers(after);
+  // First, because open calls reserve credits.
+  const remaining = await leftovers(after);
   const rows = await usageRows(service);
   const credits = await (await service.fetch('/v1/credits')).json();
   return [
-    ...batches.flatMap((batch) => faultsOf(batch, lines)),
-    // What is refused has none, as over HTTP: nothing was done for it.
+    ...batches.flatMap((batch) => differencesOf(batch, lines)),
+    // Rejected lines have no usage row, like rejected HTTP requests.
     ...difference('usage rows', rows.length, completed),
-    ...difference('their states', [...new Set(rows.map(({ status }) => status))], ['completed']),
-    ...difference('their names', new Set(rows.map(({ id }) => id)).size, rows.length),
+    ...difference('usage row states', [...new Set(rows.map(({ status }) => status))], ['completed']),
+    ...difference('distinct usage row ids', new Set(rows.map(({ id }) => id)).size, rows.length),
     ...difference('credits', credits, {
       object: 'credits',
       balance: granted - PRICE * completed,
       reserved: 0,
     }),
-    ...left,
+    ...remaining,
   ];
 }
 
-function faultsOf({ batch, output, error }: FinishedBatch, lines: number): string[] {
+function differencesOf({ batch, output, error }: FinishedBatch, lines: number): string[] {
   const embedded = linesOf(lines, 'embedded');
   const answers = output.map(({ custom_id, response }) => {
     const { usage } = (response?.body ?? {}) as { usage?: { prompt_tokens?: number } };
     return `${custom_id} ${response?.status_code} line-${usage?.prompt_tokens}`;
   });
-  const failures = error.map(({ custom_id, error: fault }) => `${custom_id} ${fault?.code}`);
+  const failures = error.map(({ custom_id, error: reason }) => `${custom_id} ${reason?.code}`);
   const expected = [
     ...linesOf(lines, 'unknown model').map((line) => `line-${line} model_not_found`),
     ...linesOf(lines, 'refused').map((line) => `line-${line} invalid_request_error`),
@@ -197,22 +197,22 @@ function faultsOf({ batch, output, error }: FinishedBatch, lines: number): strin
       embedded.map((line) => `line-${line} 200 line-${line}`).toSorted(),
     ),
     ...difference('errors', failures.toSorted(), expected.toSorted()),
-  ].map((fault) => `${batch.id}: ${fault}`);
+  ].map((text) => `${batch.id}: ${text}`);
 }
 
-/** What only work that goes on may have, and does not go away. */
+/** Rows and blobs of unfinished work that remain after the time limit. */
 async function leftovers({ records, blobs }: Aftermath): Promise<string[]> {
-  const until = performance.now() + TIDYING_MS;
+  const deadline = performance.now() + CLEANUP_MS;
   for (;;) {
-    const left: string[] = [];
+    const remaining: string[] = [];
     for (const table of ['open_calls', 'batch_parts', 'jobs'] as const) {
       const rows = await records.db.selectFrom(table).selectAll().execute();
-      if (rows.length > 0) left.push(`${rows.length} rows of ${table} are left`);
+      if (rows.length > 0) remaining.push(`${rows.length} rows of ${table} remain`);
     }
     for await (const { name } of blobs.list('batches/', new AbortController().signal)) {
-      left.push(`the blob ${name} is left`);
+      remaining.push(`the blob ${name} remains`);
     }
-    if (left.length === 0 || performance.now() > until) return left;
+    if (remaining.length === 0 || performance.now() > deadline) return remaining;
     await sleep(200);
   }
 }
@@ -223,5 +223,5 @@ function difference(what: string, found: unknown, expected: unknown): string[] {
   let at = 0;
   while (one[at] === other[at]) at += 1;
   const around = (text: string) => text.slice(Math.max(0, at - 100), at + 100);
-  return [`${what}: …${around(one)}… and not …${around(other)}…`];
+  return [`${what}: …${around(one)}… instead of …${around(other)}…`];
 }

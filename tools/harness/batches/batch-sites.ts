@@ -13,17 +13,17 @@ import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { type S3Server, startS3 } from '../servers/s3.ts';
 import { type LaunchedService, launchService } from '../services/launcher.ts';
 
-/** Where processes of the service work on the same batches. */
+/** Stores and processes of the service that run the same batches. */
 export interface BatchSite {
   /**
-   * Starts a process, with no more than its port open.
-   * @param main entry file, for those with a build of their own.
+   * Starts a process and waits until its port is open.
+   * @param main entry file. Default: that of the service.
    */
   launch(node?: number, main?: string): Promise<LaunchedService>;
-  /** The same stores as those of the processes, for a test to look into. */
+  /** The stores of the processes, for assertions. */
   readonly records: Records;
   readonly blobs: BlobStore;
-  /** Ends the processes that run, and removes everything. Idempotent. */
+  /** Stops the processes and removes all files. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface SiteOptions {
 
 /**
  * One machine: SQLite and blobs in a folder.
- * @param options.folder of the caller, who removes it; absent is one of its own.
+ * @param options.folder folder owned by the caller. Default: a new folder that `close` removes.
  */
 export async function openMachineSite(options: SiteOptions & { folder?: string }): Promise<BatchSite> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'batch-site-')));
@@ -55,7 +55,7 @@ export async function openMachineSite(options: SiteOptions & { folder?: string }
   });
 }
 
-/** What several machines share. */
+/** Servers that several machines share. */
 export interface SharedServers {
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
@@ -73,7 +73,7 @@ export async function startSharedServers(): Promise<SharedServers> {
   };
 }
 
-/** Several machines: PostgreSQL, Redis and S3; each has a folder of its own, which holds nothing that lasts. */
+/** Several machines with PostgreSQL, Redis and S3. Each has a separate folder without durable data. */
 export async function openSharedSite(servers: SharedServers, options: SiteOptions): Promise<BatchSite> {
   const folder = await mkdtemp(join(tmpdir(), 'batch-site-'));
   const { settings } = await servers.s3.freshBucket();
@@ -131,7 +131,7 @@ async function openSite({ config, granted, env, folderOf, ...parts }: SiteParts)
   };
 }
 
-/** `bun run credits grant …`: credits for organization `a`. */
+/** Grants credits to organization `a` with `bun run credits grant`. */
 async function grant(amount: number, env: Readonly<Record<string, string>>): Promise<void> {
   const script = resolve(import.meta.dirname, '../../../scripts/credits.ts');
   const { PATH = '', HOME = '' } = process.env;

@@ -5,41 +5,41 @@ import { pinnedFor, runPython } from './python.ts';
 const SCRIPT = join(import.meta.dirname, 'api-fuzz/fuzz.py');
 
 export interface FuzzOptions {
-  /** As schemathesis names them: `examples`, `coverage`, `fuzzing`. */
+  /** Phases of schemathesis: `examples`, `coverage`, `fuzzing`. */
   readonly phases: string;
   readonly seed: number;
-  /** When it ends: after so many requests of each operation, or after so long. */
+  /** Number of examples per operation, or the total time. */
   readonly until: { readonly examples: number } | { readonly seconds: number };
 }
 
 export interface FuzzFindings {
   readonly operations: number;
   readonly requests: number;
-  /** Answers that are not as documented, by kind. */
+  /** Number of failed checks by kind. */
   readonly faults: Readonly<Record<string, number>>;
-  /** What schemathesis printed of them. */
+  /** Output of schemathesis. */
   readonly output: string;
 }
 
-type Told =
+type OutputLine =
   | { readonly kind: string; readonly faults: number }
   | { readonly operations: number; readonly requests: number; readonly output: string };
 
-/** What makes the requests, in words. */
+/** Name and version of the fuzzer. */
 export const fuzzedBy = () => pinnedFor(SCRIPT);
 
-/** Asks a service for what its own documentation offers, rightly and wrongly, and judges the answers by it. */
+/** Sends valid and invalid requests generated from the OpenAPI document, and checks the responses against it. */
 export async function fuzzApi(
   service: LaunchedService,
   { phases, seed, until }: FuzzOptions,
 ): Promise<FuzzFindings> {
   const url = `${service.baseUrl}/swagger/json`;
-  const told = await runPython<Told>(SCRIPT, { url, key: SERVICE_KEY, phases, seed, ...until });
+  const lines = await runPython<OutputLine>(SCRIPT, { url, key: SERVICE_KEY, phases, seed, ...until });
   const faults: Record<string, number> = {};
-  let whole = { operations: 0, requests: 0, output: '' };
-  for (const line of told) {
+  let summary = { operations: 0, requests: 0, output: '' };
+  for (const line of lines) {
     if ('kind' in line) faults[line.kind] = line.faults;
-    else whole = line;
+    else summary = line;
   }
-  return { ...whole, faults };
+  return { ...summary, faults };
 }

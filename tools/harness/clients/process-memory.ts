@@ -1,9 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/**
- * Memory of a process and everything it started, in kB: what each has of its own and its share of what several have
- * (PSS, proc_pid_smaps(5)).
- */
+/** Memory of a process and its descendants in kB: private memory and a proportional share of shared memory (PSS). */
 export function familyMemoryKb(root: number): number {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -20,7 +17,7 @@ export function familyMemoryKb(root: number): number {
   }, 0);
 }
 
-/** Nothing, of a process that has ended. */
+/** The content of a file of /proc; empty if the process has exited. */
 function readWhileAlive(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -5,23 +5,23 @@ import { dirname, join, resolve } from 'node:path';
 
 const CACHE = resolve(import.meta.dirname, '../../../.cache/test-python');
 
-/** Whether this machine has Python with pip; `needs(context, HAS_PIP, 'Python with pip')` says so. */
+/** Whether Python with pip is installed; for `needs(context, HAS_PIP, 'Python with pip')`. */
 export const HAS_PIP = (() => {
   const python = Bun.which('python3');
   return python !== null && Bun.spawnSync([python, '-m', 'pip', '--version']).success;
 })();
 
-/** What a script's requirements.txt pins, in words. */
+/** The packages and versions of a script's requirements.txt, separated by commas. */
 export async function pinnedFor(script: string): Promise<string> {
   return (await readFile(requirementsOf(script), 'utf8')).trim().split('\n').join(', ');
 }
 
 /**
- * Runs a Python script with the packages that the requirements.txt next to it pins; they are installed on the
- * first run, into the cache of this checkout.
- * @param input what the script reads from standard input.
- * @returns its lines that are JSON objects.
- * @throws Error with the script's error output when it fails.
+ * Runs a Python script with the packages of the requirements.txt next to it, which the first run installs into the cache of this
+ * checkout.
+ * @param input JSON for standard input.
+ * @returns the output lines that are JSON objects.
+ * @throws Error with the error output if the script fails.
  */
 export async function runPython<Line>(script: string, input: object): Promise<Line[]> {
   const PYTHONPATH = await pythonPackages(requirementsOf(script));
@@ -33,8 +33,7 @@ export async function runPython<Line>(script: string, input: object): Promise<Li
 }
 
 /**
- * The folder with the packages that a requirements.txt pins. A folder by itself, and no virtual environment, for which
- * some machines lack a part.
+ * The folder with the packages of a requirements.txt. Not a virtual environment, because the module `venv` may be missing.
  */
 export async function pythonPackages(requirements: string): Promise<string> {
   const name = createHash('sha256')

@@ -3,36 +3,36 @@ import { appendFileSync } from 'node:fs';
 import { check, initial, isQuiet, type State, type TraceEntry } from '../../trace-check/check.ts';
 import { serverEventFault } from '../../trace-check/frame-schema.ts';
 
-/** An event of the server as it came. */
+/** A received event of the server. */
 export type ServerEventFrame = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** What an event must be: its `type`, or anything that a function says. */
+/** Selects an event by its `type` or by a predicate. */
 export type Wanted = string | ((event: ServerEventFrame) => boolean);
 
 export interface RealtimeClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly protocols?: readonly string[];
-  /** How long any wait may take. */
+  /** Time limit of each wait in ms. */
   readonly timeoutMs?: number;
-  /** False when the test itself breaks what the rules or schemas say, and looks at {@link RealtimeClient.faults}. */
+  /** False for tests that violate the rules or schemas on purpose. */
   readonly strict?: boolean;
-  /** False keeps its frames out of the trace file: those that JSON cannot hold, or too many. */
+  /** False excludes the frames from the trace file, if they are numerous or not JSON. */
   readonly traced?: boolean;
 }
 
-/** Frames of every client of a test run are appended here, for `bun run trace-check`. */
+/** Path of the trace file for `bun run trace-check`. All clients append their frames. */
 const TRACE_FILE = process.env.REALTIME_TRACE_FILE;
 
 /**
- * A client of /v1/realtime for tests. It keeps every frame of both sides, and judges each frame of the server by
- * the schemas and the order rules as it comes; {@link close} throws when anything was wrong.
+ * A client of /v1/realtime for tests. It records all frames, and checks each frame of the server against the schemas and the
+ * order rules. {@link close} throws if there was a violation.
  */
 export class RealtimeClient {
   readonly entries: TraceEntry[] = [];
-  /** Everything the server said. */
+  /** All events of the server. */
   readonly events: ServerEventFrame[] = [];
-  /** What was wrong with it. */
-  readonly faults: string[] = [];
+  /** Violations of the server. */
+  readonly #violations: string[] = [];
   readonly #socket: WebSocket;
   readonly #timeoutMs: number;
   readonly #strict: boolean;
@@ -41,7 +41,7 @@ export class RealtimeClient {
   #state: State = initial;
   /** Events before this index were returned to a waiting call. */
   #next = 0;
-  #news = Promise.withResolvers<void>();
+  #changed = Promise.withResolvers<void>();
   #probes = 0;
   #isOver = false;
   readonly #startedMs = performance.now();
@@ -55,19 +55,19 @@ export class RealtimeClient {
     socket.onmessage = ({ data }) => this.#received(data);
     socket.onclose = ({ code, reason }) => {
       this.#closed.resolve({ code, reason });
-      this.#told();
+      this.#wakeWaiters();
     };
   }
 
-  /** Resolves when the socket is open. @throws when it is refused. */
+  /** Resolves when the socket is open. @throws Error if the connection is rejected. */
   static async connect(url: string, options: RealtimeClientOptions = {}): Promise<RealtimeClient> {
     const { headers = {}, protocols = [] } = options;
-    // Bun's own options, which take headers and subprotocols together.
+    // Bun's options accept headers together with subprotocols.
     const socket = new WebSocket(url, { headers, protocols: [...protocols] } as unknown as string[]);
     const client = new RealtimeClient(socket, options);
     await new Promise<void>((resolve, reject) => {
       socket.onopen = () => resolve();
-      socket.onerror = () => reject(new Error(`the socket to ${new URL(url).pathname} was refused`));
+      socket.onerror = () => reject(new Error(`the socket to ${new URL(url).pathname} was rejected`));
     });
     return client;
   }
@@ -77,17 +77,17 @@ export class RealtimeClient {
     return this.#socket.protocol;
   }
 
-  /** Resolves with the reason for which the connection ended. */
+  /** Resolves with the close code and reason. */
   get closed(): Promise<{ readonly code: number; readonly reason: string }> {
     return this.#closed.promise;
   }
 
-  /** Bytes that the socket has not taken yet. */
+  /** Number of bytes in the send buffer of the socket. */
   get bufferedBytes(): number {
     return this.#socket.bufferedAmount;
   }
 
-  /** Sends an event; a string or bytes go as they are. */
+  /** Sends an event; strings and bytes are sent unchanged. */
   send(frame: object | string | Uint8Array): void {
     if (frame instanceof Uint8Array) {
       this.#note({ from: 'client', frame: { binary: frame.length } });
@@ -99,56 +99,56 @@ export class RealtimeClient {
     this.#socket.send(text);
   }
 
-  /** The next event that is wanted; those before it are passed over. */
+  /** Waits for the next matching event and skips the events before it. */
   async next(wanted: Wanted, timeoutMs = this.#timeoutMs): Promise<ServerEventFrame> {
     return (await this.collect(wanted, timeoutMs)).at(-1) as ServerEventFrame;
   }
 
-  /** Everything up to the next event that is wanted, and that one. */
+  /** Waits for the next matching event. Returns all events up to and including it. */
   async collect(wanted: Wanted, timeoutMs = this.#timeoutMs): Promise<ServerEventFrame[]> {
-    const fits = typeof wanted === 'string' ? (event: ServerEventFrame) => event.type === wanted : wanted;
+    const matches = typeof wanted === 'string' ? (event: ServerEventFrame) => event.type === wanted : wanted;
     const from = this.#next;
     const deadline = AbortSignal.timeout(timeoutMs);
     for (;;) {
       while (this.#next < this.events.length) {
         const event = this.events[this.#next++];
-        if (event !== undefined && fits(event)) return this.events.slice(from, this.#next);
+        if (event !== undefined && matches(event)) return this.events.slice(from, this.#next);
       }
-      await this.#somethingNew(deadline, wanted, from);
+      await this.#nextChange(deadline, wanted, from);
     }
   }
 
-  /** The next event of any type. */
+  /** Waits for the next event of any type. */
   async one(timeoutMs = this.#timeoutMs): Promise<ServerEventFrame> {
     return await this.next(() => true, timeoutMs);
   }
 
-  /** Waits until so much has come that a condition holds. */
+  /** Waits until a condition holds, which is checked after each event. */
   async until(holds: () => boolean, timeoutMs = this.#timeoutMs): Promise<void> {
     const deadline = AbortSignal.timeout(timeoutMs);
-    while (!holds()) await this.#somethingNew(deadline, 'a condition', this.#next);
+    while (!holds()) await this.#nextChange(deadline, 'a condition', this.#next);
   }
 
-  /** Whether what was asked is answered and what began has ended, as far as the rules can tell. */
+  /** Whether no event is outstanding according to the order rules. */
   get isQuiet(): boolean {
     return isQuiet(this.#state);
   }
 
   /**
-   * Resolves when everything that was sent before has been handled.
+   * Resolves when the server has handled all events sent before.
    * @returns the events that arrived in that time, without the reply to the probe event.
    */
   async handled(timeoutMs = this.#timeoutMs): Promise<ServerEventFrame[]> {
     this.#probes += 1;
-    // Refused by every server of the protocol, and changes nothing.
+    // Every server rejects this event, without side effects.
     const event_id = `probe_${this.#probes}`;
     this.send({ type: 'conversation.item.delete', event_id, item_id: 'none' });
-    const isAnswer = ({ type, error }: ServerEventFrame) =>
+    const isReply = ({ type, error }: ServerEventFrame) =>
       type === 'error' && (error as { event_id?: unknown }).event_id === event_id;
-    return (await this.collect(isAnswer, timeoutMs)).slice(0, -1);
+    return (await this.collect(isReply, timeoutMs)).slice(0, -1);
   }
 
-  /** Waits until nothing is outstanding. */
+  /** Waits until no event is outstanding. */
   async quiet(timeoutMs = this.#timeoutMs): Promise<void> {
     await this.handled(timeoutMs);
     await this.until(() => this.isQuiet, timeoutMs);
@@ -156,23 +156,23 @@ export class RealtimeClient {
 
   /**
    * Disconnects. `quiet`: waits until no reply is outstanding; a missing reply is an error.
-   * @throws when any frame of the server was wrong, unless the client is not strict.
+   * @throws Error for violations of the server, if the client is strict.
    */
   async close(how: 'quiet' | 'cut' = 'cut', code = 1000): Promise<void> {
     if (!this.#isOver) {
       const isOpen = this.#socket.readyState === WebSocket.OPEN;
       if (how === 'quiet' && isOpen) await this.quiet();
       this.#isOver = true;
-      this.#judge({ end: how });
+      this.#check({ end: how });
       this.#write();
       if (isOpen) this.#socket.close(code);
     }
-    if (this.#strict && this.faults.length > 0) {
-      throw new Error(`frames of the server were wrong:\n${this.faults.slice(0, 10).join('\n')}`);
+    if (this.#strict && this.#violations.length > 0) {
+      throw new Error(`frames of the server were wrong:\n${this.#violations.slice(0, 10).join('\n')}`);
     }
   }
 
-  /** Drops the connection without a word. */
+  /** Closes the TCP connection without a close frame. */
   terminate(): void {
     (this.#socket as WebSocket & { terminate(): void }).terminate();
   }
@@ -180,30 +180,31 @@ export class RealtimeClient {
   #received(data: unknown): void {
     if (this.#isOver) return;
     if (typeof data !== 'string') {
-      this.faults.push('a binary frame');
+      this.#violations.push('a binary frame');
       return;
     }
     const frame = parsed(data);
     this.#note({ from: 'server', frame });
     const { dialect } = this.#state;
-    const faults = (dialect === undefined ? (['spec', 'ga'] as const) : [dialect]).map((each) =>
+    const errors = (dialect === undefined ? (['spec', 'ga'] as const) : [dialect]).map((each) =>
       serverEventFault(frame, each),
     );
-    if (faults.every((fault) => fault !== undefined)) this.faults.push(`schema: ${faults[0]}`);
+    if (errors.every((error) => error !== undefined)) this.#violations.push(`schema: ${errors[0]}`);
     this.events.push(frame as ServerEventFrame);
-    this.#told();
+    this.#wakeWaiters();
   }
 
   #note(entry: TraceEntry): void {
     const at_ms = Math.round((performance.now() - this.#startedMs) * 10) / 10;
-    this.#judge({ at_ms, ...entry });
+    this.#check({ at_ms, ...entry });
   }
 
-  #judge(entry: TraceEntry): void {
+  #check(entry: TraceEntry): void {
     this.entries.push(entry);
     const { state, violations } = check(this.#state, entry);
     this.#state = state;
-    for (const { rule, section, message } of violations) this.faults.push(`${rule} (${section}): ${message}`);
+    for (const { rule, section, message } of violations)
+      this.#violations.push(`${rule} (${section}): ${message}`);
   }
 
   #write(): void {
@@ -213,31 +214,31 @@ export class RealtimeClient {
     appendFileSync(TRACE_FILE, `${lines.join('\n')}\n`);
   }
 
-  #told(): void {
-    this.#news.resolve();
-    this.#news = Promise.withResolvers();
+  #wakeWaiters(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 
-  async #somethingNew(deadline: AbortSignal, wanted: Wanted, from: number): Promise<void> {
-    const problem = (what: string) => {
-      const got = this.events.slice(from).map(({ type }) => type);
+  async #nextChange(deadline: AbortSignal, wanted: Wanted, from: number): Promise<void> {
+    const waitError = (what: string) => {
+      const received = this.events.slice(from).map(({ type }) => type);
       const name = typeof wanted === 'string' ? wanted : 'an event';
-      return new Error(`${what} while waiting for ${name}; came: ${got.join(', ') || 'nothing'}`);
+      return new Error(`${what} while waiting for ${name}; received: ${received.join(', ') || 'nothing'}`);
     };
-    if (this.#socket.readyState >= WebSocket.CLOSING) throw problem('the connection ended');
+    if (this.#socket.readyState >= WebSocket.CLOSING) throw waitError('the connection ended');
     deadline.throwIfAborted();
     const late = Promise.withResolvers<never>();
-    const onAbort = () => late.reject(problem('time ran out'));
+    const onAbort = () => late.reject(waitError('time ran out'));
     deadline.addEventListener('abort', onAbort, { once: true });
     try {
-      await Promise.race([this.#news.promise, late.promise]);
+      await Promise.race([this.#changed.promise, late.promise]);
     } finally {
       deadline.removeEventListener('abort', onAbort);
     }
   }
 }
 
-/** The JSON of a text; a text that is none as itself. */
+/** Parses JSON; returns other text unchanged. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

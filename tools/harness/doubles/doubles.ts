@@ -1,4 +1,4 @@
-/** Stand-ins for what the core gives to engines and plugins. */
+/** Test doubles of the services that the core passes to engines and plugins. */
 
 import type { CallLimits, RequestLimits } from '../../../src/contract/accounts/limits.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
@@ -20,6 +20,6 @@ export const noMetrics: Metrics = {
   gauge: () => () => undefined,
 };
 
-/** Everybody may do everything. */
+/** Allows all calls. */
 export const noRequestLimits: RequestLimits = { countRequest: async () => undefined };
 export const noCallLimits: CallLimits = { acquire: async () => () => undefined };

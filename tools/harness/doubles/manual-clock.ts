@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/contract/core/clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test advances. */
 export class ManualClock implements Clock {
   #nowMs: number;
   #elapsedMs = 0;
@@ -23,7 +23,7 @@ export class ManualClock implements Clock {
     this.#elapsedMs += byMs;
   }
 
-  /** Sets the time of day, as who corrects a clock does. */
+  /** Moves the wall clock without advancing the monotonic clock. */
   step(byMs: number): void {
     this.#nowMs += byMs;
   }

@@ -7,7 +7,7 @@ export interface RecordedLine {
   readonly error?: unknown;
 }
 
-/** A logger that keeps its lines for a test to look at. */
+/** A logger that stores its lines for assertions. */
 export class RecordingLogger implements Logger {
   readonly lines: RecordedLine[];
   readonly #bound: LogFields;

@@ -19,7 +19,7 @@ import { noCallLimits, noMetrics } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
 
-/** A millionth of a credit for each character of speech with `svc-tts`, and a fee of two. */
+/** Price of speech with `svc-tts`: two micro-credits per call and one per character. */
 export const SPEECH_PRICE: Price = {
   endpoint: '/v1/audio/speech',
   model: 'svc-tts',
@@ -30,12 +30,12 @@ export const SPEECH_PRICE: Price = {
   audioSecond: 0n,
 };
 
-/** Somebody of an organization. */
+/** A caller of an organization. */
 export function callerOf(organization: string): Caller {
   return { organization, keyId: `key of ${organization}`, requestId: newId('request') };
 }
 
-/** A call of speech that may have so many characters. */
+/** A speech call with this maximum number of characters. */
 export function speechCall(characters: number, overrides: Partial<NewCall> = {}): NewCall {
   return {
     endpoint: '/v1/audio/speech',
@@ -46,7 +46,7 @@ export function speechCall(characters: number, overrides: Partial<NewCall> = {})
   };
 }
 
-/** Processes that share a database in memory, and what lies in it. */
+/** Simulated processes that share an in-memory database. */
 export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
   const records = openSqlite(':memory:');
   const journal = callJournal(records);
@@ -62,9 +62,9 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
     credits,
     clock,
     log,
-    /** Numbers of the processes that run. */
+    /** Ids of the running processes. */
     running,
-    /** @param over the records that it sees. */
+    /** Starts a process. @param over its records. Default: the shared database. */
     process({
       host = 'here',
       over = records,

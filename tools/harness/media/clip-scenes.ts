@@ -1,8 +1,8 @@
-/** What the clips of tests and benches show: each a picture for every time, the same on every run. */
+/** Scenes of the clips of tests and benchmarks: deterministic functions of position and time. */
 
 import { seededRandom } from '../../../src/kit/math/seeded-random.ts';
 
-/** Luma, and chroma from -1 to 1, of one place. */
+/** Luma, and chroma from -1 to 1, of one point. */
 export interface Shade {
   y: number;
   u: number;
@@ -10,17 +10,17 @@ export interface Shade {
 }
 
 /**
- * Sets the shade of a place.
- * @param x from the middle, in heights of the picture, to the right; `y` downwards.
+ * Sets the shade of a point.
+ * @param x distance from the center to the right in picture heights; `y` downwards.
  */
 export type Scene = (shade: Shade, x: number, y: number, timeS: number) => void;
 
-/** A texture goes on for four heights of the picture before it repeats. */
+/** Period of a texture in picture heights. */
 const TEXTURE_HEIGHTS = 4;
 const TEXTURE_SIDE = 1024;
 const TEXTURE_CELLS = [16, 32, 64, 128, 256, 512];
 
-/** Noise with detail of every size, as surfaces have it, from 0 to 1. */
+/** Fractal noise from 0 to 1, with details of all sizes. */
 function texture(seed: number): Float32Array {
   const values = new Float32Array(TEXTURE_SIDE ** 2);
   const random = seededRandom(seed);
@@ -37,7 +37,7 @@ function texture(seed: number): Float32Array {
   return values;
 }
 
-/** The value between four neighbours of a square that repeats, its side a power of two. */
+/** Bilinear interpolation in a repeating square. @param side a power of two. */
 function sampled(square: Float32Array, side: number, x: number, y: number): number {
   const column = Math.floor(x);
   const row = Math.floor(y);
@@ -64,7 +64,7 @@ function surface(shade: Shade, of: Float32Array, x: number, y: number, tint: num
   shade.v = 0.5 * (0.5 - value);
 }
 
-/** A light thing with dark spots, of the radius 0.25, turned by an angle. */
+/** A rotated light disc with dark spots and a radius of 0.25. @returns whether the point is inside. */
 function disc(shade: Shade, x: number, y: number, angle: number): boolean {
   if (x * x + y * y > 0.25 ** 2) return false;
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
@@ -73,10 +73,10 @@ function disc(shade: Shade, x: number, y: number, angle: number): boolean {
   return true;
 }
 
-/** Where a letter of five by six fields has ink: any letters do. */
+/** Random bit masks of letters with five by six fields. */
 const LETTERS = Uint32Array.from({ length: 64 }, (_, index) => seededRandom(index + 100)() * 2 ** 32);
 
-/** Whether there is ink at a place of a page. */
+/** Whether a point of the page is inside a letter. */
 function ink(x: number, y: number): boolean {
   const [column, row] = [Math.floor(x * 20), Math.floor(y * 12)];
   const [fieldX, fieldY] = [Math.floor((x * 20 - column) * 7), Math.floor((y * 12 - row) * 9)];
@@ -85,7 +85,7 @@ function ink(x: number, y: number): boolean {
   return ((letter >>> (fieldY * 5 + fieldX)) & 1) === 1;
 }
 
-/** A number that looks like chance, from -1 to 1, for a place of a frame. */
+/** A pseudo-random number from -1 to 1 for a point and time. */
 function grain(x: number, y: number, timeS: number): number {
   let hash =
     (Math.round(x * 4096) * 374_761_393 +
@@ -96,7 +96,7 @@ function grain(x: number, y: number, timeS: number): number {
   return ((hash ^ (hash >>> 16)) & 0xffff) / 0x8000 - 1;
 }
 
-/** @param endS when the clip ends. */
+/** @param endS length of the clip in seconds. */
 export function sceneOf(name: SceneName, endS: number): Scene {
   return SCENES[name](endS);
 }
@@ -105,16 +105,16 @@ const SCENES = {
   /** The camera moves evenly to the right and a little down. */
   pan: () => (shade: Shade, x: number, y: number, t: number) =>
     surface(shade, wall, x + 0.12 * t, y + 0.03 * t, 0.6),
-  /** It comes nearer. */
+  /** The camera zooms in. */
   zoom: () => (shade: Shade, x: number, y: number, t: number) => {
     const scale = 1.06 ** -t;
     surface(shade, wall, x * scale, y * scale, 0.6);
   },
-  /** A thing turns before a wall. */
+  /** A disc rotates in front of a wall. */
   turning: () => (shade: Shade, x: number, y: number, t: number) => {
     if (!disc(shade, x, y, 0.8 * t)) surface(shade, wall, x, y, 0.5);
   },
-  /** A head that sways a little, and a mouth that moves. */
+  /** A talking head with slight movements. */
   talking: () => (shade: Shade, x: number, y: number, t: number) => {
     const [dx, dy] = [x - 0.01 * Math.sin(2.2 * t), y + 0.006 * Math.sin(3.1 * t)];
     const open = 0.01 + 0.012 * (1 + Math.sin(11 * t));
@@ -128,12 +128,12 @@ const SCENES = {
   },
   /** Nothing moves. */
   still: () => (shade: Shade, x: number, y: number) => surface(shade, wall, x, y, 0.6),
-  /** A quarter of a second before the end it is another place. */
+  /** A scene cut 0.25 s before the end. */
   cut: (endS: number) => (shade: Shade, x: number, y: number, t: number) =>
     t < endS - 0.25
       ? surface(shade, wall, x + 0.1 * t, y, 0.6)
       : surface(shade, cloth, x - 0.08 * t, y, -0.7),
-  /** It gets dark. */
+  /** The picture fades to dark. */
   fade: (endS: number) => (shade: Shade, x: number, y: number, t: number) => {
     const light = 1 - 0.7 * (t / endS);
     surface(shade, wall, x + 0.05 * t, y, 0.6);
@@ -141,17 +141,17 @@ const SCENES = {
     shade.u *= light;
     shade.v *= light;
   },
-  /** Film that moves slowly, with its grain. */
+  /** A slow pan with film grain. */
   grain: () => (shade: Shade, x: number, y: number, t: number) => {
     surface(shade, wall, x + 0.03 * t, y, 0.4);
     shade.y += 18 * grain(x, y, t);
   },
-  /** A thing flies by, before a camera that follows half as fast. */
+  /** A fast disc, which the camera follows at half its speed. */
   fast: (endS: number) => (shade: Shade, x: number, y: number, t: number) => {
     const flown = 1.1 * (t - endS + 0.6);
     if (!disc(shade, x - flown * 0.5, y + 0.1, 6 * t)) surface(shade, wall, x + flown, y, 0.6);
   },
-  /** A page of letters that is scrolled. */
+  /** A scrolling page of text. */
   text: () => (shade: Shade, x: number, y: number, t: number) => {
     shade.y = ink(x + 2, y + 2 + 0.06 * t) ? 35 : 225;
     shade.u = 0;
@@ -161,7 +161,7 @@ const SCENES = {
 
 export type SceneName = keyof typeof SCENES;
 
-/** A frame of a scene as I420: Y, then U and V of half the sides, of limited range. */
+/** Draws a frame of a scene as I420 in limited range. */
 export function drawScene(
   scene: Scene,
   width: number,

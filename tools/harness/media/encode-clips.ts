@@ -1,4 +1,4 @@
-/** Writes clips, in a process of its own: `bun encode-clips.ts FOLDER RECIPES`, these as JSON. */
+/** Command that encodes clips: `bun encode-clips.ts FOLDER RECIPES`, with recipes as JSON. */
 
 import { join } from 'node:path';
 import { registerMediabunnyServer } from '@mediabunny/server';
@@ -62,7 +62,7 @@ async function addFrames(video: VideoSampleSource, recipe: ClipRecipe): Promise<
   video.close();
 }
 
-/** A chord that swells and a hiss: something that goes on and something that never repeats. */
+/** Adds a tremolo chord and noise: a continuous and a non-repeating sound. */
 async function addSound(audio: AudioSampleSource, recipe: ClipRecipe): Promise<void> {
   const { seconds, rateHz = 44_100, channels = 2 } = recipe;
   const frames = Math.round(seconds * rateHz);

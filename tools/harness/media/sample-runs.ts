@@ -1,9 +1,9 @@
-/** What tests and measurements do with runs of samples. */
+/** Functions on arrays of samples for tests and measurements. */
 
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
 import { seededRandom } from '../../../src/kit/math/seeded-random.ts';
 
-/** Runs of samples as one. */
+/** Concatenates arrays of samples. */
 export function joined(runs: readonly Float32Array[]): Float32Samples {
   const all = new Float32Array(runs.reduce((sum, run) => sum + run.length, 0));
   let at = 0;
@@ -14,7 +14,7 @@ export function joined(runs: readonly Float32Array[]): Float32Samples {
   return all;
 }
 
-/** Adds even noise, the same each time. @param levelDb of its mean square, against full scale. */
+/** Adds deterministic uniform noise. @param levelDb mean square level in dB relative to full scale. */
 export function withNoise(samples: Float32Samples, levelDb: number): Float32Samples {
   const amplitude = 10 ** (levelDb / 20) * Math.sqrt(3);
   const random = seededRandom(1);

@@ -1,4 +1,4 @@
-/** Speech of the Piper voice for tests, and the position of sound in it. */
+/** Speech of a Piper voice for tests, and the position of sound in recordings. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { joined } from './sample-runs.ts';
 
 const VOICE = 'piper-en-us-joe';
 
-/** Rate of {@link speak}. */
+/** Sample rate of {@link speak} in Hz. */
 export const SPOKEN_RATE_HZ = 22_050;
 
 /** Synthesizes each text. The peak of each recording is half of full scale. */
@@ -28,7 +28,7 @@ export async function speak(texts: readonly string[]): Promise<Float32Samples[]>
   }
 }
 
-/** Writes the samples of each text to `0.f32`, `1.f32` … */
+/** Writes the samples of each text to `0.f32`, `1.f32` and so on. */
 async function synthesize(folder: string, texts: readonly string[]): Promise<void> {
   const files = resolveModelFiles(loadConfig(process.env).modelsDir, VOICE);
   const piper = await loadPiper({
@@ -52,10 +52,7 @@ export function silence(lengthMs: number, rateHz = SPOKEN_RATE_HZ): Float32Sampl
   return new Float32Array(Math.round((lengthMs * rateHz) / 1000));
 }
 
-/**
- * First and last sample at which the power of clean speech, over 5 ms around it, is within 40 dB of its
- * greatest.
- */
+/** First and last sample of clean speech at which the power over 5 ms is within 40 dB of its maximum. */
 export function edgesOf(samples: Float32Samples, rateHz = SPOKEN_RATE_HZ): { onset: number; end: number } {
   const half = Math.round(rateHz * 0.0025);
   const sums = new Float64Array(samples.length + 1);

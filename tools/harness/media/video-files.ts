@@ -7,32 +7,32 @@ import { cachedFiles } from './fixture-cache.ts';
 const ENCODER = join(import.meta.dirname, 'encode-clips.ts');
 const SCENES = join(import.meta.dirname, 'clip-scenes.ts');
 
-/** How a clip is made. */
+/** Parameters of a clip. */
 export interface ClipRecipe {
-  /** Also its file's name; its ending says whether it is MP4 or QuickTime. */
+  /** File name. The extension selects MP4 or QuickTime. */
   readonly name: string;
   readonly scene: SceneName;
   readonly videoCodec: 'avc' | 'hevc';
   readonly audioCodec?: 'aac' | 'mp3';
-  /** 44,100 Hz when left out. */
+  /** Default: 44,100 Hz. */
   readonly rateHz?: number;
   readonly channels?: number;
-  /** As it is coded, before it is turned. */
+  /** Coded width, before rotation. */
   readonly width: number;
   readonly height: number;
   readonly fps: number;
   readonly seconds: number;
-  /** Clockwise, by which players turn it. */
+  /** Clockwise rotation by the player in degrees. */
   readonly rotation?: 0 | 90 | 180 | 270;
-  /** Frames after which there is a key frame again; two seconds of them when left out. */
+  /** Interval of key frames in seconds. Default: two seconds. */
   readonly keyFrameS?: number;
-  /** Where its index is: `front` when left out. */
+  /** Position of the index. Default: `front`. */
   readonly index?: 'front' | 'back' | 'fragments';
-  /** Every third frame is left out. */
+  /** Omits every third frame. */
   readonly uneven?: boolean;
 }
 
-/** Ten clips of every kind of motion. */
+/** Ten clips with different kinds of motion. */
 export const TEN_CLIPS: readonly ClipRecipe[] = [
   {
     name: 'pan.mp4',

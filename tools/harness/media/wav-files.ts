@@ -1,4 +1,4 @@
-/** WAV files of every kind that may arrive, right and wrong. */
+/** Valid and invalid WAV files of all formats. */
 
 import { encodeAudio } from '../../../src/audio/codec.ts';
 import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
@@ -8,9 +8,9 @@ export interface WavShape {
   readonly bits: number;
   readonly rateHz: number;
   readonly channels: number;
-  /** WAVE_FORMAT_EXTENSIBLE, which says the kind in a GUID. */
+  /** WAVE_FORMAT_EXTENSIBLE, which has the sample format in a GUID. */
   readonly extensible?: boolean;
-  /** What the header says in place of the truth. */
+  /** Incorrect header fields. */
   readonly claims?: {
     readonly tag?: number;
     readonly channels?: number;
@@ -25,13 +25,13 @@ const EXTENSIBLE_TAG = 0xfffe;
 /** The end of every KSDATAFORMAT_SUBTYPE GUID; the tag is its first two bytes. */
 const GUID_TAIL = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
 
-/** A sine, full scale at level 1. */
+/** A sine wave; level 1 is full scale. */
 export function sine(seconds: number, rateHz: number, toneHz = 440, level = 0.5): Float32Samples {
   const step = (2 * Math.PI * toneHz) / rateHz;
   return Float32Array.from({ length: Math.round(seconds * rateHz) }, (_, i) => level * Math.sin(step * i));
 }
 
-/** A file whose channels all hold the same samples, or those of `channelSamples(channel)`. */
+/** A file with the same samples in all channels, or with those of `channelSamples(channel)`. */
 export function wavFile(
   shape: WavShape,
   channelSamples: Float32Samples | ((channel: number) => Float32Samples),
@@ -80,7 +80,7 @@ export function wavFile(
   return file;
 }
 
-/** What puts sample `i` of a channel at a place in the file. */
+/** Returns a function that writes sample `i` of a channel at an offset. */
 function sampleWriter(
   view: DataView,
   plane: Float32Samples,
@@ -95,7 +95,7 @@ function sampleWriter(
   return (at, i) => view.setUint8(at, codes[i] ?? 0);
 }
 
-/** 8 bits are unsigned, all others signed. */
+/** 8-bit samples are unsigned, all others signed. */
 function writeInteger(view: DataView, at: number, value: number, bits: number): void {
   const full = 2 ** (bits - 1);
   const integer = Math.max(-full, Math.min(full - 1, Math.round(value * full)));

@@ -16,7 +16,7 @@ const TYPE_LISTS = [
   ['integer', 'null'],
   ['boolean', 'string'],
 ];
-/** How deep objects, arrays and choices stand in each other. */
+/** Nesting of objects, arrays and choices. */
 const DEPTH = 2;
 /** Maximum depth of a value that the library generates. */
 const FAR = 64;
@@ -25,11 +25,11 @@ const integer = (minimum: number, maximum: number): Meta => ({ type: 'integer', 
 const halves = (minimum: number, maximum: number): Meta => ({
   ...{ type: 'number', minimum, maximum, multipleOf: 0.5 },
 });
-/** An object of these members, of which some may be left out. */
-const object = (always: Record<string, Meta>, maybe: Record<string, Meta> = {}): Meta => ({
+/** An object with required and optional members. */
+const object = (required: Record<string, Meta>, optional: Record<string, Meta> = {}): Meta => ({
   type: 'object',
-  properties: { ...always, ...maybe },
-  required: Object.keys(always),
+  properties: { ...required, ...optional },
+  required: Object.keys(required),
   additionalProperties: false,
 });
 const list = (items: Meta, minItems: number, maxItems: number, more: Record<string, unknown> = {}): Meta => ({
@@ -44,7 +44,7 @@ const value: Meta = {
   anyOf: [{ enum: WORDS }, integer(-2000, 2000), { type: 'boolean' }, { type: 'null' }],
 };
 
-/** Schemas of what has neither members nor items, and names no other schema. */
+/** Schemas of scalars, without references. */
 const plain: readonly Meta[] = [
   object(type('string')),
   object({ ...type('string'), minLength: integer(0, 4), maxLength: integer(4, 30) }),
@@ -70,7 +70,7 @@ const leaf: Meta = {
   anyOf: [...plain, object({ $ref: { enum: ['#/$defs/leaf', '#/$defs/node'] } })],
 };
 
-/** Schemas of everything, so deep. */
+/** Schemas of all kinds with this nesting. */
 function schemas(depth: number): Meta {
   if (depth === 0) return leaf;
   const inner = schemas(depth - 1);
@@ -108,7 +108,7 @@ function schemas(depth: number): Meta {
   };
 }
 
-/** What references of the schemas name: a value, and an object that may hold itself. */
+/** Definitions that the schemas reference: a value and a recursive object. */
 const DEFINITIONS: Meta = object({
   leaf: { anyOf: [...plain] },
   node: {
@@ -126,7 +126,7 @@ const DEFINITIONS: Meta = object({
 
 /**
  * Schemas of objects, maps, arrays, tuples, enums, constants, numbers and texts with limits, patterns, formats,
- * choices and references, in each other. The same seed makes the same.
+ * choices and references, with nesting. Equal seeds give equal schemas.
  */
 export function generatedSchemas(count: number, seed: number): JsonSchema[] {
   const root = schemas(DEPTH);

@@ -7,7 +7,7 @@ export interface OpenedEngines {
   close(): Promise<void>;
 }
 
-/** Engines that fill these slots, with their models loaded. @throws what cannot be opened, when the rest is closed. */
+/** Opens the engines of these slots and loads their models. @throws the error of an engine, after closing the others. */
 export async function openEngines({
   needs,
   ...options

@@ -3,7 +3,7 @@ import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type LlamaOptions, openLlama } from '../../../src/engines/llama/host/engine.ts';
 import { silentLog } from '../doubles/doubles.ts';
 
-/** The shipped model with a small context: what is asked of it in tests is short. */
+/** Opens the default model with a small context, because prompts of tests are short. */
 export function openSmallLlama(options: Partial<LlamaOptions> = {}): Promise<TextEngine> {
   const { modelsDir, inference } = loadConfig(process.env);
   return openLlama({

@@ -1,4 +1,4 @@
-/** What a language model answers to a JSON Schema, and whether that holds to it by the judgement of ajv. */
+/** Responses of a language model to a JSON Schema, validated by ajv. */
 
 import { isIP } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -6,7 +6,7 @@ import type { JsonSchema, TextEngine } from '../../../src/contract/engines/text.
 import { collectResponse } from './text-responses.ts';
 
 const isDate = (text: string) => !Number.isNaN(Date.parse(text));
-/** By the platform where it knows them, so that the grammar of formats does not judge itself. */
+/** Format checks that are independent of the grammar, with functions of the platform where possible. */
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text),
   time: (text) => isDate(`2020-01-01T${text}`),
@@ -22,19 +22,17 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 
 const ajv = new Ajv2020({ strict: false, formats: { ...FORMATS } });
 
-/** An answer that ended. @property fault why it does not hold to the schema; absent when it does. */
+/** A finished response. */
 export interface SchemaAnswer {
   readonly text: string;
   readonly tokens: number;
   /** Whether the output was cut off by the token limit. */
   readonly cut: boolean;
-  readonly fault?: string;
+  /** Reason why the response is invalid; absent if it is valid. */
+  readonly error?: string;
 }
 
-/**
- * Asks a model for a value of a schema, without a limit of its tokens. What was said often is said less likely, so
- * that a small model comes to an end by itself.
- */
+/** Requests a value of a schema without a token limit. The frequency penalty prevents endless repetitions of a small model. */
 export async function schemaAnswer(
   engine: TextEngine,
   schema: JsonSchema,
@@ -48,17 +46,17 @@ export async function schemaAnswer(
     maxTokens: undefined,
     fairnessKey: owner,
   });
-  const fault = faultOf(schema, text);
+  const error = errorOf(schema, text);
   const cut = end.reason === 'length';
-  return { text, tokens: end.tokens.output, cut, ...(fault !== undefined && { fault }) };
+  return { text, tokens: end.tokens.output, cut, ...(error !== undefined && { error }) };
 }
 
-function faultOf(schema: JsonSchema, text: string): string | undefined {
+function errorOf(schema: JsonSchema, text: string): string | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return 'it is no JSON';
+    return 'not JSON';
   }
   return ajv.validate(schema, value) ? undefined : ajv.errorsText();
 }

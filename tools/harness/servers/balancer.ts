@@ -4,20 +4,20 @@ import { join, resolve } from 'node:path';
 
 const CONFIGURATION = resolve(import.meta.dirname, '../../../docker/haproxy.cfg');
 
-/** Whether this machine has HAProxy; `needs(context, HAS_BALANCER, 'haproxy')` says so. */
+/** Whether HAProxy is installed; for `needs(context, HAS_BALANCER, 'haproxy')`. */
 export const HAS_BALANCER = Bun.which('haproxy') !== null;
 
-/** HAProxy with the settings of the repository, on 127.0.0.1. */
+/** HAProxy on 127.0.0.1 with the configuration of the repository. */
 export interface Balancer {
   readonly baseUrl: string;
-  /** What it said so far: which nodes came and went. */
+  /** The output so far, with the state changes of the nodes. */
   output(): string;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a balancer before nodes on this machine; the caller closes it. It ends with this process, however that ends.
+ * Starts a balancer for nodes on this machine; the caller closes it. It exits with this process, even after a crash.
  * @param nodes the ports of `api-1`, `api-2`.
  * @param configuration path of an HAProxy configuration with these two servers; by default that of the repository.
  */
@@ -29,7 +29,9 @@ export async function startBalancer(
   const port = freePort();
   const path = join(folder, 'haproxy.cfg');
   await writeFile(path, localized(await readFile(configuration, 'utf8'), port, nodes));
-  const shell = Bun.spawn(['sh', '-c', ENDS_WITH_US, 'haproxy', path], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const shell = Bun.spawn(['sh', '-c', RUN_WITH_PARENT, 'haproxy', path], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let output = '';
   const read = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
@@ -54,14 +56,14 @@ export async function startBalancer(
 }
 
 /** Runs the server until its standard input is closed, at the latest when this process exits. */
-const ENDS_WITH_US =
+const RUN_WITH_PARENT =
   'exec 3<&0; haproxy -db -f "$1" & server=$!; (read -r _ <&3; kill -TERM $server) & wait $server';
 
-/** Replaces addresses of containers with addresses of this machine, and what only containers have. */
+/** Replaces the addresses and paths of containers by those of this machine. */
 function localized(configuration: string, port: number, [first, second]: readonly [number, number]): string {
   return (
     configuration
-      // The limit of open files of a machine that was not prepared for more.
+      // Within the default limit of open files.
       .replaceAll('maxconn 20000', 'maxconn 1000')
       .replaceAll('bind :8080', `bind 127.0.0.1:${port}`)
       .replaceAll('api-1:8080', `127.0.0.1:${first}`)

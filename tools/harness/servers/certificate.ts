@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A certificate for `localhost` and 127.0.0.1 that vouches for itself, for a day. */
+/** A self-signed certificate for `localhost` and 127.0.0.1, in PEM; valid for one day. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a key pair and its self-signed X.509 certificate (RFC 5280), since no runtime here can. */
+/** Creates a key pair and its self-signed X.509 certificate (RFC 5280). Neither Bun nor Node has a function for this. */
 export function selfSigned(): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const now = Date.now();
@@ -44,6 +44,6 @@ const set = (...parts: Buffer[]) => der(0x31, Buffer.concat(parts));
 const integer = (bytes: Buffer) => der(0x02, bytes);
 const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const utf8 = (text: string) => der(0x0c, Buffer.from(text));
-/** UTCTime, which ends with the year 2049. */
+/** UTCTime, which supports years until 2049. */
 const time = (ms: number) =>
   der(0x17, Buffer.from(`${new Date(ms).toISOString().slice(2, 19).replaceAll(/[-T:]/g, '')}Z`));

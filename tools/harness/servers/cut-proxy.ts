@@ -1,24 +1,21 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A proxy to a server on this machine whose connection a test can cut and restore. */
+/** A TCP proxy on this machine that a test can interrupt and restore. */
 export interface CutProxy {
   readonly port: number;
-  /** Breaks all connections and lets no new one through. */
+  /** Closes all connections and rejects new ones. */
   cut(): void;
-  /** Breaks all connections, and answers every new one with these bytes alone. */
+  /** Closes all connections, and answers each new one with these bytes. */
   answer(bytes: string): void;
-  /**
-   * Takes and passes on nothing more of the connections that are open, and closes none: both sides wait for a peer that has
-   * vanished. New ones go through.
-   */
+  /** Stops forwarding data of the open connections without closing them, as if the peer had vanished. New ones work. */
   freeze(): void;
-  /** Lets everything through again, but for what was frozen. */
+  /** Forwards all connections again, except frozen ones. */
   repair(): void;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
-/** Starts a proxy before a port of 127.0.0.1; the caller closes it. */
+/** Starts a proxy for a port of 127.0.0.1; the caller closes it. */
 export async function startCutProxy(target: number): Promise<CutProxy> {
   let isCut = false;
   let answer: string | undefined;
@@ -32,7 +29,7 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
     if (bytes !== undefined) {
       near.on('error', () => undefined);
       near.once('data', () => near.end(bytes));
-      // What is sent after that is read too: a close with unread bytes would take the answer back.
+      // Later bytes are read too: a close with unread bytes would reset the connection and discard the response.
       near.resume();
       return;
     }

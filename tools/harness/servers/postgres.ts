@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { selfSigned } from './certificate.ts';
 
-/** Where Debian puts the server's programs, which are not on the PATH: one folder for each version. */
+/** Folder of the server programs on Debian, one per version; they are not on the PATH. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const DEBIAN_VERSIONS = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).map(Number) : [];
 const ANY_PROGRAM = [
@@ -14,31 +14,31 @@ const ANY_PROGRAM = [
   Bun.which('postgres'),
 ].find((path) => path !== null && existsSync(path));
 
-/** Whether this machine has a PostgreSQL server; `needs(context, HAS_POSTGRES, 'PostgreSQL')` says so. */
+/** Whether PostgreSQL is installed; for `needs(context, HAS_POSTGRES, 'PostgreSQL')`. */
 export const HAS_POSTGRES = ANY_PROGRAM !== undefined;
 
 const USER = 'service';
-/** With characters that a URL must escape. */
+/** A password with characters that a URL must escape. */
 const PASSWORD = 'p@ss/w%rd?';
 
 /** A separate PostgreSQL server on 127.0.0.1, with optional TLS. */
 export interface PostgresServer {
   readonly port: number;
   readonly password: string;
-  /** Path of the certificate, which vouches for itself and for localhost. */
+  /** Path of the self-signed certificate for localhost. */
   readonly certificateFile: string;
-  /** Makes an empty database and gives its URL. */
+  /** Creates an empty database and returns its URL. */
   freshDatabase(): Promise<string>;
-  /** Breaks all connections, as a restart of the machine would. */
+  /** Closes all connections, like a restart of the machine. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends the server and removes its files. Idempotent. */
+  /** Stops the server and removes its files. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Makes and starts a server; the caller closes it. It ends with this process, however that ends. */
+/** Creates and starts a server; the caller closes it. It exits with this process, even after a crash. */
 export async function startPostgres(): Promise<PostgresServer> {
-  if (!ANY_PROGRAM) throw new Error('this machine has no PostgreSQL: ask HAS_POSTGRES first');
+  if (!ANY_PROGRAM) throw new Error('this machine has no PostgreSQL: check HAS_POSTGRES first');
   const programs = ANY_PROGRAM.replace(/\/[^/]*$/, '');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-test-'));
   const data = join(folder, 'data');
@@ -55,15 +55,15 @@ export async function startPostgres(): Promise<PostgresServer> {
   await chmod(folder, 0o755);
   const asServer = await handOver([folder, ...Object.values(files)]);
 
-  const made = Bun.spawn(
+  const initdb = Bun.spawn(
     [
       ...[...asServer, join(programs, 'initdb'), '-D', data, '-U', USER, '-A', 'scram-sha-256'],
       ...['--pwfile', files.password, '-E', 'UTF8', '--locale=C', '--no-sync'],
     ],
     { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe', cwd: folder },
   );
-  const [complaint, code] = await Promise.all([new Response(made.stderr).text(), made.exited]);
-  if (code !== 0) throw new Error(`initdb failed: ${complaint}`);
+  const [errors, code] = await Promise.all([new Response(initdb.stderr).text(), initdb.exited]);
+  if (code !== 0) throw new Error(`initdb failed: ${errors}`);
 
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -77,7 +77,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     ssl_key_file: files.key,
   };
   const command = [
-    ...[...asServer, 'sh', '-c', ENDS_WITH_US, join(programs, 'postgres'), '-D', data],
+    ...[...asServer, 'sh', '-c', RUN_WITH_PARENT, join(programs, 'postgres'), '-D', data],
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
   const url = (database: string) =>
@@ -119,7 +119,7 @@ export async function startPostgres(): Promise<PostgresServer> {
 }
 
 /** Runs the server until its standard input is closed, at the latest when this process exits; does not wait for clients. */
-const ENDS_WITH_US = '"$0" "$@" & server=$!; read -r _; kill -INT $server; wait $server';
+const RUN_WITH_PARENT = '"$0" "$@" & server=$!; read -r _; kill -INT $server; wait $server';
 
 type ServerProcess = Bun.Subprocess<'pipe', 'ignore', 'pipe'>;
 
@@ -127,18 +127,18 @@ async function untilReady(command: string[], folder: string): Promise<ServerProc
   const server = Bun.spawn(command, { stdin: 'pipe', stdout: 'ignore', stderr: 'pipe', cwd: folder });
   const ready = Promise.withResolvers<ServerProcess>();
   void (async () => {
-    // Read to the end: a full pipe would stop the server.
-    let said = '';
+    // Read to the end, because a full pipe would block the server.
+    let output = '';
     for await (const text of server.stderr.pipeThrough(new TextDecoderStream())) {
-      said = (said + text).slice(-10_000);
-      if (said.includes('ready to accept connections')) ready.resolve(server);
+      output = (output + text).slice(-10_000);
+      if (output.includes('ready to accept connections')) ready.resolve(server);
     }
-    ready.reject(new Error(`PostgreSQL did not start: ${said}`));
+    ready.reject(new Error(`PostgreSQL did not start: ${output}`));
   })();
   return ready.promise;
 }
 
-/** The server refuses to run as root, so root gives it a user of its own, with these files. */
+/** PostgreSQL does not run as root: changes the owner of the files and returns a command prefix that changes the user. */
 async function handOver(paths: readonly string[]): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const id = Number(await new Response(Bun.spawn(['id', '-u', 'postgres']).stdout).text());

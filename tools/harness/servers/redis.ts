@@ -5,26 +5,26 @@ import { join } from 'node:path';
 
 const PROGRAM = Bun.which('redis-server') ?? undefined;
 
-/** Whether this machine has a Redis server; `needs(context, HAS_REDIS, 'Redis')` says so. */
+/** Whether Redis is installed; for `needs(context, HAS_REDIS, 'Redis')`. */
 export const HAS_REDIS = PROGRAM !== undefined;
 
-/** A Redis server of its own, on 127.0.0.1. */
+/** A separate Redis server on 127.0.0.1. */
 export interface RedisServer {
   readonly url: string;
-  /** Breaks all connections, and loses everything, as one without a disk does that is started again. */
+  /** Closes all connections and loses all data, like a crash of a server without persistence. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Stops it where it is: it takes connections and answers nothing. */
+  /** Suspends the process: it accepts connections and sends nothing. */
   pause(): void;
-  /** Lets it go on. */
+  /** Continues the process. */
   resume(): void;
-  /** Ends the server and removes its files. Idempotent. */
+  /** Stops the server and removes its files. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Starts a server and waits until it answers; the caller closes it. It ends with this process, however that ends. */
+/** Starts a server and waits until it responds; the caller closes it. It exits with this process, even after a crash. */
 export async function startRedis(): Promise<RedisServer> {
-  if (PROGRAM === undefined) throw new Error('this machine has no Redis: ask HAS_REDIS first');
+  if (PROGRAM === undefined) throw new Error('this machine has no Redis: check HAS_REDIS first');
   const folder = await mkdtemp(join(tmpdir(), 'redis-test-'));
   const port = await freePort();
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];

@@ -6,49 +6,49 @@ import { join } from 'node:path';
 import { Secret } from '../../../src/contract/core/secret.ts';
 import type { S3BlobSettings } from '../../../src/contract/core/settings.ts';
 
-/** Where `.ci/run` builds it, with the version that is tested: a folder of the user, for all checkouts. */
+/** Path where `.ci/run` builds the tested version, shared by all checkouts of the user. */
 const BUILT = join(
   process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
   'voice-service/tools/versitygw-1.8.0/versitygw',
 );
 const PROGRAM = existsSync(BUILT) ? BUILT : (Bun.which('versitygw') ?? undefined);
 
-/** Whether this machine has a server of S3; `needs(context, HAS_S3, 'versitygw')` says so. */
+/** Whether an S3 server is installed; for `needs(context, HAS_S3, 'versitygw')`. */
 export const HAS_S3 = PROGRAM !== undefined;
 
-/** A server of S3 of its own, on 127.0.0.1. */
+/** A separate S3 server on 127.0.0.1. */
 export interface S3Server {
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly region: string;
-  /** Makes an empty bucket. */
+  /** Creates an empty bucket. */
   freshBucket(): Promise<S3Bucket>;
-  /** Breaks all connections, as a crash would. What was stored is there after {@link start}. */
+  /** Closes all connections, like a crash. Stored objects exist after {@link start}. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends the server and removes its files. Idempotent. */
+  /** Stops the server and removes its files. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface S3Bucket {
   readonly settings: S3BlobSettings;
-  /** Bytes of all that lies in it, also parts of uploads that were not completed. */
+  /** Number of stored bytes, including parts of unfinished uploads. */
   heldBytes(): Promise<number>;
 }
 
-/** Starts a server and waits until it answers; the caller closes it. It ends with this process, however that ends. */
+/** Starts a server and waits until it responds; the caller closes it. It exits with this process, even after a crash. */
 export async function startS3(): Promise<S3Server> {
-  if (PROGRAM === undefined) throw new Error('this machine has no server of S3: ask HAS_S3 first');
+  if (PROGRAM === undefined) throw new Error('this machine has no S3 server: check HAS_S3 first');
   const folder = await mkdtemp(join(tmpdir(), 's3-test-'));
-  // Beside the data, because not every file system keeps attributes.
+  // Metadata in separate files, because not every file system supports extended attributes.
   const [data, attributes] = [join(folder, 'data'), join(folder, 'attributes')];
   for (const path of [data, attributes]) await mkdir(path);
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const access = { accessKeyId: 'test', secretAccessKey: 'secret-of-test', region: 'test-1' };
   const command = [
-    ...['sh', '-c', ENDS_WITH_US, PROGRAM, '--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive'],
+    ...['sh', '-c', RUN_WITH_PARENT, PROGRAM, '--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive'],
     ...['--access', access.accessKeyId, '--secret', access.secretAccessKey, '--region', access.region],
     ...['--health', '/health', 'posix', '--sidecar', attributes, data],
   ];
@@ -61,7 +61,7 @@ export async function startS3(): Promise<S3Server> {
   };
   const start = async () => {
     server = Bun.spawn(command, { stdin: 'pipe', stdout: 'ignore', stderr: 'inherit', cwd: folder });
-    await answering(`${endpoint}/health`, server);
+    await untilReady(`${endpoint}/health`, server);
   };
   await start();
   let buckets = 0;
@@ -88,13 +88,13 @@ export async function startS3(): Promise<S3Server> {
 }
 
 /** Runs the server until its standard input is closed, at the latest when this process exits. */
-const ENDS_WITH_US = '"$0" "$@" & server=$!; read -r _; kill -KILL $server; wait $server 2>/dev/null';
+const RUN_WITH_PARENT = '"$0" "$@" & server=$!; read -r _; kill -KILL $server; wait $server 2>/dev/null';
 
-async function answering(url: string, server: Bun.Subprocess): Promise<void> {
+async function untilReady(url: string, server: Bun.Subprocess): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error('the server of S3 did not start');
-    const answer = await fetch(url).catch(() => undefined);
-    if (answer?.ok) return;
+    if (server.exitCode !== null) throw new Error('the S3 server did not start');
+    const response = await fetch(url).catch(() => undefined);
+    if (response?.ok) return;
     await Bun.sleep(20);
   }
 }

@@ -2,15 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Whether this process may mount a disk; `needs(context, CAN_MOUNT, 'the right to mount a disk')` says so. */
+/** Whether this process may mount a disk; for `needs(context, CAN_MOUNT, 'the right to mount a disk')`. */
 export const CAN_MOUNT = await mayMount();
 
-/** A disk of its own, in memory. */
+/** A separate disk in memory. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Takes all the room that is left. */
+  /** Fills the free space. */
   fill(): Promise<void>;
-  /** Gives that room back. */
+  /** Releases the filled space. */
   free(): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
@@ -20,14 +20,14 @@ export interface SmallDisk {
 export async function mountSmallDisk(mib: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'small-disk-'));
   if (!(await run('mount', '-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', folder))) {
-    throw new Error('a disk cannot be mounted: ask CAN_MOUNT first');
+    throw new Error('a disk cannot be mounted: check CAN_MOUNT first');
   }
   const filler = join(folder, 'filler');
   let isMounted = true;
   return {
     folder,
     async fill() {
-      // Small pieces at the end, so that nothing is left between.
+      // Decreasing sizes, so that no space remains.
       for (const bytes of [1 << 20, 1 << 16, 1 << 12]) {
         const piece = new Uint8Array(bytes);
         while (await append(filler, piece));

@@ -5,7 +5,7 @@ export interface Fetching {
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** A batch as the wire shows it, as far as tests look. */
+/** The fields of a batch that tests use. */
 export interface BatchOnWire {
   readonly id: string;
   readonly status: string;
@@ -27,13 +27,13 @@ export const BATCH_ENDS: ReadonlySet<string> = new Set(['completed', 'failed', '
 
 const authorization = `Bearer ${SERVICE_KEY}`;
 
-/** The JSON body of a response. @throws when the status is not 2xx. */
+/** The JSON body of a response. @throws Error if the status is not 2xx. */
 async function json<Body>(response: Response): Promise<Body> {
   if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
   return (await response.json()) as Body;
 }
 
-/** Uploads an input file; its id. A key makes it safe to ask twice. */
+/** Uploads an input file and returns its id. With an idempotency key, repeated calls return the same file. */
 export async function uploadInput(service: Fetching, text: string, key?: string): Promise<string> {
   const form = new FormData();
   form.set('purpose', 'batch');
@@ -63,17 +63,17 @@ export async function retrieveBatch(service: Fetching, id: string): Promise<Batc
   return json(await service.fetch(`/v1/batches/${id}`));
 }
 
-/** Lines of a result file; none when there is no such file. */
+/** Lines of a result file; empty without a file. */
 export async function resultLines(service: Fetching, file: string | null): Promise<ResultLine[]> {
   if (file === null) return [];
   const response = await service.fetch(`/v1/files/${file}/content`);
   if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
   const lines = (await response.text()).split('\n');
-  if (lines.pop() !== '') throw new Error('the last line of a result file has no end');
+  if (lines.pop() !== '') throw new Error('the last line of a result file has no line end');
   return lines.map((line) => JSON.parse(line) as ResultLine);
 }
 
-/** Every usage row of the organization, newest first. */
+/** All usage rows of the organization, newest first. */
 export async function usageRows(service: Fetching): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
   let after = '';

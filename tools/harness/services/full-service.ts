@@ -1,4 +1,4 @@
-/** The real service with every plugin. Its models are servers whose answers a test chooses; what hears and what makes videos is real. */
+/** Launches the service with all plugins. Speech, transcription and text come from fake upstreams; VAD and video are real. */
 
 import { joined } from '../media/sample-runs.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../media/spoken.ts';
@@ -23,7 +23,7 @@ export interface FullService {
 export interface FullServiceOptions {
   /** Added to CONFIG. */
   readonly config?: string;
-  /** The environment variable that holds the key of every server. */
+  /** Environment variable with the API key of all upstreams. */
   readonly keyVariable?: string;
   readonly launch?: Pick<LaunchOptions, 'env'>;
 }
@@ -65,7 +65,7 @@ const TEXTS = [
   'Nobody expected rain, but the clouds over the hills were growing darker by the minute.',
 ];
 
-/** A clip that a voice can be made of, and what is said in it. */
+/** A clip for the creation of a voice, with its transcript. */
 export async function voiceClip(): Promise<{
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly text: string;

@@ -4,11 +4,11 @@ import { join, resolve } from 'node:path';
 
 const MAIN = resolve(import.meta.dirname, '../../../src/main.ts');
 
-/** Keys that a launched service knows unless the options say otherwise. */
+/** API keys of a launched service, unless `env` replaces them. */
 export const SERVICE_KEY = 'test-key-of-a';
 export const OTHER_KEY = 'test-key-of-b';
 
-/** A part of CONFIG: transcription without a model, an upstream at a port without a server. */
+/** CONFIG section: transcription by an upstream without a server, so that no model is loaded. */
 export const NO_RECOGNISER = `
 [models."svc-stt"]
 kind = "upstream"
@@ -16,7 +16,7 @@ base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
 
-/** A part of CONFIG: a voice that loads no model, as above. */
+/** CONFIG section: speech by an upstream without a server. */
 export const NO_SPEAKER = `
 [models."svc-tts"]
 kind = "upstream"
@@ -24,7 +24,7 @@ base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
 
-/** A part of CONFIG: what writes and embeds loads no model, as above. */
+/** CONFIG sections: text and embeddings by an upstream without a server. */
 export const NO_TEXT = `
 [models."smollm2-135m-instruct"]
 kind = "upstream"
@@ -43,13 +43,13 @@ export const NO_MODELS = NO_SPEAKER + NO_RECOGNISER + NO_TEXT;
 export interface LaunchOptions {
   /** Added to the environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Text of the CONFIG file; absent means the service's defaults, with real models. */
+  /** Text of the CONFIG file. Default: the defaults of the service, with real models. */
   readonly config?: string;
-  /** Kept by the caller; absent means a fresh folder that {@link LaunchedService.stop} removes. */
+  /** Folder owned by the caller. Default: a new folder that {@link LaunchedService.stop} removes. */
   readonly dataDir?: string;
-  /** The path that must answer 200 before the launch is done. */
+  /** The launch is complete when this path returns 200. Default: `/readyz`. */
   readonly until?: '/healthz' | '/readyz';
-  /** Entry file, for tests that add plugins of their own; the real one when absent. */
+  /** Entry file, for tests that add plugins. Default: `src/main.ts`. */
   readonly main?: string;
 }
 
@@ -57,34 +57,34 @@ export interface LaunchedService {
   readonly baseUrl: string;
   readonly pid: number;
   readonly dataDir: string;
-  /** The exit code, once the process has ended. */
+  /** Resolves with the exit code when the process has exited. */
   readonly exited: Promise<number>;
-  /** Everything printed so far, by inference processes too: log lines, the key of a first start, errors. */
+  /** The output so far, including that of inference processes: log lines, the key of the first start, errors. */
   output(): string;
   /** The log lines so far. */
   log(): Record<string, unknown>[];
   signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2'): void;
-  /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
+  /** Sends a request, with the key of organization `a` unless `init` has headers. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** SIGTERM, then the exit code. Removes the folders. Idempotent. */
+  /** Sends SIGTERM, removes the folders and returns the exit code. Idempotent. */
   stop(): Promise<number>;
 }
 
-/** A process that ended before it served. */
+/** The process exited before it was ready. */
 export class LaunchError extends Error {
   readonly exitCode: number;
   readonly output: string;
 
   constructor(exitCode: number, output: string) {
-    super(`the service ended with code ${exitCode} before it served:\n${output}`);
+    super(`the service exited with code ${exitCode} before it was ready:\n${output}`);
     this.exitCode = exitCode;
     this.output = output;
   }
 }
 
 /**
- * Starts the real service in a process of its own, on a free port and with a fresh DATA_DIR.
- * @throws LaunchError when it ends before it serves.
+ * Starts the service in a separate process on a free port.
+ * @throws LaunchError if the process exits before it is ready.
  */
 export async function launchService(options: LaunchOptions = {}): Promise<LaunchedService> {
   const folder = mkdtempSync(join(tmpdir(), 'service-test-'));
@@ -101,7 +101,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
     ...options.env,
   };
   const child = Bun.spawn([process.execPath, options.main ?? MAIN], {
-    // Not the repository: a developer's own service.toml must not change what is tested.
+    // Not the repository, because a service.toml of the developer would change the configuration.
     cwd: folder,
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -118,7 +118,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
       if (typeof port === 'number') serving.resolve(port);
     }
   })();
-  // Kept apart, because a line of the one may come in the middle of a line of the other.
+  // Separate from stdout, because a line of one stream may arrive in the middle of a line of the other.
   let errors = '';
   const readingErrors = (async () => {
     const decoder = new TextDecoder();
@@ -173,22 +173,22 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
 
 const POLL_MS = 50;
 
-/** Waits until a URL answers 200. @throws what `end` resolves to, when that comes first. */
+/** Waits until a URL returns 200. @throws the error that `end` resolves with, if it resolves first. */
 async function untilOk(url: string, end: () => Promise<LaunchError>): Promise<void> {
   let ended: LaunchError | undefined;
   void end().then((error) => {
     ended = error;
   });
   while (ended === undefined) {
-    const answer = await fetch(url).catch(() => undefined);
-    await answer?.arrayBuffer();
-    if (answer?.ok) return;
+    const response = await fetch(url).catch(() => undefined);
+    await response?.arrayBuffer();
+    if (response?.ok) return;
     await Bun.sleep(POLL_MS);
   }
   throw ended;
 }
 
-/** The complete JSON lines of an output; other lines are left out. */
+/** The complete JSON lines of an output, without other lines. */
 function logLines(output: string): Record<string, unknown>[] {
   return output
     .split('\n')
@@ -197,7 +197,7 @@ function logLines(output: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Asks a launched service to speak a text as streamed pcm. */
+/** Requests the speech of a text as streamed PCM. */
 export function speakStreamed(service: LaunchedService, input: string): Promise<Response> {
   return service.fetch('/v1/audio/speech', {
     method: 'POST',
@@ -207,8 +207,8 @@ export function speakStreamed(service: LaunchedService, input: string): Promise<
 }
 
 /**
- * Ids of the processes that a process has started and that live.
- * @param command a part of their command line; absent means all.
+ * Ids of the running child processes of a process.
+ * @param command part of their command line. Default: all child processes.
  */
 export function childrenOf(pid: number, command = ''): number[] {
   const output = Bun.spawnSync(['ps', '-o', 'pid=,args=', '--ppid', String(pid)]).stdout.toString();
@@ -216,5 +216,5 @@ export function childrenOf(pid: number, command = ''): number[] {
   return lines.map((line) => Number.parseInt(line, 10));
 }
 
-/** A part of the command line of inference processes. */
+/** Part of the command line of inference processes. */
 export const INFERENCE = 'inference-worker';

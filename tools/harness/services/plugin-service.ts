@@ -11,7 +11,7 @@ export interface WirePlugin {
   readonly needed_by: readonly string[];
 }
 
-/** A real service whose organization `a` may switch plugins. */
+/** A launched service whose organization `a` may switch plugins. */
 export interface PluginService extends LaunchedService {
   plugin(name: string): Promise<WirePlugin>;
   /** Requests a switch without waiting for its completion. */

@@ -13,15 +13,15 @@ kind = "whisper"
 
 /** The real service with real models, listening with and without TLS. */
 export interface RealtimeService extends LaunchedService {
-  /** `https://localhost:…`, with a certificate that vouches for itself. */
+  /** `https://localhost:…`, with a self-signed certificate. */
   readonly tlsUrl: string;
   /** `ws://127.0.0.1:…/v1/realtime` */
   readonly socketUrl: string;
-  /** Path of the certificate, for clients that are to trust it. */
+  /** Path of the certificate, for clients that must trust it. */
   readonly certificate: string;
 }
 
-/** @param options `config` is added to that of the two models. */
+/** @param options `config` is added to the configuration of the two models. */
 export async function launchRealtimeService(
   options: Pick<LaunchOptions, 'config' | 'env'> = {},
 ): Promise<RealtimeService> {
@@ -55,7 +55,7 @@ export async function launchRealtimeService(
   }
 }
 
-/** What the service says of a text: 16-bit samples at 24 kHz. */
+/** Synthesizes a text: 16-bit samples at 24 kHz. */
 export async function spokenPcm(service: LaunchedService, text: string): Promise<Buffer> {
   const response = await service.fetch('/v1/audio/speech', {
     method: 'POST',
@@ -69,7 +69,7 @@ export async function spokenPcm(service: LaunchedService, text: string): Promise
 /** Silence at 24 kHz. */
 export const silentPcm = (lengthMs: number) => Buffer.alloc(Math.round(lengthMs * 24) * 2);
 
-/** Audio as the base64 of appends of 100 ms at 24 kHz. */
+/** Splits audio at 24 kHz into appends of 100 ms, in base64. */
 export function appends(pcm: Buffer): string[] {
   const size = 4800;
   return Array.from({ length: Math.ceil(pcm.length / size) }, (_, i) =>
@@ -77,7 +77,7 @@ export function appends(pcm: Buffer): string[] {
   );
 }
 
-/** The newest usage rows of the organization whose key tests use. */
+/** The newest usage rows of organization `a`. */
 export async function usageRows(service: LaunchedService, limit: number): Promise<Record<string, unknown>[]> {
   const page = (await (await service.fetch(`/v1/usage?limit=${limit}`)).json()) as {
     data: Record<string, unknown>[];

@@ -1,4 +1,4 @@
-/** The real service over servers whose answers are known, so that it is the only thing under examination. */
+/** Launches the service with fake upstreams whose responses are known. */
 
 import { startFakeSttUpstream } from '../upstreams/fake-stt-upstream.ts';
 import { startFakeUpstream } from '../upstreams/fake-upstream.ts';

@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import { type ClipRecipe, makeClips } from '../media/video-files.ts';
 import type { Fetching } from './batch-service.ts';
 
-/** A video as the wire shows it, as far as tests look. */
+/** The fields of a video that tests use. */
 export interface VideoOnWire {
   readonly id: string;
   readonly status: string;
   readonly error: object | null;
 }
 
-/** The smallest clip that is taken, more or less: two seconds that pan. */
+/** A pan of two seconds, close to the minimum size and length of a clip. */
 const SMALL: ClipRecipe = {
   ...{ name: 'small.mp4', scene: 'pan', videoCodec: 'avc', audioCodec: 'aac' },
   ...{ width: 400, height: 300, fps: 24, seconds: 2 },
 };
 
-/** Makes a small clip in a folder. */
+/** Writes a small clip to a folder and returns its bytes. */
 export async function smallClip(folder: string): Promise<Uint8Array<ArrayBuffer>> {
   await makeClips(folder, [SMALL]);
   return Uint8Array.from(await readFile(join(folder, SMALL.name)));
 }
 
-/** Asks for four seconds more of a clip. */
+/** Requests an extension of a clip by four seconds. */
 export async function extendClip(
   service: Fetching,
   clip: Uint8Array<ArrayBuffer>,
@@ -37,7 +37,7 @@ export async function extendClip(
   return (await response.json()) as VideoOnWire;
 }
 
-/** Every video of the organization. */
+/** All videos of the organization. */
 export async function allVideos(service: Fetching): Promise<VideoOnWire[]> {
   const response = await service.fetch('/v1/videos?limit=100');
   if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);

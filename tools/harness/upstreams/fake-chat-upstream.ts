@@ -1,6 +1,6 @@
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 
-/** The data of one chunk of a stream. */
+/** JSON of one chunk of a stream. */
 export function chatChunk(delta: object, finish: string | null = null): string {
   return JSON.stringify({
     id: 'chatcmpl-1',
@@ -9,7 +9,7 @@ export function chatChunk(delta: object, finish: string | null = null): string {
   });
 }
 
-/** The chunk of the usage, as OpenAI sends it. */
+/** JSON of the usage chunk, in the format of OpenAI. */
 export function usageChunk(input: number, output: number): string {
   return JSON.stringify({
     choices: [],
@@ -17,14 +17,14 @@ export function usageChunk(input: number, output: number): string {
   });
 }
 
-/** Events as a server writes them, with the mark of the end. */
+/** Server-sent events with the end marker. */
 export function eventText(...data: readonly string[]): string {
   return [...data, '[DONE]'].map((each) => `data: ${each}\n\n`).join('');
 }
 
 const EVENT_STREAM = { headers: { 'content-type': 'text/event-stream' } };
 
-/** A stream that sends these portions one by one. */
+/** A stream of separate portions. */
 export function portionAnswer(portions: readonly (string | Uint8Array)[]): Response {
   const encoder = new TextEncoder();
   return new Response(
@@ -32,7 +32,7 @@ export function portionAnswer(portions: readonly (string | Uint8Array)[]): Respo
       async start(controller) {
         for (const portion of portions) {
           controller.enqueue(typeof portion === 'string' ? encoder.encode(portion) : portion);
-          // Portions that leave together would arrive together.
+          // Without a pause, the client may receive several portions at the same time.
           await Bun.sleep(2);
         }
         controller.close();
@@ -42,7 +42,7 @@ export function portionAnswer(portions: readonly (string | Uint8Array)[]): Respo
   );
 }
 
-/** What of a request the server looks at. */
+/** The request fields that the server uses. */
 interface ChatBody {
   readonly max_tokens?: number;
   readonly stop?: readonly string[];
@@ -53,13 +53,13 @@ interface ChatBody {
 }
 
 const WORDS = ['One', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight'];
-/** Arguments that fit the tools of the engine cases. */
+/** Valid arguments for the tools of the engine cases. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   switch_lamp: '{"on":true}',
   set_color: '{"color":"red"}',
 };
 
-/** A server with a model that says the same words to everybody, and keeps to what a request wants. */
+/** Starts a server that returns constant text, within the limits, stop sequences, tools and format of the request. */
 export function startFakeChatUpstream(): FakeUpstream {
   const upstream = startFakeUpstream();
   upstream.answer((body) => chatAnswer(body as unknown as ChatBody));
@@ -79,12 +79,12 @@ function chatAnswer(body: ChatBody): Response {
     ];
     return portionAnswer([eventText(...chunks)]);
   }
-  const said = wordsOf(body);
+  const text = wordsOf(body);
   const chunks = [
     chatChunk({ role: 'assistant', content: '' }),
-    ...said.words.map((content) => chatChunk({ content })),
-    chatChunk({}, said.reason),
-    usageChunk(JSON.stringify(body.messages).length, said.words.length),
+    ...text.words.map((content) => chatChunk({ content })),
+    chatChunk({}, text.reason),
+    usageChunk(JSON.stringify(body.messages).length, text.words.length),
   ];
   return portionAnswer(
     chunks.map((data, at) => (at === chunks.length - 1 ? eventText(data) : `data: ${data}\n\n`)),
@@ -97,11 +97,11 @@ function calledTool({ tools, tool_choice: choice }: ChatBody): string | undefine
   return (choice as { function: { name: string } }).function.name;
 }
 
-function wordsOf({ max_tokens: most = 8, stop = [], response_format: format }: ChatBody) {
+function wordsOf({ max_tokens: maxTokens = 8, stop = [], response_format: format }: ChatBody) {
   if (format?.type === 'json_object') return { words: ['{"a"', ':1}'], reason: 'stop' };
   if (format?.type === 'json_schema') return { words: ['{"good":true,', '"kind":"one"}'], reason: 'stop' };
-  const text = WORDS.slice(0, most).join('');
+  const text = WORDS.slice(0, maxTokens).join('');
   const end = Math.min(...stop.map((each) => text.indexOf(each)).filter((at) => at >= 0), text.length);
   if (end < text.length) return { words: [text.slice(0, end)].filter((word) => word !== ''), reason: 'stop' };
-  return { words: WORDS.slice(0, most), reason: most < WORDS.length ? 'length' : 'stop' };
+  return { words: WORDS.slice(0, maxTokens), reason: maxTokens < WORDS.length ? 'length' : 'stop' };
 }

@@ -1,6 +1,6 @@
 import { pcmAnswer } from './fake-upstream.ts';
 
-/** What the server has of a voice. */
+/** A stored voice. */
 interface Uploaded {
   readonly clip: Uint8Array;
   readonly refText: string;
@@ -12,28 +12,28 @@ export interface FakeCloningUpstream {
   readonly baseUrl: string;
   /** Voices by their lower-cased names. */
   readonly voices: ReadonlyMap<string, Uploaded>;
-  /** Bodies of requests for speech, in their order. */
+  /** Bodies of speech requests, in their order. */
   readonly asked: Readonly<Record<string, unknown>>[];
-  /** Uploads that came, refused ones too. */
+  /** Number of uploads, including rejected ones. */
   uploads: number;
-  /** Deletions that were asked for. */
+  /** Number of requested deletions. */
   deletions: number;
-  /** Whether it can delete nothing. */
+  /** Whether deletions fail. */
   isStuck: boolean;
-  /** Awaited before an upload is answered. */
+  /** Awaited before the response to an upload. */
   beforeUpload: () => Promise<void> | void;
-  /** Voices that it has room for. */
+  /** Maximum number of stored voices. */
   maxVoices: number;
-  /** Restarts with the stored voices, or with none. */
+  /** Simulates a restart that keeps or loses the stored voices. */
   restart(how: 'restores' | 'forgets'): void;
   close(): Promise<void>;
 }
 
-/** A voice that the server has of its own, from its start on (`custom_voice_dir`). */
+/** A voice that the server loads at its start (`custom_voice_dir`). */
 export const HOUSE_VOICE = 'house';
 const HOUSE_CLIP = new Uint8Array(1000).fill(1);
 
-/** Bytes of the clip that an answer has: enough to tell whose voice it is. */
+/** Number of clip bytes in a response: enough to identify the voice. */
 const ANSWER_BYTES = 200;
 const HEADER_BYTES = 44;
 const MAX_UPLOAD_BYTES = 10 * 1024 * 1024;
@@ -42,8 +42,8 @@ const AUDIO_TYPES = ['mpeg', 'wav', 'x-wav', 'ogg', 'aac', 'flac', 'webm', 'mp4'
 );
 
 /**
- * A real HTTP server that clones voices by the rules of vLLM-Omni with a Base checkpoint (partner-and-upstreams B.1). An
- * answer is the beginning of the clip whose voice speaks.
+ * Starts an HTTP server that clones voices by the rules of vLLM-Omni with a Base checkpoint (partner-and-upstreams B.1). A
+ * response is the beginning of the clip of the voice.
  */
 export function startFakeCloningUpstream(): FakeCloningUpstream {
   const voices = new Map<string, Uploaded>();
@@ -128,7 +128,7 @@ function refused(message: string): Response {
   );
 }
 
-/** Seconds of 16-bit mono WAV; NaN for anything else. */
+/** Length of a 16-bit mono WAV file in seconds; NaN for other files. */
 function lengthOf(file: Uint8Array): number {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const isWav =

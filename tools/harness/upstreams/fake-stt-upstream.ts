@@ -1,4 +1,4 @@
-/** What a fake upstream saw of one transcription. */
+/** A transcription request that a fake upstream received. */
 export interface SeenTranscription {
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -10,16 +10,16 @@ export interface FakeSttUpstream {
   /** Base URL up to and including `/v1`. */
   readonly baseUrl: string;
   readonly seen: SeenTranscription[];
-  /** Requests that were left by their caller. */
+  /** Number of requests that the client aborted. */
   cancelled: number;
-  /** Changes how transcriptions are answered from now on. */
+  /** Sets the handler of transcriptions. */
   answer(how: (seen: SeenTranscription) => Response | Promise<Response>): void;
   close(): Promise<void>;
 }
 
 const TEXT = 'Ask not what your country can do for you.';
 
-/** A real HTTP server that plays other people's transcription servers; by default like OpenAI's own. */
+/** Starts an HTTP server that simulates a transcription server; by default, its responses have the format of OpenAI. */
 export function startFakeSttUpstream(): FakeSttUpstream {
   let how = openaiAnswer;
   const server = Bun.serve({
@@ -78,7 +78,7 @@ function openaiAnswer({ fields, wav }: SeenTranscription): Response | Promise<Re
     });
   }
   if (fields.stream !== 'true') return Response.json({ text: TEXT });
-  // Tokens, which are not words.
+  // Deltas are tokens, which do not end at word boundaries.
   const deltas = (TEXT.match(/.{1,5}/gs) ?? []).map((text) => ({
     type: 'transcript.text.delta',
     delta: text,
@@ -86,7 +86,7 @@ function openaiAnswer({ fields, wav }: SeenTranscription): Response | Promise<Re
   return eventAnswer([...deltas, { type: 'transcript.text.done', text: TEXT }]);
 }
 
-/** An answer of server-sent events; strings are sent as they are. */
+/** A response of server-sent events. Strings are sent unchanged. */
 export function eventAnswer(events: readonly (object | string)[]): Response {
   return new Response(
     new ReadableStream({
@@ -94,7 +94,7 @@ export function eventAnswer(events: readonly (object | string)[]): Response {
         for (const event of events) {
           const data = typeof event === 'string' ? event : JSON.stringify(event);
           controller.enqueue(new TextEncoder().encode(`data: ${data}\n\n`));
-          // Events that leave together would arrive together.
+          // Without a pause, the client may receive several events at the same time.
           await Bun.sleep(2);
         }
         controller.close();

@@ -1,4 +1,4 @@
-/** What a fake upstream saw of one request. */
+/** A request that a fake upstream received. */
 export interface SeenRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -9,16 +9,16 @@ export interface FakeUpstream {
   /** Base URL up to and including `/v1`. */
   readonly baseUrl: string;
   readonly seen: SeenRequest[];
-  /** Streams that were left by their reader. */
+  /** Number of requests that the client aborted. */
   cancelled: number;
-  /** Changes how speech requests are answered from now on. */
+  /** Sets the handler of all requests except `GET /v1/models`. */
   answer(how: (body: Record<string, unknown>) => Response | Promise<Response>): void;
-  /** Changes what `GET /v1/models` answers. */
+  /** Status of `GET /v1/models`. */
   modelsStatus: number;
   close(): Promise<void>;
 }
 
-/** A real HTTP server that plays other people's speech servers. */
+/** Starts an HTTP server that simulates an upstream. By default, it returns one sample of PCM. */
 export function startFakeUpstream(): FakeUpstream {
   let how: (body: Record<string, unknown>) => Response | Promise<Response> = () => pcmAnswer([[0, 0]]);
   const server = Bun.serve({
@@ -51,14 +51,14 @@ export function startFakeUpstream(): FakeUpstream {
   return upstream;
 }
 
-/** A chunked answer of raw PCM in the given portions of bytes. */
+/** A chunked response of raw PCM, in portions of bytes. */
 export function pcmAnswer(portions: readonly (readonly number[])[], type = 'audio/pcm'): Response {
   return new Response(
     new ReadableStream({
       async start(controller) {
         for (const portion of portions) {
           controller.enqueue(Uint8Array.from(portion));
-          // Portions that leave together would arrive together.
+          // Without a pause, the client may receive several portions at the same time.
           await Bun.sleep(5);
         }
         controller.close();
@@ -68,7 +68,7 @@ export function pcmAnswer(portions: readonly (readonly number[])[], type = 'audi
   );
 }
 
-/** Answers every connection with fixed bytes and then cuts it. */
+/** Starts a TCP server that answers every connection with fixed bytes and closes it. */
 export function startRawServer(bytes: string): { readonly baseUrl: string; close(): void } {
   const server = Bun.listen({
     hostname: '127.0.0.1',
@@ -82,7 +82,7 @@ export function startRawServer(bytes: string): { readonly baseUrl: string; close
   return { baseUrl: `http://127.0.0.1:${server.port}/v1`, close: () => server.stop(true) };
 }
 
-/** A port without a server. */
+/** A base URL at a port without a server. */
 export async function deadBaseUrl(): Promise<string> {
   const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = server;

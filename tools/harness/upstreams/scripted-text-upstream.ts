@@ -1,4 +1,4 @@
-/** An OpenAI-compatible server whose model knows the scenario of the text clients, and nothing else. */
+/** An OpenAI-compatible server that returns scripted responses for the scenario of the text clients. */
 
 import { chatChunk, eventText, portionAnswer, usageChunk } from './fake-chat-upstream.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
@@ -14,15 +14,15 @@ interface Body {
   readonly response_format?: { readonly type: string };
 }
 
-/** Vectors of texts, by a word of theirs: of length 1, and exact in 32 bits. */
+/** Embeddings by a word of the text. Their length is 1, and 32-bit floats represent them exactly. */
 const VECTORS: Readonly<Record<string, readonly number[]>> = {
   sat: [0.5, 0.5, 0.5, 0.5],
   sitting: [0.5, 0.5, 0.5, -0.5],
   Shares: [-0.5, 0.5, -0.5, 0.5],
 };
 
-/** What every client must get of {@link startScriptedTextUpstream}, by flow; `chat.` or `responses.` left out. */
-export const SCRIPTED = {
+/** Expected results of {@link startScriptedTextUpstream} by flow, without the prefix `chat.` or `responses.`. */
+const SCRIPTED = {
   generate: { text: 'Robin, wren, swift.', usage: { input: 20, output: 9 } },
   stream: { text: 'Robin, wren, swift.', pieces: 4, usage: { input: 20, output: 9 } },
   tools: {
@@ -45,7 +45,7 @@ export const SCRIPTED = {
   embeddings: { vectors: Object.values(VECTORS) },
 } as const;
 
-/** Flows that every client goes through. */
+/** Flows that every client supports. */
 export const FLOWS = [
   ...['generate', 'stream', 'tools', 'streamed-tools', 'structured', 'unknown-model'].flatMap((flow) => [
     `chat.${flow}`,
@@ -55,7 +55,7 @@ export const FLOWS = [
   'embeddings',
 ];
 
-/** What a flow must give. */
+/** Expected result of a flow. */
 export function scriptedOf(flow: string): object {
   const name = flow.replace(/^(chat|responses)\./, '');
   const found = Object.entries(SCRIPTED).find(([each]) => each === name);
@@ -67,12 +67,12 @@ export function scriptedOf(flow: string): object {
 export function startScriptedTextUpstream(): FakeUpstream {
   const upstream = startFakeUpstream();
   upstream.answer((body) =>
-    'input' in body ? embedded(body.input as readonly string[]) : said(body as unknown as Body),
+    'input' in body ? embeddings(body.input as readonly string[]) : completion(body as unknown as Body),
   );
   return upstream;
 }
 
-function embedded(input: string | readonly string[]): Response {
+function embeddings(input: string | readonly string[]): Response {
   const texts = typeof input === 'string' ? [input] : input;
   const data = texts.map((text, index) => {
     const [, vector = [1, 0, 0, 0]] = Object.entries(VECTORS).find(([word]) => text.includes(word)) ?? [];
@@ -81,15 +81,15 @@ function embedded(input: string | readonly string[]): Response {
   return Response.json({ object: 'list', data, usage: { prompt_tokens: 12, total_tokens: 12 } });
 }
 
-function said({ messages, tools, response_format: format }: Body): Response {
+function completion({ messages, tools, response_format: format }: Body): Response {
   const question = textOf(messages.at(-1));
   const results = messages.filter(({ role }) => role === 'tool').map(textOf);
-  if (format?.type === 'json_schema') return spoken(['{"color":', '"green",', '"count":3}']);
-  if (results.length > 0) return spoken([results.join('; '), '.']);
-  if (tools !== undefined && question.includes('weather')) return called(['Paris', 'Oslo']);
-  if (question !== 'What is my name?') return spoken(['Robin', ', wren', ', swift', '.']);
+  if (format?.type === 'json_schema') return textStream(['{"color":', '"green",', '"count":3}']);
+  if (results.length > 0) return textStream([results.join('; '), '.']);
+  if (tools !== undefined && question.includes('weather')) return toolCallStream(['Paris', 'Oslo']);
+  if (question !== 'What is my name?') return textStream(['Robin', ', wren', ', swift', '.']);
   const name = messages.map(textOf).find((text) => text.startsWith('My name is '));
-  return spoken(name === undefined ? ['I do not know.'] : [`Your name is ${name.slice(11)}`]);
+  return textStream(name === undefined ? ['I do not know.'] : [`Your name is ${name.slice(11)}`]);
 }
 
 function textOf(message: Message | undefined): string {
@@ -97,7 +97,7 @@ function textOf(message: Message | undefined): string {
   return typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('');
 }
 
-function spoken(pieces: readonly string[]): Response {
+function textStream(pieces: readonly string[]): Response {
   return streamed(
     [chatChunk({ role: 'assistant', content: '' })],
     pieces.map((content) => ({ content })),
@@ -105,7 +105,7 @@ function spoken(pieces: readonly string[]): Response {
   );
 }
 
-function called(cities: readonly string[]): Response {
+function toolCallStream(cities: readonly string[]): Response {
   const deltas = cities.flatMap((city, index) => [
     {
       tool_calls: [

@@ -1,7 +1,7 @@
 """
-Schemathesis makes requests of every kind from the API's own documentation, right and wrong ones, and judges the
-answers. Reads one line of JSON (url of the document, key, seed, phases, and one of seconds and examples of each
-operation), tells one line for each kind of fault and one of the whole.
+Runs schemathesis, which generates valid and invalid requests from the OpenAPI document and checks the responses. Reads one
+line of JSON (url of the document, key, seed, phases, and either seconds or examples per operation). Prints one JSON line per
+kind of failed check, and a summary.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Whether a request that fits its schema is accepted is no question: rules between fields are no part of a schema.
+# Without the check that valid requests are accepted, because a schema does not express rules between fields.
 CHECKS = [
     "not_a_server_error",
     "status_code_conformance",
@@ -22,22 +22,22 @@ CHECKS = [
     "allow_header_conformance",
     "one_error_shape",
 ]
-# Pages, numbers and sockets are no JSON.
+# Pages, metrics and WebSockets do not return JSON.
 NOT_JSON = "^/$|^/swagger|^/metrics|^/v1/realtime|^/v1/transcribers"
 
-ask = json.loads(sys.stdin.readline())
+settings = json.loads(sys.stdin.readline())
 with tempfile.TemporaryDirectory() as folder:
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "schemathesis.cli", "run", ask["url"]),
-            *("--header", f"x-api-key: {ask['key']}"),
-            *("--phases", ask["phases"]),
+            *(sys.executable, "-m", "schemathesis.cli", "run", settings["url"]),
+            *("--header", f"x-api-key: {settings['key']}"),
+            *("--phases", settings["phases"]),
             *("--checks", ",".join(CHECKS)),
             *("--exclude-path-regex", NOT_JSON),
-            *(("--max-time", str(ask["seconds"])) if "seconds" in ask else ("--max-examples", str(ask["examples"]))),
-            # A small model on a busy machine.
+            *(("--max-time", str(settings["seconds"])) if "seconds" in settings else ("--max-examples", str(settings["examples"]))),
+            # Time for a small model on a busy machine.
             *("--request-timeout", "60"),
-            *("--seed", str(ask["seed"]), "--generation-database", "none"),
+            *("--seed", str(settings["seed"]), "--generation-database", "none"),
             *("--continue-on-failure", "--no-color"),
         ],
         cwd=folder,
@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
     )
 generated = re.search(r"(\d+) generated", run.stdout)
 tested = re.search(r"Tested: (\d+)", run.stdout)
-# 0: no fault, 1: faults. Whatever else ended it, nothing was judged.
+# 0: all checks passed, 1: failed checks. With other exit codes, the run was incomplete.
 if run.returncode not in (0, 1) or generated is None or tested is None:
     sys.exit(run.stdout[-4000:] + run.stderr[-4000:])
 for kind, faults in re.findall(r"❌ (\w+ .+): (\d+)$", run.stdout, re.MULTILINE):

@@ -1,4 +1,4 @@
-"""What every answer of the service must be, beside what its documentation says of it. Loaded by schemathesis."""
+"""Additional checks of all responses. Loaded by schemathesis."""
 
 import schemathesis
 
@@ -8,7 +8,7 @@ KEYS = {"message", "type", "param", "code"}
 @schemathesis.check
 def one_error_shape(ctx, response, case):
     [request_id] = response.headers.get("x-request-id", [""])
-    assert request_id.startswith("req_"), "the answer has no x-request-id"
+    assert request_id.startswith("req_"), "the response has no x-request-id"
     if response.status_code < 400:
         return
     body = response.json()
