@@ -98,7 +98,8 @@ def chat_tools_flow() -> dict:
             for call in message.tool_calls
         ],
     }
-    response = client.chat.completions.create(model=MODEL, messages=[*messages, call_message, *results], tools=chat_tools)
+    messages = [*messages, call_message, *results]
+    response = client.chat.completions.create(model=MODEL, messages=messages, tools=chat_tools)
     return {"calls": calls, "text": response.choices[0].message.content}
 
 
