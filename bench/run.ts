@@ -1,26 +1,26 @@
 /** `bun run bench [case …]`: runs benchmarks and writes tables to bench/results. */
 
-import { benchApiFuzz } from './cases/api-fuzz.ts';
-import { benchBatch } from './cases/batch.ts';
-import { benchBatchEmbeddings } from './cases/batch-embeddings.ts';
-import { benchBatchKills } from './cases/batch-kills.ts';
-import { benchBatchPriority } from './cases/batch-priority.ts';
-import { benchCalls } from './cases/calls.ts';
-import { benchClients } from './cases/clients.ts';
-import { benchFairness } from './cases/fairness.ts';
-import { benchHearing } from './cases/hearing.ts';
-import { benchIntelligibility } from './cases/intelligibility.ts';
-import { benchMemory } from './cases/memory.ts';
-import { benchPartner } from './cases/partner.ts';
-import { benchPluginSwitch } from './cases/plugin-switch.ts';
-import { benchRealtime, realtimeParts } from './cases/realtime.ts';
-import { benchSchemas } from './cases/schemas.ts';
-import { benchSpeech } from './cases/speech.ts';
-import { benchText } from './cases/text.ts';
-import { benchVideo } from './cases/video.ts';
-import { benchVideoPriority } from './cases/video-priority.ts';
-import { benchVoiceActivity } from './cases/voice-activity.ts';
-import { benchVoices } from './cases/voices.ts';
+import { benchHearing } from './cases/audio/hearing.ts';
+import { benchIntelligibility } from './cases/audio/intelligibility.ts';
+import { benchMemory } from './cases/audio/memory.ts';
+import { benchSpeech } from './cases/audio/speech.ts';
+import { benchVoices } from './cases/audio/voices.ts';
+import { benchBatch } from './cases/batch/batch.ts';
+import { benchBatchEmbeddings } from './cases/batch/batch-embeddings.ts';
+import { benchBatchKills } from './cases/batch/batch-kills.ts';
+import { benchBatchPriority } from './cases/batch/batch-priority.ts';
+import { benchClients } from './cases/realtime/clients.ts';
+import { benchPartner } from './cases/realtime/partner.ts';
+import { benchRealtime, realtimeParts } from './cases/realtime/realtime.ts';
+import { benchVoiceActivity } from './cases/realtime/voice-activity.ts';
+import { benchApiFuzz } from './cases/service/api-fuzz.ts';
+import { benchCalls } from './cases/service/calls.ts';
+import { benchFairness } from './cases/service/fairness.ts';
+import { benchPluginSwitch } from './cases/service/plugin-switch.ts';
+import { benchSchemas } from './cases/text/schemas.ts';
+import { benchText } from './cases/text/text.ts';
+import { benchVideo } from './cases/video/video.ts';
+import { benchVideoPriority } from './cases/video/video-priority.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
   speech: benchSpeech,

@@ -6,7 +6,7 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { machine } from '../bench/report.ts';
-import { writeReport } from '../soak/report.ts';
+import { writeReport } from '../soak/report/report.ts';
 import { FAULT_NAMES, soak } from '../soak/run.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');

@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { BATCH_ENDS, type BatchOnWire, resultLines } from '../tools/harness/services/batch-service.ts';
-import type { Check } from './check.ts';
+import type { Check } from './report/check.ts';
 import {
   batchViolations,
   callViolations,
@@ -13,12 +13,12 @@ import {
   type Ledger,
   type UsageRow,
   usageViolations,
-} from './ledger.ts';
-import { metricsOf } from './sampler.ts';
-import { accountOf, sha256 } from './soak-client.ts';
-import { costOf, keyOf, ORGANIZATIONS, type Organization } from './soak-config.ts';
-import type { SoakNode } from './soak-node.ts';
-import type { Site } from './soak-site.ts';
+} from './report/ledger.ts';
+import { metricsOf } from './report/sampler.ts';
+import { accountOf, sha256 } from './site/soak-client.ts';
+import { costOf, keyOf, ORGANIZATIONS, type Organization } from './site/soak-config.ts';
+import type { SoakNode } from './site/soak-node.ts';
+import type { Site } from './site/soak-site.ts';
 
 /** Time for the last batches and videos to end. Batch lines have the lowest priority. */
 const JOBS_END_WITHIN_MS = 600_000;
@@ -28,7 +28,7 @@ const CLOSED_WITHIN_MS = 200_000;
 const SWEPT_WITHIN_MS = 240_000;
 const POLL_MS = 500;
 const BLOB_FOLDERS = ['files/', 'batches/', 'voices/', 'videos/'];
-const NEXT_DAY_MAIN = resolve(import.meta.dirname, 'next-day-main.ts');
+const NEXT_DAY_MAIN = resolve(import.meta.dirname, 'site/next-day-main.ts');
 
 export class Aftermath {
   readonly #site: Site;

@@ -3,19 +3,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../src/kit/math/seeded-random.ts';
 import { Aftermath } from './aftermath.ts';
-import { FAULTS } from './all-faults.ts';
-import type { Check } from './check.ts';
-import type { FaultParts } from './fault.ts';
-import { faultPlan } from './fault-plan.ts';
-import { Ledger } from './ledger.ts';
+import { FAULTS } from './faults/all-faults.ts';
+import type { FaultParts } from './faults/fault.ts';
+import { faultPlan } from './faults/fault-plan.ts';
 import { LOADS } from './loads/all-loads.ts';
 import type { Load } from './loads/load.ts';
 import { type Material, makeMaterial } from './loads/material.ts';
-import { growthCheck, growths } from './memory.ts';
-import type { Findings } from './report.ts';
-import { Sampler } from './sampler.ts';
-import { SoakClient } from './soak-client.ts';
-import { openSites, type Site, type SoakSites } from './soak-site.ts';
+import type { Check } from './report/check.ts';
+import { Ledger } from './report/ledger.ts';
+import { growthCheck, growths } from './report/memory.ts';
+import type { Findings } from './report/report.ts';
+import { Sampler } from './report/sampler.ts';
+import { SoakClient } from './site/soak-client.ts';
+import { openSites, type Site, type SoakSites } from './site/soak-site.ts';
 
 export interface RunOptions {
   readonly minutes: number;

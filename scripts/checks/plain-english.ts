@@ -38,7 +38,7 @@ const EXCEPTIONS: readonly RegExp[] = [
   /^test\/reference\/sentences\.ts:/,
   // Text that is synthesized to measure voices: other words would give other measurements.
   /^src\/engines\/kokoro\/worker\/norm-statistics\.ts:/,
-  /^bench\/cases\/native\.ts:.*'was no version'/,
+  /^bench\/cases\/audio\/native\.ts:.*'was no version'/,
   /^test\/e2e\/speech\.test\.ts:.*'beside'/,
   /^(?:models\/fetch|test\/e2e\/model-fetch|test\/protocol\/trace-check)\.test\.ts:.*'nobody'/,
   /^test\/generators\/legal-conversation\.ts:.*'nobody'/,

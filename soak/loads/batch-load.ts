@@ -1,7 +1,7 @@
 import { BATCH_ENDS, type BatchOnWire } from '../../tools/harness/services/batch-service.ts';
-import type { LineFate } from '../ledger.ts';
-import type { SoakClient } from '../soak-client.ts';
-import { EMBED_MODEL } from '../soak-config.ts';
+import type { LineFate } from '../report/ledger.ts';
+import type { SoakClient } from '../site/soak-client.ts';
+import { EMBED_MODEL } from '../site/soak-config.ts';
 import { upload } from './file-load.ts';
 import type { Load } from './load.ts';
 import { type Material, wordsOfLength } from './material.ts';

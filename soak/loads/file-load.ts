@@ -1,4 +1,4 @@
-import type { SoakClient } from '../soak-client.ts';
+import type { SoakClient } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 
 /** File sizes. A large file is uploaded to S3 in several parts. */

@@ -1,5 +1,5 @@
-import type { SoakClient } from '../soak-client.ts';
-import type { Organization } from '../soak-config.ts';
+import type { SoakClient } from '../site/soak-client.ts';
+import type { Organization } from '../site/soak-config.ts';
 import type { Material } from './material.ts';
 
 /** One kind of load: work that a client repeats. */

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
-import type { Answer, SoakClient } from '../soak-client.ts';
-import { EMBED_MODEL, TRANSCRIPTION_MODEL, VOICE_MODEL } from '../soak-config.ts';
+import type { Answer, SoakClient } from '../site/soak-client.ts';
+import { EMBED_MODEL, TRANSCRIPTION_MODEL, VOICE_MODEL } from '../site/soak-config.ts';
 
 export const SENTENCES = [
   'The harbour was quiet that morning, and only two of the boats had gone out.',

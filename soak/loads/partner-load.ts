@@ -1,7 +1,7 @@
 import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
-import type { CallEnd } from '../ledger.ts';
-import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
-import { keyOf, VOICE_MODEL } from '../soak-config.ts';
+import type { CallEnd } from '../report/ledger.ts';
+import { type SoakClient, WITHIN_MS } from '../site/soak-client.ts';
+import { keyOf, VOICE_MODEL } from '../site/soak-config.ts';
 import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
 import { transcriptViolation } from './transcription-load.ts';

@@ -1,7 +1,7 @@
 import { RealtimeClient, type ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
 import { appends, silentPcm } from '../../tools/harness/services/realtime-service.ts';
-import type { CallEnd, OpenEntry } from '../ledger.ts';
-import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
+import type { CallEnd, OpenEntry } from '../report/ledger.ts';
+import { type SoakClient, WITHIN_MS } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
 import { transcriptViolation } from './transcription-load.ts';

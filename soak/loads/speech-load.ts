@@ -1,4 +1,4 @@
-import type { Answer, Verdict } from '../soak-client.ts';
+import type { Answer, Verdict } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 import { type Spoken, STORY, speechOf } from './material.ts';
 

@@ -1,5 +1,5 @@
-import { type Answer, type SoakClient, sseValues, type Verdict } from '../soak-client.ts';
-import { CHAT_MODEL, EMBED_MODEL } from '../soak-config.ts';
+import { type Answer, type SoakClient, sseValues, type Verdict } from '../site/soak-client.ts';
+import { CHAT_MODEL, EMBED_MODEL } from '../site/soak-config.ts';
 import type { Load } from './load.ts';
 import { type Material, wordsOfLength } from './material.ts';
 

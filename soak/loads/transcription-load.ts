@@ -1,4 +1,4 @@
-import { type Answer, shareOfWords, sseValues, type Verdict } from '../soak-client.ts';
+import { type Answer, shareOfWords, sseValues, type Verdict } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 import { type Spoken, transcriptionOf } from './material.ts';
 

@@ -1,6 +1,6 @@
 import type { VideoOnWire } from '../../tools/harness/services/video-service.ts';
-import type { SoakClient } from '../soak-client.ts';
-import { VIDEO_MODEL } from '../soak-config.ts';
+import type { SoakClient } from '../site/soak-client.ts';
+import { VIDEO_MODEL } from '../site/soak-config.ts';
 import type { Load } from './load.ts';
 import type { Material } from './material.ts';
 

@@ -1,5 +1,5 @@
-import type { SoakClient } from '../soak-client.ts';
-import { CLONED_MODEL } from '../soak-config.ts';
+import type { SoakClient } from '../site/soak-client.ts';
+import { CLONED_MODEL } from '../site/soak-config.ts';
 import type { Load } from './load.ts';
 import { CLIP_TEXT, type Material, SENTENCES, speechOf } from './material.ts';
 

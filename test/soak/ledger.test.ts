@@ -11,7 +11,7 @@ import {
   Ledger,
   type UsageRow,
   usageViolations,
-} from '../../soak/ledger.ts';
+} from '../../soak/report/ledger.ts';
 
 /** The ledger of a soak run detects lost, duplicated and truncated results. */
 

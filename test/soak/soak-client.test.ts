@@ -1,9 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Ledger } from '../../soak/ledger.ts';
-import { askSlowly } from '../../soak/raw-request.ts';
-import { type Question, SoakClient } from '../../soak/soak-client.ts';
-import type { SoakNode } from '../../soak/soak-node.ts';
+import { askSlowly } from '../../soak/faults/raw-request.ts';
+import { Ledger } from '../../soak/report/ledger.ts';
+import { type Question, SoakClient } from '../../soak/site/soak-client.ts';
+import type { SoakNode } from '../../soak/site/soak-node.ts';
 import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 
 /** The soak client distinguishes the outcomes of calls to a faulty server. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { chartSvg } from '../../soak/chart.ts';
-import { faultPlan } from '../../soak/fault-plan.ts';
-import { read } from '../../soak/raw-request.ts';
-import { refusalOf, shareOfWords, sseValues } from '../../soak/soak-client.ts';
-import { quantile, trendOf } from '../../soak/trend.ts';
+import { faultPlan } from '../../soak/faults/fault-plan.ts';
+import { read } from '../../soak/faults/raw-request.ts';
+import { chartSvg } from '../../soak/report/chart.ts';
+import { quantile, trendOf } from '../../soak/report/trend.ts';
+import { refusalOf, shareOfWords, sseValues } from '../../soak/site/soak-client.ts';
 
 describe('the plan of faults', () => {
   const names = ['one', 'two', 'three'];
