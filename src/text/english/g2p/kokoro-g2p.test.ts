@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import extract from '../../../engines/text/fixtures/lexicon-extract.json' with { type: 'json' };
+import extract from '../fixtures/lexicon-extract.json' with { type: 'json' };
 import type { Fallback } from './fallback.ts';
 import { spellingFallback } from './fallback.ts';
 import { createKokoroG2p } from './kokoro-g2p.ts';

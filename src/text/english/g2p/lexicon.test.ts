@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import extract from '../../../engines/text/fixtures/lexicon-extract.json' with { type: 'json' };
+import extract from '../fixtures/lexicon-extract.json' with { type: 'json' };
 import { type Dictionary, Lexicon, loadLexicon, type Tag, type WordContext } from './lexicon.ts';
 
 const lexicon = new Lexicon(extract.gold as Dictionary, extract.silver as Dictionary);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import readings from '../../../engines/text/fixtures/readings.json' with { type: 'json' };
+import readings from '../fixtures/readings.json' with { type: 'json' };
 import { normalizeEnglish } from './normalize.ts';
 
 const isWord = (word: string) => word === 'YouTube';
