@@ -343,6 +343,6 @@ test('writes one usage row per request with the synthesized amounts', async () =
 });
 
 test('logs neither text nor keys', () => {
-  expect(service.log().length).toBeGreaterThan(100);
+  expect(service.log().length).toBeGreaterThan(50);
   expect(service.output()).not.toMatch(/best of times|help you today|test-key-of/);
 });
