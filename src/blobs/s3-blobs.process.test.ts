@@ -184,22 +184,28 @@ describe('an upload', () => {
 });
 
 describe('an unavailable store', () => {
-  it('is hidden by retries if it recovers soon', { timeout: 30_000 }, async () => {
-    const { blobs, proxy } = await openBehindProxy();
-    const bytes = random(2 * PART_BYTES + 5);
-    const tries = new Map<string, number>();
-    // Every request fails once.
-    proxy.fault(({ method, path, headers }) => {
-      const key = `${method} ${path} ${headers.range}`;
-      tries.set(key, (tries.get(key) ?? 0) + 1);
-      return { kind: tries.get(key) === 1 ? 'unavailable' : 'pass' };
-    });
-    const { sha256 } = await blobs.write('files/x', chunks(bytes), never);
-    expect(sha256).toBe(new Bun.CryptoHasher('sha256').update(bytes).digest('hex'));
-    expect((await wholeOf(blobs, 'files/x'))?.equals(bytes)).toBe(true);
-    expect(await Array.fromAsync(blobs.list('files/', never), ({ name }) => name)).toEqual(['files/x']);
-    expect(await blobs.delete('files/x')).toBe(true);
-  });
+  it.each(['unavailable', 'conflict'] as const)(
+    'is hidden by retries if it recovers soon: %s',
+    {
+      timeout: 30_000,
+    },
+    async (kind) => {
+      const { blobs, proxy } = await openBehindProxy();
+      const bytes = random(2 * PART_BYTES + 5);
+      const tries = new Map<string, number>();
+      // Every request fails once.
+      proxy.fault(({ method, path, headers }) => {
+        const key = `${method} ${path} ${headers.range}`;
+        tries.set(key, (tries.get(key) ?? 0) + 1);
+        return { kind: tries.get(key) === 1 ? kind : 'pass' };
+      });
+      const { sha256 } = await blobs.write('files/x', chunks(bytes), never);
+      expect(sha256).toBe(new Bun.CryptoHasher('sha256').update(bytes).digest('hex'));
+      expect((await wholeOf(blobs, 'files/x'))?.equals(bytes)).toBe(true);
+      expect(await Array.fromAsync(blobs.list('files/', never), ({ name }) => name)).toEqual(['files/x']);
+      expect(await blobs.delete('files/x')).toBe(true);
+    },
+  );
 
   it('is reported as overloaded by every method', { timeout: 60_000 }, async () => {
     const { blobs, proxy, bucket } = await openBehindProxy();

@@ -19,6 +19,7 @@ import { checkBlobName, checkBlobPrefix, isBlobName } from './blob-name.ts';
 import { fetchHandler } from './fetch-handler.ts';
 import {
   reportErrors,
+  retryConflicts,
   sendUnlessMissing,
   sendWithTimeout,
   signWithKnownHash,
@@ -64,6 +65,7 @@ export async function openS3Blobs(
     requestHandler: fetchHandler,
   });
   signWithKnownHash(client);
+  retryConflicts(client);
   reportErrors(client, failed);
   try {
     const abortSignal = AbortSignal.timeout(START_TIMEOUT_MS);

@@ -8,6 +8,8 @@ const CALL_TIMEOUT_MS = 60_000;
 /** Longer than a retry pause of the S3 client, which has already retried when this is sent. */
 const RETRY_AFTER_S = 5;
 const NOT_FOUND: ReadonlySet<string> = new Set(['NotFound', 'NoSuchKey', 'NoSuchUpload']);
+/** The status of `OperationAborted` and similar errors: another request changes the same name. It succeeds when repeated. */
+const CONFLICT = 409;
 /** Transient errors: corruption in transit, timeouts, and an upload that was completed although its response was lost. */
 const TRANSIENT: ReadonlySet<string> = new Set([
   'BadDigest',
@@ -68,7 +70,7 @@ export function toStorageError(error: unknown): ServiceError {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const name = error instanceof Error ? error.name : '';
   // Without a status the store sent no response.
-  if (status === undefined || status >= 500 || status === 429 || TRANSIENT.has(name)) {
+  if (status === undefined || status >= 500 || status === 429 || status === CONFLICT || TRANSIENT.has(name)) {
     return new ServiceError('overloaded', 'File storage unavailable, retry later.', {
       code: 'server_overloaded',
       retryAfterS: RETRY_AFTER_S,
@@ -94,6 +96,23 @@ export function signWithKnownHash(client: S3Client): void {
   );
 }
 
+/** Makes the client retry requests that conflict with another request, which it does not do by itself. */
+export function retryConflicts(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (step) => {
+      try {
+        return await next(step);
+      } catch (error) {
+        if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === CONFLICT) {
+          Object.assign(error, { $retryable: {} });
+        }
+        throw error;
+      }
+    },
+    { step: 'deserialize', name: 'retryConflicts', priority: 'high' },
+  );
+}
+
 /** Reports each call that fails after its retries, except "not found" errors and aborted calls. */
 export function reportErrors(client: S3Client, failed: () => void): void {
   client.middlewareStack.add(
@@ -106,6 +125,6 @@ export function reportErrors(client: S3Client, failed: () => void): void {
         throw error;
       }
     },
-    { step: 'initialize', name: 'tellFailures' },
+    { step: 'initialize', name: 'reportErrors' },
   );
 }

@@ -11,12 +11,13 @@ export interface S3Request {
 }
 
 /**
- * `pass`: forwards the request. `unavailable`: returns 503. `cut`: forwards the request and closes the connection after
+ * `pass`: forwards the request. `unavailable`: returns 503. `conflict`: returns 409. `cut`: forwards the request and closes the connection after
  * some bytes of the response body. `damage`: inverts one bit of the request body.
  */
 export type S3Fault =
   | { readonly kind: 'pass' }
   | { readonly kind: 'unavailable' }
+  | { readonly kind: 'conflict' }
   | { readonly kind: 'damage' }
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
@@ -44,6 +45,10 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     const fault = decide(request);
     if (fault.kind === 'unavailable') {
       reply.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
+      return;
+    }
+    if (fault.kind === 'conflict') {
+      reply.writeHead(409).end('<Error><Code>OperationAborted</Code></Error>');
       return;
     }
     const sent = Buffer.from(body);
