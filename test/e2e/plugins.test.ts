@@ -18,7 +18,6 @@ import {
 } from '../../tools/harness/services/plugin-service.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
-import { repetitions } from '../harness/tier.ts';
 
 /** Switches plugins of a running service off and on. Loading models takes minutes on a busy machine. */
 
@@ -40,7 +39,7 @@ model = "none"
 workers = 1
 `;
 /** Number of times that speech is switched on and off. */
-const ROUNDS = repetitions(2, 5);
+const ROUNDS = 2;
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
 
