@@ -41,6 +41,19 @@ describe('blobs on disk', () => {
     }
   });
 
+  it('a write succeeds while deletions remove its folder', async () => {
+    const blobs = await openDiskBlobs(await tempDir(), clock);
+    // A folder is removed within a call of `mkdir` once in some hundred rounds.
+    for (let round = 0; round < 400; round += 1) {
+      await blobs.write('b/1/old', chunks('old'), never);
+      await Promise.all([
+        blobs.write(`b/1/${round}`, chunks('new'), never),
+        blobs.write(`b/2/${round}`, chunks('new'), never),
+        ...['b/', 'b/1/', 'b/2/'].map((prefix) => blobs.deleteAll(prefix, never)),
+      ]);
+    }
+  });
+
   it('are files that another process can read, even if they are deleted at the same time', async () => {
     const blobs = await openDiskBlobs(await tempDir(), clock);
     await blobs.write('files/x', chunks('first ', 'second'), never);

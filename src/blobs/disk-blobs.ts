@@ -179,17 +179,20 @@ async function moveDurably(from: string, to: string): Promise<void> {
   /** The highest folder whose entries changed. */
   let changed = folder;
   for (let tries = 1; ; tries += 1) {
-    const created = await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (created !== undefined && dirname(created).length < changed.length) changed = dirname(created);
     try {
+      const created = await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (created !== undefined && dirname(created).length < changed.length) changed = dirname(created);
       await rename(from, to);
       break;
     } catch (error) {
-      // A concurrent `deleteAll` can remove the empty folder.
-      if (!isMissing(error) || tries === MAX_FOLDER_ATTEMPTS) throw error;
+      // A concurrent `deleteAll` can remove the empty folder. `mkdir` throws EEXIST if it is removed within the call.
+      const isRemoved = isMissing(error) || codeOf(error) === 'EEXIST';
+      if (!isRemoved || tries === MAX_FOLDER_ATTEMPTS) throw error;
     }
   }
-  for (let at = folder; at.length >= changed.length; at = dirname(at)) await syncFolder(at);
+  // A folder that is missing here was removed after its blobs were deleted.
+  for (let at = folder; at.length >= changed.length; at = dirname(at))
+    await undefinedIfMissing(syncFolder(at));
 }
 
 async function syncFolder(path: string): Promise<void> {
@@ -244,5 +247,10 @@ async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  const code = codeOf(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
