@@ -85,7 +85,7 @@ async function installPackages(): Promise<string> {
   const inputs = ['bun.lock', 'package.json'].map((name) => readFileSync(join(root, name), 'utf8'));
   const stamp = sha256([Bun.version, process.platform, process.arch, ...inputs].join('\n'));
   if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return 'as locked';
-  log('packages: installing what bun.lock names …');
+  log('packages: installing the packages of bun.lock …');
   const install = Bun.spawn([process.execPath, 'install', '--frozen-lockfile'], {
     cwd: root,
     stdin: 'ignore',
