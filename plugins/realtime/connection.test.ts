@@ -103,7 +103,7 @@ describe('an unexpected error', () => {
     expect(vad.streams).toHaveLength(1);
 
     send({ type: 'session.update', session: { audio: { input: { transcription: { model: 'broken' } } } } });
-    expect(socket.closedWith).toBe(CLOSE.serverFault);
+    expect(socket.closedWith).toBe(CLOSE.internalError);
     expect(vad.streams[0]?.isClosed).toBe(true);
     await settled();
     // It would be rejected while the slot is in use, and would not end while anything is open.

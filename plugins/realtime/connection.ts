@@ -181,7 +181,7 @@ export class RealtimeConnection implements SocketListener {
       return { kind: 'error_occurred' };
     }
     // The machine failed again while it handled the error.
-    this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
+    this.#socket?.close(CLOSE.internalError, SERVER_FAILED);
     return undefined;
   }
 
@@ -218,7 +218,7 @@ export class RealtimeConnection implements SocketListener {
         this.#responseAudio.stop(effect.responseId);
         break;
       case 'close':
-        if (effect.reason === 'internal_error') this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
+        if (effect.reason === 'internal_error') this.#socket?.close(CLOSE.internalError, SERVER_FAILED);
         else this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
         break;
       case 'release':

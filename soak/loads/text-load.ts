@@ -14,12 +14,12 @@ interface ResponseOnWire {
   readonly output: unknown;
 }
 
-function chatFault(response: Answer): Verdict {
+function chatVerdict(response: Answer): Verdict {
   const { choices } = response.json<{ choices: { finish_reason: string | null }[] }>();
   return choices[0]?.finish_reason ? undefined : { end: 'wrong', detail: 'a response without finish_reason' };
 }
 
-function streamedFault(response: Answer): Verdict {
+function streamedVerdict(response: Answer): Verdict {
   const values = sseValues(response.text());
   if (values.some((value) => value !== '[DONE]' && value.error !== undefined)) {
     return { end: 'failed', detail: 'an error event' };
@@ -31,13 +31,13 @@ function streamedFault(response: Answer): Verdict {
   return { end: 'wrong', detail: 'a truncated stream' };
 }
 
-function responseFault(response: Answer): Verdict {
+function responseVerdict(response: Answer): Verdict {
   const { status } = response.json<ResponseOnWire>();
   if (status === 'completed' || status === 'incomplete') return undefined;
   return { end: status === 'failed' ? 'failed' : 'wrong', detail: `a response with status ${status}` };
 }
 
-function embeddingFault({ tokensAround }: Material, words: number) {
+function embeddingVerdict({ tokensAround }: Material, words: number) {
   return (response: Answer): Verdict => {
     const { data, usage } = response.json<{
       data: { embedding: number[] }[];
@@ -63,7 +63,7 @@ async function chain(client: SoakClient): Promise<void> {
   const ids: string[] = [];
   for (let at = 0; at < CHAIN; at += 1) {
     const response = await client.ask({
-      ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseFault },
+      ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseVerdict },
       body: {
         ...{ model: CHAT_MODEL, input: `Tell me of bird ${at}.`, max_output_tokens: MAX_TOKENS },
         ...(previous !== undefined && { previous_response_id: previous }),
@@ -85,14 +85,14 @@ async function textRound(client: SoakClient, material: Material, at: number): Pr
   const words = 1 + (at % 20);
   switch (at % 5) {
     case 0:
-      await client.ask({ ...chatOf({}), judge: chatFault });
+      await client.ask({ ...chatOf({}), judge: chatVerdict });
       break;
     case 1:
-      await client.ask({ ...chatOf({ stream: true }), judge: streamedFault });
+      await client.ask({ ...chatOf({ stream: true }), judge: streamedVerdict });
       break;
     case 2:
       await client.ask({
-        ...{ path: '/v1/embeddings', method: 'POST', rows: 'one', judge: embeddingFault(material, words) },
+        ...{ path: '/v1/embeddings', method: 'POST', rows: 'one', judge: embeddingVerdict(material, words) },
         body: { model: EMBED_MODEL, input: wordsOfLength(words) },
       });
       break;

@@ -13,7 +13,7 @@ export function transcriptViolation(expected: string, actual: string): Verdict {
 }
 
 /** Assesses a streamed transcription. */
-function streamedFault(expected: string, response: Answer): Verdict {
+function streamedVerdict(expected: string, response: Answer): Verdict {
   const values = sseValues(response.text()).filter((value) => value !== '[DONE]');
   if (values.some((value) => value.error !== undefined || value.type === 'error')) {
     return { end: 'failed', detail: 'an error event' };
@@ -39,7 +39,7 @@ export const transcriptionLoad: Load = {
       rows: 'one',
       judge: (answer) =>
         isStreamed
-          ? streamedFault(heard, answer)
+          ? streamedVerdict(heard, answer)
           : transcriptViolation(heard, answer.json<{ text: string }>().text),
     });
   },

@@ -28,7 +28,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
   const start = (message: Extract<LlamaCommand, { kind: 'begin' }>) => {
     const { answer, sampling } = message;
     const { say = [], after } = orderOf(message);
-    if (after === 'refuse') return send({ kind: 'refused', answer });
+    if (after === 'refuse') return send({ kind: 'unsupported', answer });
     for (const text of say) {
       send({ kind: 'said', answer, text: text === 'who' ? `${process.pid} ${load?.lowPriority}` : text });
     }
@@ -55,7 +55,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           const { measure, tokens = 5 } = orderOf(message);
           if (measure === 'die') process.exit(7);
           if (measure === 'hang') return;
-          send(measure === 'refuse' ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
+          send(measure === 'refuse' ? { kind: 'unsupported', answer } : { kind: 'measured', answer, tokens });
           return;
         }
         case 'begin':

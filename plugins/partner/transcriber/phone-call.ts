@@ -326,5 +326,5 @@ const CLOSE_FRAMES: Readonly<
   invalid_start: { code: CLOSE.policy, reason: 'Invalid start message.' },
   overrun: { code: CLOSE.tryAgainLater, reason: 'Audio arrives faster than it can be transcribed.' },
   shutting_down: { code: CLOSE.goingAway, reason: 'The server is shutting down.' },
-  internal_error: { code: CLOSE.serverFault, reason: 'Internal server error.' },
+  internal_error: { code: CLOSE.internalError, reason: 'Internal server error.' },
 };

@@ -22,7 +22,7 @@ export const CLOSE = {
   normal: 1000,
   goingAway: 1001,
   policy: 1008,
-  serverFault: 1011,
+  internalError: 1011,
   tryAgainLater: 1013,
 } as const;
 

@@ -61,7 +61,7 @@ export type LlamaReply =
   /** Number of tokens of a conversation. */
   | { readonly kind: 'measured'; readonly answer: number; readonly tokens: number }
   /** The chat template does not support these messages. */
-  | { readonly kind: 'refused'; readonly answer: number }
+  | { readonly kind: 'unsupported'; readonly answer: number }
   /** A piece of the response, in complete characters. */
   | { readonly kind: 'said'; readonly answer: number; readonly text: string }
   | ({ readonly kind: 'ended'; readonly answer: number } & LlamaEnd)

@@ -20,7 +20,9 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
         case 'measure':
           // Not caught on purpose: an error terminates the worker, because the request would never finish.
           model.measure(message.conversation).then((tokens) => {
-            send(tokens === undefined ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
+            send(
+              tokens === undefined ? { kind: 'unsupported', answer } : { kind: 'measured', answer, tokens },
+            );
           });
           return;
         case 'begin':

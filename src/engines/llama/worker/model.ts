@@ -125,7 +125,7 @@ export class LlamaModel {
   ): void {
     const prompt = this.#promptOf(conversation);
     if (prompt === undefined) {
-      send({ kind: 'refused', answer });
+      send({ kind: 'unsupported', answer });
       return;
     }
     let said = '';
