@@ -242,13 +242,13 @@ describe('a batch', () => {
     expect((await other.batches.list()).data).toEqual([]);
     expect((await other.files.list()).data).toEqual([]);
     for (const request of [
-      other.batches.retrieve(batch?.id ?? ''),
-      other.batches.cancel(batch?.id ?? ''),
-      other.files.retrieve(batch?.output_file_id ?? ''),
-      other.files.content(batch?.output_file_id ?? ''),
-      other.files.delete(batch?.input_file_id ?? ''),
+      () => other.batches.retrieve(batch?.id ?? ''),
+      () => other.batches.cancel(batch?.id ?? ''),
+      () => other.files.retrieve(batch?.output_file_id ?? ''),
+      () => other.files.content(batch?.output_file_id ?? ''),
+      () => other.files.delete(batch?.input_file_id ?? ''),
     ]) {
-      await expect(request).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+      await expect(request()).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     }
   });
 
