@@ -58,7 +58,7 @@ const importers = [
   ['postgres', 'node_modules/pg/', '^src/records/'],
   ['sql', 'node_modules/kysely/', '^src/records/'],
   ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime/runtime\\.ts$'],
-  ['llama', 'node_modules/@fugood/', '^src/engines/llama/shared/native\\.ts$'],
+  ['llama', 'node_modules/@node-llama-cpp/', '^src/engines/llama/worker/native\\.ts$'],
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny|node-av)/', '^src/media/'],
   ['pyodide', 'node_modules/pyodide/', '^src/sandbox/python-worker\\.ts$'],

@@ -41,8 +41,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = { phonemizer: 'GPL-3.0-or-l
 
 /** Prefixes of packages with compiled parts; the page explains them. */
 const COMPILED = [
-  '@fugood/node-llama-',
   '@msgpackr-extract/',
+  '@node-llama-cpp/',
   '@rollup/',
   '@seydx/node-av-',
   'onnxruntime-node',

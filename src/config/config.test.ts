@@ -58,7 +58,13 @@ describe('defaults', () => {
     ]);
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
     expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
-    const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
+    const llama = {
+      kind: 'llama',
+      weights: 'smollm2-135m-instruct',
+      slots: 4,
+      contextTokens: 2048,
+      defaultMaxTokens: 768,
+    };
     expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
     expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
@@ -538,6 +544,7 @@ describe('file', () => {
       weights: '/srv/own.gguf',
       slots: 2,
       contextTokens: 8192,
+      defaultMaxTokens: 768,
     });
     expect(config.textModels.get('smollm2-135m-instruct')).toMatchObject({
       ...{ kind: 'upstream', model: 'large' },

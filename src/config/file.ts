@@ -50,6 +50,7 @@ const LlamaModel = modelTable({
   weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
   slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
   context_tokens: contextTokens,
+  default_max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_048_576 })),
 });
 const MinilmModel = modelTable({ kind: oneOf(['minilm']) });
 const ContinuationModel = modelTable({ kind: oneOf(['continuation']) });
@@ -296,6 +297,8 @@ const DEFAULT_WEIGHTS = 'base';
 const DEFAULT_LLAMA = 'smollm2-135m-instruct';
 const LLAMA_SLOTS = 4;
 const LLAMA_CONTEXT_TOKENS = 2048;
+/** Generated within the usual client timeout of 60 s, even by a model of 1.5 billion parameters on two cores. */
+const LLAMA_DEFAULT_MAX_TOKENS = 768;
 /** Default model ids, which need no configuration. The file can remap them and add more. */
 const DEFAULT_MODELS = {
   'svc-tts': { kind: 'kokoro' },
@@ -414,10 +417,11 @@ function parseModel(
         weights = DEFAULT_LLAMA,
         slots = LLAMA_SLOTS,
         context_tokens: contextTokens = LLAMA_CONTEXT_TOKENS,
+        default_max_tokens: defaultMaxTokens = LLAMA_DEFAULT_MAX_TOKENS,
         required = false,
       } = checked(LlamaModel, value, path, location);
       requireNameOrPath(weights, path, location, 'a GGUF file');
-      return { required, task: 'chat', model: { kind, weights, slots, contextTokens } };
+      return { required, task: 'chat', model: { kind, weights, slots, contextTokens, defaultMaxTokens } };
     }
     case 'minilm': {
       const { required = false } = checked(MinilmModel, value, path, location);

@@ -80,7 +80,13 @@ describe('entriesForModels', () => {
   });
 
   it('returns the entries of language models, and none for a file outside the catalog', () => {
-    const own: TextModelSettings = { kind: 'llama', weights: '/srv/own.gguf', slots: 1, contextTokens: 512 };
+    const own: TextModelSettings = {
+      kind: 'llama',
+      weights: '/srv/own.gguf',
+      slots: 1,
+      contextTokens: 512,
+      defaultMaxTokens: 512,
+    };
     const shipped = { ...own, weights: 'smollm2-135m-instruct' };
     expect(idsFor(models({}, {}, { own, remote }))).toEqual(['silero-vad']);
     expect(idsFor(models({}, {}, { own, shipped }))).toEqual(['silero-vad', 'smollm2-135m-instruct']);

@@ -231,6 +231,7 @@ describe('engine slots', () => {
       weights: 'smollm2-135m-instruct',
       slots: 1,
       contextTokens: 256,
+      defaultMaxTokens: 256,
     };
     const remote: TextModelSettings = {
       kind: 'upstream',

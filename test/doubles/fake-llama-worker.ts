@@ -6,6 +6,7 @@ import type {
   LoadedLlama,
   LoadLlama,
 } from '../../src/engines/llama/shared/protocol.ts';
+import { LlamaResponseReader } from '../../src/engines/llama/worker/response-reader.ts';
 import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 
 /** A command as JSON in a message. */
@@ -25,21 +26,26 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
   let load: LoadLlama | undefined;
   const orderOf = ({ conversation }: Extract<LlamaCommand, { conversation: unknown }>): FakeLlamaOrder =>
     JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
-  const start = (message: Extract<LlamaCommand, { kind: 'begin' }>) => {
-    const { answer, sampling } = message;
-    const { say = [], after } = orderOf(message);
-    if (after === 'refuse') return send({ kind: 'unsupported', answer });
+  const start = (message: Extract<LlamaCommand, { kind: 'generate' }>) => {
+    const { id, sampling, format } = message;
+    const { say = [], after, tokens = 5 } = orderOf(message);
+    if (after === 'refuse') return send({ kind: 'unsupported', id });
+    const reader = new LlamaResponseReader(format);
+    let output = 0;
     for (const text of say) {
-      send({ kind: 'said', answer, text: text === 'who' ? `${process.pid} ${load?.lowPriority}` : text });
+      if (reader.stopped) break;
+      output += 1;
+      const events = reader.push(text === 'who' ? `${process.pid} ${load?.lowPriority}` : text);
+      if (events.length > 0) send({ kind: 'events', id, events });
     }
-    open.add(answer);
+    open.add(id);
     if (after === 'die') process.exit(7);
     if (after === 'stuck') stuck = true;
-    if (after === 'hang' || stuck) return;
-    open.delete(answer);
-    if (after === 'fail') return send({ kind: 'failed', answer });
-    const outputTokens = Math.min(say.length, sampling.maxTokens);
-    send({ kind: 'ended', answer, complete: after !== 'cut', inputTokens: 0, cachedTokens: 0, outputTokens });
+    if (!reader.stopped && (after === 'hang' || stuck)) return;
+    open.delete(id);
+    if (after === 'fail') return send({ kind: 'failed', id });
+    const usage = { input: tokens, output: Math.min(output, sampling.maxTokens), cached: 0, reasoning: 0 };
+    send({ kind: 'finished', id, events: reader.end(after !== 'cut', usage) });
   };
   return {
     async load(it) {
@@ -49,25 +55,21 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
       return { contextTokens: load.contextTokens, toolCallSyntax: undefined, tokenMs: 1 };
     },
     receive(message) {
-      const { answer } = message;
+      const { id } = message;
       switch (message.kind) {
         case 'measure': {
-          const { measure, tokens = 5 } = orderOf(message);
+          const { measure, tokens: inputTokens = 5 } = orderOf(message);
           if (measure === 'die') process.exit(7);
           if (measure === 'hang') return;
-          send(measure === 'refuse' ? { kind: 'unsupported', answer } : { kind: 'measured', answer, tokens });
+          send(measure === 'refuse' ? { kind: 'unsupported', id } : { kind: 'measured', id, inputTokens });
           return;
         }
-        case 'begin':
+        case 'generate':
           start(message);
           return;
-        case 'enough':
-          if (!open.delete(answer)) return;
-          send({ kind: 'ended', answer, complete: true, inputTokens: 5, cachedTokens: 0, outputTokens: 1 });
-          return;
-        case 'forget':
-          open.delete(answer);
-          if (!stuck) send({ kind: 'forgotten', answer });
+        case 'cancel':
+          open.delete(id);
+          if (!stuck) send({ kind: 'cancelled', id });
           return;
       }
     },

@@ -17,7 +17,9 @@ const CONTEXT_TOKENS = 1024;
 export async function benchSchemas(): Promise<void> {
   const settings = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 2 } as const;
   const opened = Array.from({ length: PROCESSES }, () =>
-    openSmallLlama({ settings: { ...settings, contextTokens: CONTEXT_TOKENS } }),
+    openSmallLlama({
+      settings: { ...settings, contextTokens: CONTEXT_TOKENS, defaultMaxTokens: CONTEXT_TOKENS },
+    }),
   );
   const engines = await Promise.all(opened);
   const schemas = generatedSchemas(SCHEMAS, SEED);

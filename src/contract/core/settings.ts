@@ -78,8 +78,10 @@ export interface EmbeddedTextSettings {
   readonly weights: string;
   /** Number of responses generated concurrently; each has its own share of the context. */
   readonly slots: number;
-  /** Tokens that question and answer may have together. */
+  /** Tokens of prompt and response together. */
   readonly contextTokens: number;
+  /** Maximum number of output tokens of a request that does not limit them. */
+  readonly defaultMaxTokens: number;
 }
 
 /** An embedding model that runs in the local inference processes. */

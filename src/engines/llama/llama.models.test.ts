@@ -111,10 +111,10 @@ describe('a failed start', () => {
 
   it('reports an invalid or damaged model file', async () => {
     const weights = join(await tempDir(), 'own.gguf');
-    const settings = { kind: 'llama', weights, slots: 1, contextTokens: 256 } as const;
+    const settings = { kind: 'llama', weights, slots: 1, contextTokens: 256, defaultMaxTokens: 256 } as const;
     await writeFile(weights, 'GGML? No.');
     await expect(openSmallLlama({ settings })).rejects.toThrow(
-      /own\.gguf could not be loaded: .*is not a GGUF file/,
+      /own\.gguf could not be loaded: .*not a GGUF file/,
     );
     await writeFile(weights, 'GGUF? No.');
     await expect(openSmallLlama({ settings })).rejects.toThrow(

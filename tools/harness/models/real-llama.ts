@@ -7,8 +7,14 @@ import { silentLog } from '../doubles/doubles.ts';
 export function openSmallLlama(options: Partial<LlamaOptions> = {}): Promise<TextEngine> {
   const { modelsDir, inference } = loadConfig(process.env);
   return openLlama({
-    settings: { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 2, contextTokens: 512 },
-    inference: { ...inference, threads: 1 },
+    settings: {
+      kind: 'llama',
+      weights: 'smollm2-135m-instruct',
+      slots: 2,
+      contextTokens: 512,
+      defaultMaxTokens: 512,
+    },
+    inference,
     modelsDir,
     log: silentLog,
     ...options,

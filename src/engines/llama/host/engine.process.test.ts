@@ -30,7 +30,7 @@ async function openFake({
   const weights = join(await tempDir(), file);
   await writeFile(weights, '');
   const engine = await openLlama({
-    settings: { kind: 'llama', weights, slots, contextTokens: 100 },
+    settings: { kind: 'llama', weights, slots, contextTokens: 100, defaultMaxTokens: 100 },
     inference: { provider, workers: 1, threads: 1, queueLimit, environment: {} },
     modelsDir: '/none',
     log: silentLog,
@@ -323,7 +323,13 @@ describe('a failing worker', () => {
   });
 
   it('a missing file aborts the start', async () => {
-    const settings = { kind: 'llama', weights: '/none.gguf', slots: 1, contextTokens: 100 } as const;
+    const settings = {
+      kind: 'llama',
+      weights: '/none.gguf',
+      slots: 1,
+      contextTokens: 100,
+      defaultMaxTokens: 100,
+    } as const;
     await expect(openFake({ settings })).rejects.toThrow('CONFIG: GGUF file not found: /none.gguf.');
     await expect(openFake({ settings: { ...settings, weights: 'other' } })).rejects.toThrow(
       "unknown weights 'other'",
@@ -345,7 +351,7 @@ describe('a response', () => {
       code: 'context_length_exceeded',
       param: 'messages',
       message:
-        'The conversation has 100 tokens, but the context of this model is 100 tokens including the response.',
+        "This model's maximum context length is 100 tokens, including the response. However, your messages resulted in 100 tokens. Please reduce the length of the messages.",
     });
   });
 
@@ -386,7 +392,7 @@ describe('a response', () => {
     const engine = await openFake();
     const request = ordered({ say: ['so ', 'STOP', ' more'], after: 'hang' }, fields);
     const { text, end } = wholeAnswer(await Array.fromAsync(engine.generate(request, never)));
-    expect([text, end.reason, end.tokens.output]).toEqual(['so ', 'stop', 1]);
+    expect([text, end.reason, end.tokens.output]).toEqual(['so ', 'stop', 2]);
   });
 
   it('may be tool calls, split at any position', async () => {

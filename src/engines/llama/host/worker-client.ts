@@ -13,11 +13,12 @@ import { systemClock } from '../../../kit/clock.ts';
 import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
 import { requireClassSlot } from '../../pool/queue-quota.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
-import { buildGrammar, buildPrompt, type LlamaPrompt, type ResponseGrammar } from '../shared/prompt.ts';
-import type { LlamaCommand, LlamaReply, LlamaSampling, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
+import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
+import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { PendingResponse } from './pending-response.ts';
-import { LlamaResponseReader } from './response-reader.ts';
 import type { LlamaWorkerMeter } from './worker-metrics.ts';
+
+type GenerateCommand = Extract<LlamaCommand, { kind: 'generate' }>;
 
 const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.ts', import.meta.url));
 
@@ -34,7 +35,7 @@ const RETRY_AFTER_S = 2;
 const PRIORITY_RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
 const PRIORITY_COUNT = Object.keys(PRIORITY_RANKS).length;
 /** Messages that prove progress of the model. A worker may send other messages while inference hangs. */
-const COMPUTED: ReadonlySet<LlamaReply['kind']> = new Set(['said', 'ended', 'forgotten']);
+const PROGRESS: ReadonlySet<LlamaReply['kind']> = new Set(['events', 'finished', 'cancelled']);
 /** llama.cpp uses 32-bit seeds; -1 means random. */
 const SEEDS = 2 ** 31;
 
@@ -62,7 +63,7 @@ export class LlamaWorkerClient {
   readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>;
   readonly #slots: FairSemaphore;
   /** All pending responses, including those that wait for a slot. */
-  readonly #answers = new Map<number, PendingResponse<LlamaReply>>();
+  readonly #responses = new Map<number, PendingResponse<LlamaReply>>();
   /** All responses that the worker is processing, including cancelled ones: a hanging worker must be detected. */
   readonly #work = new Map<number, PendingResponse<LlamaReply>>();
   /** Prompt processing time of one token, as measured at startup. */
@@ -127,44 +128,36 @@ export class LlamaWorkerClient {
     signal: AbortSignal,
   ): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
-    const question = buildPrompt(request, known.toolCallSyntax);
-    const answer = this.#admit(request);
+    const prompt = buildPrompt(request, known.toolCallSyntax);
+    const response = this.#admit(request);
     const arrivedMs = systemClock.monotonicMs();
     this.#tokenMs = known.tokenMs;
-    const abort = () => answer.fail(signal.reason);
+    const abort = () => response.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      answer.inputTokens = await this.#measure(question, known, answer);
-      const left = known.contextTokens - answer.inputTokens;
-      const room = Math.min(request.maxTokens ?? left, left);
-      const sampling = samplingOf(request, question, buildGrammar(request, question, room), room);
-      const releaseSlot = await this.#slots.acquire(
-        request.fairnessKey,
-        signal,
-        PRIORITY_RANKS[request.priority],
-      );
+      response.inputTokens = await this.#measure(prompt, known, response);
+      const generate = this.#generateCommand(request, prompt, known, response);
+      const rank = PRIORITY_RANKS[request.priority];
+      const releaseSlot = await this.#slots.acquire(request.fairnessKey, signal, rank);
       this.#options.meter?.requestStarted(request.priority, arrivedMs, systemClock.monotonicMs());
-      answer.onFinished = () => {
-        answer.onFinished = () => undefined;
+      response.onFinished = () => {
+        response.onFinished = () => undefined;
         releaseSlot();
       };
-      try {
-        yield* this.#answer(request, question, sampling, answer);
-      } finally {
-        // The slot is released when the worker has stopped processing.
-        if (this.#work.has(answer.id)) this.#process.send({ kind: 'forget', answer: answer.id });
-        else answer.onFinished();
-      }
+      yield* this.#events(generate, response);
     } finally {
       signal.removeEventListener('abort', abort);
-      this.#answers.delete(answer.id);
+      this.#responses.delete(response.id);
+      // The slot is released when the worker has stopped processing.
+      if (this.#work.has(response.id)) this.#process.send({ kind: 'cancel', id: response.id });
+      else response.onFinished();
     }
   }
 
   /** Fails all pending responses and kills the worker. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const answer of this.#answers.values()) answer.fail(shuttingDown());
+    for (const response of this.#responses.values()) response.fail(shuttingDown());
     const closed = this.#process.close();
     this.#failWork(shuttingDown());
     await closed;
@@ -182,12 +175,12 @@ export class LlamaWorkerClient {
    */
   #admit({ fairnessKey: owner, priority }: TextRequest): PendingResponse<LlamaReply> {
     if (this.#closed) throw shuttingDown();
-    const open = this.#answers.values().filter((answer) => answer.priority === priority);
+    const open = this.#responses.values().filter((response) => response.priority === priority);
     requireClassSlot(open, owner, this.#maxPending);
     this.#lastId += 1;
-    const answer = new PendingResponse<LlamaReply>(this.#lastId, owner, priority);
-    this.#answers.set(answer.id, answer);
-    return answer;
+    const response = new PendingResponse<LlamaReply>(this.#lastId, owner, priority);
+    this.#responses.set(response.id, response);
+    return response;
   }
 
   /**
@@ -197,64 +190,74 @@ export class LlamaWorkerClient {
   async #measure(
     { conversation }: LlamaPrompt,
     { contextTokens }: LoadedLlama,
-    answer: PendingResponse<LlamaReply>,
+    response: PendingResponse<LlamaReply>,
   ): Promise<number> {
-    await this.#sendCommand({ kind: 'measure', answer: answer.id, conversation }, answer);
-    const message = await answer.next();
+    await this.#sendCommand({ kind: 'measure', id: response.id, conversation }, response);
+    const message = await response.next();
     if (message.kind !== 'measured') {
       throw invalidRequest("The model's chat template does not support this conversation.", 'messages');
     }
-    const { tokens } = message;
-    if (tokens < contextTokens) return tokens;
-    throw invalidRequest(
-      `The conversation has ${tokens} tokens, but the context of this model is ${contextTokens} tokens including the response.`,
-      'messages',
-      'context_length_exceeded',
-    );
+    const { inputTokens } = message;
+    if (inputTokens < contextTokens) return inputTokens;
+    throw contextLengthExceeded(contextTokens, inputTokens);
   }
 
-  async *#answer(
+  /** @throws ServiceError `invalid_request` for an unsupported schema. */
+  #generateCommand(
     request: TextRequest,
-    question: LlamaPrompt,
-    sampling: LlamaSampling,
-    answer: PendingResponse<LlamaReply>,
+    prompt: LlamaPrompt,
+    { contextTokens }: LoadedLlama,
+    response: PendingResponse<LlamaReply>,
+  ): GenerateCommand {
+    const { settings } = this.#options;
+    const left = contextTokens - response.inputTokens;
+    const maxTokens = Math.min(request.maxTokens ?? settings.defaultMaxTokens, left);
+    const { whole: grammar, json: ending } = buildGrammar(request, prompt, maxTokens);
+    const { temperature, topP, seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
+    return {
+      kind: 'generate',
+      id: response.id,
+      conversation: prompt.conversation,
+      rank: PRIORITY_RANKS[request.priority],
+      scope: request.fairnessKey,
+      sampling: {
+        maxTokens,
+        temperature,
+        topP,
+        seed: seed === undefined ? undefined : ((seed % SEEDS) + SEEDS) % SEEDS,
+        presencePenalty,
+        frequencyPenalty,
+        grammar,
+        ending,
+      },
+      format: { kind: prompt.responseKind, syntax: prompt.syntax, stop: request.stop },
+    };
+  }
+
+  async *#events(
+    generate: GenerateCommand,
+    response: PendingResponse<LlamaReply>,
   ): AsyncGenerator<TextEvent, void, undefined> {
-    const { conversation } = question;
-    const reader = new LlamaResponseReader(question, request.stop);
-    answer.unreadTokens = answer.inputTokens;
-    await this.#sendCommand({ kind: 'begin', answer: answer.id, conversation, sampling }, answer);
-    let enough = false;
+    response.unreadTokens = response.inputTokens;
+    await this.#sendCommand(generate, response);
     for (;;) {
-      const message = await answer.next();
-      switch (message.kind) {
-        case 'said':
-          yield* reader.push(message.text);
-          // The worker does not check stop sequences in this case.
-          if (reader.stopped && !enough && question.answer === 'either') {
-            enough = true;
-            this.#process.send({ kind: 'enough', answer: answer.id });
-          }
-          break;
-        case 'ended': {
-          const { cachedTokens: cached, outputTokens: output } = message;
-          const input = message.inputTokens || answer.inputTokens;
-          yield* reader.end(message.complete, { input, output, cached, reasoning: 0 });
-          return;
-        }
-        default:
-          throw new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
+      const message = await response.next();
+      if (message.kind !== 'events' && message.kind !== 'finished') {
+        throw new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
       }
+      yield* message.events;
+      if (message.kind === 'finished') return;
     }
   }
 
   /** Sends a message as soon as the worker is loaded. */
-  async #sendCommand(message: LlamaCommand, answer: PendingResponse<LlamaReply>): Promise<void> {
+  async #sendCommand(message: LlamaCommand, response: PendingResponse<LlamaReply>): Promise<void> {
     while (!this.#process.loaded) {
       if (this.#process.failing) throw overloaded('Models failed to load; the service is retrying.');
-      await answer.changed();
+      await response.changed();
     }
     if (this.#work.size === 0) this.#aliveAtMs = systemClock.monotonicMs();
-    this.#work.set(answer.id, answer);
+    this.#work.set(response.id, response);
     this.#updateWatchdog();
     this.#process.send(message);
   }
@@ -270,25 +273,25 @@ export class LlamaWorkerClient {
   }
 
   #received(message: LlamaReply): void {
-    const answer = this.#work.get(message.answer);
-    if (answer === undefined) return;
-    answer.push(message);
-    if (message.kind === 'said') answer.unreadTokens = 0;
+    const response = this.#work.get(message.id);
+    if (response === undefined) return;
+    response.push(message);
+    if (message.kind === 'events') response.unreadTokens = 0;
     else {
-      this.#work.delete(message.answer);
+      this.#work.delete(message.id);
       // The slot is released before a slow consumer has read the end.
-      answer.onFinished();
+      response.onFinished();
     }
     // An idle worker sends nothing.
     if (this.#work.size === 0) this.#process.stopWatchdog();
-    else if (COMPUTED.has(message.kind)) {
+    else if (PROGRESS.has(message.kind)) {
       this.#aliveAtMs = systemClock.monotonicMs();
       this.#updateWatchdog();
     }
   }
 
   #wakeAll(): void {
-    for (const answer of this.#answers.values()) answer.wake();
+    for (const response of this.#responses.values()) response.wake();
   }
 
   /** The worker crashed: fails the responses that it was processing. */
@@ -306,33 +309,20 @@ export class LlamaWorkerClient {
   #failWork(reason: ServiceError): void {
     const dropped = [...this.#work.values()];
     this.#work.clear();
-    for (const answer of dropped) {
-      answer.fail(reason);
-      answer.onFinished();
+    for (const response of dropped) {
+      response.fail(reason);
+      response.onFinished();
     }
   }
 }
 
-/** @param maxTokens limit of the response. */
-function samplingOf(
-  request: TextRequest,
-  { answer }: LlamaPrompt,
-  { whole, json }: ResponseGrammar,
-  maxTokens: number,
-): LlamaSampling {
-  const { temperature, topP, seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
-  return {
-    maxTokens,
-    temperature,
-    topP,
-    seed: seed === undefined ? undefined : ((seed % SEEDS) + SEEDS) % SEEDS,
-    presencePenalty,
-    frequencyPenalty,
-    grammar: whole,
-    ending: json,
-    // Stop sequences do not apply to tool calls.
-    stop: answer === 'text' ? request.stop : [],
-  };
+/** The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context. */
+function contextLengthExceeded(contextTokens: number, inputTokens: number): ServiceError {
+  return invalidRequest(
+    `This model's maximum context length is ${contextTokens} tokens, including the response. However, your messages resulted in ${inputTokens} tokens. Please reduce the length of the messages.`,
+    'messages',
+    'context_length_exceeded',
+  );
 }
 
 function overloaded(message: string): ServiceError {

@@ -3,7 +3,7 @@
  * prompt injection under another role, so they are escaped.
  */
 
-/** Candidates: the control tokens of common templates, and all words of a template that countSteps like one. */
+/** Candidates: the control tokens of common templates, and all words of a template that look like one. */
 const COMMON = [
   '<|im_start|>',
   '<|im_end|>',
@@ -23,15 +23,12 @@ const ZERO_WIDTH_SPACE = '\u200b';
  * @param rendered a conversation rendered with the template of the model.
  * @param tokensOf counts the tokens of a text.
  */
-export async function findControlTokens(
-  rendered: string,
-  tokensOf: (text: string) => Promise<number>,
-): Promise<readonly string[]> {
+export function findControlTokens(rendered: string, tokensOf: (text: string) => number): readonly string[] {
   // Some models add a token to the start of every text.
-  const always = await tokensOf('');
+  const always = tokensOf('');
   const words: string[] = [];
   for (const word of new Set([...COMMON, ...(rendered.match(LOOKS_LIKE_ONE) ?? [])])) {
-    if ((await tokensOf(word)) - always === 1) words.push(word);
+    if (tokensOf(word) - always === 1) words.push(word);
   }
   return words;
 }

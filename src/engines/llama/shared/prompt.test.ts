@@ -29,7 +29,7 @@ function sampleResponses(fields: Partial<TextRequest>, count = 60): Set<string> 
 
 describe('buildPrompt', () => {
   it('merges messages per turn and renders calls and results as text', () => {
-    const { conversation, answer } = buildPrompt(
+    const { conversation, responseKind } = buildPrompt(
       textRequest({
         messages: [
           { role: 'system', text: 'One.' },
@@ -48,7 +48,7 @@ describe('buildPrompt', () => {
       { role: 'assistant', content: '<tool_call>{"name":"bell","arguments":{}}</tool_call>' },
       { role: 'user', content: '<tool_response>rang</tool_response>\nThanks' },
     ]);
-    expect(answer).toBe('text');
+    expect(responseKind).toBe('text');
     expect(grammars({ messages: [says('Hi')] }).whole).toBeUndefined();
   });
 
@@ -59,13 +59,13 @@ describe('buildPrompt', () => {
     expect(system?.content).toContain('{"name":"bell","description":"Rings."}');
     expect(system?.content).toContain('{"name":"lamp","parameters":');
     expect(system?.content).toMatch(/\nBe kind\.$/);
-    expect(constraints.answer).toBe('either');
+    expect(constraints.responseKind).toBe('text_or_calls');
     const named = buildPrompt(
       textRequest({ messages, tools: [LAMP, BELL], toolChoice: { name: 'bell' } }),
       undefined,
     );
     expect(named.conversation.messages[0]?.content).not.toContain('lamp');
-    expect(named.answer).toBe('calls');
+    expect(named.responseKind).toBe('calls');
     const none = buildPrompt(textRequest({ messages, tools: [LAMP, BELL], toolChoice: 'none' }), undefined);
     expect(none.conversation.messages[0]?.content).toBe('Be kind.');
   });

@@ -1,4 +1,4 @@
-/** Converts requests to messages and a grammar for llama.cpp. */
+/** Converts requests to the messages of a chat template and to a grammar. */
 
 import { invalidRequest, ServiceError } from '../../../contract/core/error.ts';
 import type {
@@ -10,24 +10,17 @@ import type {
 } from '../../../contract/engines/text.ts';
 import { Grammar, literal } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/schema-grammar.ts';
-import type { NativeMessage, NativeTool } from './native.ts';
+import type { ChatTemplateMessage, ChatTemplateTool, Conversation } from './conversation.ts';
 import { DEFAULT_TOOL_CALL_SYNTAX, type ToolCallSyntax } from './tool-call-syntax.ts';
 
 /** Maximum number of calls in a response. */
 const MAX_CALLS = 16;
 
-/** Arguments of the chat template. */
-export interface Conversation {
-  readonly messages: readonly NativeMessage[];
-  readonly tools: readonly NativeTool[];
-}
-
 export interface LlamaPrompt {
   readonly conversation: Conversation;
-  /** Kind of the response. `either`: tool calls if the text starts like one, otherwise text. */
-  readonly answer: 'text' | 'calls' | 'either';
-  /** Syntax of tool calls. */
-  readonly words: ToolCallSyntax;
+  /** `text_or_calls`: tool calls if the response starts like one, otherwise text. */
+  readonly responseKind: 'text' | 'calls' | 'text_or_calls';
+  readonly syntax: ToolCallSyntax;
 }
 
 /** Grammars of a response, in GBNF. */
@@ -44,21 +37,21 @@ export interface ResponseGrammar {
  * @throws ServiceError `invalid_request` for an unsupported message part or an unknown tool.
  */
 export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | undefined): LlamaPrompt {
-  const words = learned ?? DEFAULT_TOOL_CALL_SYNTAX;
-  const messages = request.messages.flatMap((message, index) => nativeMessages(message, index, learned));
+  const syntax = learned ?? DEFAULT_TOOL_CALL_SYNTAX;
+  const messages = request.messages.flatMap((message, index) => templateMessages(message, index, learned));
   const callable = callableTools(request);
   if (callable.length === 0) {
-    return { conversation: { messages: merged(messages), tools: [] }, answer: 'text', words };
+    return { conversation: { messages: merged(messages), tools: [] }, responseKind: 'text', syntax };
   }
   const must = request.toolChoice !== 'auto';
-  const answer = must ? 'calls' : 'either';
+  const responseKind = must ? 'calls' : 'text_or_calls';
   if (learned) {
-    const conversation = { messages: merged(messages), tools: callable.map(nativeTool) };
-    return { conversation, answer, words };
+    const conversation = { messages: merged(messages), tools: callable.map(templateTool) };
+    return { conversation, responseKind, syntax };
   }
   const content = toolsText(callable, must, request.parallelToolCalls);
-  const system: NativeMessage = { role: 'system', content };
-  return { conversation: { messages: merged([system, ...messages]), tools: [] }, answer, words };
+  const system: ChatTemplateMessage = { role: 'system', content };
+  return { conversation: { messages: merged([system, ...messages]), tools: [] }, responseKind, syntax };
 }
 
 /**
@@ -68,15 +61,17 @@ export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | unde
  */
 export function buildGrammar(
   request: TextRequest,
-  { answer, words }: LlamaPrompt,
+  { responseKind, syntax }: LlamaPrompt,
   room: number,
 ): ResponseGrammar {
   const grammar = new Grammar(room);
-  const output = answer === 'calls' ? undefined : outputRule(grammar, request);
+  const output = responseKind === 'calls' ? undefined : outputRule(grammar, request);
   const json = output === undefined ? undefined : grammar.text(output);
-  if (answer === 'text') return { whole: json, json };
-  const calls = callsRule(grammar, callableTools(request), words, request.parallelToolCalls);
-  const root = answer === 'calls' ? calls : `${calls} | ${output ?? textRule(words.opens)}`;
+  if (responseKind === 'text') return { whole: json, json };
+  // A named function is called exactly once.
+  const many = request.parallelToolCalls && typeof request.toolChoice !== 'object';
+  const calls = callsRule(grammar, callableTools(request), syntax, many);
+  const root = responseKind === 'calls' ? calls : `${calls} | ${output ?? textRule(syntax.opens)}`;
   return { whole: grammar.text(root), json };
 }
 
@@ -89,11 +84,11 @@ function callableTools({ tools, toolChoice }: TextRequest): readonly FunctionToo
   throw invalidRequest("'tool_choice' names an unknown tool.", 'tool_choice');
 }
 
-function nativeMessages(
+function templateMessages(
   message: ChatMessage,
   index: number,
   learned: ToolCallSyntax | undefined,
-): NativeMessage[] {
+): ChatTemplateMessage[] {
   switch (message.role) {
     case 'system':
       return [{ role: 'system', content: message.text }];
@@ -102,7 +97,7 @@ function nativeMessages(
     case 'assistant': {
       const { text = '', toolCalls } = message;
       if (toolCalls.length === 0) return [{ role: 'assistant', content: text }];
-      if (learned) return [{ role: 'assistant', content: text, tool_calls: toolCalls.map(nativeCall) }];
+      if (learned) return [{ role: 'assistant', content: text, tool_calls: toolCalls.map(templateCall) }];
       return [{ role: 'assistant', content: [text, callsText(toolCalls)].filter(Boolean).join('\n') }];
     }
     case 'tool':
@@ -122,8 +117,8 @@ function partText(part: UserPart, index: number): string {
 }
 
 /** Merges adjacent messages of one role, because many templates require alternating roles. */
-function merged(messages: readonly NativeMessage[]): NativeMessage[] {
-  const all: NativeMessage[] = [];
+function merged(messages: readonly ChatTemplateMessage[]): ChatTemplateMessage[] {
+  const all: ChatTemplateMessage[] = [];
   for (const message of messages) {
     const last = all.at(-1);
     const same = last?.role === message.role && message.role !== 'tool';
@@ -133,16 +128,16 @@ function merged(messages: readonly NativeMessage[]): NativeMessage[] {
   return all;
 }
 
-function nativeTool({
+function templateTool({
   name,
   description = '',
   parameters = { type: 'object', properties: {} },
-}: FunctionTool): NativeTool {
+}: FunctionTool): ChatTemplateTool {
   return { type: 'function', function: { name, description, parameters } };
 }
 
 /** Templates require JSON arguments. Truncated arguments are wrapped in an object. */
-function nativeCall({ id, name, arguments: text }: ToolCall) {
+function templateCall({ id, name, arguments: text }: ToolCall) {
   let object = text;
   try {
     JSON.parse(text);

@@ -1,13 +1,15 @@
-/** IPC messages between the engine of a language model and its worker. A response is identified by a number (`answer`). */
+/** IPC messages between the engine of a language model and its worker. A number identifies a response. */
 
 import type { OrtProvider } from '../../../contract/core/settings.ts';
-import type { Conversation } from './prompt.ts';
+import type { TextEvent } from '../../../contract/engines/text.ts';
+import type { Conversation } from './conversation.ts';
 import type { ToolCallSyntax } from './tool-call-syntax.ts';
 
 export interface LoadLlama {
   /** Path of a GGUF file. */
   readonly model: string;
   readonly provider: OrtProvider;
+  /** Number of concurrent responses. */
   readonly slots: number;
   /** Context length of one slot. */
   readonly contextTokens: number;
@@ -39,42 +41,46 @@ export interface LlamaSampling {
   readonly grammar: string | undefined;
   /** GBNF with which a truncated response is completed by the shortest possible end. */
   readonly ending: string | undefined;
+}
+
+/** How the output is converted to events. */
+export interface ResponseFormat {
+  /** `text_or_calls`: tool calls if the output starts like one, otherwise text. */
+  readonly kind: 'text' | 'calls' | 'text_or_calls';
+  readonly syntax: ToolCallSyntax;
+  /** Stop sequences of text. */
   readonly stop: readonly string[];
 }
 
 export type LlamaCommand =
-  /** Reply: `measured` or `unsupported`. */
-  | { readonly kind: 'measure'; readonly answer: number; readonly conversation: Conversation }
-  /** Replies: any number of `said`, then `ended`, `failed` or `unsupported`. */
+  /** Counts the tokens of a conversation. Reply: `measured` or `unsupported`. */
+  | { readonly kind: 'measure'; readonly id: number; readonly conversation: Conversation }
+  /**
+   * Generates the response to a measured conversation. Replies: any number of `events`, then `finished` or `failed`.
+   * @property rank priority; lower ranks are served first.
+   * @property scope only responses of one scope share cached prompts.
+   */
   | {
-      readonly kind: 'begin';
-      readonly answer: number;
+      readonly kind: 'generate';
+      readonly id: number;
       readonly conversation: Conversation;
+      readonly rank: number;
+      readonly scope: string;
       readonly sampling: LlamaSampling;
+      readonly format: ResponseFormat;
     }
-  /** Completes a response early. Reply: `ended`, unless it has already ended. */
-  | { readonly kind: 'enough'; readonly answer: number }
-  /** Cancels a response. Reply: `forgotten`. */
-  | { readonly kind: 'forget'; readonly answer: number };
+  /** Cancels a response. Reply: `cancelled`, unless the response has ended. */
+  | { readonly kind: 'cancel'; readonly id: number };
 
 export type LlamaReply =
-  /** Number of tokens of a conversation. */
-  | { readonly kind: 'measured'; readonly answer: number; readonly tokens: number }
+  /** @property inputTokens number of tokens of the conversation. */
+  | { readonly kind: 'measured'; readonly id: number; readonly inputTokens: number }
   /** The chat template does not support these messages. */
-  | { readonly kind: 'unsupported'; readonly answer: number }
-  /** A piece of the response, in complete characters. */
-  | { readonly kind: 'said'; readonly answer: number; readonly text: string }
-  | ({ readonly kind: 'ended'; readonly answer: number } & LlamaEnd)
-  /** The response is cancelled, and the model has completed a step since then. */
-  | { readonly kind: 'forgotten'; readonly answer: number }
+  | { readonly kind: 'unsupported'; readonly id: number }
+  | { readonly kind: 'events'; readonly id: number; readonly events: readonly TextEvent[] }
+  /** @property events the rest of the response and its end. */
+  | { readonly kind: 'finished'; readonly id: number; readonly events: readonly TextEvent[] }
+  /** The response is cancelled, and the model has completed the step that was running. */
+  | { readonly kind: 'cancelled'; readonly id: number }
   /** llama.cpp failed. */
-  | { readonly kind: 'failed'; readonly answer: number };
-
-export interface LlamaEnd {
-  /** False if the response was truncated at its token limit. */
-  readonly complete: boolean;
-  /** Tokens of the prompt, of its cached part, and of the response. */
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  readonly outputTokens: number;
-}
+  | { readonly kind: 'failed'; readonly id: number };

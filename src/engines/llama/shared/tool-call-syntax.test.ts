@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { NativeMessage, NativeTool } from './native.ts';
+import type { ChatTemplateMessage, ChatTemplateTool } from './conversation.ts';
 import { learnToolCallSyntax } from './tool-call-syntax.ts';
 
 type Render = Parameters<typeof learnToolCallSyntax>[0];
 
 /** A template that encloses messages in markers and renders calls with the given function. */
 function template(callsOf: (calls: readonly { id: string; name: string; args: string }[]) => string): Render {
-  return (messages: readonly NativeMessage[], tools: readonly NativeTool[]) => {
+  return (messages: readonly ChatTemplateMessage[], tools: readonly ChatTemplateTool[]) => {
     const text = messages.map(({ role, content, tool_calls }) => {
       const calls = tool_calls?.map(({ id, function: { name, arguments: args } }) => ({ id, name, args }));
       return `[${role}]${content}${calls ? callsOf(calls) : ''}[end]\n`;

@@ -3,7 +3,7 @@
  * derived by rendering two calls with known names. Other models get a default syntax.
  */
 
-import type { NativeMessage, NativeTool } from './native.ts';
+import type { ChatTemplateMessage, ChatTemplateTool } from './conversation.ts';
 
 /** Grammar of a response with calls: opens name nameEnds arguments (between name nameEnds arguments)* closes. */
 export interface ToolCallSyntax {
@@ -34,13 +34,13 @@ const ARGUMENTS = /\{\s*"probe"\s*:\s*1\s*\}/;
  * @returns undefined for a template without support for tools, or with calls that are not a name and JSON.
  */
 export function learnToolCallSyntax(
-  render: (messages: readonly NativeMessage[], tools: readonly NativeTool[]) => string,
+  render: (messages: readonly ChatTemplateMessage[], tools: readonly ChatTemplateTool[]) => string,
 ): ToolCallSyntax | undefined {
-  const user: NativeMessage = { role: 'user', content: 'probe' };
+  const user: ChatTemplateMessage = { role: 'user', content: 'probe' };
   const call = (name: string, id: string) =>
     ({ id, type: 'function', function: { name, arguments: '{"probe":1}' } }) as const;
   const tools = [FIRST, SECOND].map(
-    (name): NativeTool => ({
+    (name): ChatTemplateTool => ({
       type: 'function',
       function: { name, description: name, parameters: { type: 'object', properties: {} } },
     }),

@@ -3,38 +3,48 @@
 import { setSchedIdle } from '../../workers/sched-idle.ts';
 import { serveProcess } from '../../workers/worker-main.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
-import { type LlamaModel, loadLlama } from './model.ts';
+import { openGenerator } from './open-generator.ts';
 
 serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model process', (send) => {
-  let model: LlamaModel | undefined;
+  let opened: Awaited<ReturnType<typeof openGenerator>> | undefined;
   return {
     async load(load) {
       if (load.lowPriority) setSchedIdle();
-      model = await loadLlama(load);
-      return model.loaded;
+      opened = await openGenerator(load);
+      return opened.loaded;
     },
     receive(message) {
-      if (model === undefined) return;
-      const { answer } = message;
+      if (opened === undefined) return;
+      const { model, generator } = opened;
+      const { id } = message;
       switch (message.kind) {
-        case 'measure':
-          // Not caught on purpose: an error terminates the worker, because the request would never finish.
-          model.measure(message.conversation).then((tokens) => {
-            send(
-              tokens === undefined ? { kind: 'unsupported', answer } : { kind: 'measured', answer, tokens },
-            );
-          });
-          return;
-        case 'begin':
-          model.begin(answer, message.conversation, message.sampling, send);
-          return;
-        case 'enough': {
-          const end = model.enough(answer);
-          if (end) send({ kind: 'ended', answer, ...end });
+        case 'measure': {
+          const tokens = model.promptTokens(message.conversation);
+          if (tokens === undefined) send({ kind: 'unsupported', id });
+          else send({ kind: 'measured', id, inputTokens: tokens.length });
           return;
         }
-        case 'forget':
-          model.forget(answer).then(() => send({ kind: 'forgotten', answer }));
+        case 'generate': {
+          const { conversation, rank, scope, sampling, format } = message;
+          const prompt = model.promptTokens(conversation);
+          if (prompt === undefined) {
+            send({ kind: 'unsupported', id });
+            return;
+          }
+          generator.start(id, {
+            prompt,
+            rank,
+            scope,
+            sampling,
+            format,
+            onEvents: (events, finished) => send({ kind: finished ? 'finished' : 'events', id, events }),
+            onFailure: () => send({ kind: 'failed', id }),
+          });
+          return;
+        }
+        case 'cancel':
+          // Not caught on purpose: an error terminates the worker, because the slot would never be released.
+          generator.cancel(id).then((cancelled) => cancelled && send({ kind: 'cancelled', id }));
           return;
       }
     },

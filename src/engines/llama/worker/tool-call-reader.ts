@@ -4,7 +4,7 @@ import type { ToolCallSyntax } from '../shared/tool-call-syntax.ts';
 
 /** Streaming parser for tool calls. The text must follow the grammar of calls. */
 export class ToolCallReader {
-  readonly #words: ToolCallSyntax;
+  readonly #syntax: ToolCallSyntax;
   #index = -1;
   /** The element that is read next. */
   #state: 'opening' | 'name' | 'arguments' | 'between' = 'opening';
@@ -14,8 +14,8 @@ export class ToolCallReader {
   #quoted = false;
   #escaped = false;
 
-  constructor(words: ToolCallSyntax) {
-    this.#words = words;
+  constructor(syntax: ToolCallSyntax) {
+    this.#syntax = syntax;
   }
 
   /** Number of calls that have started. */
@@ -37,16 +37,16 @@ export class ToolCallReader {
   #step(events: TextEvent[]): boolean {
     switch (this.#state) {
       case 'opening':
-        return this.#skip(this.#words.opens);
+        return this.#skip(this.#syntax.opens);
       case 'between':
-        return this.#skip(this.#words.between);
+        return this.#skip(this.#syntax.between);
       case 'name': {
-        const end = this.#text.indexOf(this.#words.nameEnds);
+        const end = this.#text.indexOf(this.#syntax.nameEnds);
         if (end < 0) return false;
         this.#index += 1;
         const name = this.#text.slice(0, end);
         events.push({ kind: 'tool_call', index: this.#index, id: newId('toolCall'), name });
-        this.#text = this.#text.slice(end + this.#words.nameEnds.length);
+        this.#text = this.#text.slice(end + this.#syntax.nameEnds.length);
         this.#state = 'arguments';
         return true;
       }
@@ -63,9 +63,9 @@ export class ToolCallReader {
   }
 
   /** Skips the syntax before a name. */
-  #skip(words: string): boolean {
-    if (!this.#text.startsWith(words)) return false;
-    this.#text = this.#text.slice(words.length);
+  #skip(expected: string): boolean {
+    if (!this.#text.startsWith(expected)) return false;
+    this.#text = this.#text.slice(expected.length);
     this.#state = 'name';
     return true;
   }

@@ -1,21 +1,21 @@
 import type { FinishReason, TextEvent, TokenUsage } from '../../../contract/engines/text.ts';
-import type { LlamaPrompt } from '../shared/prompt.ts';
+import type { ResponseFormat } from '../shared/protocol.ts';
 import { StopText } from './stop-text.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
 /** Converts the output of a model to events. */
 export class LlamaResponseReader {
-  #kind: LlamaPrompt['answer'];
+  #kind: ResponseFormat['kind'];
   readonly #opens: string;
   readonly #calls: ToolCallReader;
   readonly #text: StopText;
   /** Start of the output, buffered until it is clear whether it is text or tool calls. */
   #buffer = '';
 
-  constructor({ answer, words }: Pick<LlamaPrompt, 'answer' | 'words'>, stop: readonly string[]) {
-    this.#kind = answer;
-    this.#opens = words.opens;
-    this.#calls = new ToolCallReader(words);
+  constructor({ kind, syntax, stop }: ResponseFormat) {
+    this.#kind = kind;
+    this.#opens = syntax.opens;
+    this.#calls = new ToolCallReader(syntax);
     this.#text = new StopText(stop);
   }
 
@@ -26,7 +26,7 @@ export class LlamaResponseReader {
 
   push(piece: string): TextEvent[] {
     this.#buffer += piece;
-    if (this.#kind === 'either') {
+    if (this.#kind === 'text_or_calls') {
       if (this.#opens.startsWith(this.#buffer)) return [];
       this.#kind = this.#buffer.startsWith(this.#opens) ? 'calls' : 'text';
     }
