@@ -12,6 +12,7 @@ import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';
 import { SequenceCache } from './sequence-cache.ts';
 import { planStep } from './step-plan.ts';
+import { ThreadBackoff } from './thread-backoff.ts';
 import { TokenText } from './token-text.ts';
 
 /** Defaults of llama.cpp. */
@@ -48,7 +49,15 @@ export interface GeneratorOptions {
   readonly sequences: number;
   /** Maximum tokens of prompts in a step. */
   readonly maxPromptTokens: number;
-  /** Initial estimate of the evaluation time of a prompt token in ms. */
+  readonly threads: number;
+  readonly speed: StepSpeed;
+}
+
+/** Speed on an idle machine. */
+export interface StepSpeed {
+  /** Duration of a step with one token in ms. */
+  readonly stepMs: number;
+  /** Evaluation time of a prompt token in ms, as part of a longer step. */
   readonly tokenMs: number;
 }
 
@@ -75,6 +84,7 @@ export class LlamaGenerator {
   /** Responses that wait for the start of a step. */
   readonly #waiting = new Map<number, Generation>();
   readonly #active = new Map<number, ActiveResponse>();
+  readonly #threads: ThreadBackoff;
   #tokenMs: number;
   /** The running step; undefined when idle. */
   #step: Promise<void> | undefined;
@@ -82,7 +92,8 @@ export class LlamaGenerator {
   constructor(options: GeneratorOptions) {
     this.#options = options;
     this.#cache = new SequenceCache(options.sequences);
-    this.#tokenMs = options.tokenMs;
+    this.#threads = new ThreadBackoff(options.threads);
+    this.#tokenMs = options.speed.tokenMs;
   }
 
   /** Starts a response. @param id unique number. */
@@ -128,6 +139,7 @@ export class LlamaGenerator {
     const startMs = systemClock.monotonicMs();
     const outputs = new Map<number, number>();
     try {
+      context.setThreads(this.#threads.threads(startMs));
       context.initBatch(tokens);
       for (const [index, [id, response]] of responses.entries()) {
         const output = this.#addToBatch(response, counts[index] ?? 0);
@@ -142,12 +154,17 @@ export class LlamaGenerator {
       }
       return;
     }
-    const prompts = counts.reduce((sum, count, at) => sum + (requests[at]?.readsPrompt ? count : 0), 0);
-    if (prompts >= MIN_PROMPT_TOKENS) {
-      const tokenMs = (systemClock.monotonicMs() - startMs) / tokens;
-      this.#tokenMs += SMOOTHING * (tokenMs - this.#tokenMs);
-    }
+    this.#recordStep(startMs, tokens, responses.length);
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
+  }
+
+  /** @param responses number of responses in the step. */
+  #recordStep(startMs: number, tokens: number, responses: number): void {
+    const endMs = systemClock.monotonicMs();
+    const { stepMs } = this.#options.speed;
+    const wasFast = this.#threads.record(startMs, endMs, stepMs * responses + this.#tokenMs * tokens);
+    if (!wasFast || tokens < MIN_PROMPT_TOKENS) return;
+    this.#tokenMs += SMOOTHING * ((endMs - startMs) / tokens - this.#tokenMs);
   }
 
   /** Assigns sequences to the waiting responses. */

@@ -83,6 +83,8 @@ export interface NativeContext {
   decodeBatch(): Promise<void>;
   /** Samples a token after an output of the last batch; -1 if no token is possible. */
   sampleToken(output: number, sampler: NativeSampler): Promise<number>;
+  /** Sets the number of threads of the next steps. */
+  setThreads(threads: number): void;
   /** Empties a sequence. */
   disposeSequence(sequence: number): void;
   /** Removes the tokens from a position on (`to` = -1). False if the model cannot remove a part of a sequence. */
