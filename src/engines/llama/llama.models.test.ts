@@ -10,6 +10,7 @@ import { schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
 import { collectResponse, textRequest } from '../../../tools/harness/models/text-responses.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { ChatMessage, TextEngine } from '../../contract/engines/text.ts';
+import { llamaFile } from './shared/model-file.ts';
 
 textEngineCases('llama', async () => {
   const engine = await openSmallLlama();
@@ -117,8 +118,11 @@ describe('a failed start', () => {
       /own\.gguf could not be loaded: .*not a GGUF file/,
     );
     await writeFile(weights, 'GGUF? No.');
+    await expect(openSmallLlama({ settings })).rejects.toThrow(/own\.gguf could not be loaded: .*version/);
+    const shipped = llamaFile('smollm2-135m-instruct', loadConfig(process.env).modelsDir);
+    await writeFile(weights, new Uint8Array(await Bun.file(shipped).slice(0, 20_000_000).arrayBuffer()));
     await expect(openSmallLlama({ settings })).rejects.toThrow(
-      /own\.gguf could not be loaded: .* exited .* may be damaged/,
+      /own\.gguf could not be loaded: llama\.cpp cannot read .*own\.gguf/,
     );
   });
 });
