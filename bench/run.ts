@@ -17,6 +17,8 @@ import { benchApiFuzz } from './cases/service/api-fuzz.ts';
 import { benchCalls } from './cases/service/calls.ts';
 import { benchFairness } from './cases/service/fairness.ts';
 import { benchPluginSwitch } from './cases/service/plugin-switch.ts';
+import { benchLlm } from './cases/text/llm.ts';
+import { benchLlmRealtime } from './cases/text/llm-realtime.ts';
 import { benchSchemas } from './cases/text/schemas.ts';
 import { benchText } from './cases/text/text.ts';
 import { benchVideo } from './cases/video/video.ts';
@@ -33,6 +35,8 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   clients: benchClients,
   'api-fuzz': benchApiFuzz,
   text: benchText,
+  llm: benchLlm,
+  'llm-realtime': benchLlmRealtime,
   schemas: benchSchemas,
   calls: benchCalls,
   batch: benchBatch,

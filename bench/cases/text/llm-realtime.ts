@@ -1,0 +1,114 @@
+/** Latency of realtime transcription while the embedded language model generates. */
+
+import { launchService, SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
+import { hearingCorpus } from '../../corpus/hearing-corpus.ts';
+import { readWav } from '../../corpus/wav-file.ts';
+import { streamChat } from '../../llm/chat-client.ts';
+import { appendFrames, atSocketRate } from '../../realtime/appends.ts';
+import { TimedClient } from '../../realtime/client.ts';
+import { report } from '../../report.ts';
+import type { Service } from '../../service.ts';
+import { quantile } from '../../statistics.ts';
+
+const MODEL = 'smollm2-135m-instruct';
+const CONFIG = `
+[models."svc-tts"]
+kind = "piper"
+
+[models."svc-stt"]
+kind = "whisper"
+weights = "base"
+
+[models."${MODEL}"]
+kind = "llama"
+`;
+const GROUP = '3 s';
+const ROUNDS = 10;
+const CHUNK_MS = 100;
+/** Pause before the commit, so that all frames are read, as with a live client. */
+const SETTLE_MS = 60;
+
+export async function benchLlmRealtime(): Promise<void> {
+  const { timed } = await hearingCorpus();
+  const clips = timed.filter(({ group }) => group === GROUP);
+  const service = await launchService({ config: CONFIG });
+  try {
+    const client = await TimedClient.open(service.baseUrl);
+    await client.configure({ audio: { input: { transcription: { language: 'en' } } } });
+    const [alone, during, tokens]: [number[], number[], number[]] = [[], [], []];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const clip of clips) {
+        const frames = appendFrames(atSocketRate(await readWav(clip.audio)), CHUNK_MS);
+        alone.push(await commitMs(client, frames));
+        const chat = await startChat(service, round);
+        during.push(await commitMs(client, frames));
+        tokens.push(await chat.stop());
+      }
+    }
+    await client.close();
+    await report(
+      'llm-realtime',
+      'Realtime transcription while the embedded language model generates',
+      [
+        {
+          measure: 'commit → completed, 3 s, p95, while a chat streams; baseline: without chat',
+          ours: quantile(during, 0.95),
+          peer: quantile(alone, 0.95),
+          unit: 'ms',
+          target: 1.6,
+        },
+        {
+          measure: 'the same, median',
+          ours: quantile(during, 0.5),
+          peer: quantile(alone, 0.5),
+          unit: 'ms',
+        },
+        {
+          measure: 'pieces of the chat during one transcription, median',
+          ours: quantile(tokens, 0.5),
+          unit: '',
+        },
+      ],
+      [`${clips.length} clips, ${ROUNDS} rounds, alternating with and without chat. whisper base, ${MODEL}.`],
+    );
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Starts a long response and waits for its first piece. */
+async function startChat(service: Service, round: number) {
+  const controller = new AbortController();
+  let pieces = 0;
+  const first = Promise.withResolvers<void>();
+  const content = `Request ${round}. Tell me a long story about a lighthouse, a storm and ten ships.`;
+  const ended = streamChat(
+    service,
+    SERVICE_KEY,
+    { model: MODEL, messages: [{ role: 'user', content }], max_tokens: 700, frequency_penalty: 0.5 },
+    controller.signal,
+    () => {
+      pieces += 1;
+      first.resolve();
+    },
+  ).catch(() => undefined);
+  await first.promise;
+  pieces = 0;
+  return {
+    /** Cancels the response. Returns the number of pieces since its first one. */
+    async stop(): Promise<number> {
+      const count = pieces;
+      controller.abort();
+      await ended;
+      return count;
+    },
+  };
+}
+
+async function commitMs(client: TimedClient, frames: readonly string[]): Promise<number> {
+  for (const frame of frames) client.sendFrame(frame);
+  await Bun.sleep(SETTLE_MS);
+  const startMs = client.send({ type: 'input_audio_buffer.commit' });
+  const { atMs } = await client.until('conversation.item.input_audio_transcription.completed');
+  return atMs - startMs;
+}
