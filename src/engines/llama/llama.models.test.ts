@@ -140,6 +140,76 @@ describe('the shipped model', () => {
     expect(end.tokens).toMatchObject({ input: 16, output: 3, reasoning: 0 });
   });
 
+  it('evaluates only the new tokens of a conversation that a request continues', async () => {
+    const fields = { fairnessKey: 'continues', maxTokens: 8 };
+    const first = await collectResponse(engine, { messages: SHORT, ...fields });
+    const messages: ChatMessage[] = [
+      ...SHORT,
+      { role: 'assistant', text: first.text, toolCalls: [] },
+      { role: 'user', parts: [{ kind: 'text', text: 'And YAML?' }] },
+    ];
+    const second = await collectResponse(engine, { messages, ...fields });
+    // All tokens of the first request, and its response without the last token, which was not evaluated.
+    expect(second.end.tokens.cached).toBe(first.end.tokens.input + first.end.tokens.output - 1);
+    expect(second.end.tokens.input).toBeGreaterThan(second.end.tokens.cached);
+    const uncached = await collectResponse(engine, { messages, ...fields, fairnessKey: 'other key' });
+    expect(uncached.end.tokens.cached).toBe(0);
+    expect(second.text).toBe(uncached.text);
+  });
+
+  it('evaluates instructions once for several conversations of a key', async () => {
+    const instructions = Array.from({ length: 100 }, (_, at) => `rule ${at}`).join(' ');
+    const ask = async (text: string) => {
+      const messages: ChatMessage[] = [
+        { role: 'system', text: instructions },
+        { role: 'user', parts: [{ kind: 'text', text }] },
+      ];
+      return (await collectResponse(engine, { messages, maxTokens: 16, fairnessKey: 'rules' })).end.tokens;
+    };
+    expect((await ask('One?')).cached).toBe(0);
+    const [second, third] = await Promise.all([ask('Two?'), ask('Three?')]);
+    for (const { cached } of [second, third]) expect(cached).toBeGreaterThan(200);
+  });
+
+  it('generates while another request reads a long prompt', async () => {
+    const order: string[] = [];
+    const controller = new AbortController();
+    const started = Promise.withResolvers<void>();
+    const long = (async () => {
+      const request = textRequest({ messages: SHORT, maxTokens: 400, output: { kind: 'json' } });
+      for await (const _event of engine.generate(request, controller.signal)) {
+        order.push('token');
+        started.resolve();
+      }
+    })();
+    await started.promise;
+    order.length = 0;
+    const text = Array.from({ length: 100 }, (_, at) => `word ${at}`).join(' ');
+    const messages: ChatMessage[] = [{ role: 'user', parts: [{ kind: 'text', text }] }];
+    const { end } = await collectResponse(engine, { messages, maxTokens: 1, fairnessKey: 'org_b' });
+    const tokensMeanwhile = order.length;
+    controller.abort(new Error('left'));
+    await expect(long).rejects.toThrow('left');
+    expect(end.tokens.input).toBeGreaterThan(300);
+    expect(tokensMeanwhile).toBeGreaterThanOrEqual(3);
+  });
+
+  it('stops a request without a token limit at the default of the model', async () => {
+    const settings = {
+      kind: 'llama',
+      weights: 'smollm2-135m-instruct',
+      slots: 1,
+      contextTokens: 256,
+    } as const;
+    const limited = await openSmallLlama({ settings: { ...settings, defaultMaxTokens: 7 } });
+    try {
+      const { end } = await collectResponse(limited, { messages: SHORT, maxTokens: undefined });
+      expect([end.reason, end.tokens.output]).toEqual(['length', 7]);
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('generates equal text for equal seeds and different text for others', async () => {
     const textOf = async (seed: number, temperature = 1.5) =>
       (await collectResponse(engine, { messages: SHORT, sampling: { seed, temperature } })).text;

@@ -72,6 +72,15 @@ describe('buildPrompt', () => {
 });
 
 describe('buildGrammar', () => {
+  it('allows one call of a named tool, even if parallel calls are enabled', () => {
+    const whole = (fields: Partial<TextRequest>) => {
+      const request = textRequest({ tools: [LAMP, BELL], parallelToolCalls: true, ...fields });
+      return buildGrammar(request, buildPrompt(request, undefined), 100).whole;
+    };
+    expect(whole({ toolChoice: 'required' })).toContain('{0,15}');
+    expect(whole({ toolChoice: { name: 'bell' } })).not.toContain('{0,15}');
+  });
+
   it('allows one or several calls of the required tools', () => {
     for (const text of sampleResponses({ tools: [LAMP, BELL], toolChoice: 'required' })) {
       const calls = text.split('\n');
