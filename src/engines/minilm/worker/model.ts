@@ -30,7 +30,7 @@ export type MinilmModel = StepModel<MinilmRequest, MinilmResult, MinilmDescripti
  */
 export async function loadMinilm({ model, vocabulary, runtime }: MinilmOptions): Promise<MinilmModel> {
   const tokenizer = new WordPieceTokenizer(await Bun.file(vocabulary).json());
-  const minilm = new Minilm(tokenizer, await openGraph(model, runtime));
+  const minilm = new Minilm(tokenizer, await openGraph(model, runtime, { spinning: true }));
   for await (const _ of minilm.open({ inputs: ['Ready when you are.'] }));
   return minilm;
 }
