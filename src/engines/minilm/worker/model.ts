@@ -8,11 +8,8 @@ import type { RuntimeOptions, StepModel } from '../../pool/model.ts';
 import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
 import { batchByLength } from './batch-by-length.ts';
+import { DIMENSIONS, fusedGraph, MAX_TOKENS } from './fused-graph.ts';
 import { WordPieceTokenizer } from './word-piece-tokenizer.ts';
-
-const DIMENSIONS = 384;
-/** Number of position embeddings. The model was trained with inputs of up to 256 tokens. */
-const MAX_TOKENS = 512;
 
 export interface MinilmOptions {
   /** Path of the graph. */
@@ -30,7 +27,8 @@ export type MinilmModel = StepModel<MinilmRequest, MinilmResult, MinilmDescripti
  */
 export async function loadMinilm({ model, vocabulary, runtime }: MinilmOptions): Promise<MinilmModel> {
   const tokenizer = new WordPieceTokenizer(await Bun.file(vocabulary).json());
-  const minilm = new Minilm(tokenizer, await openGraph(model, runtime, { spinning: true }));
+  const graph = await openGraph(fusedGraph(await Bun.file(model).bytes()), runtime, { spinning: true });
+  const minilm = new Minilm(tokenizer, graph);
   for await (const _ of minilm.open({ inputs: ['Ready when you are.'] }));
   return minilm;
 }
@@ -74,26 +72,16 @@ class Minilm implements MinilmModel {
       mask.fill(1n, index * longest, index * longest + row.length);
     }
     const dims = [rows.length, longest];
-    const { last_hidden_state: state } = await this.#graph.run(
+    const { sum } = await this.#graph.run(
       {
         input_ids: { type: 'int64', dims, data: ids },
         attention_mask: { type: 'int64', dims, data: mask },
-        token_type_ids: { type: 'int64', dims, data: new BigInt64Array(ids.length) },
       },
-      ['last_hidden_state'],
+      ['sum'],
     );
-    const vectors = new Float32Array(rows.length * DIMENSIONS);
-    for (const [index, row] of rows.entries()) {
-      const vector = vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS);
-      for (let token = 0; token < row.length; token += 1) {
-        const from = (index * longest + token) * DIMENSIONS;
-        for (let i = 0; i < DIMENSIONS; i += 1) {
-          vector[i] = (vector[i] ?? 0) + (state.data[from + i] ?? 0);
-        }
-      }
-      // The sum has the direction of the mean, and normalization makes the division unnecessary.
-      unitVector(vector);
-    }
-    return vectors;
+    // The sum has the direction of the mean, and normalization makes the division unnecessary.
+    for (let at = 0; at < sum.data.length; at += DIMENSIONS)
+      unitVector(sum.data.subarray(at, at + DIMENSIONS));
+    return sum.data;
   }
 }
