@@ -13,6 +13,11 @@ export interface RuntimeOptions {
   readonly threads: number;
 }
 
+/** The steps of one request. The last step may return its result instead of yielding it. */
+export type Steps<Result> =
+  | AsyncGenerator<Result | null, void, undefined>
+  | AsyncGenerator<Result | null, Result | undefined, undefined>;
+
 /**
  * A model that runs in steps. Requests, results and the description are sent between processes by structured clone, so
  * they are plain data and typed arrays. A request has at most a few megabytes.
@@ -22,11 +27,11 @@ export interface StepModel<Request, Result, Description = undefined> {
   readonly description: Description;
   /**
    * Opens one request. Nothing runs until the first `next()`. Each `next()` runs one step of bounded duration (text
-   * front end, decoder window or encoder) and yields its result, or null if the step has no result yet. The caller
-   * must copy samples before the next step. `return()` between two steps frees the resources of the request. Equal
-   * requests give equal results.
+   * front end, decoder window or encoder) and yields its result, or null if the step has no result yet. A result
+   * that the last step returns saves a step without result. The caller must copy samples before the next step.
+   * `return()` between two steps frees the resources of the request. Equal requests give equal results.
    */
-  open(request: Request): AsyncGenerator<Result | null, void, undefined>;
+  open(request: Request): Steps<Result>;
   /** Frees the sessions. The caller has closed all requests before. Idempotent. */
   close(): Promise<void>;
 }

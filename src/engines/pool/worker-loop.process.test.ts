@@ -23,10 +23,7 @@ it.each(['throw-later', 'reject-later'] as const)(
           load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} }, lowPriority: false },
         },
       ],
-      loaded: [
-        { kind: 'message', message: { kind: 'open', job: 1, model: 'fake', request } },
-        { kind: 'message', message: { kind: 'step', job: 1 } },
-      ],
+      loaded: [{ kind: 'message', message: { kind: 'step', job: 1, open: { model: 'fake', request } } }],
     };
     const child = Bun.spawn({
       cmd: [process.execPath, entry],

@@ -28,12 +28,12 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
     const runStep = async (job: number) => {
       try {
         const step = await jobs.get(job)?.next();
-        if (step?.value != null) {
-          for (const result of inMessages(step.value)) send({ kind: 'result', job, result });
-        }
+        const results = step?.value == null ? [] : [...inMessages(step.value)];
+        const last = results.pop();
+        for (const result of results) send({ kind: 'result', job, result });
         const done = step?.done !== false;
         if (done) jobs.delete(job);
-        send({ kind: 'step-done', job, done });
+        send({ kind: 'step-done', job, done, ...(last === undefined ? {} : { result: last }) });
         if (done) collector.jobFinished();
       } catch (error) {
         jobs.delete(job);
@@ -50,20 +50,18 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
       },
       receive(message) {
         switch (message.kind) {
-          case 'open': {
-            const model = models.get(message.model);
-            if (model) jobs.set(message.job, model.open(message.request));
-            break;
-          }
-          case 'step':
+          case 'step': {
+            const model = message.open && models.get(message.open.model);
+            if (model) jobs.set(message.job, model.open(message.open.request));
             collector.busy();
             void runStep(message.job);
             break;
+          }
           case 'close': {
             const job = jobs.get(message.job);
             jobs.delete(message.job);
             // The generator queues the call behind a running step, whose error has its own message.
-            job?.return().catch(() => undefined);
+            job?.return(undefined).catch(() => undefined);
             collector.jobFinished();
             break;
           }

@@ -87,14 +87,13 @@ export class WorkerSlot<Spec> {
 
   /** Runs the next step of a job, and opens the job first if it is new in this process. Only when {@link idle}. */
   runStep(job: AnyJob): void {
-    if (!this.#jobs.has(job.id)) {
-      this.#jobs.set(job.id, job);
-      this.#process.send({ kind: 'open', job: job.id, model: job.model, request: job.request });
-    }
+    const isNew = !this.#jobs.has(job.id);
+    this.#jobs.set(job.id, job);
     job.running = true;
     this.#step = { job, startedMs: this.#options.clock.monotonicMs() };
     this.#process.startWatchdog(this.#options.stepTimeoutMs);
-    this.#process.send({ kind: 'step', job: job.id });
+    const open = isNew ? { open: { model: job.model, request: job.request } } : {};
+    this.#process.send({ kind: 'step', job: job.id, ...open });
   }
 
   /** Closes a job before its last step. A running step of the job completes and is its last. */
@@ -110,15 +109,20 @@ export class WorkerSlot<Spec> {
   #receive(message: FromWorker): void {
     switch (message.kind) {
       case 'result':
-        this.#jobs.get(message.job)?.push(message.result, this.#options.clock.monotonicMs());
+        this.#push(message.job, message.result);
         return;
       case 'step-done':
+        if (message.result !== undefined) this.#push(message.job, message.result);
         this.#finishStep(message.job, message.done, undefined);
         return;
       case 'step-failed':
         this.#finishStep(message.job, true, fromProcessError(message.error));
         return;
     }
+  }
+
+  #push(id: number, result: unknown): void {
+    this.#jobs.get(id)?.push(result, this.#options.clock.monotonicMs());
   }
 
   #finishStep(id: number, done: boolean, error: Error | undefined): void {

@@ -19,8 +19,9 @@ afterAll(() => model?.close());
 async function vectorsOf(inputs: readonly (string | readonly number[])[]) {
   const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined);
   let steps = 0;
-  for await (const result of model.open({ inputs })) {
-    if (result === null) continue;
+  const job = model.open({ inputs });
+  for (let step = await job.next(); step.value; step = await job.next()) {
+    const result = step.value;
     steps += 1;
     const { indexes, vectors: all } = result;
     for (const [at, index] of indexes.entries()) {

@@ -44,19 +44,23 @@ class Minilm implements MinilmModel {
     this.description = { dimensions: DIMENSIONS, maxTokens: MAX_TOKENS, vocabularySize: tokenizer.size };
   }
 
-  async *open({ inputs }: MinilmRequest): AsyncGenerator<MinilmResult, void, undefined> {
+  /** Inputs that are too long are a step without inference. */
+  async *open({ inputs }: MinilmRequest): AsyncGenerator<MinilmResult, MinilmResult | undefined, undefined> {
     const texts = inputs.map((input) => this.#tokenizer.encode(input, MAX_TOKENS));
     const tooLong = texts.flatMap((ids, index) => (ids === undefined ? [index] : []));
     if (tooLong.length > 0) {
       yield { indexes: tooLong, tokens: tooLong.map(() => undefined), vectors: new Float32Array(0) };
     }
     const indexes = texts.flatMap((ids, index) => (ids === undefined ? [] : [index]));
-    const lengths = indexes.map((index) => texts[index]?.length ?? 0);
-    for (const batch of batchByLength(lengths)) {
+    const batches = batchByLength(indexes.map((index) => texts[index]?.length ?? 0));
+    const last = batches.pop();
+    const embed = async (batch: readonly number[]): Promise<MinilmResult> => {
       const selected = batch.map((position) => indexes[position] ?? 0);
       const rows = selected.map((index) => texts[index] ?? []);
-      yield { indexes: selected, tokens: rows.map((row) => row.length), vectors: await this.#embed(rows) };
-    }
+      return { indexes: selected, tokens: rows.map((row) => row.length), vectors: await this.#embed(rows) };
+    };
+    for (const batch of batches) yield await embed(batch);
+    return last && embed(last);
   }
 
   async close(): Promise<void> {
