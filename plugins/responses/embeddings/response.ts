@@ -6,6 +6,11 @@ import type { EmbedParams } from './schema.ts';
 /** Maximum number of values serialized without yielding to the event loop. */
 const CHUNK_NUMBERS = 16_384;
 
+/** Whether the response is a single part. A stream for it would only add latency. */
+export function isOnePart({ vectors }: Pick<Embeddings, 'vectors'>): boolean {
+  return vectors.reduce((sum, { length }) => sum + length, 0) < CHUNK_NUMBERS;
+}
+
 /** Yields the JSON text of the response in parts. */
 export async function* embeddingList(
   { vectors, tokens }: Embeddings,

@@ -9,7 +9,7 @@ import {
 } from '../../../src/http/openapi/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
-import { embeddingList } from './response.ts';
+import { embeddingList, isOnePart } from './response.ts';
 import { EmbedBody, parseEmbed } from './schema.ts';
 import type { EmbeddingService } from './service.ts';
 
@@ -28,8 +28,11 @@ export function embeddingRoutes(service: EmbeddingService, calls: Calls) {
         const signal = AbortSignal.any([request.signal, disconnected.signal]);
         const context = { caller: callerOf(request), priority: 'interactive', calls } as const;
         const embeddings = await service.embed(params, context, signal);
-        const streamEvents = streamedBody(encoded(embeddingList(embeddings, params)), disconnected, request);
-        return new Response(streamEvents, { headers: { 'content-type': 'application/json' } });
+        const parts = embeddingList(embeddings, params);
+        const body = isOnePart(embeddings)
+          ? (await parts.next()).value
+          : streamedBody(encoded(parts), disconnected, request);
+        return new Response(body ?? null, { headers: { 'content-type': 'application/json' } });
       } finally {
         idleTimeout.resume();
       }
