@@ -19,6 +19,7 @@ import { benchFairness } from './cases/service/fairness.ts';
 import { benchPluginSwitch } from './cases/service/plugin-switch.ts';
 import { benchLlm } from './cases/text/llm.ts';
 import { benchLlmRealtime } from './cases/text/llm-realtime.ts';
+import { benchEmbeddings } from './cases/text/embeddings.ts';
 import { benchSchemas } from './cases/text/schemas.ts';
 import { benchText } from './cases/text/text.ts';
 import { benchVideo } from './cases/video/video.ts';
@@ -37,6 +38,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   text: benchText,
   llm: benchLlm,
   'llm-realtime': benchLlmRealtime,
+  embeddings: benchEmbeddings,
   schemas: benchSchemas,
   calls: benchCalls,
   batch: benchBatch,
