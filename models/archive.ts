@@ -1,18 +1,17 @@
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
-import { unzipSync } from 'fflate';
 import { Parser, type ReadEntry } from 'tar';
+import { ArchiveError } from './archive-error.ts';
+import { readZipMember, zipMembers } from './zip-file.ts';
 
 /** `zip` is a wheel of PyPI, `tgz` a tarball of npm. */
 export type ArchiveFormat = 'zip' | 'tgz';
 
-/** An archive is damaged, lacks a member, or exceeds a size limit. */
-export class ArchiveError extends Error {
-  override readonly name = 'ArchiveError';
-}
-
 /** Maximum bytes that a tarball may unpack to, including members that were not requested. */
 const UNPACKED_LIMIT_BYTES = 2 ** 30;
+/** Compression can enlarge a member by 5 bytes per block of 64 kB (RFC 1951), rounded up generously. */
+const PACKED_OVERHEAD_BYTES = 2 ** 20;
 
 /**
  * Reads some members of an archive into memory. Member paths are only compared, never used as file paths, so path traversal
@@ -37,17 +36,21 @@ export async function readMembers(
 }
 
 async function readZip(path: string, limits: ReadonlyMap<string, number>): Promise<Map<string, Uint8Array>> {
-  const packed = await Bun.file(path).bytes();
-  const entries = withArchiveErrors(() =>
-    unzipSync(packed, {
-      // The declared size is also the size of the output buffer, so a wrong size cannot exceed the limit.
-      filter: ({ name, originalSize }) => limits.has(name) && checkLimit(name, originalSize, limits),
-    }),
-  );
-  const members = new Map(Object.entries(entries));
-  // The length of an uncompressed member can differ from the declared size.
-  for (const [name, bytes] of members) checkLimit(name, bytes.length, limits);
-  return members;
+  const file = await open(path, 'r');
+  try {
+    const members = new Map<string, Uint8Array>();
+    for (const member of await zipMembers(file)) {
+      if (!limits.has(member.name)) continue;
+      checkLimit(member.name, member.bytes, limits);
+      checkLimit(member.name, member.packedBytes, limits, PACKED_OVERHEAD_BYTES);
+      members.set(member.name, await readZipMember(file, member));
+    }
+    return members;
+  } catch (error) {
+    throw toArchiveError(error);
+  } finally {
+    await file.close();
+  }
 }
 
 async function readTgz(
@@ -113,18 +116,10 @@ function isCompressed(bytes: Buffer): boolean {
   );
 }
 
-function checkLimit(name: string, bytes: number, limits: ReadonlyMap<string, number>): true {
-  const limit = limits.get(name) ?? 0;
-  if (bytes <= limit) return true;
+function checkLimit(name: string, bytes: number, limits: ReadonlyMap<string, number>, tolerance = 0): void {
+  const limit = (limits.get(name) ?? 0) + tolerance;
+  if (bytes <= limit) return;
   throw new ArchiveError(`Unpacked size of ${name} is ${bytes} bytes; expected at most ${limit}.`);
-}
-
-function withArchiveErrors<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw toArchiveError(error);
-  }
 }
 
 function toArchiveError(error: unknown): ArchiveError {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { systemClock } from '../src/kit/clock.ts';
 import { sha256File } from '../src/kit/storage/content-hash.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
-import { ArchiveError, readMembers } from './archive.ts';
+import { readMembers } from './archive.ts';
+import { ArchiveError } from './archive-error.ts';
 import { type DownloadOptions, download, type ExpectedBytes } from './download.ts';
 import { diskFullMessage, displayUrl, failureMessage, unwritableMessage } from './fetch-messages.ts';
 import {
@@ -160,6 +161,7 @@ async function fetchFromUrl(
   template: string,
   options: FetchOptions,
 ): Promise<void> {
+  options.progress.startSet?.(missing.reduce((sum, file) => sum + file.bytes, 0));
   for (const file of missing) {
     const partPath = join(partialDir, `${file.sha256}.part`);
     await downloadWithProgress(template.replace('{name}', file.name), file.name, file, partPath, options);
@@ -185,6 +187,7 @@ async function fetchFromPackages(
   // Archives without any missing file are not fetched.
   const parts = source.parts.filter((part) => missing.some((file) => memberOf(part, file) !== undefined));
   const paths = parts.map((part) => join(partialDir, `${part.sha256}.part`));
+  options.progress.startSet?.(parts.reduce((sum, part) => sum + part.bytes, 0));
   await fetchArchives(parts, paths, options);
   const drafts = missing.map((file) => ({
     file,

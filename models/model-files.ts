@@ -40,7 +40,7 @@ const SourceSchema = Type.Union([
 export const CatalogSchema = Type.Array(
   Type.Object(
     {
-      id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]*$' }),
+      id: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]*$' }),
       role: Type.String({ minLength: 1 }),
       engines: Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
       licence: Type.String({ minLength: 1 }),

@@ -1,5 +1,7 @@
 /** Displays the progress of downloads. */
 export interface Progress {
+  /** Downloads with this total size follow. Called again when another source is tried. */
+  startSet?(totalBytes: number): void;
   startDownload(label: string, totalBytes: number): void;
   update(doneBytes: number): void;
   /** The current download is complete. */

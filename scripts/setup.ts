@@ -122,18 +122,18 @@ async function bundleConsole(): Promise<string> {
   }
 }
 
-/** Verifies the files of all configured embedded models by SHA-256 and downloads missing ones. */
+/** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../src/config/config.ts');
-  const { enginesOfPlugins, entriesForModels } = await import('../src/engines/embedded-models.ts');
+  const { enginesOfPlugins, entriesForModels, modelsAtStart } = await import(
+    '../src/engines/embedded-models.ts'
+  );
   const { fetchEntries } = await import('../models/fetch.ts');
   const { createProgress } = await import('../models/progress.ts');
   const config = loadConfig();
   const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
-  const entries = entriesForModels({ tts, stt, text, embed }, [
-    ...enginesOfPlugins(config.plugins),
-    ...extraEngines,
-  ]);
+  const models = modelsAtStart({ tts, stt, text, embed }, config.requiredModels);
+  const entries = entriesForModels(models, [...enginesOfPlugins(config.plugins), ...extraEngines]);
   const progress = createProgress(process.stderr);
   const fetched = await fetchEntries(config.modelsDir, entries, { signal: stop.signal, progress });
   const files = entries.reduce((count, entry) => count + entry.files.length, 0);

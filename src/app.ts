@@ -95,7 +95,7 @@ export function buildApp(deps: AppDeps): AnyElysia {
     .use(consoleRoutes(deps.consoleFolder))
     .use(docsRoutes())
     .use(openapiRoutes(deps.version))
-    .use(modelRoutes(deps.models, deps.startedAt))
+    .use(modelRoutes(deps.models, deps.startedAt, () => registry.modelReadiness()))
     .use(pluginRoutes(deps.plugins))
     .use(organizationRoutes())
     .use(keyRoutes(deps.keys))

@@ -53,6 +53,8 @@ describe('defaults', () => {
       'svc-tts',
       'svc-stt',
       'smollm2-135m-instruct',
+      'qwen2.5-0.5b-instruct',
+      'qwen2.5-1.5b-instruct',
       'all-minilm-l6-v2',
       ...VIDEO_IDS,
     ]);
@@ -65,7 +67,13 @@ describe('defaults', () => {
       contextTokens: 2048,
       defaultMaxTokens: 768,
     };
-    expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
+    const qwen = (weights: string) => [weights, { ...llama, weights, contextTokens: 8192 }];
+    expect([...config.textModels]).toEqual([
+      ['smollm2-135m-instruct', llama],
+      qwen('qwen2.5-0.5b-instruct'),
+      qwen('qwen2.5-1.5b-instruct'),
+    ]);
+    expect(config.modelIdleMs).toBe(1_800_000);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
     expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
@@ -359,6 +367,8 @@ describe('file', () => {
       'svc-tts',
       'svc-stt',
       'smollm2-135m-instruct',
+      'qwen2.5-0.5b-instruct',
+      'qwen2.5-1.5b-instruct',
       'all-minilm-l6-v2',
       ...VIDEO_IDS,
       'svc-tts-fast',
@@ -450,6 +460,8 @@ describe('file', () => {
       'svc-tts',
       'svc-stt',
       'smollm2-135m-instruct',
+      'qwen2.5-0.5b-instruct',
+      'qwen2.5-1.5b-instruct',
       'all-minilm-l6-v2',
       ...VIDEO_IDS,
       'english',
@@ -538,7 +550,13 @@ describe('file', () => {
       context_tokens = 32768
     `);
     expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual(['svc-tts', 'svc-stt']);
-    expect([...config.textModels.keys()]).toEqual(['smollm2-135m-instruct', 'own', 'other']);
+    expect([...config.textModels.keys()]).toEqual([
+      'smollm2-135m-instruct',
+      'qwen2.5-0.5b-instruct',
+      'qwen2.5-1.5b-instruct',
+      'own',
+      'other',
+    ]);
     expect(config.textModels.get('own')).toEqual({
       kind: 'llama',
       weights: '/srv/own.gguf',

@@ -78,6 +78,8 @@ export interface Config {
   readonly embedModels: EmbedModels;
   readonly videoModels: VideoModels;
   readonly inference: InferenceSettings;
+  /** Idle time in ms after which a model that was loaded on demand is unloaded; 0 disables unloading. */
+  readonly modelIdleMs: number;
   /** Prices; calls without a price are free. */
   readonly prices: readonly Price[];
   /** Settings of the code interpreter. */
@@ -350,6 +352,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       queueLimit,
       environment: Object.freeze(libraryEnvironment(environment)),
     }),
+    modelIdleMs: (file.inference?.model_idle_seconds ?? 1800) * 1000,
     prices: parsePrices(file, modelIds),
     ...parseTools(file, (name) => env.text(name)),
     partner: Object.freeze({

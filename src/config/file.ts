@@ -138,6 +138,7 @@ export const ConfigFile = Type.Object(
           workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
           threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
           queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          model_idle_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
         },
         strict,
       ),
@@ -299,11 +300,18 @@ const LLAMA_SLOTS = 4;
 const LLAMA_CONTEXT_TOKENS = 2048;
 /** Generated within the usual client timeout of 60 s, even by a model of 1.5 billion parameters on two cores. */
 const LLAMA_DEFAULT_MAX_TOKENS = 768;
+/** Default context of weights that have been trained for longer conversations. */
+const CONTEXT_TOKENS_OF_WEIGHTS: Readonly<Record<string, number>> = {
+  'qwen2.5-0.5b-instruct': 8192,
+  'qwen2.5-1.5b-instruct': 8192,
+};
 /** Default model ids, which need no configuration. The file can remap them and add more. */
 const DEFAULT_MODELS = {
   'svc-tts': { kind: 'kokoro' },
   'svc-stt': { kind: 'whisper' },
   'smollm2-135m-instruct': { kind: 'llama' },
+  'qwen2.5-0.5b-instruct': { kind: 'llama', weights: 'qwen2.5-0.5b-instruct' },
+  'qwen2.5-1.5b-instruct': { kind: 'llama', weights: 'qwen2.5-1.5b-instruct' },
   'all-minilm-l6-v2': { kind: 'minilm' },
   'vid-2.0-mini': { kind: 'continuation' },
   'vid-2.0-fast': { kind: 'continuation' },
@@ -320,6 +328,8 @@ const TAIL_SECONDS = 2;
 const DEFAULT_TASKS: Readonly<Record<string, string>> = {
   'svc-stt': 'transcription',
   'smollm2-135m-instruct': 'chat',
+  'qwen2.5-0.5b-instruct': 'chat',
+  'qwen2.5-1.5b-instruct': 'chat',
   'all-minilm-l6-v2': 'embeddings',
   'vid-2.0-mini': 'video',
   'vid-2.0-fast': 'video',
@@ -416,7 +426,7 @@ function parseModel(
       const {
         weights = DEFAULT_LLAMA,
         slots = LLAMA_SLOTS,
-        context_tokens: contextTokens = LLAMA_CONTEXT_TOKENS,
+        context_tokens: contextTokens = CONTEXT_TOKENS_OF_WEIGHTS[weights] ?? LLAMA_CONTEXT_TOKENS,
         default_max_tokens: defaultMaxTokens = LLAMA_DEFAULT_MAX_TOKENS,
         required = false,
       } = checked(LlamaModel, value, path, location);

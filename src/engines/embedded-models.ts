@@ -17,6 +17,7 @@ import type {
   EmbeddedTtsSettings,
 } from '../contract/core/settings.ts';
 import { LLAMA_WEIGHTS, llamaKind } from './llama/shared/model-file.ts';
+import { isLarge } from './on-demand/llama-weights.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 
 /** Name of a model in the pool. Model ids that differ only in the voice share the weights and the name. */
@@ -45,6 +46,14 @@ export function embeddedSpecs(
   for (const settings of embeddedStt) specs[poolModel(settings)] = { ...settings, modelsDir };
   if (embed.values().some(({ kind }) => kind === 'minilm')) specs.minilm = minilmSpec(modelsDir);
   return specs;
+}
+
+/** Returns the models that are loaded at the start: all except large language models that are not required. */
+export function modelsAtStart(models: ConfiguredModels, required: ReadonlySet<string>): ConfiguredModels {
+  const text = [...models.text].filter(
+    ([id, settings]) => settings.kind === 'upstream' || required.has(id) || !isLarge(settings.weights),
+  );
+  return { ...models, text: new Map(text) };
 }
 
 /**

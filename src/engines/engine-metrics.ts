@@ -143,7 +143,10 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
 
     text: (model, engine) => ({
       ...lifecycleOf(engine),
-      contextTokens: engine.contextTokens,
+      // Known after the load of a model that is loaded on demand.
+      get contextTokens() {
+        return engine.contextTokens;
+      },
       generate(request, signal) {
         const { priority } = request;
         const labels = { model, priority };

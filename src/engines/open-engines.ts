@@ -6,6 +6,7 @@ import { StartError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import type {
+  EmbeddedTextSettings,
   EmbedModels,
   InferenceSettings,
   SttModels,
@@ -34,6 +35,9 @@ import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
 import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
+import { isLarge, llamaWeights } from './on-demand/llama-weights.ts';
+import { SharedDownload } from './on-demand/shared-download.ts';
+import { OnDemandTextEngine } from './on-demand/text-engine.ts';
 import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
@@ -50,6 +54,7 @@ import { upstreamVideoEngine } from './upstream/video/engine.ts';
 import { whisperEngine } from './whisper/host/engine.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
+const NO_IDS: ReadonlySet<string> = new Set();
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 /** Name of the speaker encoder in the pool. */
 const SPEAKER_MODEL = 'resemblyzer';
@@ -63,6 +68,10 @@ export interface EngineOptions {
   readonly videoModels?: VideoModels;
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
+  /** Ids of models that are loaded at the start regardless of their size. Absent: none. */
+  readonly requiredModels?: ReadonlySet<string>;
+  /** Idle time in ms after which a model that was loaded on demand is unloaded; 0 or absent: never. */
+  readonly modelIdleMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -213,34 +222,50 @@ function openFitter(
   return closeBefore(serviceHandle(fitter), background);
 }
 
-/** Opens the language models, each in its own process. They load concurrently. */
+/**
+ * Opens the language models, each in its own process. They load concurrently; large models are loaded by their first request.
+ */
 async function openTextTable(
   models: TextModels,
   meterOf: (id: string) => UpstreamMeter,
   instrument: EngineMetrics,
-  { inference, modelsDir, log, metrics, tracer = noopTracer }: EngineOptions,
+  options: EngineOptions,
 ): Promise<ServiceHandle<ModelTable<TextEngine>>> {
-  const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
+  const { inference, modelsDir, log, metrics, tracer = noopTracer, requiredModels = NO_IDS } = options;
+  const downloads = new Map<string, SharedDownload>();
+  const openEmbedded = async (id: string, settings: EmbeddedTextSettings): Promise<TextEngine> => {
     const modelLog = log.child({ model: id });
+    const meter = llamaWorkerMeter(id, metrics, tracer);
+    const open = () => openLlama({ settings, inference, modelsDir, log: modelLog, meter });
+    const { weights, contextTokens } = settings;
+    if (requiredModels.has(id) || !isLarge(weights)) return await open();
+    const download = downloads.get(weights) ?? downloadOf(weights, options);
+    downloads.set(weights, download);
+    const { modelIdleMs: idleMs = 0 } = options;
+    return new OnDemandTextEngine({ model: id, contextTokens, download, open, idleMs, log: modelLog });
+  };
+  const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
     const engine =
       settings.kind === 'upstream'
-        ? upstreamTextEngine({ settings, log: modelLog, meter: meterOf(id) })
-        : await openLlama({
-            settings,
-            inference,
-            modelsDir,
-            log: modelLog,
-            meter: llamaWorkerMeter(id, metrics, tracer),
-          });
+        ? upstreamTextEngine({ settings, log: log.child({ model: id }), meter: meterOf(id) })
+        : await openEmbedded(id, settings);
     return [id, instrument.text(id, engine)];
   });
   const settled = await Promise.allSettled(opening);
   const engines = new Map(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
-  const table = tableOf(engines);
+  const table = closeBefore(tableOf(engines), ...downloads.values());
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed === undefined) return table;
   await table.close();
   throw failed.reason;
+}
+
+function downloadOf(weights: string, { modelsDir, clock, log }: EngineOptions): SharedDownload {
+  return new SharedDownload({
+    weights: llamaWeights(weights, modelsDir),
+    onNote: (note) => log.info('model download', { note }),
+    nowMs: () => clock.monotonicMs(),
+  });
 }
 
 /** Opens an engine for each model. */

@@ -45,6 +45,7 @@ export type ErrorCode =
   | 'mutually_exclusive_parameters'
   | 'string_above_max_length'
   | 'model_not_found'
+  | 'model_loading'
   | 'voice_not_found'
   | 'payload_too_large'
   | 'request_timeout'

@@ -74,7 +74,7 @@ export type SttModels = ReadonlyMap<string, SttModelSettings>;
 /** A language model that runs in its own local process. */
 export interface EmbeddedTextSettings {
   readonly kind: 'llama';
-  /** `smollm2-135m-instruct`, or the absolute path of a GGUF file. */
+  /** A name of the model catalog such as `smollm2-135m-instruct`, or the absolute path of a GGUF file. */
   readonly weights: string;
   /** Number of responses generated concurrently; each has its own share of the context. */
   readonly slots: number;

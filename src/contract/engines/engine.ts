@@ -15,6 +15,20 @@ export interface ReadyReport {
   readonly ready: boolean;
   /** Reason for not being ready, or the backend in use. Contains no private data. */
   readonly detail?: string;
+  /** Only of models that are loaded on demand. */
+  readonly load?: LoadReport;
+}
+
+/** State of a model that is loaded on demand. */
+export type LoadState = 'not_loaded' | 'downloading' | 'loading' | 'loaded' | 'failed';
+
+/** Progress of a model that is loaded on demand. */
+export interface LoadReport {
+  readonly state: LoadState;
+  /** Whole percent of the download, while its size is known. */
+  readonly percent?: number;
+  readonly doneBytes?: number;
+  readonly totalBytes?: number;
 }
 
 export interface SynthesisRequest {

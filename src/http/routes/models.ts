@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
+import type { LoadReport, ReadyReport } from '../../contract/engines/engine.ts';
 import { unknownModel } from '../../contract/model-table.ts';
 import type { ModelLimits } from '../../contract/plugin.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
@@ -16,6 +17,22 @@ export interface ListedModel {
   readonly limits?: ModelLimits | undefined;
 }
 
+const LOAD_STATES = ['not_loaded', 'downloading', 'loading', 'loaded', 'failed'] as const;
+const Load = t.Object(
+  {
+    state: oneOf(LOAD_STATES, {
+      description: '`failed`: the next request retries the download or the load.',
+    }),
+    percent: t.Optional(t.Integer({ minimum: 0, maximum: 100, examples: [42] })),
+    downloaded_bytes: t.Optional(t.Integer()),
+    total_bytes: t.Optional(t.Integer()),
+  },
+  {
+    description:
+      'Only of models that are downloaded and loaded by their first request, which gets 503 `model_loading` until the model is on disk.',
+  },
+);
+
 const Model = t.Object(
   {
     id: t.String({ examples: ['svc-tts'] }),
@@ -23,6 +40,7 @@ const Model = t.Object(
     created: UnixSeconds,
     owned_by: t.String({ examples: ['system'] }),
     task: oneOf(MODEL_TASKS, { description: 'What the model is used for.' }),
+    load: t.Optional(Load),
     limits: t.Optional(
       t.Record(
         t.String(),
@@ -42,15 +60,27 @@ const Model = t.Object(
  * GET /v1/models and /v1/models/{id}, compatible with OpenAI's SDK.
  * @param listed the available models, in the order of CONFIG.
  * @param created Unix time in seconds at which the list was created.
+ * @param reports returns the current state of the models by id; called for each request.
  */
-export function modelRoutes(listed: readonly ListedModel[], created: number) {
-  const models = listed.map(({ id, task, limits }) => ({
-    ...{ id, object: 'model' as const, created, owned_by: 'system' },
-    task,
-    ...(limits && { limits }),
-  }));
+export function modelRoutes(
+  listed: readonly ListedModel[],
+  created: number,
+  reports: () => ReadonlyMap<string, ReadyReport>,
+) {
+  const models = () => {
+    const states = reports();
+    return listed.map(({ id, task, limits }) => {
+      const load = states.get(id)?.load;
+      return {
+        ...{ id, object: 'model' as const, created, owned_by: 'system' },
+        task,
+        ...(load && { load: loadBody(load) }),
+        ...(limits && { limits }),
+      };
+    });
+  };
   return new Elysia({ name: 'models', tags: ['models'] })
-    .get('/v1/models', () => ({ object: 'list' as const, data: models }), {
+    .get('/v1/models', () => ({ object: 'list' as const, data: models() }), {
       response: { 200: t.Object({ object: t.Literal('list'), data: t.Array(Model) }) },
       detail: {
         summary: 'List models',
@@ -61,7 +91,7 @@ export function modelRoutes(listed: readonly ListedModel[], created: number) {
     .get(
       '/v1/models/:model',
       ({ params }) => {
-        const found = models.find((model) => model.id === params.model);
+        const found = models().find((model) => model.id === params.model);
         if (found !== undefined) return found;
         throw unknownModel(
           listed.map(({ id }) => id),
@@ -74,4 +104,13 @@ export function modelRoutes(listed: readonly ListedModel[], created: number) {
         detail: { summary: 'Retrieve a model', description: 'Returns a model if requests can use its id.' },
       },
     );
+}
+
+function loadBody({ state, percent, doneBytes, totalBytes }: LoadReport) {
+  return {
+    state,
+    ...(percent !== undefined && { percent }),
+    ...(doneBytes !== undefined && { downloaded_bytes: doneBytes }),
+    ...(totalBytes !== undefined && { total_bytes: totalBytes }),
+  };
 }

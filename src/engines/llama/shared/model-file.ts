@@ -14,6 +14,17 @@ export const LLAMA_WEIGHTS: readonly string[] = catalog
   .flatMap((kind) => (kind.startsWith(llamaKind('')) ? [kind.slice(llamaKind('').length)] : []));
 
 /**
+ * Size of the weights in bytes.
+ * @param weights a name of the model catalog, or an absolute path.
+ * @returns 0 for a file that does not exist.
+ */
+export function llamaBytes(weights: string): number {
+  if (weights.startsWith('/')) return statSync(weights, { throwIfNoEntry: false })?.size ?? 0;
+  const [entry] = entriesForEngines([llamaKind(weights)]);
+  return entry?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;
+}
+
+/**
  * Path of a GGUF file.
  * @param weights a name of the model catalog, or an absolute path.
  * @throws Error with the name of the missing file, and the command that downloads it.

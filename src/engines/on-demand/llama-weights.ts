@@ -1,0 +1,38 @@
+/** Weights of language models that are loaded on demand. */
+
+import { existsSync } from 'node:fs';
+import { fetchEntries } from '../../../models/fetch.ts';
+import { entriesForEngines } from '../../../models/model-files.ts';
+import { llamaBytes, llamaFile, llamaKind } from '../llama/shared/model-file.ts';
+import type { Weights } from './shared-download.ts';
+
+/**
+ * Weights above this size are downloaded and loaded by the first request, so that they delay neither the first start nor occupy
+ * memory without being used.
+ */
+const LARGE_BYTES = 256 * 2 ** 20;
+
+/** @param weights a name of the model catalog, or an absolute path. */
+export function isLarge(weights: string): boolean {
+  return llamaBytes(weights) > LARGE_BYTES;
+}
+
+/** The files of language model weights. */
+export function llamaWeights(weights: string, modelsDir: string): Weights {
+  return {
+    isOnDisk() {
+      if (weights.startsWith('/')) return existsSync(weights);
+      try {
+        llamaFile(weights, modelsDir);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    async fetch(signal, progress) {
+      if (!weights.startsWith('/')) {
+        await fetchEntries(modelsDir, entriesForEngines([llamaKind(weights)]), { signal, progress });
+      }
+    },
+  };
+}
