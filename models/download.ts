@@ -4,9 +4,16 @@ import { sha256File } from '../src/kit/storage/content-hash.ts';
 import { reason, SourceError } from './source-error.ts';
 
 /** Size and checksum of a download. */
-export interface ExpectedBytes {
-  readonly bytes: number;
-  readonly sha256: string;
+export type ExpectedBytes = { readonly bytes: number } & (
+  | { readonly sha256: string }
+  /** SHA-1 of `blob`, the size and the content, as git names files. */
+  | { readonly gitBlobSha1: string }
+);
+
+/** Address of a download, and additional request headers. */
+export interface DownloadRequest {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface DownloadOptions {
@@ -23,6 +30,8 @@ export interface DownloadOptions {
   readonly backoffMs?: number | undefined;
 }
 
+type DownloadSource = string | (() => Promise<DownloadRequest>);
+
 const STALL_TIMEOUT_MS = 30_000;
 const ATTEMPTS = 4;
 const BACKOFF_MS = 500;
@@ -30,33 +39,50 @@ const BACKOFF_MS = 500;
 const PROGRESS_BYTES = 1 << 20;
 
 /**
- * Downloads to `partPath` with HTTP GET, or from a `file:` URL. An existing partial file is resumed with a Range request; if
+ * Downloads to `partPath` with HTTP GET, or from a `file:` URL; a function returns the address for each attempt. An existing partial file is resumed with a Range request; if
  * the server ignores the range, the download restarts. Afterwards the SHA-256 is verified: a file with a wrong checksum is
  * removed, and downloaded once more if it was joined from several responses. Uses the proxies of the environment.
  * @throws SourceError if the server does not deliver the expected bytes; received bytes remain in `partPath`.
  * @throws the system error if the file cannot be written (such as ENOSPC), and the signal's reason after an abort.
  */
 export async function download(
-  url: string,
+  source: DownloadSource,
   expected: ExpectedBytes,
   partPath: string,
   options: DownloadOptions,
 ): Promise<void> {
   for (let isRetry = false; ; isRetry = true) {
-    const isJoined = await receiveAll(url, expected, partPath, options);
-    const found = await sha256File(partPath, options.signal);
-    if (found === expected.sha256) return;
+    const isJoined = await receiveAll(source, expected, partPath, options);
+    const mismatch = await checksumMismatch(partPath, expected, options.signal);
+    if (mismatch === undefined) return;
     await rm(partPath, { force: true });
-    if (isRetry || !isJoined) {
-      throw new SourceError(`checksum mismatch (sha256 ${found}, expected ${expected.sha256})`);
-    }
+    if (isRetry || !isJoined) throw new SourceError(mismatch);
     options.onRetry?.('checksum mismatch after a resumed download; restarting');
   }
 }
 
+/** The difference between the checksums; undefined if they are equal. */
+async function checksumMismatch(
+  path: string,
+  expected: ExpectedBytes,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [name, found, wanted] =
+    'sha256' in expected
+      ? ['sha256', await sha256File(path, signal), expected.sha256]
+      : ['sha1 of the git blob', await gitBlobSha1(path, expected.bytes), expected.gitBlobSha1];
+  return found === wanted ? undefined : `checksum mismatch (${name} ${found}, expected ${wanted})`;
+}
+
+/** Only for small files, which are read completely. */
+async function gitBlobSha1(path: string, bytes: number): Promise<string> {
+  const hasher = new Bun.CryptoHasher('sha1').update(`blob ${bytes}\0`);
+  return hasher.update(await Bun.file(path).bytes()).digest('hex');
+}
+
 /** Receives until the file has the expected size. @returns whether it was joined from several responses. */
 async function receiveAll(
-  url: string,
+  source: DownloadSource,
   expected: ExpectedBytes,
   partPath: string,
   options: DownloadOptions,
@@ -70,7 +96,7 @@ async function receiveAll(
     if (existing === expected.bytes) return isJoined;
     if (existing > expected.bytes) await rm(partPath, { force: true });
     try {
-      await receive(url, expected, partPath, existing > expected.bytes ? 0 : existing, options);
+      await receive(source, expected, partPath, existing > expected.bytes ? 0 : existing, options);
     } catch (error) {
       options.signal.throwIfAborted();
       if (!(error instanceof SourceError) || !error.retryable) throw error;
@@ -88,7 +114,7 @@ async function receiveAll(
 
 /** Sends one request and appends its body to the file. @throws SourceError for errors of the server or the network. */
 async function receive(
-  url: string,
+  source: DownloadSource,
   expected: ExpectedBytes,
   partPath: string,
   existingBytes: number,
@@ -107,10 +133,11 @@ async function receive(
   };
   try {
     // With a content encoding, ranges and lengths would refer to the encoded bytes.
-    const headers: Record<string, string> = { 'accept-encoding': 'identity' };
+    const request = typeof source === 'string' ? { url: source } : await source();
+    const headers: Record<string, string> = { ...request.headers, 'accept-encoding': 'identity' };
     if (existingBytes > 0) headers.range = `bytes=${existingBytes}-`;
     const signal = AbortSignal.any([options.signal, stalled.signal]);
-    const response = await network(fetch(url, { headers, signal }));
+    const response = await network(fetch(request.url, { headers, signal }));
     const fromByte = await bodyOffset(response, expected, existingBytes, partPath);
     const reader = response.body?.getReader();
     if (reader === undefined) throw new SourceError('empty response body', { retryable: true });

@@ -33,14 +33,24 @@ export function failureMessage(
   ].join('\n');
 }
 
-/** The disk is full: states the required and the free space. */
-export async function diskFullMessage(modelsDir: string, entry: CatalogEntry): Promise<string> {
-  const needed = entry.files.reduce((sum, file) => sum + file.bytes, 0);
+/**
+ * The disk is full: states the required and the free space.
+ * @param neededBytes undefined if it is not known.
+ */
+export async function diskFullMessage(
+  modelsDir: string,
+  name: string,
+  neededBytes: number | undefined,
+): Promise<string> {
   const free = await statfs(modelsDir)
     .then((disk) => disk.bavail * disk.bsize)
     .catch(() => undefined);
+  const needed =
+    neededBytes === undefined
+      ? `'${name}' could not be stored`
+      : `'${name}' needs ${Math.ceil(neededBytes / 1e6)} MB, and about the same amount temporarily while it is unpacked`;
   const left = free === undefined ? '' : `; ${Math.floor(free / 1e6)} MB are free`;
-  return `The disk of ${modelsDir} is full: '${entry.id}' needs ${Math.ceil(needed / 1e6)} MB, and about the same amount temporarily while it is unpacked${left}. Free some space, or set MODELS_DIR to another folder.`;
+  return `The disk of ${modelsDir} is full: ${needed}${left}. Free some space, or set MODELS_DIR to another folder.`;
 }
 
 /** The folder is not writable: states the reason. */

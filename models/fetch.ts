@@ -8,6 +8,7 @@ import { readMembers } from './archive.ts';
 import { ArchiveError } from './archive-error.ts';
 import { type DownloadOptions, download, type ExpectedBytes } from './download.ts';
 import { diskFullMessage, displayUrl, failureMessage, unwritableMessage } from './fetch-messages.ts';
+import { DEFAULT_HUB_ENDPOINT, type HubSettings } from './hub-reference.ts';
 import {
   type CatalogEntry,
   cachedFilePath,
@@ -24,21 +25,18 @@ import {
   runCommand,
 } from './package-source.ts';
 import type { Progress } from './progress.ts';
-import { isDiskFull, isUnwritable, SourceError } from './source-error.ts';
-import { type FileState, verifyFile } from './verify.ts';
+import { isDiskFull, isUnwritable, ModelFetchError, SourceError } from './source-error.ts';
+import { verifyFile } from './verify.ts';
 
 export interface FetchOptions {
   readonly signal: AbortSignal;
   readonly progress: Progress;
+  /** Replaces the public model hub in the URLs of the manifest. */
+  readonly hub?: HubSettings | undefined;
   /** Runs package clients; replaced in tests. */
   readonly run?: RunCommand | undefined;
   /** Timing of downloads; shortened in tests. */
   readonly timing?: Pick<DownloadOptions, 'stallTimeoutMs' | 'attempts' | 'backoffMs'> | undefined;
-}
-
-/** No source delivered the files of an entry. The message lists the errors and the possible remedies. */
-export class ModelFetchError extends Error {
-  override readonly name = 'ModelFetchError';
 }
 
 type PackageSource = Extract<ModelSource, { kind: 'package' }>;
@@ -64,7 +62,9 @@ export async function fetchEntries(
       fetched += await fetchEntry(modelsDir, entry, options);
     } catch (error) {
       if (isDiskFull(error))
-        throw new ModelFetchError(await diskFullMessage(modelsDir, entry), { cause: error });
+        throw new ModelFetchError(await diskFullMessage(modelsDir, entry.id, totalBytes(entry)), {
+          cause: error,
+        });
       if (isUnwritable(error))
         throw new ModelFetchError(unwritableMessage(modelsDir, error), { cause: error });
       throw error;
@@ -111,7 +111,7 @@ async function missingFiles(
 ): Promise<ModelFile[]> {
   const files: ModelFile[] = [];
   for (const file of entry.files) {
-    const found: FileState = await verifyFile(modelsDir, entry, file, options.signal);
+    const found = await verifyFile(modelsDir, file, options.signal);
     if (found.state === 'good') continue;
     if (found.state === 'corrupt') {
       options.progress.note(`${file.name} of ${entry.id} is corrupt (${found.detail}); fetching it again.`);
@@ -164,9 +164,16 @@ async function fetchFromUrl(
   options.progress.startSet?.(missing.reduce((sum, file) => sum + file.bytes, 0));
   for (const file of missing) {
     const partPath = join(partialDir, `${file.sha256}.part`);
-    await downloadWithProgress(template.replace('{name}', file.name), file.name, file, partPath, options);
+    const url = onHub(template.replace('{name}', file.name), options.hub);
+    await downloadWithProgress(url, file.name, file, partPath, options);
     await rename(partPath, cachedFilePath(modelsDir, file.sha256));
   }
+}
+
+/** The address of a file on the configured model hub, such as a mirror; other addresses are unchanged. */
+function onHub(url: string, hub: HubSettings | undefined): string {
+  if (hub === undefined || !url.startsWith(`${DEFAULT_HUB_ENDPOINT}/`)) return url;
+  return `${hub.endpoint}${url.slice(DEFAULT_HUB_ENDPOINT.length)}`;
 }
 
 /** Fetches the archives of a package to `paths` and verifies them. */
@@ -267,7 +274,7 @@ async function downloadWithProgress(
 
 async function checkBytes(
   path: string,
-  expected: ExpectedBytes,
+  expected: Pick<ModelFile, 'bytes' | 'sha256'>,
   label: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -286,4 +293,8 @@ async function removeOldTemporaryFiles(partialDir: string): Promise<void> {
     const found = await stat(path).catch(() => undefined);
     if (found !== undefined && found.mtimeMs < oldestMs) await rm(path, { recursive: true, force: true });
   }
+}
+
+function totalBytes({ files }: CatalogEntry): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0);
 }

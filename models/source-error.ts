@@ -9,6 +9,11 @@ export class SourceError extends Error {
   }
 }
 
+/** No source delivered the files of a model. The message lists the errors and the possible remedies. */
+export class ModelFetchError extends Error {
+  override readonly name = 'ModelFetchError';
+}
+
 /** Whether the disk or quota is full, in which case other sources would fail as well. */
 export function isDiskFull(error: unknown): boolean {
   return hasCode(error, ['ENOSPC', 'EDQUOT']);

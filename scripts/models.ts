@@ -1,15 +1,24 @@
-import { fetchEntries, ModelFetchError } from '../models/fetch.ts';
+import { fetchEntries } from '../models/fetch.ts';
+import { fetchHubFiles } from '../models/hub.ts';
 import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../models/model-files.ts';
 import { createProgress } from '../models/progress.ts';
+import { ModelFetchError } from '../models/source-error.ts';
 import { verifyEntries } from '../models/verify.ts';
-import { loadConfig } from '../src/config/config.ts';
-import { enginesOfPlugins, entriesForModels } from '../src/engines/embedded-models.ts';
+import { type Config, loadConfig } from '../src/config/config.ts';
+import type { ConfiguredModels } from '../src/contract/core/settings.ts';
+import {
+  enginesOfPlugins,
+  entriesForModels,
+  hubFilesForModels,
+  modelsAtStart,
+} from '../src/engines/embedded-models.ts';
+import { describeModels, type ListedFiles } from '../src/engines/model-list.ts';
 
 const USAGE = `Usage: bun run models <command>
-  list            every entry of the manifest, with size, licence and whether its files are in the cache
-  fetch [id …]    bring entries into the cache; without ids those that the configured models need
-  verify [id …]   read and check every file that is there; without ids all entries
-  path <id>       where an entry's files lie`;
+  list              the models that the service can use: size, licence, model ids, whether they are on disk, memory
+  fetch [name …]    download models, by model id of CONFIG or id of the list; without names those needed at the start
+  verify [id …]     read and check every file of the catalog that is on disk; without ids all entries
+  path <id>         paths of the files of a catalog entry`;
 
 const config = loadConfig();
 const stop = new AbortController();
@@ -19,24 +28,17 @@ process.once('SIGINT', onSignal);
 process.once('SIGTERM', onSignal);
 
 /** @returns the exit code. */
-async function main([command, ...ids]: readonly string[]): Promise<number> {
+async function main([command, ...names]: readonly string[]): Promise<number> {
   const { modelsDir } = config;
   switch (command) {
     case 'list':
-      return await list(modelsDir);
-    case 'fetch': {
-      const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
-      const configured = entriesForModels({ tts, stt, text, embed }, enginesOfPlugins(config.plugins));
-      const entries = ids.length > 0 ? ids.map(catalogEntry) : configured;
-      const progress = createProgress(process.stderr);
-      const count = await fetchEntries(modelsDir, entries, { signal: stop.signal, progress });
-      console.log(`${entries.length} entries are in ${modelsDir}; ${count} files were fetched.`);
-      return 0;
-    }
+      return await list();
+    case 'fetch':
+      return await fetchModels(names);
     case 'verify':
-      return await verify(modelsDir, ids.length > 0 ? ids.map(catalogEntry) : catalog);
+      return await verify(modelsDir, names.length > 0 ? names.map(catalogEntry) : catalog);
     case 'path': {
-      const [id, ...more] = ids;
+      const [id, ...more] = names;
       if (id === undefined || more.length > 0) return usage();
       for (const [name, path] of Object.entries(resolveModelFiles(modelsDir, id)))
         console.log(`${name}\t${path}`);
@@ -47,27 +49,65 @@ async function main([command, ...ids]: readonly string[]): Promise<number> {
   }
 }
 
-async function list(modelsDir: string): Promise<number> {
-  for (const entry of catalog) {
-    const bytes = entry.files.reduce((sum, file) => sum + file.bytes, 0);
-    const size = `${(bytes / 1e6).toFixed(1)} MB`;
-    const files = entry.files.length === 1 ? '1 file' : `${entry.files.length} files`;
-    console.log(
-      `${entry.id}: ${entry.role} for ${entry.engines.join(', ')}; ${files}, ${size}; ${entry.licence}`,
-    );
-    console.log(`  ${entry.upstream.name} (${entry.upstream.home})`);
-    console.log(`  ${isPresent(modelsDir, entry) ? 'in the cache' : 'not in the cache'}`);
+async function list(): Promise<number> {
+  for (const listed of await describeModels(configuredModels(config), config.plugins, config.modelsDir)) {
+    console.log(lineOf(listed));
   }
   return 0;
 }
 
-function isPresent(modelsDir: string, entry: CatalogEntry): boolean {
-  try {
-    resolveModelFiles(modelsDir, entry.id);
-    return true;
-  } catch {
-    return false;
-  }
+function lineOf({ id, source, bytes, licence, usedBy, isOnDisk, memoryBytes }: ListedFiles): string {
+  const size = bytes === undefined ? 'size unknown until downloaded' : megabytes(bytes);
+  const memory =
+    memoryBytes === undefined ? '' : `; memory ${memoryBytes.map(megabytes).join(' + KV cache ')}`;
+  return [
+    `${id}: ${size}; ${licence ?? 'licence of the repository'}; ${isOnDisk ? 'on disk' : 'not on disk'}`,
+    `  used by ${usedBy.length > 0 ? usedBy.join(', ') : 'no configured model'}${memory}`,
+    `  ${source}`,
+  ].join('\n');
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+async function fetchModels(names: readonly string[]): Promise<number> {
+  const { modelsDir, hub } = config;
+  const models = configuredModels(config);
+  const atStart = modelsAtStart(models, config.requiredModels);
+  const selected = names.map((name) => selectedFiles(name, models));
+  const entries =
+    names.length > 0
+      ? [...new Set(selected.flatMap(({ entries }) => entries))]
+      : entriesForModels(atStart, enginesOfPlugins(config.plugins));
+  const hubFiles = names.length > 0 ? selected.flatMap((each) => each.hubFiles) : hubFilesForModels(atStart);
+  const options = { signal: stop.signal, progress: createProgress(process.stderr), hub };
+  let count = await fetchEntries(modelsDir, entries, options);
+  for (const files of hubFiles) count += await fetchHubFiles(modelsDir, files, options);
+  console.log(
+    `${entries.length + hubFiles.length} models are in ${modelsDir}; ${count} files were downloaded.`,
+  );
+  return 0;
+}
+
+/** The files of a model id of CONFIG, of weights of CONFIG, or of a catalog entry. @throws Error for an unknown name. */
+function selectedFiles(name: string, models: ConfiguredModels) {
+  const isNamed = ([id, settings]: readonly [string, object]) =>
+    id === name || ('weights' in settings && settings.weights === name);
+  const matching: ConfiguredModels = {
+    tts: new Map([...models.tts].filter(isNamed)),
+    stt: new Map([...models.stt].filter(isNamed)),
+    text: new Map([...models.text].filter(isNamed)),
+    embed: new Map([...models.embed].filter(isNamed)),
+  };
+  const isConfigured = Object.values(matching).some((table) => table.size > 0);
+  if (!isConfigured) return { entries: [catalogEntry(name)], hubFiles: [] };
+  const entries = entriesForModels(matching).filter(({ role }) => role !== 'vad');
+  return { entries, hubFiles: hubFilesForModels(matching) };
+}
+
+function configuredModels({ ttsModels, sttModels, textModels, embedModels }: Config): ConfiguredModels {
+  return { tts: ttsModels, stt: sttModels, text: textModels, embed: embedModels };
 }
 
 async function verify(modelsDir: string, entries: readonly CatalogEntry[]): Promise<number> {

@@ -125,18 +125,24 @@ async function bundleConsole(): Promise<string> {
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../src/config/config.ts');
-  const { enginesOfPlugins, entriesForModels, modelsAtStart } = await import(
+  const { enginesOfPlugins, entriesForModels, hubFilesForModels, modelsAtStart } = await import(
     '../src/engines/embedded-models.ts'
   );
   const { fetchEntries } = await import('../models/fetch.ts');
+  const { fetchHubFiles } = await import('../models/hub.ts');
   const { createProgress } = await import('../models/progress.ts');
   const config = loadConfig();
   const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
   const models = modelsAtStart({ tts, stt, text, embed }, config.requiredModels);
   const entries = entriesForModels(models, [...enginesOfPlugins(config.plugins), ...extraEngines]);
   const progress = createProgress(process.stderr);
-  const fetched = await fetchEntries(config.modelsDir, entries, { signal: stop.signal, progress });
-  const files = entries.reduce((count, entry) => count + entry.files.length, 0);
+  const options = { signal: stop.signal, progress, hub: config.hub };
+  let fetched = await fetchEntries(config.modelsDir, entries, options);
+  let files = entries.reduce((count, entry) => count + entry.files.length, 0);
+  for (const hubFiles of hubFilesForModels(models)) {
+    fetched += await fetchHubFiles(config.modelsDir, hubFiles, options);
+    files += hubFiles.paths.length;
+  }
   return `${files} files in ${config.modelsDir} have their sha256, ${fetched} fetched`;
 }
 

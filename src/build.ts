@@ -65,11 +65,11 @@ export const build = {
   ],
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels } = config;
-    const { inference, modelsDir, modelIdleMs, limits } = config;
+    const { inference, modelsDir, hub, modelIdleMs, limits } = config;
     const { environment } = inference;
     const models = { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels };
     return combineProviders([
-      engineProvider({ ...models, inference, modelsDir, modelIdleMs, ...base }),
+      engineProvider({ ...models, inference, modelsDir, hub, modelIdleMs, ...base }),
       new LazyServices({
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
         clips: () => serviceHandle(clipReader({ environment })),

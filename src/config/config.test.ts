@@ -40,6 +40,23 @@ function refusal(environment: Record<string, string>): string {
 
 const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 
+describe('the model hub', () => {
+  test('is the public one without a token, or the configured one', () => {
+    expect(loadConfig({}).hub).toEqual({ endpoint: 'https://huggingface.co', token: undefined });
+    const { hub } = loadConfig({ HF_ENDPOINT: 'https://mirror.example/hub/', HF_TOKEN: 'hf_secret' });
+    expect(hub.endpoint).toBe('https://mirror.example/hub');
+    expect(hub.token?.reveal()).toBe('hf_secret');
+    expect(JSON.stringify(hub)).not.toContain('hf_secret');
+  });
+
+  test.each(['mirror.example', 'ftp://mirror.example', 'https://user:secret@mirror.example', 'https://a/?b'])(
+    'must have an address: %s',
+    (HF_ENDPOINT) => {
+      expect(() => loadConfig({ HF_ENDPOINT })).toThrow('HF_ENDPOINT must be https://host');
+    },
+  );
+});
+
 describe('defaults', () => {
   test('match the contract', () => {
     const config = loadConfig({ HOME: '/home/user' });
@@ -821,8 +838,12 @@ describe('file', () => {
       `'models."x".base_url' must be a string of the form ^https?://`,
     ],
     [
+      '[models.x]\nkind = "llama"\nweights = "hf:owner/model"',
+      '\'models."x".weights\' must be hf:owner/repository/file.gguf',
+    ],
+    [
       '[models.x]\nkind = "whisper"\nweights = "../base"',
-      `'models."x".weights' must be the name of built-in weights or the absolute path of a folder`,
+      `'models."x".weights' must be the name of built-in weights, a reference hf:…, or the absolute path of a folder`,
     ],
     [
       '[models.x]\nkind = "whisper"\nvoice = "a"',

@@ -1,5 +1,6 @@
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../../models/hub-reference.ts';
 import type { LimitSettings } from '../contract/accounts/limits.ts';
 import type { Price } from '../contract/accounts/prices.ts';
 import { Secret } from '../contract/core/secret.ts';
@@ -66,6 +67,8 @@ export interface Config {
   /** Storage of file contents. */
   readonly blobs: BlobSettings;
   readonly modelsDir: string;
+  /** Server of weights `hf:…`. */
+  readonly hub: HubSettings;
   /** Plugins to load; undefined means all. */
   readonly plugins: readonly string[] | undefined;
   /** Ids of all models, in the order of CONFIG. */
@@ -212,6 +215,16 @@ export const ENVIRONMENT = [
     fallback: '`voice-service/models` in the user’s cache folder',
     meaning: 'folder for model files, shared by checkouts',
   },
+  {
+    name: 'HF_ENDPOINT',
+    fallback: DEFAULT_HUB_ENDPOINT.replace('https://', ''),
+    meaning: '`https://host` of the model hub for weights `hf:…`',
+  },
+  {
+    name: 'HF_TOKEN',
+    fallback: '–',
+    meaning: 'access token of the model hub, for repositories that require one',
+  },
   { name: 'PLUGINS', fallback: 'all', meaning: 'comma-separated list of the plugins to load' },
   {
     name: 'DATABASE_URL',
@@ -337,6 +350,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     database: databaseSettings(env, dataDir),
     blobs: blobSettings(env, dataDir),
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
+    hub: hubSettings(env),
     plugins: parsePlugins(env.text('PLUGINS')),
     modelIds,
     requiredModels,
@@ -522,6 +536,20 @@ function blobSettings(env: EnvironmentReader, dataDir: string): BlobSettings {
     return Object.freeze({ kind: 'disk', folder: join(dataDir, 'blobs') });
   }
   throw new ConfigError(`Environment variable ${missing.join(' and ')} is missing: required for S3 storage.`);
+}
+
+/** @throws ConfigError for an invalid server address. */
+function hubSettings(env: EnvironmentReader): HubSettings {
+  const endpoint = env.text('HF_ENDPOINT') ?? DEFAULT_HUB_ENDPOINT;
+  const { protocol, host, search, username } = URL.parse(endpoint) ?? {};
+  if (!(protocol === 'https:' || protocol === 'http:') || !host || search || username) {
+    throw new ConfigError('Environment variable HF_ENDPOINT must be https://host or http://host:port.');
+  }
+  const token = env.text('HF_TOKEN');
+  return Object.freeze({
+    endpoint: endpoint.replace(/\/+$/, ''),
+    token: token === undefined ? undefined : new Secret(token),
+  });
 }
 
 /** @throws ConfigError for an invalid server address. */

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parse as parseToml, TomlError, type TomlTable } from 'smol-toml';
+import { hubGguf, hubWhisper } from '../../models/hub-reference.ts';
 import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
 import { ENDPOINT_LABELS } from '../contract/accounts/usage.ts';
 import { StartError } from '../contract/core/error.ts';
@@ -419,7 +420,7 @@ function parseModel(
     }
     case 'whisper': {
       const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, location);
-      requireNameOrPath(weights, path, location, 'a folder');
+      requireWeights(weights, path, location, 'a folder', hubWhisper);
       return { required, task: 'transcription', model: { kind, weights } };
     }
     case 'llama': {
@@ -430,7 +431,7 @@ function parseModel(
         default_max_tokens: defaultMaxTokens = LLAMA_DEFAULT_MAX_TOKENS,
         required = false,
       } = checked(LlamaModel, value, path, location);
-      requireNameOrPath(weights, path, location, 'a GGUF file');
+      requireWeights(weights, path, location, 'a GGUF file', hubGguf);
       return { required, task: 'chat', model: { kind, weights, slots, contextTokens, defaultMaxTokens } };
     }
     case 'minilm': {
@@ -504,11 +505,26 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
   return Object.freeze(prices);
 }
 
-/** The names of available weights are checked when the files are loaded. */
-function requireNameOrPath(weights: string, path: string, location: string, what: string): void {
+/**
+ * The names of available weights are checked when the files are loaded.
+ * @param parseReference throws for an invalid reference to the model hub.
+ */
+function requireWeights(
+  weights: string,
+  path: string,
+  location: string,
+  what: string,
+  parseReference: (weights: string) => unknown,
+): void {
+  try {
+    if (parseReference(weights) !== undefined) return;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new ConfigError(`${path}: '${location}.weights' ${error.message}.`);
+  }
   if (!/^[^/]+\//.test(weights)) return;
   throw new ConfigError(
-    `${path}: '${location}.weights' must be the name of built-in weights or the absolute path of ${what}.`,
+    `${path}: '${location}.weights' must be the name of built-in weights, a reference hf:…, or the absolute path of ${what}.`,
   );
 }
 

@@ -1,5 +1,6 @@
 /** Maps the models of CONFIG to specs of the inference pool and to entries of the model catalog. */
 
+import { HUB_WHISPER_WEIGHTS, type HubFiles, hubGguf, hubWhisper } from '../../models/hub-reference.ts';
 import {
   type CatalogEntry,
   catalogEntry,
@@ -74,6 +75,17 @@ export function entriesForModels(
   return entriesForEngines([...kinds, 'silero', ...additional]);
 }
 
+/** Returns the files of the model hub that the models need. */
+export function hubFilesForModels({ stt, text }: ConfiguredModels): HubFiles[] {
+  const needed = new Map<string, HubFiles>();
+  const embedded = [...stt.values(), ...text.values()].filter((settings) => settings.kind !== 'upstream');
+  for (const { kind, weights } of embedded) {
+    const files = kind === 'whisper' ? hubWhisper(weights) : hubGguf(weights);
+    if (files !== undefined) needed.set(`${kind} ${weights}`, files);
+  }
+  return [...needed.values()];
+}
+
 /** Returns the engines that the loaded plugins need in addition to CONFIG. @param plugins undefined: all. */
 export function enginesOfPlugins(plugins: readonly string[] | undefined): string[] {
   return plugins === undefined || plugins.includes('voices') ? ['resemblyzer'] : [];
@@ -95,17 +107,20 @@ function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
 
 /** Accepts any absolute path; the loader checks the folder. */
 function requireWeights({ weights }: EmbeddedSttSettings): void {
-  if (weights.startsWith('/') || WHISPER_WEIGHTS.includes(weights)) return;
+  const isKnown = WHISPER_WEIGHTS.includes(weights) || hubWhisper(weights) !== undefined;
+  if (weights.startsWith('/') || isKnown) return;
+  const names = [...WHISPER_WEIGHTS, ...HUB_WHISPER_WEIGHTS].join(', ');
   throw new StartError(
-    `CONFIG: unknown weights '${weights}' for whisper. Allowed: ${WHISPER_WEIGHTS.join(', ')}, or the absolute path of a folder.`,
+    `CONFIG: unknown weights '${weights}' for whisper. Allowed: ${names}, hf:owner/repository, or the absolute path of a folder.`,
   );
 }
 
 /** Accepts any absolute path; the loader checks the file. */
 function requireLlamaWeights({ weights }: EmbeddedTextSettings): void {
-  if (weights.startsWith('/') || LLAMA_WEIGHTS.includes(weights)) return;
+  const isKnown = LLAMA_WEIGHTS.includes(weights) || hubGguf(weights) !== undefined;
+  if (weights.startsWith('/') || isKnown) return;
   throw new StartError(
-    `CONFIG: unknown weights '${weights}' for llama. Allowed: ${LLAMA_WEIGHTS.join(', ')}, or the absolute path of a GGUF file.`,
+    `CONFIG: unknown weights '${weights}' for llama. Allowed: ${LLAMA_WEIGHTS.join(', ')}, hf:owner/repository/file.gguf, or the absolute path of a GGUF file.`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** Opens the engines for the model ids of CONFIG. All embedded models share one pool of inference processes. */
 
 import { fileURLToPath } from 'node:url';
+import { DEFAULT_HUB_ENDPOINT, type HubSettings } from '../../models/hub-reference.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { StartError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
@@ -54,6 +55,7 @@ import { upstreamVideoEngine } from './upstream/video/engine.ts';
 import { whisperEngine } from './whisper/host/engine.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
+const DEFAULT_HUB: HubSettings = { endpoint: DEFAULT_HUB_ENDPOINT, token: undefined };
 const NO_IDS: ReadonlySet<string> = new Set();
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 /** Name of the speaker encoder in the pool. */
@@ -68,6 +70,8 @@ export interface EngineOptions {
   readonly videoModels?: VideoModels;
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
+  /** Server of weights `hf:…`. Absent: the public one, without a token. */
+  readonly hub?: HubSettings;
   /** Ids of models that are loaded at the start regardless of their size. Absent: none. */
   readonly requiredModels?: ReadonlySet<string>;
   /** Idle time in ms after which a model that was loaded on demand is unloaded; 0 or absent: never. */
@@ -260,9 +264,12 @@ async function openTextTable(
   throw failed.reason;
 }
 
-function downloadOf(weights: string, { modelsDir, clock, log }: EngineOptions): SharedDownload {
+function downloadOf(
+  weights: string,
+  { modelsDir, hub = DEFAULT_HUB, clock, log }: EngineOptions,
+): SharedDownload {
   return new SharedDownload({
-    weights: llamaWeights(weights, modelsDir),
+    weights: llamaWeights(weights, modelsDir, hub),
     onNote: (note) => log.info('model download', { note }),
     nowMs: () => clock.monotonicMs(),
   });

@@ -55,8 +55,9 @@ export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
 export interface EmbeddedSttSettings {
   readonly kind: 'whisper';
   /**
-   * Weights: `base` (multilingual), `tiny.en` (English only, smaller), or the absolute path of a folder with
-   * a CTranslate2 Whisper checkpoint or an ONNX export of one.
+   * Weights: `base` (multilingual), `tiny.en` (English only, smaller), another name of faster-whisper such as
+   * `large-v3-turbo`, `hf:owner/repository` with a CTranslate2 checkpoint, or the absolute path of a folder with a
+   * CTranslate2 checkpoint or an ONNX export.
    */
   readonly weights: string;
 }
@@ -74,7 +75,7 @@ export type SttModels = ReadonlyMap<string, SttModelSettings>;
 /** A language model that runs in its own local process. */
 export interface EmbeddedTextSettings {
   readonly kind: 'llama';
-  /** A name of the model catalog such as `smollm2-135m-instruct`, or the absolute path of a GGUF file. */
+  /** A name of the model catalog, `hf:owner/repository/file.gguf`, or the absolute path of a GGUF file. */
   readonly weights: string;
   /** Number of responses generated concurrently; each has its own share of the context. */
   readonly slots: number;

@@ -2,6 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { fetchEntries } from '../../../models/fetch.ts';
+import { fetchHubFiles } from '../../../models/hub.ts';
+import { type HubSettings, hubGguf } from '../../../models/hub-reference.ts';
 import { entriesForEngines } from '../../../models/model-files.ts';
 import { llamaBytes, llamaFile, llamaKind } from '../llama/shared/model-file.ts';
 import type { Weights } from './shared-download.ts';
@@ -12,13 +14,13 @@ import type { Weights } from './shared-download.ts';
  */
 const LARGE_BYTES = 256 * 2 ** 20;
 
-/** @param weights a name of the model catalog, or an absolute path. */
+/** @param weights a name of the model catalog, a reference `hf:…`, or an absolute path. */
 export function isLarge(weights: string): boolean {
   return llamaBytes(weights) > LARGE_BYTES;
 }
 
 /** The files of language model weights. */
-export function llamaWeights(weights: string, modelsDir: string): Weights {
+export function llamaWeights(weights: string, modelsDir: string, hub: HubSettings): Weights {
   return {
     isOnDisk() {
       if (weights.startsWith('/')) return existsSync(weights);
@@ -30,9 +32,10 @@ export function llamaWeights(weights: string, modelsDir: string): Weights {
       }
     },
     async fetch(signal, progress) {
-      if (!weights.startsWith('/')) {
-        await fetchEntries(modelsDir, entriesForEngines([llamaKind(weights)]), { signal, progress });
-      }
+      if (weights.startsWith('/')) return;
+      const files = hubGguf(weights);
+      if (files !== undefined) await fetchHubFiles(modelsDir, files, { signal, progress, hub });
+      else await fetchEntries(modelsDir, entriesForEngines([llamaKind(weights)]), { signal, progress, hub });
     },
   };
 }

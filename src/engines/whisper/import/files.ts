@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { hubRecord, hubWhisper, resolveHubFiles } from '../../../../models/hub-reference.ts';
 import { resolveModelFiles, whisperEntry } from '../../../../models/model-files.ts';
 import { sha256File } from '../../../kit/storage/content-hash.ts';
 import type { WhisperSource } from './import.ts';
@@ -15,7 +16,7 @@ export type WhisperFiles = { readonly tokenizer: string } & (
 
 /**
  * Resolves the files of a model.
- * @param weights a name of the catalog, or the absolute path of a folder. In a folder, a CTranslate2 checkpoint takes
+ * @param weights a name of the catalog or of faster-whisper, `hf:owner/repository`, or the absolute path of a folder. In a folder, a CTranslate2 checkpoint takes
  *   precedence over an ONNX export, because its graphs are faster.
  * @throws Error that names the missing files.
  */
@@ -25,6 +26,13 @@ export async function whisperFiles(modelsDir: string, weights: string): Promise<
     const sha256 = entry.files.find(({ name }) => name === 'model.bin')?.sha256 ?? '';
     const paths = resolveModelFiles(modelsDir, entry.id);
     return checkpoint((name) => paths[name] ?? '', sha256);
+  }
+  const hub = hubWhisper(weights);
+  if (hub !== undefined) {
+    const paths = resolveHubFiles(modelsDir, hub);
+    const sha256 = hubRecord(modelsDir, hub.repository, 'model.bin')?.sha256;
+    if (paths !== undefined && sha256 !== undefined) return checkpoint((name) => paths[name] ?? '', sha256);
+    throw new Error(`The files of '${weights}' are missing. Run \`bun run models fetch ${weights}\`.`);
   }
   const pathOf = (name: string) => join(weights, name);
   const missing = (...names: string[]) => names.filter((name) => !existsSync(pathOf(name)));

@@ -1,0 +1,81 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hubRecordPath } from '../../models/hub-reference.ts';
+import { cachedFilePath } from '../../models/model-files.ts';
+import { type GgufPair, ggufFile } from '../../test/generators/gguf-writer.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import type { ConfiguredModels, TextModelSettings } from '../contract/core/settings.ts';
+import { sha256 } from '../kit/storage/content-hash.ts';
+import { describeModels } from './model-list.ts';
+
+const GGUF = ggufFile([
+  { key: 'general.architecture', type: 'string', value: 'llama' },
+  ...['block_count', 'attention.head_count', 'embedding_length'].map(
+    (key): GgufPair => ({ key: `llama.${key}`, type: 'uint32', value: 4 }),
+  ),
+]);
+/** 2 × 4 layers × 4 heads × head dimension 1 × 2 bytes × 100 tokens × 3 slots. */
+const CACHE_BYTES = 19_200;
+const llama = (weights: string): TextModelSettings => ({
+  ...{ kind: 'llama', slots: 3, contextTokens: 100 },
+  weights,
+});
+const models = (tables: Partial<ConfiguredModels>): ConfiguredModels => ({
+  ...{ tts: new Map(), stt: new Map(), text: new Map(), embed: new Map() },
+  ...tables,
+});
+
+test('catalog entries with the model ids that use them', async () => {
+  const modelsDir = await tempDir();
+  const tts = new Map([['speaker', { kind: 'kokoro', voice: 'af_heart' }]] as const);
+  const text = new Map([['chat', llama('smollm2-135m-instruct')]]);
+  const listed = await describeModels(models({ tts, text }), [], modelsDir);
+  const users = new Map(listed.map(({ id, usedBy }) => [id, usedBy]));
+  expect(users.get('kokoro-voices')).toEqual(['speaker']);
+  expect(users.get('smollm2-135m-instruct')).toEqual(['chat']);
+  expect(users.get('silero-vad')).toEqual(['voice activity detection']);
+  expect(users.get('resemblyzer')).toEqual([]);
+  expect(users.get('piper-en-us-joe')).toEqual([]);
+  expect(listed.find(({ id }) => id === 'smollm2-135m-instruct')).toMatchObject({
+    ...{ bytes: 98_362_432, licence: 'Apache-2.0', isOnDisk: false, memoryBytes: [98_362_432] },
+  });
+  const withVoices = await describeModels(models({}), undefined, modelsDir);
+  expect(withVoices.find(({ id }) => id === 'resemblyzer')?.usedBy).toEqual(['stored voices']);
+});
+
+test('a file of the operator, with the memory of its weights and its cache', async () => {
+  const modelsDir = await tempDir();
+  const path = join(modelsDir, 'own.gguf');
+  await writeFile(path, GGUF);
+  const listed = await describeModels(models({ text: new Map([['own', llama(path)]]) }), [], modelsDir);
+  expect(listed.at(-1)).toEqual({
+    ...{ id: path, source: 'a file of this machine', bytes: GGUF.length, licence: undefined },
+    ...{ usedBy: ['own'], isOnDisk: true, memoryBytes: [GGUF.length, CACHE_BYTES] },
+  });
+});
+
+test('a file of the model hub, before and after the download', async () => {
+  const modelsDir = await tempDir();
+  const weights = 'hf:owner/model/weights.gguf';
+  const describe = async () =>
+    (await describeModels(models({ text: new Map([['hub', llama(weights)]]) }), [], modelsDir)).at(-1);
+  const common = { id: weights, source: 'repository owner/model', licence: undefined, usedBy: ['hub'] };
+  expect(await describe()).toEqual({
+    ...common,
+    ...{ bytes: undefined, isOnDisk: false, memoryBytes: undefined },
+  });
+
+  const record = { bytes: GGUF.length, sha256: sha256(GGUF) };
+  for (const [path, content] of [
+    [hubRecordPath(modelsDir, 'owner/model', 'weights.gguf'), JSON.stringify(record)],
+    [cachedFilePath(modelsDir, record.sha256), GGUF],
+  ] as const) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+  }
+  expect(await describe()).toEqual({
+    ...common,
+    ...{ bytes: GGUF.length, isOnDisk: true, memoryBytes: [GGUF.length, CACHE_BYTES] },
+  });
+});
