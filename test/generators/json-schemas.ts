@@ -109,3 +109,71 @@ const { schema } = fc.letrec<{
 
 /** Schemas of every kind that grammars support. */
 export const followableSchema: fc.Arbitrary<JsonSchema> = schema;
+
+const flags = fc.constantFrom<JsonSchema>(
+  {},
+  { const: 1 },
+  { type: 'integer' },
+  { type: ['string', 'null'] },
+);
+const short = fc.constantFrom('a', 'b', 'ab', 'c');
+const names = fc.uniqueArray(short, { maxLength: 2 });
+/** Constraints of strings, numbers, arrays and objects, which may have no common value. */
+const constraint: fc.Arbitrary<JsonSchema> = fc.oneof(
+  fc.constantFrom<JsonSchema>(
+    ...[{ type: 'object' }, { type: ['object', 'string'] }, { type: 'array' }, { type: 'number' }],
+    ...[{ pattern: '^[ab]*$' }, { pattern: 'b.' }, { pattern: '^(a|bc){1,3}$' }, { format: 'date' }],
+    ...[{ minLength: 2, maxLength: 12 }, { maxLength: 3 }, { const: 'ab' }, { enum: ['a', 2, [1], null] }],
+    ...[{ multipleOf: 2 }, { minimum: -1.5, maximum: 20 }, { exclusiveMinimum: 3 }, { type: 'integer' }],
+    ...[{ items: { type: 'integer' } }, { minItems: 1, maxItems: 3 }, { contains: { const: 1 } }],
+    ...[{ propertyNames: { pattern: '^a' } }, { minProperties: 1 }, { maxProperties: 2 }],
+    ...[{ additionalProperties: false }, { additionalProperties: { type: 'integer' } }],
+  ),
+  fc.dictionary(short, flags, { maxKeys: 3 }).map((properties) => ({ properties: { ...properties } })),
+  fc
+    .dictionary(fc.constantFrom('^a', 'b$'), flags, { maxKeys: 2 })
+    .map((patterns) => ({ patternProperties: { ...patterns } })),
+  names.map((required) => ({ required })),
+  fc.tuple(short, names).map(([name, needed]) => ({ dependentRequired: { [name]: needed } })),
+);
+const { conditional } = fc.letrec<{ conditional: JsonSchema }>((tie) => ({
+  conditional: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    {
+      weight: 4,
+      arbitrary: fc.array(constraint, { minLength: 1, maxLength: 3 }).map((all) => Object.assign({}, ...all)),
+    },
+    { weight: 1, arbitrary: tie('conditional').map((not) => ({ not })) },
+    {
+      weight: 1,
+      arbitrary: fc.array(tie('conditional'), { minLength: 1, maxLength: 2 }).map((allOf) => ({ allOf })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.array(tie('conditional'), { minLength: 1, maxLength: 3 }).map((oneOf) => ({ oneOf })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.array(tie('conditional'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(tie('conditional'), tie('conditional'), tie('conditional'))
+        .map(([condition, met, unmet]) =>
+          Object.fromEntries([
+            ['if', condition],
+            ['then', met],
+            ['else', unmet],
+          ]),
+        ),
+    },
+    {
+      weight: 1,
+      arbitrary: tie('conditional').map((each) => ({ properties: { a: each }, required: ['a'] })),
+    },
+  ),
+}));
+
+/** Schemas with negations, conditions and choices that overlap. Grammars support many of them. */
+export const conditionalSchema: fc.Arbitrary<JsonSchema> = conditional;

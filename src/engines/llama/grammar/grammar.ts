@@ -1,6 +1,6 @@
 /** Builder for llama.cpp grammars (GBNF). It stays within the limits of llama.cpp, which crashes on invalid grammars. */
 
-import { UnsupportedSchemaError } from './schema-merge.ts';
+import { UnsupportedSchemaError } from './schema-values.ts';
 
 /** llama.cpp supports fewer than 2000 repetitions. */
 export const MAX_REPEATED = 1999;
@@ -14,10 +14,9 @@ const BLOCK = 64;
 
 /** Rules that every grammar may use, in addition to `string`. */
 const SHARED: Readonly<Record<string, string>> = {
-  byte: '"25" [0-5] | "2" [0-4] [0-9] | "1" [0-9]{2} | [1-9] [0-9] | [0-9]',
   character: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" ["\\\\bfnrt]',
   integer: '"-"? ([0-9] | [1-9] [0-9]{1,14})',
-  number: 'integer ("." [0-9]{1,9})?',
+  number: 'integer ("." [0-9]{1,17})? ([eE] [+-]? [0-9]{1,2})?',
   boolean: '"true" | "false"',
   block: `character{${BLOCK}}`,
   null: '"null"',
@@ -45,6 +44,8 @@ const MAX_STEPS = 50_000;
 const MAX_WAYS = 2000;
 /** Unassigned planes of Unicode. */
 const RARE = /[\u{40000}-\u{DFFFF}]/gu;
+/** Texts without characters that JSON or a grammar escapes. */
+const PLAIN = /^[\w $@./:,+-]*$/;
 const CONTROLS = /\p{Cc}/gu;
 
 /** A grammar literal. */
@@ -57,6 +58,7 @@ export function literal(text: string): string {
 
 /** A literal of a value as JSON. Characters that a vocabulary may lack are escaped, because llama.cpp would crash. */
 export function jsonLiteral(value: unknown): string {
+  if (typeof value === 'string' && PLAIN.test(value)) return `"\\"${value}\\""`;
   const escaped = (character: string) => {
     const units = [character.charCodeAt(0), character.charCodeAt(1)];
     return units.map((unit) => `\\u${unit.toString(16)}`).join('');
@@ -126,8 +128,10 @@ export class Grammar {
   /** @throws UnsupportedSchemaError when the grammar becomes too large. */
   define(rule: string, body: string, begins: readonly string[]): void {
     this.#characters += body.length;
-    for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
-      this.#repetitions += Number(most || least);
+    if (body.includes('{')) {
+      for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
+        this.#repetitions += Number(most || least);
+      }
     }
     if (this.#characters > MAX_CHARACTERS || this.#repetitions > MAX_REPETITIONS) {
       throw new UnsupportedSchemaError('the schema is too complex');
@@ -155,7 +159,7 @@ export class Grammar {
     above.add(rule);
     for (const each of begins) ways += this.#waysOf(each, above);
     above.delete(rule);
-    if (begins.length === 0) ways = this.#rules.get(rule)?.split(' | ').length ?? 1;
+    if (begins.length === 0) ways = alternativesOf(this.#rules.get(rule) ?? '');
     if (ways > MAX_WAYS) throw new UnsupportedSchemaError('too many alternatives at the start of a value');
     this.#ways.set(rule, ways);
     return ways;
@@ -181,11 +185,7 @@ export function times(atLeast: number, atMost: number): string {
   return `{${atLeast},${Math.min(atMost, MAX_REPEATED)}}`;
 }
 
-/** A list of a rule, separated by commas, with at most {@link MAX_LISTED} items. */
-export function listOf(grammar: Grammar, rule: string, atLeast: number, atMost: number): string {
-  const most = Math.min(atMost - 1, atMost === Number.POSITIVE_INFINITY ? atMost : MAX_LISTED);
-  const tail = most === 0 ? '' : ` ("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
-  if (atLeast > 0) return `${rule}${tail}`;
-  // A named rule, because llama.cpp multiplies the counts of nested repetitions.
-  return `${grammar.add('list', `${rule}${tail}`)}?`;
+/** Number of alternatives of a rule that references none at its start. All strings start with a quotation mark. */
+function alternativesOf(body: string): number {
+  return body.startsWith('"\\"" ') ? 1 : body.split(' | ').length;
 }

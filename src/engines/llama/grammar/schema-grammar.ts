@@ -1,77 +1,45 @@
 /**
  * Converts JSON Schema to a grammar whose output is valid against the schema, without whitespace. The grammar may allow less
- * than the schema: it produces only named properties if there are any, and numbers without exponent
- * (docs/decisions/language-models.md).
+ * than the schema, never more (docs/decisions/language-models.md).
  */
 
 import { invalidRequest } from '../../../contract/core/error.ts';
-import type { JsonSchema } from '../../../contract/engines/text.ts';
-import { type Grammar, jsonLiteral, listOf, MAX_LISTED, times } from './grammar.ts';
+import { type Grammar, jsonLiteral, MAX_LISTED, times } from './grammar.ts';
 import { numberRule } from './number-grammar.ts';
-import { areDisjoint } from './schema-disjoint.ts';
-import { ANNOTATIONS, countOf, list, mergeSchemas, record, UnsupportedSchemaError } from './schema-merge.ts';
+import { ObjectGrammar } from './object-grammar.ts';
+import { at, issue, SchemaSets } from './schema-sets.ts';
+import { UnsupportedSchemaError } from './schema-values.ts';
 import { stringRule } from './string-grammar.ts';
+import {
+  ANYTHING,
+  type ArraySet,
+  isListed,
+  isWhole,
+  type ListedSet,
+  type ObjectSet,
+  type Schema,
+  type SchemaPath,
+  type Term,
+  type ValueSet,
+} from './value-sets.ts';
 
-/** Maximum length of a schema as JSON, because its branches are compared on the server thread. */
+/** Maximum length of a schema as JSON without its annotations. */
 const MAX_SCHEMA_CHARACTERS = 120_000;
-
-/** Keywords by the type of the values to which they apply. */
-const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
-  object: [
-    ...['properties', 'required', 'additionalProperties', 'unevaluatedProperties'],
-    ...['minProperties', 'maxProperties'],
-  ],
-  array: ['items', 'prefixItems', 'additionalItems', 'minItems', 'maxItems', 'uniqueItems'],
-  string: ['minLength', 'maxLength', 'pattern', 'format'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-};
-const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
-/** Keywords that a grammar cannot express, or not without much effort. */
-const UNSUPPORTED_KEYWORDS = [
-  ...[
-    'not',
-    'if',
-    'then',
-    'else',
-    'dependentSchemas',
-    'dependentRequired',
-    'dependencies',
-    'patternProperties',
-  ],
-  ...[
-    'propertyNames',
-    'contains',
-    'minContains',
-    'maxContains',
-    'unevaluatedItems',
-    '$dynamicRef',
-    '$recursiveRef',
-  ],
-];
-/** Maximum number of enum values, choices and properties of a schema: each may be checked for each token. */
-const MAX_CHOICES = 1000;
-/** Maximum number of schemas in `allOf`. */
-const MAX_PARTS = 256;
+/** Maximum nesting of values. References to an enclosing schema do not count. */
 const MAX_DEPTH = 64;
-/** Maximum length of a path in an error message. */
-const MAX_PATH_LENGTH = 200;
-
-type Schema = JsonSchema | boolean;
-type SchemaPath = readonly (string | number)[];
+/** Annotations that are not counted. */
+const TEXTS: ReadonlySet<string> = new Set(['title', 'description', '$comment', 'markdownDescription']);
 
 /**
  * Adds the rule of a schema.
  * @param param request field for errors.
  * @param root schema to which `#` in references resolves.
- * @throws ServiceError `invalid_request` with the unsupported keyword.
+ * @throws ServiceError `invalid_request` with the unsupported keyword and its place in the schema.
  */
 export function schemaRule(grammar: Grammar, schema: Schema, param: string, root: Schema = schema): string {
-  if (JSON.stringify(root).length > MAX_SCHEMA_CHARACTERS) {
-    const message = `The JSON Schema is not supported by this model: it exceeds ${MAX_SCHEMA_CHARACTERS} characters.`;
-    throw invalidRequest(message, param, 'unsupported_value');
-  }
   try {
-    const rule = new SchemaReader(grammar, root).rule(schema, [], 0);
+    checkLength(root);
+    const rule = new SchemaGrammar(grammar, root).rule(schema);
     grammar.checkLeftRecursion();
     return rule;
   } catch (error) {
@@ -81,311 +49,203 @@ export function schemaRule(grammar: Grammar, schema: Schema, param: string, root
   }
 }
 
+function checkLength(root: Schema): void {
+  if (lengthOf(root) > MAX_SCHEMA_CHARACTERS) {
+    throw new UnsupportedSchemaError(`it exceeds ${MAX_SCHEMA_CHARACTERS} characters`);
+  }
+}
+
+/** The approximate length of a schema as JSON, without the texts for readers. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length + 3;
+  if (typeof value !== 'object' || value === null) return 5;
+  let length = 2;
+  if (Array.isArray(value)) for (const each of value) length += lengthOf(each);
+  else {
+    for (const [key, each] of Object.entries(value)) {
+      if (typeof each !== 'string' || !TEXTS.has(key)) length += key.length + 3 + lengthOf(each);
+    }
+  }
+  return length;
+}
+
 /** Converts one schema and its references. */
-class SchemaReader {
+class SchemaGrammar {
   readonly #grammar: Grammar;
-  readonly #root: Schema;
-  /** Rules of referenced schemas. */
-  readonly #references = new Map<string, string>();
-  /** Referenced schemas. */
-  readonly #resolved = new Map<string, Schema>();
-  readonly #countSteps = (count: number) => this.#grammar.countSteps(count);
-  #choices = 0;
+  readonly #sets: SchemaSets;
+  readonly #objects: ObjectGrammar;
+  /** Rules of terms; undefined for terms without values. */
+  readonly #rules = new Map<string, string | undefined>();
+  /** Terms whose rule is being built, with the name of the rule once it is used. */
+  readonly #open = new Map<string, string | undefined>();
+  #depth = 0;
 
   constructor(grammar: Grammar, root: Schema) {
     this.#grammar = grammar;
-    this.#root = root;
+    this.#sets = new SchemaSets(root, (count) => grammar.countSteps(count));
+    this.#objects = new ObjectGrammar(grammar, this.#sets, (term) => this.#ruleOf(term));
   }
 
-  /** The rule of a schema at a path. */
-  rule(schema: Schema, path: SchemaPath, depth: number): string {
-    this.#visit(schema, path);
-    if (schema === true) return 'value';
-    if (schema === false) throw this.#issue(path, 'no value is valid');
-    if (depth > MAX_DEPTH) throw this.#issue(path, `nesting deeper than ${MAX_DEPTH} levels`);
-    const constraints = Object.keys(schema).filter((keyword) => !ANNOTATIONS.has(keyword));
-    if (typeof schema.$ref === 'string' && constraints.length === 1)
-      return this.#reference(schema.$ref, path, depth);
-    const whole = this.#whole(schema, path, depth);
-    if (whole === true) return 'value';
-    const choices = whole.oneOf ?? whole.anyOf;
-    if (choices !== undefined) return this.#choice(whole, path, depth);
-    return this.#plain(whole, path, depth);
-  }
-
-  #reference(reference: string, path: SchemaPath, depth: number): string {
-    const known = this.#references.get(reference);
-    if (known !== undefined) return known;
-    const rule = this.#grammar.reserve('ref');
-    this.#references.set(reference, rule);
-    const target = this.rule(this.#resolve(reference, path), [reference], depth + 1);
-    this.#grammar.define(rule, target, [target]);
+  /** The rule of a schema. @throws UnsupportedSchemaError if no value is valid. */
+  rule(schema: Schema): string {
+    const term = this.#sets.term(schema, []);
+    const rule = this.#ruleOf(term);
+    if (rule === undefined) throw issue(placeOf(term), 'no value is valid');
     return rule;
   }
 
-  #resolve(reference: string, path: SchemaPath): Schema {
-    const found = this.#resolved.get(reference) ?? this.#find(reference, path);
-    this.#resolved.set(reference, found);
-    return found;
+  #ruleOf(term: Term): string | undefined {
+    if (term.all.length === 0) return 'value';
+    if (this.#rules.has(term.key)) return this.#rules.get(term.key);
+    if (this.#open.has(term.key)) {
+      const rule = this.#open.get(term.key) ?? this.#grammar.reserve('ref');
+      this.#open.set(term.key, rule);
+      return rule;
+    }
+    const path = placeOf(term);
+    if (this.#depth > MAX_DEPTH) throw issue(path, `nesting deeper than ${MAX_DEPTH} levels`);
+    this.#open.set(term.key, undefined);
+    this.#depth += 1;
+    let rule = at(path, () => this.#union(term));
+    this.#depth -= 1;
+    const reserved = this.#open.get(term.key);
+    this.#open.delete(term.key);
+    if (reserved !== undefined) {
+      if (rule === undefined) throw issue(path, 'no value is valid');
+      this.#grammar.define(reserved, rule, [rule]);
+      rule = reserved;
+    }
+    this.#rules.set(term.key, rule);
+    return rule;
   }
 
-  #find(reference: string, path: SchemaPath): Schema {
-    if (!/^#(\/|$)/.test(reference)) throw this.#issue(path, "'$ref' outside the schema");
-    let found: unknown = this.#root;
-    for (const step of reference.slice(1).split('/').slice(1)) {
-      const key = decodedStep(step).replaceAll('~1', '/').replaceAll('~0', '~');
-      const within = (Array.isArray(found) ? found : record(found)) as Readonly<Record<string, unknown>>;
-      found = Object.hasOwn(within, key) ? within[key] : undefined;
+  /** The rule of all values of a term. */
+  #union(term: Term): string | undefined {
+    const { sets } = this.#sets.shape(term);
+    if (sets === ANYTHING) return 'value';
+    // A schema that constrains only some types means these types.
+    const constrained = sets.filter((set) => !ANYTHING.includes(set));
+    const used = constrained.length > 0 ? constrained : sets;
+    const objects = used.filter(
+      (set) => set.kind === 'object' && !isListed(set) && !isWhole(set),
+    ) as ObjectSet[];
+    const rules: string[] = [];
+    for (const set of used) {
+      const rule =
+        set === objects[0]
+          ? this.#objects.rule(objects)
+          : objects.includes(set as ObjectSet)
+            ? undefined
+            : this.#setRule(set);
+      if (rule !== undefined && !rules.includes(rule)) rules.push(rule);
     }
-    if (typeof found === 'boolean') return found;
-    if (typeof found !== 'object' || found === null || Array.isArray(found)) {
-      throw this.#issue(path, "'$ref' to a missing schema");
-    }
-    return record(found);
-  }
-
-  /** Merges a schema with its `$ref` and `allOf`. */
-  #whole(schema: Schema, path: SchemaPath, depth: number): JsonSchema | true {
-    this.#visit(schema, path);
-    if (schema === true) return true;
-    if (schema === false) throw this.#issue(path, 'no value is valid');
-    if (depth > MAX_DEPTH)
-      throw this.#issue(path, `'$ref' and 'allOf' nested deeper than ${MAX_DEPTH} levels`);
-    const { $ref, allOf, ...rest } = schema;
-    const parts = [...list(allOf)] as Schema[];
-    if (parts.length > MAX_PARTS) throw this.#issue(path, `'allOf' with more than ${MAX_PARTS} schemas`);
-    if (typeof $ref === 'string') parts.push(this.#resolve($ref, path));
-    return parts.reduce<JsonSchema>((sum, part) => {
-      const whole = this.#whole(part, path, depth + 1);
-      if (whole === true) return sum;
-      return this.#at(path, () => mergeSchemas(sum, whole, this.#countSteps));
-    }, rest);
-  }
-
-  #choice(schema: JsonSchema, path: SchemaPath, depth: number): string {
-    const { anyOf, oneOf, ...base } = schema;
-    if (anyOf !== undefined && oneOf !== undefined) throw this.#issue(path, "'anyOf' combined with 'oneOf'");
-    const keyword = oneOf === undefined ? 'anyOf' : 'oneOf';
-    const choices = list(oneOf ?? anyOf) as Schema[];
-    const constraints = Object.keys(base).some((each) => !ANNOTATIONS.has(each));
-    const wholes = choices.filter((choice) => choice !== false);
-    this.#countChoices(wholes.length);
-    if (wholes.length === 0) throw this.#issue(path, `empty '${keyword}'`);
-    if (oneOf !== undefined) {
-      const all = wholes.map((choice, i) => this.#whole(choice, [...path, keyword, i], depth + 1));
-      if (!this.#at(path, () => areDisjoint(all, this.#countSteps)))
-        throw this.#issue(path, "'oneOf' with schemas that are not mutually exclusive");
-    }
-    const rules = wholes.map((choice, i) => {
-      const at = [...path, keyword, i];
-      if (!constraints) return this.rule(choice, at, depth + 1);
-      return this.rule({ allOf: [base, choice] }, at, depth + 1);
-    });
+    if (rules.length <= 1) return rules[0];
     return this.#grammar.add('choice', rules.join(' | '), rules);
   }
 
-  /** The rule of a schema without references and choices. */
-  #plain(schema: JsonSchema, path: SchemaPath, depth: number): string {
-    const unsupported = UNSUPPORTED_KEYWORDS.find((keyword) => schema[keyword] !== undefined);
-    if (unsupported !== undefined) throw this.#issue(path, `'${unsupported}'`);
-    const types = this.#types(schema, path);
-    if ('const' in schema) return this.#values([schema.const], schema, types, path);
-    if (Array.isArray(schema.enum)) return this.#values(schema.enum, schema, types, path);
-    if (types.length === 0) return 'value';
-    const rules = types.map((type) => this.#typed(type, schema, path, depth));
-    return rules.length === 1 ? (rules[0] ?? '') : this.#grammar.add('types', rules.join(' | '), rules);
-  }
-
-  /** Allowed types; an empty list means any type. */
-  #types(schema: JsonSchema, path: SchemaPath): string[] {
-    if (schema.type === undefined) {
-      return Object.keys(KEYWORDS).filter((type) => KEYWORDS[type]?.some((keyword) => keyword in schema));
-    }
-    if (list(schema.type).length > TYPES.length) throw this.#issue(path, "duplicate 'type'");
-    const types = list(schema.type).filter(
-      (type) => typeof type === 'string' && TYPES.includes(type),
-    ) as string[];
-    if (types.length < list(schema.type).length) throw this.#issue(path, "unknown 'type'");
-    if (types.length === 0) throw this.#issue(path, 'no common type');
-    return types.includes('number') ? types.filter((type) => type !== 'integer') : types;
-  }
-
-  #values(
-    values: readonly unknown[],
-    schema: JsonSchema,
-    types: readonly string[],
-    path: SchemaPath,
-  ): string {
-    const conflicting = Object.values(KEYWORDS)
-      .flat()
-      .find((keyword) => keyword in schema);
-    if (conflicting !== undefined)
-      throw this.#issue(path, `'${conflicting}' combined with 'enum' or 'const'`);
-    if ('const' in schema && 'enum' in schema) throw this.#issue(path, "'enum' combined with 'const'");
-    const valid = values.filter((value) => types.length === 0 || types.some((type) => hasType(value, type)));
-    this.#countChoices(valid.length);
-    if (valid.length === 0) throw this.#issue(path, "'enum' without a valid value");
-    return this.#grammar.add('enum', valid.map((value) => jsonLiteral(value)).join(' | '));
-  }
-
-  #typed(type: string, schema: JsonSchema, path: SchemaPath, depth: number): string {
-    switch (type) {
-      case 'object':
-        return this.#object(schema, path, depth);
-      case 'array':
-        return this.#array(schema, path, depth);
-      case 'string':
-        return this.#at(path, () => stringRule(this.#grammar, schema));
-      case 'integer':
+  #setRule(set: ValueSet): string | undefined {
+    if (isWhole(set)) return set.kind;
+    if (isListed(set)) return this.#listed(set);
+    switch (set.kind) {
       case 'number':
-        return this.#at(path, () => numberRule(this.#grammar, type, schema));
+        return numberRule(this.#grammar, set);
+      case 'string':
+        return stringRule(this.#grammar, this.#sets, set);
+      case 'array':
+        return this.#array(set);
       default:
-        return type;
+        return this.#objects.rule([set as ObjectSet]);
     }
   }
 
-  #object(schema: JsonSchema, path: SchemaPath, depth: number): string {
-    const more = schema.additionalProperties ?? schema.unevaluatedProperties ?? true;
-    const required = new Set(list(schema.required));
-    this.#countChoices(required.size + Object.keys(record(schema.properties)).length);
-    const properties = record(schema.properties);
-    const named = Object.entries(properties).filter(
-      ([name, each]) => each !== false || required.has(name),
-    ) as [string, Schema][];
-    for (const name of required) {
-      if (typeof name !== 'string') throw this.#issue(path, "'required' with an item that is not a string");
-      if (!Object.hasOwn(properties, name)) named.push([name, more as Schema]);
-    }
-    const atLeast = this.#at(path, () => countOf(schema, 'minProperties', 0));
-    const atMost = this.#at(path, () => countOf(schema, 'maxProperties', Number.POSITIVE_INFINITY));
-    if (required.size > atMost) throw this.#issue(path, "more 'required' properties than 'maxProperties'");
-    if (named.length === 0) return this.#map(more as Schema, atLeast, atMost, path, depth);
-    // Optional properties are written only if the maximum allows all of them.
-    const written = named.length > atMost ? named.filter(([name]) => required.has(name)) : named;
-    const always = atLeast > required.size ? new Set(written.map(([name]) => name)) : required;
-    if (atLeast > written.length) throw this.#issue(path, "'minProperties' above the number of properties");
-    const members = written.map(([name, each]) => ({
-      rule: `${jsonLiteral(name)} ":" ${this.rule(each, [...path, 'properties', name], depth + 1)}`,
-      optional: !always.has(name),
-    }));
-    return this.#grammar.add('object', `"{" ${this.#members(members)} "}"`);
+  #listed({ values }: ListedSet): string {
+    return this.#grammar.add('enum', values.map((value) => jsonLiteral(value)).join(' | '));
   }
 
-  /** Members in their order, separated by commas. */
-  #members(members: readonly { readonly rule: string; readonly optional: boolean }[]): string {
-    // Built backwards: `rest` follows a written member, `first` applies if none is written yet.
-    let rest = '';
-    let first = '';
-    for (const { rule, optional } of members.toReversed()) {
-      if (optional) {
-        first = this.#grammar.add(
-          'first',
-          first === '' ? `(${rule} ${rest})?` : `${rule} ${rest} | ${first}`,
-        );
-        rest = this.#grammar.add('rest', `("," ${rule})? ${rest}`);
-      } else {
-        first = this.#grammar.add('first', `${rule} ${rest}`);
-        rest = this.#grammar.add('rest', `"," ${rule} ${rest}`);
+  #array(set: ArraySet): string | undefined {
+    if (set.unsupported !== undefined) throw new UnsupportedSchemaError(set.unsupported);
+    const { layers, max, some } = set;
+    const length = Math.max(0, ...layers.map(({ first }) => first.length));
+    if (set.unique && max > 1) return this.#uniqueItems(set, length);
+    if (some.length > 1) throw new UnsupportedSchemaError("several values of 'contains'");
+    const rest = this.#ruleOf(this.#sets.conjunction(layers.map((layer) => layer.rest)));
+    const first: string[] = [];
+    let most = max;
+    for (let i = 0; i < Math.min(length, max); i += 1) {
+      this.#grammar.countSteps(layers.length);
+      const item = this.#ruleOf(this.#sets.conjunction(layers.map((layer) => layer.first[i] ?? layer.rest)));
+      if (item === undefined) {
+        most = i;
+        break;
       }
+      first.push(item);
     }
-    return first;
+    if (rest === undefined) most = Math.min(most, first.length);
+    if (set.min > most) return undefined;
+    if (set.min > MAX_LISTED) throw new UnsupportedSchemaError(`'minItems' above ${MAX_LISTED}`);
+    const [needed] = some;
+    if (needed !== undefined) return this.#arrayWith(set, first, rest, needed, most);
+    // Without a keyword for further items, a list of first items is complete.
+    const given = layers.some((layer) => layer.restGiven) || set.min > first.length || first.length === 0;
+    const least = given ? set.min : Math.max(set.min, Math.min(first.length, most));
+    const room = given ? most - first.length : 0;
+    return this.#grammar.add('array', `"[" ${this.#items(first, rest, least, room)} "]"`);
   }
 
-  /** An object with arbitrary names. */
-  #map(more: Schema, atLeast: number, atMost: number, path: SchemaPath, depth: number): string {
-    // Names may repeat, so a minimum cannot be guaranteed.
-    if (atLeast > 1) throw this.#issue(path, "'minProperties' without 'properties'");
-    if (more === false || atMost === 0) {
-      if (atLeast > 0) throw this.#issue(path, 'no value is valid');
-      return this.#grammar.add('object', '"{}"');
+  /** Items at their place, then further ones. @param room maximum number of further items. */
+  #items(first: readonly string[], rest: string | undefined, least: number, room: number): string {
+    const limit = room === Number.POSITIVE_INFINITY ? room : Math.min(room, MAX_LISTED);
+    const missing = Math.max(0, least - first.length);
+    let text = rest === undefined || limit <= 0 ? '' : `("," ${rest})${times(missing, limit)}`;
+    if (first.length === 0) {
+      if (rest === undefined || limit <= 0) return '';
+      const tail = limit === 1 ? '' : ` ("," ${rest})${times(Math.max(0, least - 1), limit - 1)}`;
+      // A named rule, because llama.cpp multiplies the counts of nested repetitions.
+      return least > 0 ? `${rest}${tail}` : `${this.#grammar.add('list', `${rest}${tail}`)}?`;
     }
-    if (more === true && atLeast === 0 && atMost === Number.POSITIVE_INFINITY) return 'object';
-    const value = this.rule(more, [...path, 'additionalProperties'], depth + 1);
-    const member = this.#grammar.add('member', `string ":" ${value}`);
-    return this.#grammar.add('object', `"{" ${listOf(this.#grammar, member, atLeast, atMost)} "}"`);
-  }
-
-  #array(schema: JsonSchema, path: SchemaPath, depth: number): string {
-    // Older drafts use an array in `items` instead of `prefixItems`, and `additionalItems`.
-    const older = Array.isArray(schema.items);
-    const first = list(older ? schema.items : schema.prefixItems) as Schema[];
-    const after = older ? schema.additionalItems : schema.items;
-    const more = (after ?? true) as Schema;
-    const atLeast = this.#at(path, () => countOf(schema, 'minItems', 0));
-    const atMost = this.#at(path, () => countOf(schema, 'maxItems', Number.POSITIVE_INFINITY));
-    if (schema.uniqueItems === true && atMost > 1) throw this.#issue(path, "'uniqueItems'");
-    if (atLeast > atMost) throw this.#issue(path, "'minItems' above 'maxItems'");
-    if (atLeast > MAX_LISTED) throw this.#issue(path, `'minItems' above ${MAX_LISTED}`);
-    const fixed = first.slice(0, Math.min(first.length, atMost));
-    const rules = fixed.map((each, i) => this.rule(each, [...path, 'prefixItems', i], depth + 1));
-    const missing = Math.max(0, atLeast - fixed.length);
-    if (more === false || (first.length > 0 && after === undefined && missing === 0)) {
-      if (missing > 0) throw this.#issue(path, "'minItems' above the number of items");
-      return this.#grammar.add('array', `"[" ${rules.join(' "," ')} "]"`);
+    for (const [i, item] of [...first.entries()].reverse()) {
+      text = `${i === 0 ? '' : '"," '}${item} ${text}`;
+      if (i >= least) text = `${this.#grammar.add('list', text)}?`;
     }
-    if (atMost === 0) return this.#grammar.add('array', '"[]"');
-    const item = this.rule(more, [...path, 'items'], depth + 1);
-    const left = atMost - fixed.length;
-    const room = left === Number.POSITIVE_INFINITY ? left : Math.min(left, MAX_LISTED);
-    if (rules.length === 0)
-      return this.#grammar.add('array', `"[" ${listOf(this.#grammar, item, atLeast, atMost)} "]"`);
-    const tail = room > 0 ? `("," ${item})${times(missing, room)}` : '';
-    return this.#grammar.add('array', `"[" ${rules.join(' "," ')} ${tail} "]"`);
+    return text;
   }
 
-  #countChoices(count: number): void {
-    this.#choices += count;
-    if (this.#choices <= MAX_CHOICES) return;
-    throw new UnsupportedSchemaError(`more than ${MAX_CHOICES} enum values, choices and properties in total`);
-  }
-
-  /** Counts a visited schema, because references may expand without an end. */
-  #visit(schema: unknown, path: SchemaPath): void {
-    this.#grammar.countSteps(1);
-    if (
-      typeof schema !== 'boolean' &&
-      (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-    ) {
-      throw this.#issue(path, 'not a schema');
+  /** An array with at least one item of a term. */
+  #arrayWith(
+    set: ArraySet,
+    first: readonly string[],
+    rest: string | undefined,
+    { from, item }: ArraySet['some'][number],
+    most: number,
+  ): string | undefined {
+    const needed = this.#ruleOf(this.#sets.conjunction([...set.layers.map((layer) => layer.rest), item]));
+    if (from < first.length || most !== Number.POSITIVE_INFINITY || set.min > from + 1) {
+      throw new UnsupportedSchemaError("'contains' combined with other keywords of arrays");
     }
-    this.#grammar.countSteps(Object.keys(schema).length);
+    if (needed === undefined || rest === undefined) return undefined;
+    const before = [...first, ...Array.from({ length: from - first.length }, () => rest)];
+    const lead = before.map((each) => `${each} "," `).join('');
+    return this.#grammar.add('array', `"[" ${lead}(${rest} ",")* ${needed} ("," ${rest})* "]"`);
   }
 
-  /** Runs a function and adds the path to its validation issues. */
-  #at<T>(path: SchemaPath, work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw error instanceof UnsupportedSchemaError ? this.#issue(path, error.message) : error;
+  /** Different items: listed values in their order, each at most once. */
+  #uniqueItems(set: ArraySet, length: number): string | undefined {
+    const { sets } = this.#sets.shape(this.#sets.conjunction(set.layers.map((layer) => layer.rest)));
+    const values = sets.flatMap((each) => (isListed(each) ? each.values : []));
+    const listed = sets.every(isListed) && set.layers.length > 0 && length === 0 && set.some.length === 0;
+    if (!listed || set.min > 1 || set.max < values.length) throw new UnsupportedSchemaError("'uniqueItems'");
+    const texts = [...new Set(values.map((value) => jsonLiteral(value)))];
+    let rest = '""';
+    let first = set.min > 0 ? undefined : '""';
+    for (const text of texts.toReversed()) {
+      const one = `${text} ${rest}`;
+      first = this.#grammar.add('first', first === undefined ? one : `${one} | ${first}`);
+      rest = this.#grammar.add('rest', `("," ${text})? ${rest}`);
     }
-  }
-
-  #issue(path: SchemaPath, what: string): UnsupportedSchemaError {
-    const at = path.length === 0 ? 'at the top level' : `at ${path.join('/').slice(0, MAX_PATH_LENGTH)}`;
-    return new UnsupportedSchemaError(`${what} (${at})`);
+    return first === undefined ? undefined : this.#grammar.add('array', `"[" ${first} "]"`);
   }
 }
 
-/** Decodes a step of a JSON pointer in a URI fragment. Invalid encodings are left as they are. */
-function decodedStep(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
-}
-
-function hasType(value: unknown, type: string): boolean {
-  switch (type) {
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
-    case 'integer':
-      return Number.isInteger(value);
-    default:
-      return typeof value === type;
-  }
+function placeOf(term: Term): SchemaPath {
+  return term.all[0]?.path ?? [];
 }

@@ -1,68 +1,73 @@
-import type { JsonSchema } from '../../../contract/engines/text.ts';
-import { type Grammar, MAX_REPEATED, times } from './grammar.ts';
-import { patternGrammar, UnsupportedPatternError } from './pattern-grammar.ts';
-import { countOf, UnsupportedSchemaError } from './schema-merge.ts';
+/** Grammar of sets of strings. */
 
-const DATE = '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])';
-const TIME = '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] "Z"';
+import { type TextCondition, textGrammar } from './automaton-grammar.ts';
+import { type Grammar, MAX_REPEATED, times } from './grammar.ts';
+import { patternGrammar } from './pattern-grammar.ts';
+import { type LengthLimits, lengthsOf, readPattern, shortened } from './pattern-syntax.ts';
+import type { SchemaSets } from './schema-sets.ts';
+import { supported, UnsupportedSchemaError } from './schema-values.ts';
+import { formatPattern } from './string-formats.ts';
+import type { StringSet } from './value-sets.ts';
 
 /** Work of one pattern character, in the unit of {@link Grammar.countSteps}: it is parsed and converted. */
 const STEPS_PER_CHARACTER = 2;
-
-/** GBNF of the formats, without quotes. Each allows a subset of the format. */
-const FORMATS: Readonly<Record<string, string>> = {
-  date: DATE,
-  time: TIME,
-  'date-time': `${DATE} "T" ${TIME}`,
-  duration: '"P" ([1-9] [0-9]{0,2} "D" | "T" [1-9] [0-9]{0,2} [HMS])',
-  email: '[a-z0-9]{1,30} ("." [a-z0-9]{1,20})? "@" [a-z0-9]{1,30} "." [a-z]{2,10}',
-  hostname: '[a-z0-9]{1,30} ("." [a-z0-9]{1,30}){0,3}',
-  ipv4: 'byte "." byte "." byte "." byte',
-  ipv6: '[0-9a-f]{1,4} (":" [0-9a-f]{1,4}){7}',
-  uuid: '[0-9a-f]{8} "-" [0-9a-f]{4} "-4" [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" [0-9a-f]{12}',
-  uri: '"https://" [a-z0-9]{1,30} "." [a-z]{2,10} ("/" [a-zA-Z0-9._-]{0,60}){0,8}',
-};
+const ANY_LENGTH: LengthLimits = { min: 0, max: Number.POSITIVE_INFINITY };
 
 /**
- * Adds the rule of the strings that a schema allows and returns its name.
+ * Adds the rule of a set of strings and returns its name; undefined if it is empty.
  * @throws UnsupportedSchemaError with the unsupported keyword.
  */
-export function stringRule(grammar: Grammar, schema: JsonSchema): string {
-  const { format, pattern } = schema;
-  const atLeast = countOf(schema, 'minLength', 0);
-  const atMost = countOf(schema, 'maxLength', Number.POSITIVE_INFINITY);
-  const bounded = atLeast > 0 || atMost < Number.POSITIVE_INFINITY;
-  if ([format !== undefined, pattern !== undefined, bounded].filter(Boolean).length > 1) {
-    throw new UnsupportedSchemaError("more than one of 'format', 'pattern' and length limits");
+export function stringRule(grammar: Grammar, sets: SchemaSets, set: StringSet): string | undefined {
+  const { min, max, except } = set;
+  const formats = set.formats.flatMap((format) => formatPattern(format, set) ?? []);
+  const patterns = [...set.patterns, ...formats];
+  if (patterns.length + set.notPatterns.length + except.length === 0) {
+    return min === 0 && max === Number.POSITIVE_INFINITY ? 'string' : limitedRule(grammar, set);
   }
-  if (format !== undefined) return formatRule(grammar, format);
-  if (pattern !== undefined) return patternRule(grammar, pattern);
-  if (!bounded) return 'string';
-  if (atLeast > atMost) throw new UnsupportedSchemaError("'minLength' above 'maxLength'");
-  if (atLeast > MAX_REPEATED) throw new UnsupportedSchemaError(`'minLength' above ${MAX_REPEATED}`);
-  if (atMost === 0) return grammar.add('text', '"\\"\\""');
-  const max = Math.min(atMost, Math.max(atLeast, grammar.maxCharacters));
-  return grammar.add('text', `"\\"" character${times(atLeast, max)} "\\""`);
+  const [only] = patterns;
+  if (only !== undefined && patterns.length + set.notPatterns.length + except.length === 1) {
+    const rule = patternRule(grammar, only, set);
+    if (rule !== undefined) return rule;
+  }
+  const { conditions, limits } = sets.conditionsOf(set);
+  return textRule(grammar, conditions, limits);
 }
 
-function formatRule(grammar: Grammar, format: unknown): string {
-  const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-  if (known !== undefined) return grammar.add('format', `"\\"" ${known} "\\""`);
-  const named = typeof format === 'string' && /^[a-z-]{1,40}$/.test(format) ? ` '${format}'` : '';
-  throw new UnsupportedSchemaError(
-    `the format${named}; supported formats: ${Object.keys(FORMATS).join(', ')}`,
-  );
+/** The rule of the strings that satisfy all conditions; undefined if there is none. */
+export function textRule(
+  grammar: Grammar,
+  conditions: readonly TextCondition[],
+  limits: LengthLimits,
+): string | undefined {
+  const content = supported(() => textGrammar(grammar, conditions, limits));
+  return content === undefined ? undefined : grammar.add('text', `"\\"" ${content} "\\""`);
 }
 
-function patternRule(grammar: Grammar, pattern: unknown): string {
-  if (typeof pattern !== 'string') throw new UnsupportedSchemaError("'pattern' is not a string");
-  try {
-    return grammar.once(pattern, () => {
-      grammar.countSteps(STEPS_PER_CHARACTER * pattern.length);
-      return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
+/**
+ * The rule of strings that match a pattern, within limits of the length. The strings may be shorter than the limit allows.
+ * @returns undefined if only an automaton can express them.
+ */
+export function patternRule(
+  grammar: Grammar,
+  pattern: string,
+  limits: LengthLimits = ANY_LENGTH,
+): string | undefined {
+  const rule = grammar.once(`${limits.min} ${limits.max} ${pattern}`, () => {
+    grammar.countSteps(STEPS_PER_CHARACTER * pattern.length);
+    const content = supported(() => {
+      const node = readPattern(pattern);
+      const fitting = limits.max === Number.POSITIVE_INFINITY ? node : shortened(node, limits.max);
+      if (fitting === undefined || lengthsOf(fitting).min < limits.min) return undefined;
+      return patternGrammar(fitting, 'character*');
     });
-  } catch (error) {
-    if (!(error instanceof UnsupportedPatternError)) throw error;
-    throw new UnsupportedSchemaError(`'pattern' with ${error.message}`);
-  }
+    return content === undefined ? '' : grammar.add('pattern', `"\\"" (${content}) "\\""`);
+  });
+  return rule === '' ? undefined : rule;
+}
+
+function limitedRule(grammar: Grammar, { min, max }: LengthLimits): string {
+  if (min > MAX_REPEATED) throw new UnsupportedSchemaError(`'minLength' above ${MAX_REPEATED}`);
+  if (max === 0) return grammar.add('text', '"\\"\\""');
+  const most = Math.min(max, Math.max(min, grammar.maxCharacters));
+  return grammar.add('text', `"\\"" character${times(min, most)} "\\""`);
 }
