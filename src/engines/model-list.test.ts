@@ -18,7 +18,7 @@ const GGUF = ggufFile([
 /** 2 × 4 layers × 4 heads × head dimension 1 × 2 bytes × 100 tokens × 3 slots. */
 const CACHE_BYTES = 19_200;
 const llama = (weights: string): TextModelSettings => ({
-  ...{ kind: 'llama', slots: 3, contextTokens: 100 },
+  ...{ kind: 'llama', slots: 3, contextTokens: 100, defaultMaxTokens: 100 },
   weights,
 });
 const models = (tables: Partial<ConfiguredModels>): ConfiguredModels => ({
