@@ -20,6 +20,7 @@ import { benchPluginSwitch } from './cases/service/plugin-switch.ts';
 import { benchEmbeddings } from './cases/text/embeddings.ts';
 import { benchLlm } from './cases/text/llm.ts';
 import { benchLlmRealtime } from './cases/text/llm-realtime.ts';
+import { benchMaskBench } from './cases/text/maskbench.ts';
 import { benchSchemas } from './cases/text/schemas.ts';
 import { benchText } from './cases/text/text.ts';
 import { benchVideo } from './cases/video/video.ts';
@@ -40,6 +41,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'llm-realtime': benchLlmRealtime,
   embeddings: benchEmbeddings,
   schemas: benchSchemas,
+  maskbench: benchMaskBench,
   calls: benchCalls,
   batch: benchBatch,
   'batch-embeddings': benchBatchEmbeddings,

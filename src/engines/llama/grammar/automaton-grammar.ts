@@ -65,7 +65,7 @@ export function otherTexts(texts: Iterable<string>): string {
 }
 
 function otherThan({ children, end }: Tree): string {
-  const first = [...children.keys()].filter((each) => canWrite([[codeOf(each), codeOf(each)]]));
+  const first = [...children.keys()].filter((each) => isWritten(codeOf(each)));
   const plain = first.filter((each) => !ESCAPED.some(([code]) => code === codeOf(each)));
   const escapes = ESCAPED.filter(([code]) => !children.has(String.fromCodePoint(code)));
   const excluded = plain.map((each) => rangeText([codeOf(each), codeOf(each)])).join('');
@@ -138,7 +138,7 @@ class TextRules {
       const rule = this.#rule(target, next);
       if (rule !== undefined) parts.push(`${characters} ${rule}`);
     }
-    this.#grammar.countSteps(1 + parts.length / 2);
+    this.#grammar.countSteps(2 + parts.length);
     const body = parts.join(' | ');
     if (reserved !== undefined) this.#grammar.define(reserved, body, []);
     const rule = reserved ?? (parts.length === 0 ? undefined : this.#grammar.add('text', body));
@@ -200,25 +200,32 @@ const SPECIAL: readonly Range[] = [
   [0x5c, 0x5c],
   [0x7f, 0x7f],
 ];
-/** Characters that the grammar never writes: those of {@link SPECIAL} without a short escape sequence, and surrogates. */
-const UNWRITTEN: readonly Range[] = [
-  ...without(
-    SPECIAL,
-    ESCAPED.map(([code]) => [code, code] as const),
-  ),
-  [0xd800, 0xdfff],
-];
-
+/** Whether the grammar can write one of the characters. It never writes control characters without a short escape sequence. */
 function canWrite(ranges: readonly Range[]): boolean {
-  return without(ranges, UNWRITTEN).length > 0;
+  return ranges.some(
+    ([from, to]) => to - from > SPECIAL_CODES || isWritten(from) || isWritten(to) || someWritten(from, to),
+  );
+}
+
+/** More than the number of consecutive code points that the grammar never writes. */
+const SPECIAL_CODES = 0x1000;
+
+function someWritten(from: number, to: number): boolean {
+  for (let code = from + 1; code < to; code += 1) if (isWritten(code)) return true;
+  return false;
+}
+
+function isWritten(code: number): boolean {
+  if (code < 0x20) return ESCAPED.some(([each]) => each === code);
+  return code !== 0x7f && (code < 0xd800 || code > 0xdfff);
 }
 
 /** One of these characters as GBNF. */
 function characterSet(ranges: readonly Range[]): string {
   if (ranges.at(-1)?.[1] !== LAST) return characters(ranges).grammar;
   // A set of almost all characters is written as its exceptions, which is shorter.
-  const missing = without(without(ALL, ranges), UNWRITTEN);
-  if (missing.length === 0) return 'character';
+  const missing = without(ALL, ranges);
+  if (!canWrite(missing)) return 'character';
   const excluded = without(missing, SPECIAL).map(rangeText).join('');
   const escapes = ESCAPED.filter(([code]) => ranges.some(([from, to]) => from <= code && code <= to));
   return `(${[`[^"\\\\\\x00-\\x1F\\x7F${excluded}]`, ...escapes.map(([, json]) => literal(json))].join(' | ')})`;

@@ -272,15 +272,21 @@ export function explore(
   };
   add(automata.map(({ start }) => start));
   for (const { states, edges } of found) {
-    countSteps(1 + (cuts.length * automata.length) / 8);
+    countSteps(1 + (cuts.length * automata.length) / 4);
+    let before: readonly number[] = [];
+    let target: number | undefined;
     for (const [i, from] of cuts.entries()) {
       const to = (cuts[i + 1] ?? LAST + 1) - 1;
-      if (from > to || from > LAST) continue;
-      const next = states.map((state, each) =>
-        state === DEAD ? DEAD : (automata[each]?.next(state, from) ?? DEAD),
-      );
-      if (!useful(next)) continue;
-      const target = add(next);
+      if (from > LAST) continue;
+      const next: number[] = [];
+      for (const [each, state] of states.entries()) {
+        next.push(state === DEAD ? DEAD : (automata[each]?.next(state, from) ?? DEAD));
+      }
+      // Most neighboring ranges lead to the same states.
+      const isSame = i > 0 && next.every((state, each) => state === before[each]);
+      if (!isSame) target = useful(next) ? add(next) : undefined;
+      before = next;
+      if (target === undefined) continue;
       const ranges = edges.get(target);
       const last = ranges?.at(-1);
       if (ranges === undefined) edges.set(target, [[from, to]]);

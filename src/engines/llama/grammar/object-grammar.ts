@@ -13,7 +13,7 @@ const MAX_STATES = 4000;
 /** Maximum number of patterns for names, because each combination of them is a kind of member. */
 const MAX_PATTERNS = 6;
 /** Maximum number of characters of names that further names must differ from, in one grammar. */
-const MAX_OTHER_NAMES = 2000;
+const MAX_OTHER_NAMES = 1000;
 /** Maximum number of further members if the schema has no limit. */
 const endless = Number.POSITIVE_INFINITY;
 

@@ -136,6 +136,9 @@ export function characters(ranges: readonly Range[]): Part {
 
 /** A range within a character class of GBNF. */
 export function rangeText([from, to]: Range): string {
-  const code = (value: number) => `\\U${value.toString(16).padStart(8, '0')}`;
+  const code = (value: number) => {
+    const character = value < 0x80 ? String.fromCodePoint(value) : '';
+    return /^[A-Za-z0-9_ ]$/.test(character) ? character : `\\U${value.toString(16).padStart(8, '0')}`;
+  };
   return from === to ? code(from) : `${code(from)}-${code(to)}`;
 }

@@ -98,6 +98,75 @@ const EXPENSIVE_SCHEMAS: Readonly<Record<string, (n: number) => object>> = {
   'numbers with many digits': (n) => ({
     prefixItems: numbers(n).map((i) => ({ minimum: -1.123456789 - i, maximum: 999999.987654321 + i })),
   }),
+  'patterns with limits of the length': (n) => ({
+    prefixItems: numbers(n).map((i) => ({
+      type: 'string',
+      pattern: `^(a|b)*a(a|b){${i % 9}}${i}$`,
+      maxLength: 200,
+    })),
+  }),
+  'a pattern with exponentially many states': (n) => ({
+    prefixItems: numbers(n).map((i) => ({ pattern: `(a|b)*a(a|b){${1 + (i % 30)}}${i}`, maxLength: 999 })),
+  }),
+  'patterns that each text must match': (n) => ({
+    prefixItems: numbers(n).map((i) => ({
+      allOf: [{ pattern: `[a-f]{9}${i}` }, { pattern: `[d-k]{9}${i}` }, { not: { pattern: `x{9}${i}` } }],
+    })),
+  }),
+  'patterns of names with many properties': (n) => ({
+    prefixItems: numbers(n / 20).map((i) => ({
+      properties: members(20),
+      patternProperties: { [`^p[0-9]*${i}`]: {}, '^q.*r': {}, 's.*t$': {} },
+      additionalProperties: { const: i },
+    })),
+  }),
+  'closed and open objects with many properties': (n) => ({
+    prefixItems: numbers(n / 40).map((i) => ({
+      properties: members(40, { const: i }),
+      additionalProperties: true,
+    })),
+  }),
+  'dependencies that multiply': (n) => ({
+    type: 'object',
+    properties: members(n),
+    dependentRequired: Object.fromEntries(numbers(n).map((i) => [`p${i}`, [`p${(i * 7) % n}`]])),
+  }),
+  'conditions that multiply': (n) => ({
+    type: 'object',
+    properties: members(n, { enum: [1, 2] }),
+    allOf: numbers(Math.min(n, 250)).map((i) =>
+      Object.fromEntries([
+        ['if', { properties: { [`p${i}`]: { const: 1 } } }],
+        ['then', { required: [`p${(i + 1) % n}`] }],
+      ]),
+    ),
+  }),
+  'oneOf that requires complements': (n) => ({
+    oneOf: numbers(n).map((i) => ({
+      type: 'object',
+      properties: members(5, { minimum: i }),
+      required: [`p${i % 5}`],
+    })),
+  }),
+  'negations of large objects': (n) => ({
+    allOf: [
+      { not: { properties: members(n, { type: 'string' }) } },
+      { not: { required: Object.keys(members(n)) } },
+    ],
+  }),
+  'limits of the number of members': (n) => ({
+    type: 'object',
+    properties: members(n),
+    minProperties: Math.floor(n / 3),
+    maxProperties: Math.floor(n / 2),
+  }),
+  'objects that differ in their required members': (n) => ({
+    anyOf: numbers(n / 10).map((i) => ({
+      type: 'object',
+      properties: members(10),
+      required: numbers(10).flatMap((each) => (i & (1 << each) ? [`p${each}`] : [])),
+    })),
+  }),
   'anyOf that starts with many alternatives': (n) => ({
     $defs: {
       a: { anyOf: numbers(450).map((i) => ({ $ref: `#/$defs/p${i}` })) },
