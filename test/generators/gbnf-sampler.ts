@@ -105,9 +105,14 @@ export class GbnfSampler {
   }
 }
 
+/** llama.cpp rejects a repetition for which it would create this many rules. */
+const MAX_CREATED_RULES = 2000;
+
 class GbnfReader {
   readonly #body: string;
   #at = 0;
+  /** Rules that llama.cpp creates for the groups and repetitions so far. */
+  #created = 0;
 
   constructor(body: string) {
     this.#body = body;
@@ -129,9 +134,16 @@ class GbnfReader {
     const of: Node[] = [];
     for (;;) {
       this.#match(/^ +/);
+      const before = this.#created;
       const atom = this.#atom();
       if (atom === undefined) return { kind: 'sequence', of };
-      of.push(this.#repeated(atom));
+      const repeated = this.#repeated(atom);
+      of.push(repeated);
+      if (repeated.kind !== 'repeat' || repeated === atom) continue;
+      const limited = Number.isFinite(repeated.max);
+      const count = (limited && repeated.max) || repeated.min || 1;
+      if (Math.max(1, this.#created - before) * count >= MAX_CREATED_RULES) throw new Error('too many rules');
+      this.#created += limited ? repeated.max - repeated.min : 1;
     }
   }
 
@@ -164,6 +176,7 @@ class GbnfReader {
       return { kind: 'class', ranges, negated };
     }
     if (this.#match(/^\(/)) {
+      this.#created += 1;
       const node = this.#choice();
       if (!this.#match(/^ *\)/)) throw new Error(`no closing bracket: ${this.#body}`);
       return node;

@@ -43,6 +43,9 @@ export function textGrammar(
   return new TextRules(grammar, states, ends, limits).start();
 }
 
+/** Maximum number of nodes of a tree of names in one rule. */
+const MAX_NESTED_NODES = 40;
+
 /** A set of names as a tree of their characters. */
 interface Tree {
   readonly children: Map<string, Tree>;
@@ -50,7 +53,7 @@ interface Tree {
 }
 
 /** GBNF of the contents of the JSON strings that differ from all texts. */
-export function otherTexts(texts: Iterable<string>): string {
+export function otherTexts(grammar: Grammar, texts: Iterable<string>): string {
   const root: Tree = { children: new Map(), end: false };
   for (const text of texts) {
     let at = root;
@@ -61,10 +64,13 @@ export function otherTexts(texts: Iterable<string>): string {
     }
     at.end = true;
   }
-  return otherThan(root);
+  return otherThan(grammar, root).text;
 }
 
-function otherThan({ children, end }: Tree): string {
+function otherThan(
+  grammar: Grammar,
+  { children, end }: Tree,
+): { readonly text: string; readonly nodes: number } {
   const first = [...children.keys()].filter((each) => isWritten(codeOf(each)));
   const plain = first.filter((each) => !ESCAPED.some(([code]) => code === codeOf(each)));
   const escapes = ESCAPED.filter(([code]) => !children.has(String.fromCodePoint(code)));
@@ -73,12 +79,19 @@ function otherThan({ children, end }: Tree): string {
     escapes.length === ESCAPED.length ? ['"\\\\" ["\\\\bfnrt]'] : escapes.map(([, json]) => literal(json));
   const others = [`[^"\\\\\\x00-\\x1F\\x7F${excluded}]`, ...written].join(' | ');
   const parts = [`(${others}) character*`];
+  let nodes = 1;
   // Characters that the grammar never writes lead to no other name.
   for (const each of first) {
-    const text = plain.includes(each) ? literal(each) : characters([[codeOf(each), codeOf(each)]]).grammar;
-    parts.push(`${text} ${otherThan(children.get(each) as Tree)}`);
+    const character = plain.includes(each)
+      ? literal(each)
+      : characters([[codeOf(each), codeOf(each)]]).grammar;
+    const after = otherThan(grammar, children.get(each) as Tree);
+    parts.push(`${character} ${after.text}`);
+    nodes += after.nodes;
   }
-  return `(${parts.join(' | ')})${end ? '' : '?'}`;
+  const text = `(${parts.join(' | ')})${end ? '' : '?'}`;
+  // llama.cpp limits the number of rules that it creates for a repeated group, but not for a rule.
+  return nodes < MAX_NESTED_NODES ? { text, nodes } : { text: grammar.add('name', text), nodes: 1 };
 }
 
 function codeOf(character: string): number {

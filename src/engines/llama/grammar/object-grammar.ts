@@ -207,7 +207,7 @@ export class ObjectGrammar {
     // Other names are left out of a grammar that becomes too large.
     if (this.#otherNames > MAX_OTHER_NAMES) return [];
     if (terms.length === 0 && automata.length === 0) {
-      return [this.#grammar.add('name', `"\\"" ${otherTexts(clashing)} "\\""`)];
+      return [this.#grammar.add('name', `"\\"" ${otherTexts(this.#grammar, clashing)} "\\""`)];
     }
     const [only] = patterns;
     const ofPattern = only !== undefined && patterns.length === 1 && isWanted(0) && terms.length === 0;

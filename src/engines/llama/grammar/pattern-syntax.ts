@@ -88,19 +88,20 @@ export function lengthsOf(node: PatternNode): LengthLimits {
   }
 }
 
-/** Fewest characters to which a repetition is shortened. */
-const SHORTEST_REPETITION = 12;
+/** Numbers of characters to which repetitions are shortened. */
+const SHORTENED_REPETITIONS = [1000, 500, 250, 120, 60, 30, 12, 8, 5, 3, 2];
 
 /**
  * A pattern of fewer texts, of at most this length: its repetitions are shortened equally.
+ * @param least fewest characters to which a repetition of single characters may be shortened.
  * @returns undefined if repetitions would become too short, or if the pattern does not match whole texts only.
  */
-export function shortened(node: PatternNode, max: number): PatternNode | undefined {
+export function shortened(node: PatternNode, max: number, least: number): PatternNode | undefined {
   if (!isAnchored(node)) return undefined;
   if (lengthsOf(node).max <= max) return node;
-  for (const most of [1000, 500, 250, 120, 60, 30, SHORTEST_REPETITION]) {
-    const short = withRepetitions(node, most);
-    if (most <= max && lengthsOf(short).max <= max) return short;
+  for (const most of SHORTENED_REPETITIONS) {
+    const short = most < least ? undefined : withRepetitions(node, most);
+    if (short !== undefined && lengthsOf(short).max <= max) return short;
   }
   return undefined;
 }

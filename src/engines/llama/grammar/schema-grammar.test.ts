@@ -302,6 +302,17 @@ describe('the grammar of a schema allows', () => {
     }
   });
 
+  it('other names than many long ones, within the limits of llama.cpp', () => {
+    const names = Array.from({ length: 30 }, (_, i) => `a long name with the number ${i}`);
+    const properties = Object.fromEntries(names.map((name) => [name, { const: 1 }]));
+    const schema = { type: 'object', properties, additionalProperties: { const: 2 } };
+    expect(samples(schema, 1)).toHaveLength(1);
+    expect(allows(schema, '{"a long name with the number 7":1,"a long name with the number 77":2}')).toBe(
+      true,
+    );
+    expect(allows(schema, '{"a long name with the number 7":2}')).toBe(false);
+  });
+
   it('patternProperties, with the other members by additionalProperties', () => {
     const schema = {
       type: 'object',

@@ -11,6 +11,8 @@ import type { StringSet } from './value-sets.ts';
 
 /** Work of one pattern character, in the unit of {@link Grammar.countSteps}: it is parsed and converted. */
 const STEPS_PER_CHARACTER = 2;
+/** Fewest characters to which a repetition in a pattern of a schema is shortened. Below, an automaton counts. */
+const LEAST_REPETITIONS = 12;
 const ANY_LENGTH: LengthLimits = { min: 0, max: Number.POSITIVE_INFINITY };
 
 /**
@@ -26,7 +28,7 @@ export function stringRule(grammar: Grammar, sets: SchemaSets, set: StringSet): 
   }
   const [only] = patterns;
   if (only !== undefined && patterns.length + set.notPatterns.length + except.length === 1) {
-    const rule = patternRule(grammar, only, set);
+    const rule = patternRule(grammar, only, set, formats.length > 0 ? 2 : LEAST_REPETITIONS);
     if (rule !== undefined) return rule;
   }
   const { conditions, limits } = sets.conditionsOf(set);
@@ -45,18 +47,20 @@ export function textRule(
 
 /**
  * The rule of strings that match a pattern, within limits of the length. The strings may be shorter than the limit allows.
+ * @param least fewest characters to which a repetition may be shortened.
  * @returns undefined if only an automaton can express them.
  */
 export function patternRule(
   grammar: Grammar,
   pattern: string,
   limits: LengthLimits = ANY_LENGTH,
+  least = LEAST_REPETITIONS,
 ): string | undefined {
   const rule = grammar.once(`${limits.min} ${limits.max} ${pattern}`, () => {
     grammar.countSteps(STEPS_PER_CHARACTER * pattern.length);
     const content = supported(() => {
       const node = readPattern(pattern);
-      const fitting = limits.max === Number.POSITIVE_INFINITY ? node : shortened(node, limits.max);
+      const fitting = limits.max === Number.POSITIVE_INFINITY ? node : shortened(node, limits.max, least);
       if (fitting === undefined || lengthsOf(fitting).min < limits.min) return undefined;
       return patternGrammar(fitting, 'character*');
     });
