@@ -14,7 +14,7 @@ const MAX_STATES = 4000;
 const MAX_PATTERNS = 6;
 /** Maximum number of characters of names that further names must differ from, in one grammar. */
 const MAX_OTHER_NAMES = 1000;
-/** Maximum number of further members if the schema has no limit. */
+/** Maximum number of members of an object without a limit. */
 const endless = Number.POSITIVE_INFINITY;
 
 /** The rule of a term; undefined if the term allows no value. */
@@ -108,7 +108,7 @@ export class ObjectGrammar {
     );
     const max =
       more === undefined && values.size + (needed === undefined ? 0 : 1) <= set.max ? endless : most;
-    return { set, values, min: Math.max(set.min, 0), max, more, needed };
+    return { set, values, min: set.min, max, more, needed };
   }
 
   /** The member that must exist. */
