@@ -62,7 +62,8 @@ export async function streamChat(
       cachedTokens = usage?.prompt_tokens_details?.cached_tokens ?? cachedTokens;
     }
   }
-  return { text, tokens, cachedTokens, firstMs, lastMs };
+  const endMs = performance.now() - startMs;
+  return { text, tokens, cachedTokens, firstMs: firstMs || endMs, lastMs: lastMs || endMs };
 }
 
 /** The prompt of the ChatML template, which all measured models have. */

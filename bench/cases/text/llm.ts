@@ -21,12 +21,12 @@ const MODELS = ['smollm2-135m-instruct', 'qwen2.5-0.5b-instruct', 'qwen2.5-1.5b-
 const SMALL = MODELS[0];
 const CONTEXT_TOKENS = 4096;
 const THREADS = 2;
-const ROUNDS = 5;
+const ROUNDS = 3;
 const TURN_TOKENS = 60;
-const LONG_TOKENS = 200;
+const LONG_TOKENS = 120;
 const CLIENTS = 4;
-const PREFIX_WORDS = 1400;
-const CANCELLATIONS = 50;
+const PREFIX_WORDS = 750;
+const CANCELLATIONS = 40;
 const TURNS = [
   'Hello, I would like to book a table for two.',
   'Tomorrow at seven in the evening.',
@@ -100,6 +100,7 @@ async function conversationRows(service: Service, model: string, file: string): 
       );
     }
     const story: ChatMessage[] = [
+      { role: 'system', content: 'You tell stories.' },
       { role: 'user', content: 'Tell me a long story about a lighthouse and a storm.' },
     ];
     const long: { ours: number; peer: number }[] = [];
