@@ -30,7 +30,7 @@ describe('bun run models', () => {
       expect(stdout).toContain(`${id}: `);
       expect(stdout).toContain(licence);
     }
-    expect(stdout.match(/^ {2}not in the cache$/gm)).toHaveLength(catalog.length);
+    expect(stdout.match(/; not on disk$/gm)).toHaveLength(catalog.length);
   });
 
   test('path reports the fetch command of a missing file', async () => {
