@@ -22,7 +22,7 @@ export interface PeerResponse {
 /** The used subset of node-llama-cpp. */
 interface Sequence {
   readonly nextTokenIndex: number;
-  adaptStateToTokens(tokens: readonly number[]): Promise<void>;
+  adaptStateToTokens(tokens: readonly number[], allowShift: false): Promise<void>;
   evaluate(tokens: readonly number[], options: { readonly temperature: 0 }): AsyncIterable<number>;
 }
 
@@ -40,7 +40,7 @@ await answerLines<PeerRequest>(async ({ prompt, maxTokens }): Promise<PeerRespon
   const startMs = performance.now();
   const tokens: number[] = model.tokenize(prompt, true);
   // The last token is evaluated in any case, because its output is needed.
-  await sequence.adaptStateToTokens(tokens.slice(0, -1));
+  await sequence.adaptStateToTokens(tokens.slice(0, -1), false);
   const generated: number[] = [];
   let [firstMs, lastMs] = [0, 0];
   for await (const token of sequence.evaluate(tokens.slice(sequence.nextTokenIndex), { temperature: 0 })) {

@@ -1,19 +1,23 @@
 /**
  * Number of threads of the next step. The threads of llama.cpp wait for each other many times in each step. When another
  * process needs a core, all of them wait for the one that lost it, and a step takes up to fifty times as long. One thread has
- * nothing to wait for. After a slow step, the steps of the next half second therefore use one thread.
+ * nothing to wait for. After a slow step, the next steps therefore use one thread: for 50 ms after the first slow step, and
+ * for twice the time after each further one.
  */
 
 /** A step is slow if it takes this many times as long as expected. */
 const SLOW_FACTOR = 3;
 /** Additional tolerance in ms, for timers and the scheduler of the operating system. */
 const TOLERANCE_MS = 5;
-const BACKOFF_MS = 500;
+const MIN_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 800;
 
 export class ThreadBackoff {
   readonly #threads: number;
   /** Monotonic time in ms. */
   #backoffEndMs = Number.NEGATIVE_INFINITY;
+  /** Duration after the next slow step. */
+  #backoffMs = MIN_BACKOFF_MS;
 
   /** @param threads number of threads on an idle machine. */
   constructor(threads: number) {
@@ -33,7 +37,10 @@ export class ThreadBackoff {
   record(startMs: number, endMs: number, expectedMs: number): boolean {
     if (startMs < this.#backoffEndMs) return false;
     const slow = endMs - startMs > SLOW_FACTOR * expectedMs + TOLERANCE_MS;
-    if (slow) this.#backoffEndMs = endMs + BACKOFF_MS;
+    if (slow) {
+      this.#backoffEndMs = endMs + this.#backoffMs;
+      this.#backoffMs = Math.min(MAX_BACKOFF_MS, this.#backoffMs * 2);
+    } else this.#backoffMs = Math.max(MIN_BACKOFF_MS, this.#backoffMs / 2);
     return !slow;
   }
 }
