@@ -1,7 +1,7 @@
 /** The worker side of the pool protocol: loads models, holds the open jobs and runs the requested steps. */
 
+import { setSchedIdle } from '../workers/cpu-priority.ts';
 import { toProcessError } from '../workers/process-protocol.ts';
-import { setSchedIdle } from '../workers/sched-idle.ts';
 import { serveProcess } from '../workers/worker-main.ts';
 import type { RuntimeOptions, StepModel } from './model.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';

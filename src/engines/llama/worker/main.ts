@@ -1,15 +1,19 @@
 /** Entry point of a language model worker. Never loaded by the server. */
 
-import { setSchedIdle } from '../../workers/sched-idle.ts';
+import { setNice, setSchedIdle } from '../../workers/cpu-priority.ts';
 import { serveProcess } from '../../workers/worker-main.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
 import { openGenerator } from './open-generator.ts';
+
+/** Speech and transcription, which must keep up with a call, get the cores first. */
+const NICE_LEVEL = 10;
 
 serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model process', (send) => {
   let opened: Awaited<ReturnType<typeof openGenerator>> | undefined;
   return {
     async load(load) {
       if (load.lowPriority) setSchedIdle();
+      else setNice(NICE_LEVEL);
       opened = await openGenerator(load);
       return opened.loaded;
     },

@@ -1,4 +1,4 @@
-/** Lowers this process to SCHED_IDLE (irreversible). */
+/** CPU priorities of worker processes, which cannot be raised again. */
 
 import { dlopen } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
@@ -21,6 +21,22 @@ export function setSchedIdle(): void {
   const parameters = new Int32Array(1);
   // Errors are ignored: the thread has exited, or the class is not permitted and the fallback applies.
   for (const thread of readdirSync(THREADS)) setScheduler(Number(thread), SCHED_IDLE, parameters);
+}
+
+/**
+ * Sets the nice level of every thread, and of threads that are created later. A thread at level 10 gets about a tenth of a
+ * core that it shares with a thread at level 0.
+ */
+export function setNice(level: number): void {
+  setPriority(level);
+  if (process.platform !== 'linux') return;
+  for (const thread of readdirSync(THREADS)) {
+    try {
+      setPriority(Number(thread), level);
+    } catch {
+      // The thread has exited.
+    }
+  }
 }
 
 /** The C library of this process: glibc, or musl if glibc is not present. */
