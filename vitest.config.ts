@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-const SOURCES = ['src', 'plugins', 'models', 'tools', 'web'].map((folder) => `${folder}/**/*.test.ts`);
+const SOURCES = ['src', 'plugins', 'models', 'scripts', 'tools', 'web'].map(
+  (folder) => `${folder}/**/*.test.ts`,
+);
 /** Tests beside the code that load models, or start processes and servers. */
 const SLOW_SOURCES = SOURCES.map((pattern) => pattern.replace('*.test.ts', '*.{models,process}.test.ts'));
 

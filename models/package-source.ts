@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import type { PackagePart } from './model-files.ts';
 import { reason, SourceError } from './source-error.ts';
 
+/** A version of a package. */
+export type PackageVersion = Pick<PackagePart, 'ecosystem' | 'name' | 'version'>;
+
 export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
@@ -39,7 +42,7 @@ export const runCommand: RunCommand = async (argv, { cwd, timeoutMs, signal }) =
 };
 
 /** A package with its version, in the syntax of its client. */
-export function packageLabel(part: PackagePart): string {
+export function packageLabel(part: PackageVersion): string {
   return part.ecosystem === 'pypi' ? `${part.name}==${part.version}` : `${part.name}@${part.version}`;
 }
 
@@ -143,7 +146,7 @@ async function resolveNpm(part: PackagePart, signal: AbortSignal, run: RunComman
  * @throws SourceError if the client fails.
  */
 export async function fetchWithClient(
-  part: PackagePart,
+  part: PackageVersion,
   dir: string,
   signal: AbortSignal,
   run: RunCommand = runCommand,

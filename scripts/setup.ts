@@ -1,5 +1,5 @@
 /**
- * Runs before `start`, `dev`, `test` and `bench`: installs the locked packages, builds the native addon and
+ * Runs before `start`, `dev`, `test`, `check` and `bench`: installs the locked packages, builds the native addon and
  * the console, and downloads the model files. Each step is skipped if its result is up to date. Until the
  * packages are installed, only modules without packages may be loaded: all others are imported inside the
  * steps.
@@ -9,27 +9,40 @@ import { join } from 'node:path';
 import { isDiskFull, isUnwritable } from '../models/source-error.ts';
 import { sha256 } from '../src/kit/storage/content-hash.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
+import { currentPlatform, unsupportedPlatform } from './setup/platform.ts';
+import { trimPackages } from './setup/trim-packages.ts';
 
 const root = join(import.meta.dir, '..');
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('Stopped.')));
 process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
 
-/** Engines whose models a purpose needs in addition to the configured models. */
-const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
-  start: [],
-  test: [
-    'kokoro',
-    'piper',
-    'whisper-base',
-    'whisper-tiny.en',
-    'llama-smollm2-135m-instruct',
-    'minilm',
-    'resemblyzer',
-  ],
-  bench: ['kokoro', 'piper', 'whisper-base', 'bench'],
+interface Purpose {
+  /** The packages of the service and of its build, or all packages, including those of tests and checks. */
+  readonly packages: 'production' | 'all';
+  /** Engines whose models are needed in addition to the configured models; undefined: no models. */
+  readonly engines?: readonly string[];
+}
+
+const PURPOSES: Readonly<Record<string, Purpose>> = {
+  start: { packages: 'production', engines: [] },
+  dev: { packages: 'all', engines: [] },
+  check: { packages: 'all' },
+  test: {
+    packages: 'all',
+    engines: [
+      'kokoro',
+      'piper',
+      'whisper-base',
+      'whisper-tiny.en',
+      'llama-smollm2-135m-instruct',
+      'minilm',
+      'resemblyzer',
+    ],
+  },
+  bench: { packages: 'all', engines: ['kokoro', 'piper', 'whisper-base', 'bench'] },
   // A container image is built without models; they are downloaded to its volume at the first start.
-  image: null,
+  image: { packages: 'production' },
 };
 
 const INSTALLED = 'installed';
@@ -40,21 +53,25 @@ class SetupError extends Error {
 }
 
 async function main(args: readonly string[]): Promise<void> {
-  const purpose = args.find((arg) => arg.startsWith('--for='))?.slice('--for='.length) ?? 'start';
-  const extraEngines = EXTRA_ENGINES[purpose];
-  if (extraEngines === undefined || args.some((arg) => !arg.startsWith('--for='))) {
-    throw new SetupError(`Usage: bun scripts/setup.ts [--for=${Object.keys(EXTRA_ENGINES).join('|')}]`);
+  const unsupported = unsupportedPlatform(currentPlatform());
+  if (unsupported !== undefined) throw new SetupError(unsupported);
+  const name = args.find((arg) => arg.startsWith('--for='))?.slice('--for='.length) ?? 'start';
+  const purpose = PURPOSES[name];
+  if (purpose === undefined || args.some((arg) => !arg.startsWith('--for=') && arg !== '--gpu')) {
+    throw new SetupError(`Usage: bun run setup [--for=${Object.keys(PURPOSES).join('|')}] [--gpu]`);
   }
+  const { packages, engines } = purpose;
   const onWait = () => log('another set-up is running in this checkout; waiting for it …');
   const lock = join(root, '.cache', 'setup.lock');
   const isInstalled = await withFileLock(lock, { signal: stop.signal, onWait }, async () => {
-    if ((await step('packages', installPackages)) === INSTALLED) return true;
+    if ((await step('packages', () => installPackages(packages))) === INSTALLED) return true;
     await step('native addon', buildAddon);
     await step('console', bundleConsole);
+    if (args.includes('--gpu')) await step('GPU packages', addGpuPackages);
     return false;
   });
   if (isInstalled) return await continueInNewProcess(args);
-  if (extraEngines !== null) await step('models', () => downloadModels(extraEngines));
+  if (engines !== undefined) await step('models', () => downloadModels(engines));
 }
 
 /** Runs a step and logs its duration and result. */
@@ -79,14 +96,22 @@ async function continueInNewProcess(args: readonly string[]): Promise<void> {
   process.exitCode = await rest.exited;
 }
 
-/** Installs the packages if the lock file, the package file or the runtime changed. */
-async function installPackages(): Promise<string> {
+/**
+ * Installs the packages if the lock file, a package file or the runtime changed, or if more packages are needed than are
+ * installed.
+ */
+async function installPackages(needed: Purpose['packages']): Promise<string> {
   const stampPath = join(root, 'node_modules', '.setup-stamp');
-  const inputs = ['bun.lock', 'package.json'].map((name) => readFileSync(join(root, name), 'utf8'));
-  const stamp = sha256([Bun.version, process.platform, process.arch, ...inputs].join('\n'));
-  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return 'as locked';
+  const inputs = ['bun.lock', 'package.json', 'native/package.json', 'web/package.json'].map((name) =>
+    readFileSync(join(root, name), 'utf8'),
+  );
+  const digest = sha256([Bun.version, process.platform, process.arch, ...inputs].join('\n'));
+  const stamps = { production: `${digest} production`, all: `${digest} all` };
+  const stamp = existsSync(stampPath) ? readFileSync(stampPath, 'utf8') : undefined;
+  if (stamp === stamps.all || stamp === stamps[needed]) return 'as locked';
   log('packages: installing the packages of bun.lock …');
-  const install = Bun.spawn([process.execPath, 'install', '--frozen-lockfile'], {
+  const options = ['--frozen-lockfile', ...(needed === 'production' ? ['--production'] : [])];
+  const install = Bun.spawn([process.execPath, 'install', ...options], {
     cwd: root,
     stdin: 'ignore',
     stdout: process.stderr.fd,
@@ -100,7 +125,8 @@ async function installPackages(): Promise<string> {
       `Installing the packages failed (exit code ${exitCode}); see the output above. For network errors, check the registry and proxy settings; if they name the lock file, package.json and bun.lock do not belong together.`,
     );
   }
-  writeFileSync(stampPath, stamp);
+  trimPackages(join(root, 'node_modules'), { os: process.platform, cpu: process.arch });
+  writeFileSync(stampPath, stamps[needed]);
   return INSTALLED;
 }
 
@@ -119,6 +145,16 @@ async function bundleConsole(): Promise<string> {
     return (await buildConsole()) ? 'built' : 'up to date';
   } catch (error) {
     throw new SetupError(`Building the console failed: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function addGpuPackages(): Promise<string> {
+  const { installGpuPackages } = await import('./setup/gpu-packages.ts');
+  try {
+    await installGpuPackages(root, stop.signal);
+    return 'installed';
+  } catch (error) {
+    throw new SetupError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 

@@ -132,6 +132,9 @@ const PACKAGES: Readonly<Record<OrtProvider, Readonly<Record<string, string>>>> 
   cuda: { 'linux-x64': 'linux-x64-cuda' },
 };
 
+/** `bun run setup --gpu` installs the packages for GPUs there. */
+const GPU_PACKAGES = join(import.meta.dirname, '../../../../gpu/package.json');
+
 /**
  * Loads llama.cpp for this machine.
  * @throws Error when the package, a library or a device of the provider is missing.
@@ -155,7 +158,7 @@ export async function loadBinding(provider: OrtProvider): Promise<LlamaBinding> 
 function requireBinding(provider: OrtProvider, name: string): LlamaBinding {
   const packageName = `@node-llama-cpp/${name}`;
   try {
-    const require = createRequire(import.meta.url);
+    const require = createRequire(provider === 'cuda' ? GPU_PACKAGES : import.meta.url);
     const folder = join(dirname(require.resolve(packageName)), '..', 'bins', name);
     const binding: LlamaBinding = require(join(folder, 'llama-addon.node'));
     binding.loadBackends(folder);
@@ -164,7 +167,7 @@ function requireBinding(provider: OrtProvider, name: string): LlamaBinding {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     const problem =
       provider === 'cuda'
-        ? 'ORT_PROVIDER is cuda, but the llama.cpp package for CUDA, its CUDA libraries or the driver could not be loaded'
+        ? 'ORT_PROVIDER is cuda, but the llama.cpp package for CUDA, its CUDA libraries or the driver could not be loaded (bun run setup --gpu installs the packages)'
         : 'llama.cpp could not be loaded';
     throw new Error(`${problem}: ${packageName}: ${reason}`, { cause: error });
   }
