@@ -26,12 +26,14 @@ const PAGES = [
   'Video',
   'Usage',
   'API keys',
+  'Models',
   'Plugins',
 ];
 /** Paths and titles of the pages that are tested in this file. */
 const TESTED_PAGES = {
   usage: 'Usage',
   keys: 'API keys',
+  models: 'Models',
   plugins: 'Plugins',
   'no-such-page': 'Page not found',
 };

@@ -2,15 +2,22 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cachedFilePath, catalog, catalogEntry } from '../../models/model-files.ts';
+import { startHubServer } from '../doubles/hub-server.ts';
+import { ggufFile } from '../generators/gguf-writer.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
 /** Runs a script with the model cache in `modelsDir`. */
-async function run(script: string, args: readonly string[], modelsDir: string) {
+async function run(
+  script: string,
+  args: readonly string[],
+  modelsDir: string,
+  env: Readonly<Record<string, string>> = {},
+) {
   const child = Bun.spawn([process.execPath, join(root, 'scripts', script), ...args], {
     cwd: root,
-    env: { ...process.env, MODELS_DIR: modelsDir },
+    env: { ...process.env, MODELS_DIR: modelsDir, ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -31,6 +38,28 @@ describe('bun run models', () => {
       expect(stdout).toContain(licence);
     }
     expect(stdout.match(/; not on disk$/gm)).toHaveLength(catalog.length);
+    expect(stdout).toMatch(/^kokoro-voices: .*\n {2}used by svc-tts$/m);
+    expect(stdout).toMatch(/^ {2}used by qwen2\.5-0\.5b-instruct; memory 491\.4 MB$/m);
+  });
+
+  test('fetch downloads the files of a model id, and list shows them', async () => {
+    const bytes = ggufFile([{ key: 'general.architecture', type: 'string', value: 'none' }]);
+    const { origin } = await startHubServer({
+      files: { 'owner/model/resolve/main/weights.gguf': { bytes, isLarge: true } },
+    });
+    const modelsDir = await tempDir();
+    const config = join(await tempDir(), 'service.toml');
+    await writeFile(config, '[models.own]\nkind = "llama"\nweights = "hf:owner/model/weights.gguf"\n');
+    const env = { CONFIG: config, HF_ENDPOINT: origin };
+    const fetched = await run('models.ts', ['fetch', 'own'], modelsDir, env);
+    expect(fetched).toMatchObject({
+      exitCode: 0,
+      stdout: `1 models are in ${modelsDir}; 1 files were downloaded.\n`,
+    });
+    const again = await run('models.ts', ['fetch', 'hf:owner/model/weights.gguf'], modelsDir, env);
+    expect(again.stdout).toContain('0 files were downloaded');
+    const { stdout } = await run('models.ts', ['list'], modelsDir, env);
+    expect(stdout).toMatch(/^hf:owner\/model\/weights\.gguf: .*; on disk\n {2}used by own; memory/m);
   });
 
   test('path reports the fetch command of a missing file', async () => {
@@ -66,7 +95,7 @@ describe('bun run models', () => {
 
 test('setup fails with one line that names the path without write access', async () => {
   const checkout = await tempDir();
-  for (const path of ['scripts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
+  for (const path of ['scripts/setup.ts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
   // Even root cannot write to this folder.
@@ -83,5 +112,5 @@ test('setup fails with one line that names the path without write access', async
 test('setup rejects an unknown purpose', async () => {
   const { stderr, exitCode } = await run('setup.ts', ['--for=nonsense'], await tempDir());
   expect(exitCode).toBe(1);
-  expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|dev|check|test|bench|image]\n');
+  expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|test|bench|image]\n');
 });

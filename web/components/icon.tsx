@@ -8,6 +8,7 @@ const PATHS = {
   video: 'M4 6h11v12H4zM15 10l5-3v10l-5-3',
   usage: 'M5 20V10M12 20V4M19 20v-7',
   keys: 'M14.5 9.5a4 4 0 1 1-1.2-2.8 4 4 0 0 1 1.2 2.8zM13.3 12.3 20 19M17 16l2-2',
+  models: 'M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9',
   plugins: 'M5 8h14v4a5 5 0 0 1-5 5h-4a5 5 0 0 1-5-5zM9 4v4M15 4v4M12 17v4',
   menu: 'M4 7h16M4 12h16M4 17h16',
   copy: 'M9 9h10v11H9zM5 15V4h10',

@@ -79,6 +79,13 @@ const keys: ConsolePage = {
   component: lazy(() => import('./keys/keys-page.tsx')),
 };
 
+const models: ConsolePage = {
+  path: '/models',
+  title: 'Models',
+  icon: 'models',
+  component: lazy(() => import('./models/models-page.tsx')),
+};
+
 const plugins: ConsolePage = {
   path: '/plugins',
   title: 'Plugins',
@@ -90,8 +97,19 @@ const plugins: ConsolePage = {
 export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: readonly ConsolePage[] }[] = [
   { title: 'Voice', pages: [speak, voices, realtime] },
   { title: 'Text and video', pages: [responses, batches, video] },
-  { title: 'Organization', pages: [usage, keys, plugins] },
+  { title: 'Organization', pages: [usage, keys, models, plugins] },
 ];
 
 /** All pages; the first one is the start page. */
-export const PAGES = [speak, voices, realtime, responses, batches, video, usage, keys, plugins] as const;
+export const PAGES = [
+  speak,
+  voices,
+  realtime,
+  responses,
+  batches,
+  video,
+  usage,
+  keys,
+  models,
+  plugins,
+] as const;

@@ -1,16 +1,10 @@
-import { Select } from '@mantine/core';
+import { Select, Stack } from '@mantine/core';
+import { loadIntervalMs, type Model, type ModelTask } from '../../client/models.ts';
 import type { ServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { fieldErrorMessage } from '../feedback/error-alert.tsx';
-
-/** Task of a model from `GET /v1/models`. */
-export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video';
-
-interface Model {
-  readonly id: string;
-  readonly task: ModelTask;
-}
+import { ModelLoadState } from '../model-load-state.tsx';
 
 /** Retry interval in ms: the page needs the models. */
 const RETRY_MS = 3000;
@@ -34,25 +28,35 @@ export function ModelPicker(props: {
   } = useLoad(
     async (signal) => {
       const { data } = await client.list<Model>('v1/models', { signal });
-      const ids = data.filter((model) => model.task === task).map(({ id }) => id);
-      const [first] = ids;
-      if (first !== undefined && (value === undefined || !ids.includes(value))) onChange(first);
-      return ids;
+      const matching = data.filter((model) => model.task === task);
+      const [first] = matching;
+      if (first !== undefined && !matching.some(({ id }) => id === value)) onChange(first.id);
+      return matching;
     },
     [client, task],
-    { dynamicIntervalMs: (ids) => (ids === undefined ? RETRY_MS : undefined) },
+    {
+      // Only the selected model is shown.
+      dynamicIntervalMs: (list) =>
+        list === undefined ? RETRY_MS : loadIntervalMs(list.filter(({ id }) => id === value)),
+    },
   );
+  const load = models?.find(({ id }) => id === value)?.load;
   return (
-    <Select
-      label={props.label ?? 'Model'}
-      data={models ?? []}
-      value={value ?? null}
-      onChange={(id) => id !== null && onChange(id)}
-      allowDeselect={false}
-      disabled={props.disabled ?? false}
-      placeholder={isLoading ? 'Loading' : 'None'}
-      error={error?.message ?? fieldErrorMessage(props.error, 'model')}
-      comboboxProps={{ withinPortal: true }}
-    />
+    <Stack gap={6}>
+      <Select
+        label={props.label ?? 'Model'}
+        data={models?.map(({ id }) => id) ?? []}
+        value={value ?? null}
+        onChange={(id) => id !== null && onChange(id)}
+        allowDeselect={false}
+        disabled={props.disabled ?? false}
+        placeholder={isLoading ? 'Loading' : 'None'}
+        error={error?.message ?? fieldErrorMessage(props.error, 'model')}
+        comboboxProps={{ withinPortal: true }}
+      />
+      {value !== undefined && load !== undefined && load.state !== 'loaded' && (
+        <ModelLoadState model={value} load={load} />
+      )}
+    </Stack>
   );
 }

@@ -1,0 +1,31 @@
+/** Models of `GET /v1/models`. */
+
+/** What a model is used for. */
+export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video';
+
+/** State of a model that is downloaded and loaded by its first request. */
+export interface ModelLoad {
+  readonly state: 'not_loaded' | 'downloading' | 'loading' | 'loaded' | 'failed';
+  readonly percent?: number;
+  readonly downloaded_bytes?: number;
+  readonly total_bytes?: number;
+}
+
+export interface Model {
+  readonly id: string;
+  readonly task: ModelTask;
+  /** Absent for models that are always loaded. */
+  readonly load?: ModelLoad;
+}
+
+/** Interval while a download or load is running, in ms. */
+const CHANGING_MS = 1000;
+/** Interval while a request of any client can start a download, in ms. */
+const WAITING_MS = 5000;
+
+/** Polling interval in ms for the state of these models; undefined if none can change. */
+export function loadIntervalMs(models: readonly Model[]): number | undefined {
+  const states = models.flatMap(({ load }) => load?.state ?? []);
+  if (states.some((state) => state === 'downloading' || state === 'loading')) return CHANGING_MS;
+  return states.length > 0 ? WAITING_MS : undefined;
+}
