@@ -95,7 +95,7 @@ describe('bun run models', () => {
 
 test('setup fails with one line that names the path without write access', async () => {
   const checkout = await tempDir();
-  for (const path of ['scripts/setup.ts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
+  for (const path of ['scripts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
   // Even root cannot write to this folder.
@@ -112,5 +112,7 @@ test('setup fails with one line that names the path without write access', async
 test('setup rejects an unknown purpose', async () => {
   const { stderr, exitCode } = await run('setup.ts', ['--for=nonsense'], await tempDir());
   expect(exitCode).toBe(1);
-  expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|test|bench|image]\n');
+  expect(stderr).toBe(
+    'setup failed: Usage: bun run setup [--for=start|dev|check|test|bench|image] [--gpu]\n',
+  );
 });
