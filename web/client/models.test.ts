@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadIntervalMs, type Model, type ModelLoad } from './models.ts';
+import { defaultModel, loadIntervalMs, type Model, type ModelLoad } from './models.ts';
 
 const model = (state?: ModelLoad['state']): Model => ({
   id: 'model',
@@ -21,4 +21,13 @@ test('models that a request can load are polled rarely', () => {
   for (const state of ['not_loaded', 'loaded', 'failed'] as const) {
     expect(loadIntervalMs([model(), model(state)])).toBe(5000);
   }
+});
+
+test('preselects a model that responds without a download', () => {
+  const loaded: Model = { id: 'a', task: 'chat' };
+  const large = (state: 'not_loaded' | 'loaded'): Model => ({ id: 'large', task: 'chat', load: { state } });
+  expect(defaultModel([large('not_loaded'), loaded])).toBe(loaded);
+  expect(defaultModel([large('loaded'), loaded])?.id).toBe('large');
+  expect(defaultModel([large('not_loaded')])?.id).toBe('large');
+  expect(defaultModel([])).toBeUndefined();
 });

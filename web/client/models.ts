@@ -29,3 +29,8 @@ export function loadIntervalMs(models: readonly Model[]): number | undefined {
   if (states.some((state) => state === 'downloading' || state === 'loading')) return CHANGING_MS;
   return states.length > 0 ? WAITING_MS : undefined;
 }
+
+/** The model that a form selects at first: one that responds without a download, if there is one. */
+export function defaultModel(models: readonly Model[]): Model | undefined {
+  return models.find(({ load }) => load === undefined || load.state === 'loaded') ?? models[0];
+}

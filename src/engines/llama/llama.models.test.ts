@@ -293,7 +293,7 @@ describe('the shipped model', () => {
           return { nice, scheduling, ticks: ticks ?? 0 };
         }),
       );
-      const lower = threads.filter(({ nice, scheduling }) => nice === 10 && scheduling === 0);
+      const lower = threads.filter(({ nice, scheduling }) => nice === 5 && scheduling === 0);
       expect(lower.some(({ ticks }) => ticks > 10)).toBe(true);
       const idle = threads.filter(({ scheduling }) => scheduling === 5);
       // At least the thread that loads the model and the thread that generates.

@@ -24,8 +24,8 @@ export function setSchedIdle(): void {
 }
 
 /**
- * Sets the nice level of every thread, and of threads that are created later. A thread at level 10 gets about a tenth of a
- * core that it shares with a thread at level 0.
+ * Sets the nice level of every thread, and of threads that are created later. A thread at level 5 gets a quarter of a core
+ * that it shares with a thread at level 0.
  */
 export function setNice(level: number): void {
   setPriority(level);

@@ -1,5 +1,5 @@
 import { Select, Stack } from '@mantine/core';
-import { loadIntervalMs, type Model, type ModelTask } from '../../client/models.ts';
+import { defaultModel, loadIntervalMs, type Model, type ModelTask } from '../../client/models.ts';
 import type { ServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
@@ -9,7 +9,7 @@ import { ModelLoadState } from '../model-load-state.tsx';
 /** Retry interval in ms: the page needs the models. */
 const RETRY_MS = 3000;
 
-/** Selects a model for a task; defaults to the first one. */
+/** Selects a model for a task. */
 export function ModelPicker(props: {
   readonly task: ModelTask;
   readonly value: string | undefined;
@@ -29,8 +29,8 @@ export function ModelPicker(props: {
     async (signal) => {
       const { data } = await client.list<Model>('v1/models', { signal });
       const matching = data.filter((model) => model.task === task);
-      const [first] = matching;
-      if (first !== undefined && !matching.some(({ id }) => id === value)) onChange(first.id);
+      const preset = defaultModel(matching);
+      if (preset !== undefined && !matching.some(({ id }) => id === value)) onChange(preset.id);
       return matching;
     },
     [client, task],

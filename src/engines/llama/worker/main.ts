@@ -6,7 +6,7 @@ import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared
 import { openGenerator } from './open-generator.ts';
 
 /** Speech and transcription, which must keep up with a call, get the cores first. */
-const NICE_LEVEL = 10;
+const NICE_LEVEL = 5;
 
 serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model process', (send) => {
   let opened: Awaited<ReturnType<typeof openGenerator>> | undefined;
