@@ -32,7 +32,10 @@ const SPLIT_FILE = /-\d{5}-of-\d{5}\.gguf$/;
 /** Files of a CTranslate2 checkpoint of Whisper that the engine reads. */
 const CHECKPOINT_PATHS = ['config.json', 'model.bin', 'tokenizer.json'];
 
-/** Repositories of CTranslate2 checkpoints of Whisper, by the names of faster-whisper. */
+/**
+ * Repositories of CTranslate2 checkpoints of Whisper, by the names of faster-whisper. Without the larger `large` models, whose
+ * conversion to ONNX needs too much memory.
+ */
 const WHISPER_REPOSITORIES: Readonly<Record<string, string>> = {
   tiny: 'Systran/faster-whisper-tiny',
   'base.en': 'Systran/faster-whisper-base.en',
@@ -40,9 +43,6 @@ const WHISPER_REPOSITORIES: Readonly<Record<string, string>> = {
   'small.en': 'Systran/faster-whisper-small.en',
   medium: 'Systran/faster-whisper-medium',
   'medium.en': 'Systran/faster-whisper-medium.en',
-  'large-v1': 'Systran/faster-whisper-large-v1',
-  'large-v2': 'Systran/faster-whisper-large-v2',
-  'large-v3': 'Systran/faster-whisper-large-v3',
   'large-v3-turbo': 'mobiuslabsgmbh/faster-whisper-large-v3-turbo',
   'distil-small.en': 'Systran/faster-distil-whisper-small.en',
   'distil-medium.en': 'Systran/faster-distil-whisper-medium.en',

@@ -1,7 +1,7 @@
 /**
- * Reader of the metadata of a GGUF file, versions 2 and 3. Layout, little-endian (specification: gguf.md in the repository of ggml): magic `GGUF`,
- * u32 version, u64 number of tensors, u64 number of pairs; for each pair its key, u32 value type, value; then the tensors,
- * which are not read. Strings are u64 length and UTF-8 text; arrays are u32 element type, u64 length and elements.
+ * Reader of the metadata of a GGUF file, versions 2 and 3. Layout, little-endian (gguf.md in the repository of ggml): magic
+ * `GGUF`, u32 version, u64 number of tensors, u64 number of pairs; for each pair its key, u32 value type, value; then the
+ * tensors, which are not read. Strings are u64 length and UTF-8 text; arrays are u32 element type, u64 length and elements.
  */
 
 import { type FileHandle, open } from 'node:fs/promises';

@@ -66,12 +66,12 @@ export function encoderGraph(weights: WhisperWeights, rest: SilentRest, arithmet
 }
 
 /**
- * The float32 encoder that computes {@link SilentRest}. Input: `mel` as above, of the whole window. Outputs: `key_i` and
+ * The encoder that computes {@link SilentRest}. Input: `mel` as above, of the whole window. Outputs: `key_i` and
  * `value_i` of each encoder layer and `cross_key_i` and `cross_value_i` of each decoder layer, float32 [1, n, width].
  */
-export function restGraph(weights: WhisperWeights): Graph {
+export function restGraph(weights: WhisperWeights, arithmetic: LinearArithmetic = 'float32'): Graph {
   const g = new GraphBuilder('whisper-silent-rest');
-  const linear: AppendLinear = (x, layer) => linearLayer(g, x, layer, 'float32');
+  const linear: AppendLinear = (x, layer) => linearLayer(g, x, layer, arithmetic);
   let x = encoderStem(g, weights);
   for (const [i, layer] of weights.encoder.entries()) {
     x = encoderLayer(g, x, layer, weights, linear, (key, value) => {

@@ -1,8 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { hubRecordPath } from '../../../../models/hub-reference.ts';
+import { cachedFilePath } from '../../../../models/model-files.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { sha256 } from '../../../kit/storage/content-hash.ts';
 import { whisperFiles } from './files.ts';
 
 const { modelsDir } = loadConfig(process.env);
@@ -133,4 +136,25 @@ test('a name of the catalog resolves to its checkpoint', async () => {
     kind: 'ctranslate2',
     source: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/), alignmentHeads: expect.any(Array) },
   });
+});
+
+test('a repository of the model hub, by its name or by that of faster-whisper', async () => {
+  const hubDir = await tempDir();
+  await expect(whisperFiles(hubDir, 'small')).rejects.toThrow('Run `bun run models fetch small`');
+  const contents = { 'config.json': '{}', 'model.bin': 'weights', 'tokenizer.json': '{"version": 1}' };
+  for (const [name, content] of Object.entries(contents)) {
+    const record = JSON.stringify({ bytes: content.length, sha256: sha256(content) });
+    await Bun.write(hubRecordPath(hubDir, 'Systran/faster-whisper-small', name), record);
+    await Bun.write(cachedFilePath(hubDir, sha256(content)), content);
+  }
+  for (const weights of ['small', 'hf:Systran/faster-whisper-small']) {
+    expect(await whisperFiles(hubDir, weights)).toMatchObject({
+      kind: 'ctranslate2',
+      tokenizer: cachedFilePath(hubDir, sha256(contents['tokenizer.json'])),
+      source: {
+        checkpoint: cachedFilePath(hubDir, sha256('weights')),
+        sha256: sha256('weights'),
+      },
+    });
+  }
 });

@@ -24,6 +24,9 @@ const SILENCE = -0.6;
 /** Number of positions per cached position of the silence. */
 const STRIDE = 10;
 
+/** An ONNX file has at most 2 GiB; a part is left for the other tensors. */
+const MAX_FLOAT_BYTES = 1.9 * 2 ** 30;
+
 /** Paths of the graphs, and their shape. */
 export interface ImportedWhisper {
   readonly encoder: string;
@@ -59,7 +62,7 @@ export async function importWhisper(
   };
   const folder = await importOnce(modelsDir, key, async (dir) => {
     const weights = whisperWeights(new Ct2Checkpoint(await Bun.file(source.checkpoint).bytes()));
-    const rest = await silentRest(weights);
+    const rest = await silentRest(weights, arithmetic);
     const heads = source.alignmentHeads ?? upperHalf(weights);
     await Bun.write(join(dir, 'encoder.onnx'), onnx(encoderGraph(weights, rest, arithmetic)));
     await Bun.write(join(dir, 'decoder.onnx'), onnx(decoderGraph(weights, arithmetic)));
@@ -90,10 +93,14 @@ function upperHalf({ decoder, heads }: WhisperWeights): [number, number][] {
   );
 }
 
-/** Encodes a window of silence in float32 and keeps every {@link STRIDE}-th position of it. */
-async function silentRest(weights: WhisperWeights): Promise<SilentRest> {
+/**
+ * Encodes a window of silence and keeps every {@link STRIDE}-th position of it. In float32, except for large encoders, whose
+ * weights would exceed the maximum size of an ONNX file.
+ */
+async function silentRest(weights: WhisperWeights, arithmetic: LinearArithmetic): Promise<SilentRest> {
   const runtime: RuntimeOptions = { provider: 'cpu', threads: 2 };
-  const graph = await openGraph(onnx(restGraph(weights)), runtime);
+  const isLarge = restBytes(weights) > MAX_FLOAT_BYTES;
+  const graph = await openGraph(onnx(restGraph(weights, isLarge ? arithmetic : 'float32')), runtime);
   try {
     const names = [
       ...weights.encoder.keys().flatMap((i) => [`key_${i}`, `value_${i}`]),
@@ -115,6 +122,11 @@ async function silentRest(weights: WhisperWeights): Promise<SilentRest> {
   } finally {
     await graph.close();
   }
+}
+
+/** Size of the linear layers of {@link restGraph} in float32: twelve matrices per encoder layer, two per decoder layer. */
+function restBytes({ width, encoder, decoder }: WhisperWeights): number {
+  return (12 * encoder.length + 2 * decoder.length) * width * width * Float32Array.BYTES_PER_ELEMENT;
 }
 
 /** The middle of every {@link STRIDE} rows of a matrix that has `width` columns. */

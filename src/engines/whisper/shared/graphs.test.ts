@@ -98,8 +98,12 @@ function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): 
 }
 
 /** The cached silence of a whole window, computed with the graph of the import step. */
-async function restOf(stride: number, silence = SILENCE): Promise<SilentRest> {
-  const graph = await open(restGraph(weights));
+async function restOf(
+  stride: number,
+  silence = SILENCE,
+  arithmetic: LinearArithmetic = 'float32',
+): Promise<SilentRest> {
+  const graph = await open(restGraph(weights, arithmetic));
   const mel = new Float32Array(melBands * 2 * POSITIONS).fill(silence);
   const outputs = await graph.run(melInput(mel), [...sides(''), ...sides('cross_')]);
   const cached = (name: string) => {
@@ -142,6 +146,16 @@ function expectEqual(tensors: Tensors, { cross }: Encoded): void {
     expect(apart((tensors.cross_bias as GraphOutput).data, bias)).toBeLessThan(1e-6);
   }
 }
+
+test('the silence in integer arithmetic, which large encoders need, is close to float32', async () => {
+  const exact = await restOf(1);
+  const integer = await restOf(1, SILENCE, 'uint8');
+  for (const [i, { keys, values }] of [...exact.encoder, ...exact.cross].entries()) {
+    const other = [...integer.encoder, ...integer.cross][i];
+    expect(relativeError(other?.keys ?? [], keys)).toBeLessThan(0.05);
+    expect(relativeError(other?.values ?? [], values)).toBeLessThan(0.05);
+  }
+});
 
 describe('the encoder', () => {
   test('equals the reference for a full window, which does not use the cached silence', async () => {
