@@ -23,9 +23,9 @@ const Load = t.Object(
     state: oneOf(LOAD_STATES, {
       description: '`failed`: the next request retries the download or the load.',
     }),
-    percent: t.Optional(t.Integer({ minimum: 0, maximum: 100, examples: [42] })),
-    downloaded_bytes: t.Optional(t.Integer()),
-    total_bytes: t.Optional(t.Integer()),
+    percent: t.Optional(Type.Integer({ minimum: 0, maximum: 100, examples: [42] })),
+    downloaded_bytes: t.Optional(Type.Integer()),
+    total_bytes: t.Optional(Type.Integer()),
   },
   {
     description:
