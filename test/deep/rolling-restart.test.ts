@@ -146,6 +146,7 @@ describe('no request fails while nodes restart', () => {
     const { requests, counts, failures } = await load.finish();
     console.log(JSON.stringify({ name, rounds, requests, failures: failures.length, counts, seconds }));
     expect(failures).toEqual([]);
-    expect(Math.min(...Object.values(counts))).toBeGreaterThan(10);
+    // Speech, the slowest kind, must have run before, during and after each restart.
+    expect(Math.min(...Object.values(counts))).toBeGreaterThanOrEqual(5 * rounds);
   });
 });
