@@ -5,8 +5,7 @@
 
 import { existsSync } from 'node:fs';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { readMembers } from '../../models/archive.ts';
 import { fetchWithClient } from '../../models/package-source.ts';
 
@@ -45,17 +44,16 @@ async function installOnnxProviders(onnxRuntime: string, signal: AbortSignal): P
   const folder = join(onnxRuntime, 'bin/napi-v6/linux/x64');
   if (PROVIDERS.every((name) => existsSync(join(folder, name)))) return;
   const { version } = await Bun.file(join(onnxRuntime, 'package.json')).json();
-  const scratch = await mkdtemp(join(tmpdir(), 'voice-service-gpu-'));
+  const scratch = await mkdtemp(join(folder, '.partial-'));
   try {
     const part = { ecosystem: 'pypi', name: 'onnxruntime-gpu', version } as const;
     const wheel = await fetchWithClient(part, scratch, signal);
-    for (const name of PROVIDERS) {
-      const member = `${WHEEL_FOLDER}/${name}`;
-      const members = await readMembers(wheel, 'zip', new Map([[member, MAX_LIBRARY_BYTES]]));
+    const limits = new Map(PROVIDERS.map((name) => [`${WHEEL_FOLDER}/${name}`, MAX_LIBRARY_BYTES]));
+    for (const [member, library] of await readMembers(wheel, 'zip', limits)) {
       // Renamed, so that an interrupted installation leaves no incomplete library.
-      const partial = join(folder, `.${name}.partial`);
-      await writeFile(partial, members.get(member) ?? '');
-      await rename(partial, join(folder, name));
+      const partial = join(scratch, basename(member));
+      await writeFile(partial, library);
+      await rename(partial, join(folder, basename(member)));
     }
   } finally {
     await rm(scratch, { recursive: true });

@@ -132,8 +132,8 @@ export class LlamaGenerator {
       pendingTokens: pending.length,
       readsPrompt: outputTokens === 0,
     }));
-    const limit = Math.max(MIN_PROMPT_TOKENS, Math.min(maxPromptTokens, Math.floor(STEP_MS / this.#tokenMs)));
-    const counts = planStep(requests, Math.min(limit, maxPromptTokens));
+    const promptTokens = Math.max(MIN_PROMPT_TOKENS, Math.floor(STEP_MS / this.#tokenMs));
+    const counts = planStep(requests, Math.min(promptTokens, maxPromptTokens));
     const tokens = counts.reduce((sum, count) => sum + count, 0);
     if (tokens === 0) return;
     const startMs = systemClock.monotonicMs();
