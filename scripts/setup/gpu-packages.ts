@@ -9,6 +9,17 @@ import { basename, join } from 'node:path';
 import { readMembers } from '../../models/archive.ts';
 import { fetchWithClient } from '../../models/package-source.ts';
 
+/**
+ * The wheel with the CUDA provider. The provider accepts exactly this version of ONNX Runtime. Wheels for different versions of
+ * Python differ, so one of them is selected.
+ */
+export const ONNX_WHEEL = {
+  ecosystem: 'pypi',
+  name: 'onnxruntime-gpu',
+  version: '1.30.0',
+  wheel: { python: '3.12', platform: 'manylinux_2_28_x86_64' },
+} as const;
+export const ONNX_WHEEL_SHA256 = '6acc0f4b3d5ac5f2984432faa59dd8fcce6775f8b43a7140afa0f322c7a703b1';
 const PROVIDERS = ['libonnxruntime_providers_cuda.so', 'libonnxruntime_providers_shared.so'];
 const WHEEL_FOLDER = 'onnxruntime/capi';
 /** The CUDA provider has about 400 MB. */
@@ -43,11 +54,10 @@ async function installLlama(folder: string, signal: AbortSignal): Promise<void> 
 async function installOnnxProviders(onnxRuntime: string, signal: AbortSignal): Promise<void> {
   const folder = join(onnxRuntime, 'bin/napi-v6/linux/x64');
   if (PROVIDERS.every((name) => existsSync(join(folder, name)))) return;
-  const { version } = await Bun.file(join(onnxRuntime, 'package.json')).json();
   const scratch = await mkdtemp(join(folder, '.partial-'));
   try {
-    const part = { ecosystem: 'pypi', name: 'onnxruntime-gpu', version } as const;
-    const wheel = await fetchWithClient(part, scratch, signal);
+    const wheel = await fetchWithClient(ONNX_WHEEL, scratch, signal);
+    await requireSha256(wheel, ONNX_WHEEL_SHA256);
     const limits = new Map(PROVIDERS.map((name) => [`${WHEEL_FOLDER}/${name}`, MAX_LIBRARY_BYTES]));
     for (const [member, library] of await readMembers(wheel, 'zip', limits)) {
       // Renamed, so that an interrupted installation leaves no incomplete library.
@@ -58,4 +68,12 @@ async function installOnnxProviders(onnxRuntime: string, signal: AbortSignal): P
   } finally {
     await rm(scratch, { recursive: true });
   }
+}
+
+/** @throws Error if the file has another SHA-256. */
+async function requireSha256(path: string, sha256: string): Promise<void> {
+  const hash = new Bun.CryptoHasher('sha256');
+  for await (const chunk of Bun.file(path).stream()) hash.update(chunk);
+  const actual = hash.digest('hex');
+  if (actual !== sha256) throw new Error(`${basename(path)} has the SHA-256 ${actual}, expected ${sha256}.`);
 }

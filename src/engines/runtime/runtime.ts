@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { env, InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
-import type { RuntimeOptions } from '../pool/model.ts';
+import type { RuntimeOptions } from './runtime-options.ts';
 
 /** An input tensor of a graph, or an output of another graph. Floats are rounded if the input is float16. */
 export type GraphInput =
@@ -48,6 +48,11 @@ export interface GraphTuning {
    * Default: false.
    */
   readonly spinning?: boolean;
+  /**
+   * Whether sums of int8 products must not saturate on x86 processors without instructions for them, where the runtime
+   * then uses slower ones. Default: false.
+   */
+  readonly exactInt8?: boolean;
 }
 
 /**
@@ -82,7 +87,7 @@ export async function openGraph(
 async function createSession(
   model: string | Uint8Array,
   options: RuntimeOptions,
-  { spinning = false }: GraphTuning,
+  { spinning = false, exactInt8 = false }: GraphTuning,
 ): Promise<InferenceSession> {
   if (options.provider === 'cuda') requireCudaProvider();
   const settings: InferenceSession.SessionOptions = {
@@ -94,7 +99,11 @@ async function createSession(
     // Shapes differ between runs, so memory plans could not be reused.
     enableMemPattern: false,
     extra: {
-      session: { intra_op: { allow_spinning: spinning ? '1' : '0' }, force_spinning_stop: '1' },
+      session: {
+        intra_op: { allow_spinning: spinning ? '1' : '0' },
+        force_spinning_stop: '1',
+        x64quantprecision: exactInt8 ? '1' : '0',
+      },
     },
   };
   try {

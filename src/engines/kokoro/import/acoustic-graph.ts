@@ -1,7 +1,7 @@
 /**
  * Kokoro's acoustic model: the part of the published graph that is computed once per utterance. Slow operators are
  * replaced: integer convolutions by integer matrix products, and the STFT of the harmonic source (a naive loop in ONNX
- * Runtime) by a convolution.
+ * Runtime) by a convolution. For a GPU, the remaining convolutions become products.
  */
 
 import { type Arithmetic, convolutionProduct } from '../../onnx/convolution-product.ts';
@@ -10,6 +10,7 @@ import type { Graph, Node } from '../../onnx/onnx-proto.ts';
 import { GraphIndex, readQuantizedLayer, replaceNodes } from '../../onnx/rewrite.ts';
 import { dequantize, floatsOf, floatTensor } from '../../onnx/tensors.ts';
 import { normSlots } from './generator-graph.ts';
+import { doubledRate, halvedRate, stridedProduct } from './gpu-layers.ts';
 
 const GENERATOR = '/decoder/decoder/generator/';
 /** Output of the decoder and input of the generator, [1, 512, 2T]. */
@@ -60,7 +61,8 @@ export function buildAcousticGraph(published: Graph, arithmetic: Arithmetic): Gr
     { name: 'durations', value: '/encoder/Clip_output_0' },
   ];
   return replaceNodes(graph, outputs, (node) => {
-    if (node.opType === 'STFT') return stftAsConvolution(index, node);
+    if (node.opType === 'STFT') return stftAsConvolution(index, node, arithmetic);
+    if (node.opType === 'ConvTranspose' && arithmetic === 'float16') return doubledRate(index, node);
     if (node.opType !== 'Mul') return undefined;
     const convolution = integerConvolutionBehind(index, node);
     return convolution && convolutionAsProduct(index, convolution, arithmetic);
@@ -89,11 +91,9 @@ function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithme
     return g.build();
   }
   // The two single-channel convolutions that halve the rate of pitch and energy are small, so they use float arithmetic.
-  const weight = floatTensor(
-    `${layer.output}_weight`,
-    layer.weight.dims,
-    dequantize(layer.weight, layer.scale, layer.zeroPoint, layer.channelAxis),
-  );
+  const values = dequantize(layer.weight, layer.scale, layer.zeroPoint, layer.channelAxis);
+  if (arithmetic === 'float16') return halvedRate(layer.input, layer.output, values, layer.bias?.[0] ?? 0);
+  const weight = floatTensor(`${layer.output}_weight`, layer.weight.dims, values);
   const bias = floatTensor(`${layer.output}_bias`, [outputs], layer.bias ?? new Float32Array(outputs));
   const float: Node = {
     ...makeNode('Conv', [layer.input, weight.name, bias.name], [layer.output]),
@@ -108,7 +108,7 @@ function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithme
  * zero decides between a phase of +π and -π. The model was trained with +π (torch.angle of +0); with -π the speech has a
  * DC offset. A negligible bias makes the sign deterministic.
  */
-function stftAsConvolution(index: GraphIndex, node: Node) {
+function stftAsConvolution(index: GraphIndex, node: Node, arithmetic: Arithmetic) {
   const window = floatsOf(index.initializer(node.input[2]));
   const size = window.length;
   const bins = size / 2 + 1;
@@ -127,6 +127,11 @@ function stftAsConvolution(index: GraphIndex, node: Node) {
   bias[1] = bias[2 * bins - 1] = 1e-30;
   const output = node.output[0] ?? '';
   const g = new GraphBuilder('stft', `${output}_`);
+  if (arithmetic === 'float16') {
+    const product = stridedProduct(g, node.input[0] ?? '', hop, basis, bias);
+    g.alias(output, g.op('Reshape', [product, g.ints(1, -1, bins, 2)]));
+    return g.build();
+  }
   const samples = g.op('Reshape', [node.input[0] ?? '', g.ints(1, 1, -1)]);
   const kernel = g.floats([2 * bins, 1, size], basis);
   const parts = g.op('Conv', [samples, kernel, g.floats([2 * bins], bias)], {

@@ -5,12 +5,12 @@ import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.
 import { importOnce } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { restoreFloatLayers } from '../../onnx/float-layers.ts';
-import { decodeModel, encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
+import { DataType, decodeModel, encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
 import { buildAcousticGraph } from './acoustic-graph.ts';
 import { buildGenerator } from './generator-graph.ts';
 
 /** Increment when the graphs change. */
-const VERSION = 5;
+const VERSION = 7;
 const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
 const IR_VERSION = 9;
 
@@ -41,7 +41,12 @@ export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmet
     const write = (name: string, graph: Graph) =>
       Bun.write(
         join(dir, name),
-        encodeModel({ irVersion: IR_VERSION, producerName: 'kokoro-import', opsetImport: OPSETS, graph }),
+        encodeModel({
+          irVersion: IR_VERSION,
+          producerName: 'kokoro-import',
+          opsetImport: OPSETS,
+          graph: withoutInputShapes(graph),
+        }),
       );
     const acousticModel = buildAcousticGraph(published, arithmetic);
     await write('front.onnx', arithmetic === 'float16' ? restoreFloatLayers(acousticModel) : acousticModel);
@@ -51,4 +56,17 @@ export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmet
     acousticModel: join(folder, 'front.onnx'),
     generator: join(folder, 'generator.onnx'),
   };
+}
+
+/**
+ * Removes the shapes of the inputs, so that the shapes of most values are unknown. For each value of known rank, ONNX Runtime
+ * 1.30 searches all earlier values for a buffer to reuse when it loads the graph. It finds none, because the lengths are
+ * variable, but the search takes 85 % of the loading time.
+ */
+function withoutInputShapes(graph: Graph): Graph {
+  const input = graph.input.map(({ name, type }) => {
+    const elemType = type?.tensorType?.elemType ?? DataType.FLOAT;
+    return { name, type: { tensorType: { elemType } } };
+  });
+  return { ...graph, input };
 }

@@ -4,8 +4,9 @@
  */
 
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import type { RuntimeOptions, StepModel } from '../../pool/model.ts';
+import type { StepModel } from '../../pool/model.ts';
 import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
+import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
 import { batchByLength } from './batch-by-length.ts';
 import { DIMENSIONS, fusedGraph, MAX_TOKENS } from './fused-graph.ts';

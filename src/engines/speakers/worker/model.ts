@@ -1,9 +1,10 @@
 /** The Resemblyzer speaker encoder in the inference process: computes voice embeddings and the median pitch of audio. */
 
-import { Resampler } from '../../../audio/resampler.ts';
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { RuntimeOptions, StepModel } from '../../pool/model.ts';
+import { resample } from '../../../audio/resampler.ts';
+import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
+import type { StepModel } from '../../pool/model.ts';
 import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
+import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
 import { MEL_BANDS } from '../import/graph.ts';
 import { importSpeakers } from '../import/import.ts';
 import type { SpeakerRequest, SpeakerResult } from '../shared/protocol.ts';
@@ -41,7 +42,7 @@ class Speakers implements SpeakerModel {
   }
 
   async *open({ samples, rateHz }: SpeakerRequest): AsyncGenerator<SpeakerResult, void, undefined> {
-    const resampled = atListenRate(samples, rateHz);
+    const resampled = resample(samples, rateHz, LISTEN_RATE_HZ);
     yield { kind: 'pitch', hz: medianPitch(resampled) };
     const partials = melPartials(resampled);
     for (let start = 0; start < partials.length; start += STEP_PARTIALS) {
@@ -59,15 +60,4 @@ class Speakers implements SpeakerModel {
   async close(): Promise<void> {
     await this.#graph.close();
   }
-}
-
-function atListenRate(samples: Float32Samples, rateHz: number): Float32Samples {
-  if (rateHz === LISTEN_RATE_HZ) return samples;
-  const resampler = new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
-  const [head, tail] = [resampler.push(samples), resampler.flush()];
-  resampler.close();
-  const all = new Float32Array(head.length + tail.length);
-  all.set(head);
-  all.set(tail, head.length);
-  return all;
 }

@@ -1,6 +1,8 @@
-import { statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { moveWeightsOut } from '../../../../test/generators/external-weights.ts';
 import {
   type OptimumForm,
@@ -8,11 +10,10 @@ import {
   writeOptimumExport,
 } from '../../../../test/generators/optimum-export.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
-import { recording } from '../../../../tools/harness/media/recordings.ts';
+import { recorded } from '../../../../test/media/heard-audio.ts';
 import { transcriptWords } from '../../../../tools/harness/media/transcript-normalizer.ts';
 import { loadConfig } from '../../../config/config.ts';
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import { audioFileReader } from '../../../media/audio/audio-file-reader.ts';
+import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import { whisperFiles } from '../import/files.ts';
 import type { OptimumFiles } from '../import/optimum-files.ts';
 import { loadWhisper } from '../model.ts';
@@ -23,20 +24,7 @@ import { openOptimumGraphs } from './optimum-graphs.ts';
 const JFK =
   'And so my fellow Americans ask not what your country can do for you ask what you can do for your country';
 const { modelsDir } = loadConfig(process.env);
-const runtime = { provider: 'cpu', threads: 2 } as const;
-const never = new AbortController().signal;
-
-async function samplesOf(path: string): Promise<Float32Samples> {
-  const reader = audioFileReader({ environment: {} });
-  try {
-    const blocks: Float32Samples[] = [];
-    const { samples } = await reader.openFile(path, LISTEN_RATE_HZ, 'file', never);
-    for await (const block of samples) blocks.push(block);
-    return Float32Array.from(blocks.flatMap((block) => [...block]));
-  } finally {
-    await reader.close();
-  }
-}
+const runtime = { provider: 'cpu', threads: 1 } as const;
 
 async function transcribed(weights: string, samples: Float32Samples): Promise<WindowTranscript> {
   const model = await loadWhisper({ modelsDir, weights, runtime });
@@ -66,10 +54,32 @@ async function graphFiles(folder: string): Promise<OptimumFiles> {
   return files.graphs;
 }
 
-async function openSmall(form: OptimumForm): Promise<WhisperGraphs> {
+const exportsFolder = mkdtempSync(join(tmpdir(), 'optimum-exports-'));
+afterAll(() => rmSync(exportsFolder, { recursive: true }));
+const smallExports = new Map<OptimumForm, Promise<string>>();
+
+/** Folder of a small model, written once for all tests, which must not change it. */
+function smallExport(form: OptimumForm): Promise<string> {
+  const write = async () => {
+    const folder = join(exportsFolder, form);
+    mkdirSync(folder);
+    await writeOptimumExport(folder, form, 'small');
+    return folder;
+  };
+  const written = smallExports.get(form) ?? write();
+  smallExports.set(form, written);
+  return written;
+}
+
+/** A copy of a small model that the test may change. */
+async function ownSmallExport(): Promise<string> {
   const folder = await tempDir();
-  await writeOptimumExport(folder, form, 'small');
-  return openOptimumGraphs(await graphFiles(folder), runtime);
+  await cp(await smallExport('merged'), folder, { recursive: true });
+  return folder;
+}
+
+async function openSmall(form: OptimumForm): Promise<WhisperGraphs> {
+  return openOptimumGraphs(await graphFiles(await smallExport(form)), runtime);
 }
 
 function textOf(segments: readonly { readonly text: string }[]): string {
@@ -82,7 +92,7 @@ function largestDifference(a: Float32Samples, b: Float32Samples): number {
 }
 
 test('an export transcribes like its checkpoint', async () => {
-  const samples = await samplesOf(recording('jfk.flac'));
+  const samples = await recorded('jfk.flac');
   const folder = await tempDir();
   await writeOptimumExport(folder, 'merged');
   const { segments, words, language } = await transcribed(folder, samples);
@@ -141,9 +151,7 @@ test('both forms of a model give equal results', async () => {
 });
 
 test('weights can be stored in a separate file', async () => {
-  const folder = await tempDir();
-  await writeOptimumExport(folder, 'merged', 'small');
-  const graphs = await graphFiles(folder);
+  const graphs = await graphFiles(await ownSmallExport());
   const encoded = async () => {
     const opened = await openOptimumGraphs(graphs, runtime);
     const { tensors } = await opened.encode(MEL, 3000);
@@ -158,8 +166,7 @@ test('weights can be stored in a separate file', async () => {
 });
 
 test('rejects graphs if one of them is damaged', async () => {
-  const folder = await tempDir();
-  await writeOptimumExport(folder, 'merged', 'small');
+  const folder = await ownSmallExport();
   await Bun.write(join(folder, 'decoder_model_merged.onnx'), 'noise');
   await expect(loadWhisper({ modelsDir, weights: folder, runtime })).rejects.toThrow(/protobuf/i);
 });
