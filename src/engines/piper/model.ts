@@ -3,9 +3,11 @@
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import { loadEspeak } from '../../text/english/g2p/espeak.ts';
 import { createPiperG2p, type PiperG2p } from '../../text/english/g2p/piper-g2p.ts';
-import type { RuntimeOptions, SpeechDescription, SpeechModel, SpeechRequest } from '../pool/model.ts';
+import type { SpeechDescription, SpeechModel, SpeechRequest, SpeechResult } from '../pool/model.ts';
 import { type FrameWindow, frameWindows, type WindowPlan } from '../runtime/frame-windows.ts';
 import { type GraphOutput, type GraphSession, openGraph } from '../runtime/runtime.ts';
+import type { RuntimeOptions } from '../runtime/runtime-options.ts';
+import { WordTimes } from '../runtime/word-times.ts';
 import { DECODER_INPUT, splitPiperGraph } from './split-graph.ts';
 import { type PiperSettings, parsePiperSettings } from './voice-settings.ts';
 
@@ -14,6 +16,8 @@ import { type PiperSettings, parsePiperSettings } from './voice-settings.ts';
  * 12 frames gives a maximum error of 1e-6, 10 frames 2e-6, 8 frames 2e-3 (measured).
  */
 const WINDOWS: WindowPlan = { first: 40, maxLength: 320, context: 12 };
+/** Samples of a latent frame. */
+const HOP_SAMPLES = 256;
 
 export interface PiperOptions {
   /** Path of the voice's graph, `*.onnx`. */
@@ -50,11 +54,19 @@ class PiperModel implements SpeechModel {
     this.description = { rateHz: voice.audio.sample_rate, supportsAdaptations: false };
   }
 
-  async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
-    for (const ids of await this.g2p.phonemize(request.text)) {
-      const latent = await this.#encode(ids, request.speed);
+  async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, void, undefined> {
+    const sentences = await this.g2p.phonemize(request.text);
+    const sources = request.words ? sentences.map((sentence) => sentence.sources()) : [];
+    const frameMs = (HOP_SAMPLES * 1000) / this.voice.audio.sample_rate;
+    const times = new WordTimes(request.text, sources.flat(), frameMs);
+    for (const [i, { ids }] of sentences.entries()) {
+      const { latent, durations } = await this.#encode(ids, request.speed);
       const frames = latent.dims[2] ?? 0;
-      for (const window of frameWindows({ frames, from: 0, to: frames }, WINDOWS, request.delivery)) {
+      const audible = { frames, from: 0, to: frames };
+      const own = sources[i];
+      if (own !== undefined) yield times.add({ ...audible, sources: own, durations: durations.data });
+      const { delivery, firstAudioMs = Number.POSITIVE_INFINITY } = request;
+      for (const window of frameWindows(audible, WINDOWS, delivery, firstAudioMs / frameMs)) {
         yield await this.#decode(latent, window);
       }
     }
@@ -65,9 +77,9 @@ class PiperModel implements SpeechModel {
     await this.decoder.close();
   }
 
-  async #encode(ids: readonly number[], speed: number): Promise<GraphOutput> {
+  async #encode(ids: readonly number[], speed: number) {
     const { noise_scale, length_scale, noise_w } = this.voice.inference;
-    const { latent } = await this.encoder.run(
+    return await this.encoder.run(
       {
         input: { type: 'int64', dims: [1, ids.length], data: BigInt64Array.from(ids, BigInt) },
         input_lengths: { type: 'int64', dims: [1], data: BigInt64Array.of(BigInt(ids.length)) },
@@ -77,9 +89,8 @@ class PiperModel implements SpeechModel {
           data: Float32Array.of(noise_scale, length_scale / speed, noise_w),
         },
       },
-      ['latent'],
+      ['latent', 'durations'],
     );
-    return latent;
   }
 
   /** Decodes the samples of a window, without its context. */
@@ -96,7 +107,6 @@ class PiperModel implements SpeechModel {
       { [DECODER_INPUT]: { type: 'float32', dims: [1, channels, length], data } },
       ['audio'],
     );
-    const hop = audio.data.length / length;
-    return audio.data.slice((start - contextStart) * hop, (end - contextStart) * hop);
+    return audio.data.slice((start - contextStart) * HOP_SAMPLES, (end - contextStart) * HOP_SAMPLES);
   }
 }

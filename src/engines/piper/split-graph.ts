@@ -1,7 +1,8 @@
 /**
  * Splits the graph of a Piper voice (VITS, Kim et al. 2021), so that its audio can be generated in windows:
  *
- * - encoder: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,192,T];
+ * - encoder: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,192,T], and `durations`
+ *   f32[1,1,n], the latent frames of each input;
  * - decoder: `latent` f32[1,192,t] → `audio` f32[1,1,t·hop].
  *
  * The decoder consists of convolutions only, so a window with sufficient context gives the samples of the whole. The two
@@ -17,6 +18,8 @@ import { floatTensor, int64Tensor } from '../onnx/tensors.ts';
 /** Input of the first convolution of the generator in Piper's exports. */
 const LATENT = '/Mul_7_output_0';
 const LATENT_CHANNELS = 192;
+/** Output of the duration predictor, rounded up to frames. */
+const DURATIONS = '/Ceil_output_0';
 /** Period of the noise in latent frames: 12 s. */
 const NOISE_STEPS = 1024;
 
@@ -29,7 +32,10 @@ export interface PiperGraphs {
 export function splitPiperGraph(file: Uint8Array): PiperGraphs {
   const model = decodeModel(file);
   const graph = withFixedNoise(model.graph);
-  const encoder = extractSubgraph(graph, [{ name: 'latent', value: LATENT }]);
+  const encoder = extractSubgraph(graph, [
+    { name: 'latent', value: LATENT },
+    { name: 'durations', value: DURATIONS },
+  ]);
   const decoder = extractSubgraph(
     withoutProducer(graph, LATENT),
     graph.output.slice(0, 1).map(({ name }) => ({ name: 'audio', value: name })),

@@ -68,6 +68,30 @@ async function collect(
   return samples;
 }
 
+describe('urgent work', () => {
+  const urgentChanges = async (...fields: readonly Fields[]) => {
+    const changes: boolean[] = [];
+    const pool = await startPool({
+      onUrgentChange: (isUrgent) => {
+        if (isUrgent !== (changes.at(-1) ?? false)) changes.push(isUrgent);
+      },
+    });
+    for (const each of fields) await collect(pool, { mark: 1, steps: 2, samples: 24_000 }, never, each);
+    return changes;
+  };
+
+  it('is reported while realtime jobs run steps that are due', async () => {
+    expect(await urgentChanges({ priority: 'realtime', delivery: 'text' })).toEqual([true, false]);
+    // The second step is not due: the listener has a second of audio.
+    expect(await urgentChanges({ priority: 'realtime' })).toEqual([true, false]);
+  });
+
+  it('is neither speech that is ahead of its listener nor a job of another priority', async () => {
+    expect(await urgentChanges({ priority: 'realtime', aheadMs: 5_000 })).toEqual([]);
+    expect(await urgentChanges({ priority: 'interactive' }, { priority: 'batch' })).toEqual([]);
+  });
+});
+
 describe('one job', () => {
   it('yields the samples of every step in order', async () => {
     const pool = await startPool();

@@ -10,10 +10,11 @@ import { ServiceError, shuttingDown } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { InferenceSettings } from '../../contract/core/settings.ts';
 import type { ReadyReport } from '../../contract/engines/engine.ts';
+import { providerEnvironment } from '../runtime/provider-environment.ts';
 import { type AnyJob, type JobSpec, StepJob } from './job.ts';
 import type { PoolMeter } from './pool-metrics.ts';
 import { requireClassSlot } from './queue-quota.ts';
-import { nextJob, queueKeyOf, type ServedTimes } from './scheduler.ts';
+import { dueMs, nextJob, queueKeyOf, type ServedTimes } from './scheduler.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 import { WorkerSlot } from './worker-slot.ts';
 
@@ -61,6 +62,8 @@ export interface InferencePoolOptions<Spec> {
   readonly lowPriority?: boolean;
   readonly loadTimeoutMs?: number;
   readonly stepTimeoutMs?: number;
+  /** Called when a step with a deadline of a realtime client starts to run, and when none runs any more. */
+  readonly onUrgentChange?: (isUrgent: boolean) => void;
 }
 
 /** A pool that must be started. Jobs that arrive before its processes have loaded their models wait. */
@@ -206,7 +209,7 @@ class Pool<Spec> implements StartablePool<Spec> {
       load: { models, runtime: { provider: settings.provider, threads: settings.threads }, lowPriority },
       clock,
       log,
-      environment: settings.environment,
+      environment: { ...providerEnvironment(settings.provider), ...settings.environment },
       loadTimeoutMs: loadTimeoutMs ?? LOAD_TIMEOUT_MS,
       stepTimeoutMs: stepTimeoutMs ?? (lowPriority ? LOW_PRIORITY_STEP_TIMEOUT_MS : STEP_TIMEOUT_MS),
       onChange: () => this.#dispatch(),
@@ -293,8 +296,10 @@ class Pool<Spec> implements StartablePool<Spec> {
       this.#keysServed.set(job.fairnessKey, nowMs);
       if (!job.started) this.#options.meter.jobStarted(job, nowMs);
       job.started = true;
+      job.urgent = job.priority === 'realtime' && dueMs(job, served.queues) <= nowMs;
       slot.runStep(job);
     }
+    this.#options.onUrgentChange?.(this.#jobs.values().some((job) => job.running && job.urgent));
     this.#closeIdleRetired();
   }
 

@@ -42,6 +42,8 @@ export class StepJob<Request, Result> implements WaitingJob {
   audioMs = 0;
   /** Whether a step of it is running in an inference process. */
   running = false;
+  /** Whether the deadline of its last step had passed when that step started, for a realtime client. */
+  urgent = false;
 
   readonly #work: JobSpec<Request, Result>;
   #buffer: Result[] = [];
@@ -80,7 +82,8 @@ export class StepJob<Request, Result> implements WaitingJob {
   push(result: Result, nowMs: number): void {
     if (!this.open) return;
     const lengthMs = this.#lengthMs(result);
-    this.firstAudioMs ??= nowMs;
+    // Words arrive before the audio.
+    if (lengthMs > 0) this.firstAudioMs ??= nowMs;
     this.audioMs += lengthMs;
     this.#bufferedMs += lengthMs;
     this.#buffer.push(result);

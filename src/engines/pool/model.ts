@@ -5,13 +5,7 @@
  */
 
 import type { Float32Samples } from '../../contract/engines/audio.ts';
-import type { SynthesisRequest } from '../../contract/engines/engine.ts';
-
-/** Execution provider of the ONNX runtime (`ORT_PROVIDER`) and number of threads per operator. */
-export interface RuntimeOptions {
-  readonly provider: 'cpu' | 'cuda';
-  readonly threads: number;
-}
+import type { SpokenWord, SynthesisRequest } from '../../contract/engines/engine.ts';
 
 /** The steps of one request. The last step may return its result instead of yielding it. */
 export type Steps<Result> =
@@ -42,9 +36,12 @@ export type ModelVoice =
   | { readonly kind: 'adaptation'; readonly adaptation: string };
 
 /** The part of a synthesis request that is sent to the inference process. */
-export interface SpeechRequest extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery'> {
+export interface SpeechRequest
+  extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery' | 'firstAudioMs'> {
   /** Absent: the default voice of the model. */
   readonly voice?: ModelVoice | undefined;
+  /** Whether the results include the words of the text. */
+  readonly words?: boolean;
 }
 
 export interface SpeechDescription {
@@ -54,5 +51,7 @@ export interface SpeechDescription {
   readonly rateHz: number;
 }
 
-/** A speech synthesis model. Each result is the next chunk of samples. */
-export type SpeechModel = StepModel<SpeechRequest, Float32Samples, SpeechDescription>;
+/** The next chunk of samples, or words that start in the samples after it. */
+export type SpeechResult = Float32Samples | readonly SpokenWord[];
+
+export type SpeechModel = StepModel<SpeechRequest, SpeechResult, SpeechDescription>;

@@ -31,12 +31,22 @@ function recordingEngine(description: SpeechDescription) {
   return { requests, speak };
 }
 
+it('ignores the length of the first audio after other audio', async () => {
+  const { requests, speak } = recordingEngine({ rateHz: 24_000, supportsAdaptations: true });
+  await speak({ firstAudioMs: 600 });
+  await speak({ firstAudioMs: 600, aheadMs: 10 });
+  expect(requests.map(({ firstAudioMs }) => firstAudioMs)).toEqual([600, undefined]);
+});
+
 describe('voice of a synthesis', () => {
   it('is the preset of CONFIG when the request has no voice', async () => {
     const { requests, speak } = recordingEngine({ rateHz: 24_000, supportsAdaptations: true });
     expect(await speak()).toHaveLength(1);
     expect(requests).toEqual([
-      { text: 'One.', speed: 1.5, delivery: 'stream', voice: { kind: 'preset', name: 'af_heart' } },
+      {
+        ...{ text: 'One.', speed: 1.5, delivery: 'stream', words: false },
+        voice: { kind: 'preset', name: 'af_heart' },
+      },
     ]);
   });
 

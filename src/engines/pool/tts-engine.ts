@@ -2,11 +2,11 @@
 
 import { ServiceError } from '../../contract/core/error.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
-import type { TtsEngine } from '../../contract/engines/engine.ts';
+import type { SynthesisRequest, TtsEngine } from '../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../contract/engines/spoken-voice.ts';
 import { storedVoicesUnsupported } from '../../contract/voice-errors.ts';
 import type { InferencePool } from './inference-pool.ts';
-import type { ModelVoice, SpeechDescription, SpeechRequest } from './model.ts';
+import type { ModelVoice, SpeechDescription, SpeechRequest, SpeechResult } from './model.ts';
 
 /**
  * @param pool is not closed by the engine.
@@ -15,7 +15,7 @@ import type { ModelVoice, SpeechDescription, SpeechRequest } from './model.ts';
  */
 export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: string): TtsEngine {
   const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
-  const lengthMs = (samples: Float32Samples) => (samples.length * 1000) / rateHz;
+  const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
   const modelVoice = (voice: SpokenVoice | undefined): ModelVoice => {
     if (voice === undefined) return { kind: 'preset', name: defaultVoice };
     if (!supportsAdaptations) throw storedVoicesUnsupported();
@@ -25,17 +25,43 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
   return {
     rateHz,
     synthesize(request, signal) {
-      const { text, speed, delivery, priority, fairnessKey, aheadMs } = request;
+      const { text, speed, delivery, firstAudioMs, priority, fairnessKey, aheadMs, onWords } = request;
       const voice = modelVoice(request.voice);
-      return pool.runJob<SpeechRequest, Float32Samples>(
+      const words = onWords !== undefined;
+      const results = pool.runJob<SpeechRequest, SpeechResult>(
         model,
-        { request: { text, voice, speed, delivery }, priority, fairnessKey, delivery, aheadMs, lengthMs },
+        {
+          request: {
+            ...{ text, voice, speed, delivery, words },
+            ...(firstAudioMs !== undefined && aheadMs === undefined && { firstAudioMs }),
+          },
+          priority,
+          fairnessKey,
+          delivery,
+          aheadMs,
+          lengthMs,
+        },
         signal,
       );
+      return samplesOf(results, onWords);
     },
     ready: () => pool.ready(),
     close: async () => undefined,
   };
+}
+
+function isSamples(result: SpeechResult): result is Float32Samples {
+  return result instanceof Float32Array;
+}
+
+async function* samplesOf(
+  results: AsyncIterable<SpeechResult>,
+  onWords: SynthesisRequest['onWords'],
+): AsyncGenerator<Float32Samples, void, undefined> {
+  for await (const result of results) {
+    if (isSamples(result)) yield result;
+    else onWords?.(result);
+  }
 }
 
 /** The stored voice has no adaptation for this version of the model yet. */

@@ -1,9 +1,10 @@
 /** The worker side of the pool protocol: loads models, holds the open jobs and runs the requested steps. */
 
+import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import { setSchedIdle } from '../workers/cpu-priority.ts';
 import { toProcessError } from '../workers/process-protocol.ts';
 import { serveProcess } from '../workers/worker-main.ts';
-import type { RuntimeOptions, StepModel } from './model.ts';
+import type { StepModel } from './model.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
 
 /** Maximum number of samples in one message. Decoding a larger one would block the serving thread. */

@@ -3,8 +3,8 @@
  * after the previous `step-done` or `step-failed`.
  */
 
+import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import type { ProcessError } from '../workers/process-protocol.ts';
-import type { RuntimeOptions } from './model.ts';
 
 /** What a process loads. `Spec` identifies a model and the paths of its files. */
 export interface LoadModels<Spec> {

@@ -31,6 +31,15 @@ test('windows of a stream double from the first length; windows of a whole start
   expect(lengths('whole')).toEqual([80, 80, 80, 60]);
 });
 
+test.each([
+  [40, [12, 24, 48, 80, 80, 56]],
+  [6.4, [6, 12, 24, 48, 80, 80, 50]],
+  [1, [4, 8, 16, 32, 64, 80, 80, 16]],
+])('the first window has at most %d frames, but at least its context', (maxFirst, lengths) => {
+  const windows = [...frameWindows({ frames: 300, from: 0, to: 300 }, plan, 'stream', maxFirst)];
+  expect(windows.map((w) => w.end - w.start)).toEqual(lengths);
+});
+
 test('a remainder shorter than the context is merged into the last window', () => {
   const windows = [...frameWindows({ frames: 83, from: 0, to: 83 }, plan, 'whole')];
   expect(windows.map((w) => w.end - w.start)).toEqual([83]);

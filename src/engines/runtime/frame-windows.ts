@@ -30,13 +30,17 @@ export interface AudibleFrames {
 /**
  * Yields windows that cover the audible frames without gap or overlap. The windows of a stream start short and double in
  * length. A last window that would be shorter than the context is merged into the previous one.
+ * @param maxFirst maximum length of the first window of a stream, in frames.
  */
 export function* frameWindows(
   { frames, from, to }: AudibleFrames,
   plan: WindowPlan,
   delivery: SynthesisRequest['delivery'],
+  maxFirst = plan.first,
 ): Generator<FrameWindow> {
-  let length = delivery === 'stream' ? plan.first : plan.maxLength;
+  // A window shorter than its context is inefficient.
+  const first = Math.max(plan.context, Math.min(plan.first, Math.round(maxFirst)));
+  let length = delivery === 'stream' ? first : plan.maxLength;
   let end = from;
   for (let start = from; start < to; start = end) {
     end = start + length;

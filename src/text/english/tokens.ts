@@ -3,6 +3,8 @@
  * only a few neighbours, so that normalization stays linear in the length of the text.
  */
 
+import type { TracedText } from './normalize/traced-text.ts';
+
 /** Text between two white spaces. */
 export interface Chunk {
   /** Opening punctuation: quotes and brackets, for example `“(`. */
@@ -11,14 +13,17 @@ export interface Chunk {
   readonly core: string;
   /** Closing punctuation: `.”`, `),`. */
   readonly after: string;
+  /** Position of its first character in the source text. */
+  readonly source: number;
 }
 
 /** The result of a reader for one or more chunks. */
 export interface Reading {
-  /** Spoken words without the outer punctuation. May contain inner punctuation. */
-  readonly spoken: string;
-  /** Number of chunks that were read, at least 1. */
-  readonly used: number;
+  /**
+   * Spoken words of each chunk that was read, without the outer punctuation. May contain inner punctuation. Empty for a
+   * chunk without words of its own: in "USD 20", the currency is spoken last.
+   */
+  readonly spoken: readonly string[];
   /** Opening punctuation if it differs from that of the first chunk: the bracket of "(555)" is removed. */
   readonly before?: string;
   /** Closing punctuation if it differs from that of the last chunk: the dot of "Dr." is removed. */
@@ -32,13 +37,15 @@ const OPENING = new Set([...'"\'“([{']);
 const CLOSING = new Set([...'"\'”)]}.,;:!?…']);
 
 /** Splits `text` at white space. Linear. */
-export function chunksOf(text: string): Chunk[] {
+export function chunksOf(text: TracedText): Chunk[] {
   const chunks: Chunk[] = [];
-  for (const piece of text.split(/\s+/u)) if (piece !== '') chunks.push(chunkOf(piece));
+  for (const { 0: piece, index } of text.text.matchAll(/\S+/gu)) {
+    chunks.push({ ...partsOf(piece), source: text.sourceOf(index) });
+  }
   return chunks;
 }
 
-function chunkOf(piece: string): Chunk {
+function partsOf(piece: string): Omit<Chunk, 'source'> {
   let start = 0;
   let end = piece.length;
   while (start < end && OPENING.has(piece[start] ?? '')) start++;

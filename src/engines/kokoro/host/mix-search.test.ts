@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
 import { cosineSimilarity, meanDirection } from '../../speakers/host/voice-print.ts';
@@ -105,7 +106,7 @@ describe('initialMix', () => {
         const pitch = world.measure(mix)[0]?.pitchHz ?? 0;
         if (mix.pitchScale > 0.75 && mix.pitchScale < 1.33) expect(pitch).toBeCloseTo(140, 0);
       }),
-      { numRuns: 50 },
+      { numRuns: repetitions(17, 50) },
     );
   });
 
@@ -142,7 +143,7 @@ describe('MixSearch', () => {
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: repetitions(10, 30) },
     );
   });
 

@@ -3,6 +3,7 @@
  * The search runs in the server process; synthesis and measurement are jobs of the inference pools.
  */
 
+import { concatenate } from '../../../audio/concatenate.ts';
 import type { Clock } from '../../../contract/core/clock.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
@@ -22,6 +23,8 @@ const SEED = 1;
  * from the speaker embeddings.
  */
 const MIN_CANDIDATES = 5;
+/** Time after the start before the presets are measured, unless a stored voice needs them earlier. */
+const MEASURE_DELAY_MS = 60_000;
 /** The measurement of the presets is not done for an API key. */
 const SYSTEM_WORK: VoiceWork = { priority: 'batch', fairnessKey: '' };
 
@@ -58,22 +61,21 @@ function noFittedModelError(): Error {
   return new Error('no configured model supports fitted voices');
 }
 
-/** Creates the fitter and starts to measure the preset voices that are not yet measured on this machine. */
+/** Creates the fitter. In its first idle minutes it measures the preset voices that are not yet measured on this machine. */
 export function kokoroFitter(options: KokoroFitterOptions): VoiceFitter & { close(): Promise<void> } {
-  const fitter = new KokoroFitter(options);
-  void fitter.table.fill();
-  return fitter;
+  return new KokoroFitter(options);
 }
 
 class KokoroFitter implements VoiceFitter {
   readonly isNeeded = true;
-  readonly table: PresetTable;
+  readonly #table: PresetTable;
   readonly #options: KokoroFitterOptions;
+  readonly #measureTimer: ReturnType<typeof setTimeout>;
 
   constructor(options: KokoroFitterOptions) {
     const { modelsDir, log, defaultVoice, presets } = options;
     this.#options = options;
-    this.table = new PresetTable({
+    this.#table = new PresetTable({
       modelsDir,
       names: [defaultVoice, ...presets.filter((name) => name !== defaultVoice)],
       measure: async (name, signal) => {
@@ -85,6 +87,8 @@ class KokoroFitter implements VoiceFitter {
       },
       log,
     });
+    this.#measureTimer = setTimeout(() => void this.#table.fill(), MEASURE_DELAY_MS);
+    this.#measureTimer.unref();
   }
 
   isCurrent(adaptation: string): boolean {
@@ -92,7 +96,7 @@ class KokoroFitter implements VoiceFitter {
   }
 
   createInitial(speaker: SpeakerPrint): string {
-    if (this.table.presets.length > 0) return writeMix(initialMix(speaker, this.table.presets));
+    if (this.#table.presets.length > 0) return writeMix(initialMix(speaker, this.#table.presets));
     const alone = { [this.#options.defaultVoice]: 1 };
     return writeMix({ timbre: alone, prosody: alone, pitchScale: 1 });
   }
@@ -106,9 +110,9 @@ class KokoroFitter implements VoiceFitter {
   ): AsyncGenerator<string, void, undefined> {
     const { backgroundPool, models, clock } = this.#options;
     const work: VoiceWork = { priority: 'batch', fairnessKey };
-    await Promise.race([this.table.fill(), waitForAbort(signal)]);
+    await Promise.race([this.#table.fill(), waitForAbort(signal)]);
     signal.throwIfAborted();
-    if (this.table.presets.length === 0) return;
+    if (this.#table.presets.length === 0) return;
     const target = await encodeVoice(
       backgroundPool,
       models.speakers,
@@ -118,8 +122,8 @@ class KokoroFitter implements VoiceFitter {
     );
     // The budget starts here, because the processes have loaded their models by now.
     const deadlineMs = clock.monotonicMs() + budgetMs;
-    const start = readMix(from) ?? initialMix(target, this.table.presets);
-    const search = new MixSearch(target, this.table.presets, start, SEED);
+    const start = readMix(from) ?? initialMix(target, this.#table.presets);
+    const search = new MixSearch(target, this.#table.presets, start, SEED);
     const isInBudget = (count: number) => count < MIN_CANDIDATES || clock.monotonicMs() < deadlineMs;
     for (let count = 0; !search.isFinished && isInBudget(count); count++) {
       const mix = search.nextCandidate();
@@ -130,7 +134,8 @@ class KokoroFitter implements VoiceFitter {
   }
 
   close(): Promise<void> {
-    return this.table.close();
+    clearTimeout(this.#measureTimer);
+    return this.#table.close();
   }
 
   /** Measures the trial texts in order, and stops early if the candidate is not promising. */
@@ -170,14 +175,4 @@ class KokoroFitter implements VoiceFitter {
     const print = await encodeVoice(backgroundPool, models.speakers, { samples, rateHz }, work, signal);
     return { embedding: print.embedding, pitchHz: print.pitchHz, seconds: samples.length / rateHz };
   }
-}
-
-function concatenate(chunks: readonly Float32Samples[]): Float32Samples {
-  const samples = new Float32Array(chunks.reduce((sum, { length }) => sum + length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    samples.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return samples;
 }

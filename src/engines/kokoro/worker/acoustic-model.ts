@@ -29,8 +29,14 @@ export interface Utterance extends AudibleFrames {
   readonly pitch: GraphOutput;
   /** Logarithmic, [1, 2T]. */
   readonly energy: GraphOutput;
+  /** Text frames of each token, with a pad token at both ends. */
+  readonly durations: GraphOutput;
 }
 
+/** Predicted energy below which the audio is silent: -55 dB. */
+export const AUDIBLE_ENERGY = 0;
+/** Values of pitch and energy per text frame. */
+export const PROSODY_STEPS = 2;
 /** Frames of the leading pad that are retained: speech starts up to five frames before the end of the pad. */
 const LEAD_FRAMES = 6;
 const FINAL_MARK = /[;:,.!?—…]$/u;
@@ -38,17 +44,25 @@ const FINAL_MARK = /[;:,.!?—…]$/u;
 /**
  * The range of text frames [from, to) without most of the silence that the model adds: 0.3 s at the start, which would
  * only delay the first sound, and the final punctuation mark and pad, which follow at least 0.15 s of silence (measured
- * with four voices and five texts).
+ * with four voices and five texts). At a speed below 1, the predicted pads are longer than the silence, so the range is
+ * extended to the first and the last sound.
  */
 function audibleRange(
   frames: number,
-  durations: Float32Array,
+  { durations, energy }: Pick<Utterance, 'durations' | 'energy'>,
   phonemes: string,
 ): { from: number; to: number } {
   const trailing = FINAL_MARK.test(phonemes) ? 2 : 1;
-  const tail = durations.slice(-trailing).reduce((sum, frames) => sum + frames, 0);
-  const from = Math.max(0, (durations[0] ?? 0) - LEAD_FRAMES);
-  return { from, to: Math.max(from, frames - tail) };
+  const tail = durations.data.slice(-trailing).reduce((sum, frames) => sum + frames, 0);
+  const [start, end] = [(durations.data[0] ?? 0) - LEAD_FRAMES, frames - tail];
+  const sounds = energy.data.map((value) => (value < AUDIBLE_ENERGY ? 0 : 1));
+  if (!sounds.includes(1)) return { from: Math.max(0, start), to: Math.max(0, start, end) };
+  const firstSound = Math.floor(sounds.indexOf(1) / PROSODY_STEPS);
+  const soundEnd = Math.ceil((sounds.lastIndexOf(1) + 1) / PROSODY_STEPS);
+  return {
+    from: Math.max(0, Math.min(start, firstSound - 1)),
+    to: Math.min(frames, Math.max(end, soundEnd + 1)),
+  };
 }
 
 export class KokoroAcousticModel {
@@ -82,7 +96,7 @@ export class KokoroAcousticModel {
       ['hidden', 'source', 'affine', 'pitch', 'energy', 'durations'],
     );
     const frames = (outputs.hidden.dims[1] ?? 0) / HIDDEN_FRAMES;
-    return { ...outputs, frames, ...audibleRange(frames, outputs.durations.data, phonemes) };
+    return { ...outputs, frames, ...audibleRange(frames, outputs, phonemes) };
   }
 
   close(): Promise<void> {

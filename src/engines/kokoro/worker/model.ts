@@ -1,11 +1,14 @@
 /** Kokoro-82M on ONNX Runtime: text to samples at 24 kHz, window by window. */
 
-import { type Float32Samples, SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
+import { SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
+import type { KokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
 import { splitPhonemes } from '../../../text/english/g2p/kokoro-tokens.ts';
-import type { ModelVoice, RuntimeOptions, SpeechModel, SpeechRequest } from '../../pool/model.ts';
+import type { ModelVoice, SpeechModel, SpeechRequest, SpeechResult } from '../../pool/model.ts';
 import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
 import { frameWindows, type WindowPlan } from '../../runtime/frame-windows.ts';
 import { openGraph } from '../../runtime/runtime.ts';
+import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
+import { WordTimes } from '../../runtime/word-times.ts';
 import { importKokoroGraphs } from '../import/import-graphs.ts';
 import { readMix } from '../shared/voice-mix.ts';
 import { KokoroAcousticModel } from './acoustic-model.ts';
@@ -13,6 +16,7 @@ import { KokoroGenerator } from './generator.ts';
 import { createMixedVoice, type MixVoice } from './mixed-voice.ts';
 import { WindowStatistics } from './norm-statistics.ts';
 import { loadPhonemizer } from './phonemizer.ts';
+import { timedTokens } from './token-sounds.ts';
 import { type KokoroVoice, loadStyle, loadVoice, prosodyOf, readCachedProfile } from './voices.ts';
 
 /**
@@ -20,6 +24,7 @@ import { type KokoroVoice, loadStyle, loadVoice, prosodyOf, readCachedProfile } 
  * just under four text frames of context.
  */
 const WINDOWS: WindowPlan = { first: 40, maxLength: 80, context: 4 };
+const FRAME_MS = 25;
 
 /** Size of the cache of mixes. The norm statistics of each take 0.25 MB. */
 const MAX_CACHED_MIXES = 16;
@@ -41,7 +46,7 @@ export async function loadKokoro(
   arithmetic = arithmeticFor(options.runtime.provider),
 ): Promise<SpeechModel> {
   const { modelsDir, runtime, voices } = options;
-  const { vocabulary, toPhonemes } = await loadPhonemizer(modelsDir);
+  const { vocabulary, g2p, toPhonemes } = await loadPhonemizer(modelsDir);
   const graphs = await importKokoroGraphs(modelsDir, arithmetic);
   const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
   const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
@@ -51,9 +56,9 @@ export async function loadKokoro(
     const style = await loadStyle(name, modelsDir);
     return { style, profile: await readCachedProfile(name, { modelsDir, arithmetic }) };
   };
-  const model = new KokoroModel(voices, toPhonemes, acousticModel, generator, { loadPreset, loadMixVoice });
+  const model = new KokoroModel(voices, g2p, acousticModel, generator, { loadPreset, loadMixVoice });
   await model.loadVoices();
-  for await (const _ of model.open({ text: 'Ready when you are.', speed: 1, delivery: 'stream' }));
+  for await (const _ of model.open({ text: 'Hi.', speed: 1, delivery: 'stream' }));
   return model;
 }
 
@@ -68,7 +73,7 @@ class KokoroModel implements SpeechModel {
 
   constructor(
     private readonly voices: readonly string[],
-    private readonly toPhonemes: (text: string) => Promise<string>,
+    private readonly g2p: KokoroG2p,
     private readonly acousticModel: KokoroAcousticModel,
     private readonly generator: KokoroGenerator,
     private readonly files: {
@@ -82,14 +87,19 @@ class KokoroModel implements SpeechModel {
     for (const name of this.voices) await this.#presetVoice(name);
   }
 
-  async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
+  async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, void, undefined> {
     const voice = await this.#voice(request.voice ?? { kind: 'preset', name: this.voices[0] ?? '' });
-    const phonemes = await this.toPhonemes(request.text);
+    const { phonemes, sources } = await this.g2p.phonemize(request.text);
+    const times = request.words ? new WordTimes(request.text, sources, FRAME_MS) : undefined;
+    let symbols = 0;
     for (const segment of splitPhonemes(phonemes)) {
       const utterance = await this.acousticModel.computeUtterance(segment, voice, request.speed);
       const statistics = new WindowStatistics(voice.profile, prosodyOf(utterance));
-      yield null;
-      for (const window of frameWindows(utterance, WINDOWS, request.delivery)) {
+      const start = symbols;
+      symbols += [...segment].length;
+      yield times?.add(timedTokens(utterance, sources.slice(start, symbols), request.speed)) ?? null;
+      const { delivery, firstAudioMs = Number.POSITIVE_INFINITY } = request;
+      for (const window of frameWindows(utterance, WINDOWS, delivery, firstAudioMs / FRAME_MS)) {
         yield await this.generator.decodeWindow(utterance, window, statistics);
       }
     }

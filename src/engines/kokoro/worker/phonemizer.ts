@@ -3,12 +3,13 @@
 import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { espeakFallback, loadEspeak } from '../../../text/english/g2p/espeak.ts';
 import { type Fallback, spellingFallback } from '../../../text/english/g2p/fallback.ts';
-import { createKokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
+import { createKokoroG2p, type KokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
 import { type Vocabulary, vocabularyOf } from '../../../text/english/g2p/kokoro-tokens.ts';
 import { type Lexicon, loadLexicon } from '../../../text/english/g2p/lexicon.ts';
 
 export interface KokoroPhonemizer {
   readonly vocabulary: Vocabulary;
+  readonly g2p: KokoroG2p;
   /** Phonemes with punctuation; empty if the text contains nothing speakable. */
   readonly toPhonemes: (text: string) => Promise<string>;
 }
@@ -24,7 +25,7 @@ export async function loadPhonemizer(modelsDir: string, espeak = loadEspeak): Pr
   const files = resolveModelFiles(modelsDir, 'misaki-en-us');
   const lexicon = await loadLexicon(files['us_gold.json'] ?? '', files['us_silver.json'] ?? '');
   const g2p = createKokoroG2p({ lexicon, vocabulary, fallback: await fallbackFor(lexicon, espeak) });
-  return { vocabulary, toPhonemes: (text) => g2p.phonemize(text) };
+  return { vocabulary, g2p, toPhonemes: async (text) => (await g2p.phonemize(text)).phonemes };
 }
 
 async function fallbackFor(lexicon: Lexicon, load: typeof loadEspeak): Promise<Fallback> {

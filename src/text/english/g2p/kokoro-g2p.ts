@@ -1,18 +1,26 @@
 /** Converts text to Kokoro's phonemes: text normalization, dictionary, then fallback. */
 
-import { normalizeEnglish } from '../normalize/normalize.ts';
+import { type NormalizedWord, normalizedWords } from '../normalize/normalize.ts';
 import type { Fallback } from './fallback.ts';
 import type { Vocabulary } from './kokoro-tokens.ts';
 import type { Lexicon, WordContext } from './lexicon.ts';
 import { isShouting, tagsOf, type WordInText } from './part-of-speech.ts';
 import { isConsonant, isVowel, joinCompound } from './stress.ts';
 
-export interface KokoroG2p {
+/** The phonemes of a text in the model's vocabulary, with punctuation. */
+export interface Pronunciation {
+  /** Empty if the text has no speakable content. */
+  readonly phonemes: string;
   /**
-   * Returns the phonemes of a text in the model's vocabulary, with punctuation; an empty string if the text
-   * has no speakable content. Does not throw. Linear in the length of the text.
+   * For each symbol of the phonemes, the position in the text of the word that it belongs to; undefined for punctuation
+   * and spaces between words.
    */
-  phonemize(text: string): Promise<string>;
+  readonly sources: readonly (number | undefined)[];
+}
+
+export interface KokoroG2p {
+  /** Does not throw. Linear in the length of the text. */
+  phonemize(text: string): Promise<Pronunciation>;
 }
 
 export interface KokoroG2pDeps {
@@ -21,29 +29,30 @@ export interface KokoroG2pDeps {
   readonly fallback: Fallback;
 }
 
-/** A word with its punctuation; `parts` are the halves of a hyphenated word. */
-interface SpokenWord extends WordInText {
+/** A word, its punctuation, and its position in the source text. */
+interface PunctuatedWord extends WordInText {
   readonly before: string;
   readonly after: string;
+  readonly source: number;
 }
 
 /** Creates a converter. It is stateless except for the caches of its dependencies. */
 export function createKokoroG2p({ lexicon, vocabulary, fallback }: KokoroG2pDeps): KokoroG2p {
   return {
     async phonemize(text) {
-      const words = wordsOf(normalizeEnglish(text, { isWord: (word) => lexicon.has(word) }));
+      const words = wordsOf(normalizedWords(text, { isWord: (word) => lexicon.has(word) }));
       const unknown = await speakUnknown(words, lexicon, fallback);
       return withinVocabulary(compose(words, lexicon, unknown), vocabulary);
     },
   };
 }
 
-/** Splits normalized text at white space and separates punctuation from words. */
-function wordsOf(text: string): SpokenWord[] {
-  const words: SpokenWord[] = [];
+/** Separates punctuation from words. */
+function wordsOf(normalized: readonly NormalizedWord[]): PunctuatedWord[] {
+  const words: PunctuatedWord[] = [];
   let pause = true;
-  for (const piece of text.split(' ')) {
-    const [, before = '', core = '', after = ''] = /^([(“]*)([^(“”);:,.!?…—]*)(.*)$/u.exec(piece) ?? [];
+  for (const { text, source } of normalized) {
+    const [, before = '', core = '', after = ''] = /^([(“]*)([^(“”);:,.!?…—]*)(.*)$/u.exec(text) ?? [];
     const marks = core === '' ? before + after : after;
     const beforePause = /[;:,.!?…—]/u.test(marks);
     if (core === '' && words.length > 0) {
@@ -51,7 +60,7 @@ function wordsOf(text: string): SpokenWord[] {
       if (last !== undefined)
         words[words.length - 1] = { ...last, after: `${last.after} ${marks}`, beforePause: true };
     } else if (core !== '') {
-      words.push({ text: core, before, after, afterPause: pause, beforePause });
+      words.push({ text: core, before, after, source, afterPause: pause, beforePause });
     }
     pause = beforePause;
   }
@@ -64,7 +73,7 @@ const ANY_CONTEXT: WordContext = { tags: [], futureVowel: undefined, futureTo: f
 
 /** One fallback call for all words and halves of compounds that are not in the dictionary. */
 async function speakUnknown(
-  words: readonly SpokenWord[],
+  words: readonly PunctuatedWord[],
   lexicon: Lexicon,
   fallback: Fallback,
 ): Promise<ReadonlyMap<string, string>> {
@@ -80,14 +89,22 @@ async function speakUnknown(
   return new Map(list.map((word, i): [string, string] => [word, spoken[i] ?? '']));
 }
 
+/** The phonemes of a word, its punctuation, and its position in the source text. */
+interface PhonemeWord {
+  readonly before: string;
+  readonly phonemes: string;
+  readonly after: string;
+  readonly source: number;
+}
+
 /** Composes the sentence backwards, because weak forms depend on the following sound. */
 function compose(
-  words: readonly SpokenWord[],
+  words: readonly PunctuatedWord[],
   lexicon: Lexicon,
   unknown: ReadonlyMap<string, string>,
-): string {
+): PhonemeWord[] {
   const shouting = isShouting(words);
-  const pieces: string[] = [];
+  const composed: PhonemeWord[] = [];
   let futureVowel: boolean | undefined;
   // Punctuation of words without phonemes; it is attached to the previous word.
   let orphans = '';
@@ -102,11 +119,12 @@ function compose(
       orphans = word.after === '' ? orphans : word.after;
       continue;
     }
-    pieces.push(word.before + phonemes + (word.after === '' ? orphans : word.after));
+    const { before, after, source } = word;
+    composed.push({ before, phonemes, after: after === '' ? orphans : after, source });
     orphans = '';
     futureVowel = startsWithVowel(phonemes) ?? futureVowel;
   }
-  return pieces.reverse().join(' ');
+  return composed.reverse();
 }
 
 function wordPhonemes(
@@ -137,11 +155,27 @@ function startsWithVowel(phonemes: string): boolean | undefined {
   return undefined;
 }
 
-/** Replaces flaps and glottal stops by the symbols of this model and drops unsupported symbols. */
-function withinVocabulary(phonemes: string, vocabulary: Vocabulary): string {
-  let kept = '';
-  for (const symbol of phonemes.replaceAll('ɾ', 'T').replaceAll('ʔ', 't'))
-    if (vocabulary.has(symbol)) kept += symbol;
-  const trimmed = kept.replace(/ {2,}/g, ' ').trim();
-  return /\p{L}/u.test(trimmed) ? trimmed : '';
+/** Joins the words. Drops unsupported symbols, and replaces flaps and glottal stops by the symbols of this model. */
+function withinVocabulary(words: readonly PhonemeWord[], vocabulary: Vocabulary): Pronunciation {
+  const symbols: string[] = [];
+  const sources: (number | undefined)[] = [];
+  const add = (added: string, source: number | undefined) => {
+    for (const symbol of added.replaceAll('ɾ', 'T').replaceAll('ʔ', 't')) {
+      // Single spaces, and none at the start.
+      if (!vocabulary.has(symbol) || (symbol === ' ' && (symbols.at(-1) ?? ' ') === ' ')) continue;
+      symbols.push(symbol);
+      sources.push(source);
+    }
+  };
+  for (const { before, phonemes, after, source } of words) {
+    add(' ', undefined);
+    add(before, undefined);
+    add(phonemes, source);
+    add(after, undefined);
+  }
+  const end = symbols.length - (symbols.at(-1) === ' ' ? 1 : 0);
+  const phonemes = symbols.slice(0, end).join('');
+  return /\p{L}/u.test(phonemes)
+    ? { phonemes, sources: sources.slice(0, end) }
+    : { phonemes: '', sources: [] };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import { MAX_PASS_TOKENS, splitPhonemes, tokensOf, vocabularyOf } from './kokoro-tokens.ts';
 
 const vocabulary = vocabularyOf({ ' ': 16, a: 43, b: 44, '.': 4 });
@@ -49,7 +50,7 @@ describe('passes', () => {
         expect(parts.join('')).toBe(phonemes);
         for (const part of parts) expect([...part].length).toBeLessThanOrEqual(limit);
       }),
-      { numRuns: 200 },
+      { numRuns: repetitions(67, 200) },
     );
   });
 });

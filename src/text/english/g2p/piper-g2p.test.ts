@@ -11,7 +11,7 @@ const echo: Espeak = async (text) => text.toLowerCase().split('.\n');
 /** Converts the ids back to text, with visible padding. */
 async function written(text: string, espeak = echo): Promise<string[]> {
   const sentences = await createPiperG2p({ espeak, phonemeIds }).phonemize(text);
-  return sentences.map((ids) => String.fromCodePoint(...ids));
+  return sentences.map(({ ids }) => String.fromCodePoint(...ids));
 }
 
 const bare = (sentences: string[]) => sentences.map((sentence) => sentence.replaceAll('_', ''));

@@ -156,9 +156,9 @@ export function readAbbreviation(chunks: readonly Chunk[], at: number): Reading 
 /** Words with an initial apostrophe: "'em", "'tis", "rock 'n' roll". */
 function clipped({ before, core, after }: Chunk): Reading | undefined {
   if (!before.endsWith("'")) return undefined;
-  if (core.toLowerCase() === 'n') return { spoken: 'and', used: 1, after: withoutApostrophe(after) };
+  if (core.toLowerCase() === 'n') return { spoken: ['and'], after: withoutApostrophe(after) };
   if (!/^(?:tis|twas|em|cause)$/i.test(core) || after.startsWith("'")) return undefined;
-  return { spoken: `'${core}`, used: 1 };
+  return { spoken: [`'${core}`] };
 }
 
 function withoutApostrophe(after: string): string {
@@ -176,16 +176,16 @@ const LABELS = new Set(
 function initials(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   if (/^(?:e\.g|i\.e|a\.k\.a)$/i.test(core)) return undefined;
-  if (/^Ph\.?D$/.test(core)) return { spoken: 'PHD', used: 1, after: keptDot(chunks, at, true) };
+  if (/^Ph\.?D$/.test(core)) return { spoken: ['PHD'], after: keptDot(chunks, at, true) };
   const parts = core.split('.');
   const dotted = parts.length > 1 && parts.every((part) => /^\p{L}$/u.test(part));
-  if (dotted) return { spoken: parts.join('').toUpperCase(), used: 1, after: keptDot(chunks, at, true) };
+  if (dotted) return { spoken: [parts.join('').toUpperCase()], after: keptDot(chunks, at, true) };
   // The initial of a name: "J. Smith", "George W. Bush".
   const initial =
     /^[A-Z]$/.test(core) && chunks[at]?.after === '.' && /^\p{Lu}/u.test(coreAt(chunks, at + 1));
   if (LABELS.has(coreAt(chunks, at - 1).toLowerCase())) return undefined;
   if (!initial || (core === 'I' && at > 0 && !/^\p{Lu}/u.test(coreAt(chunks, at - 1)))) return undefined;
-  return { spoken: core, used: 1, after: '' };
+  return { spoken: [core], after: '' };
 }
 
 /** Distinguishes "Dr. Smith" from "Main Dr." and "St. Paul" from "5th St. in". */
@@ -201,13 +201,13 @@ function nameOrStreet(chunks: readonly Chunk[], at: number): Reading | undefined
   const coupled =
     /^(?:and|&)$/.test(coreAt(chunks, at + 1)) && own(TITLES, coreAt(chunks, at + 2)) !== undefined;
   if (title !== undefined && (coupled || (beforeName && !endsAddress(chunks, at)))) {
-    return { spoken: title, used: 1, after: '' };
+    return { spoken: [title], after: '' };
   }
   const previous = chunks[at - 1];
   const afterName = previous !== undefined && /^(?:\p{Lu}|[0-9])/u.test(previous.core);
   if (street === undefined || !afterName || (previous.after !== '' && previous.after !== ','))
     return undefined;
-  return { spoken: street, used: 1, after: keptDot(chunks, at, !/^(?:Jr|Sr)$/.test(core)) };
+  return { spoken: [street], after: keptDot(chunks, at, !/^(?:Jr|Sr)$/.test(core)) };
 }
 
 /** Whether there is a house number two words before: "12 Main St. James said". */
@@ -224,7 +224,7 @@ function beforeFigure(chunks: readonly Chunk[], at: number): Reading | undefined
   const marked = /^[§№]/u.test(core)
     ? joined(chunks, at)
     : chunks[at]?.after === '.' && joined(chunks, at, '.');
-  return marked ? { spoken: word, used: 1, after: '' } : undefined;
+  return marked ? { spoken: [word], after: '' } : undefined;
 }
 
 function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Reading | undefined {
@@ -235,7 +235,7 @@ function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Read
     (core.length > 2 || after.startsWith('.') || core === 'vs' || core === 'w/')
   ) {
     const introduces = /^(?:for|that|versus|also)/.test(anywhere);
-    return { spoken: anywhere, used: 1, after: introduces ? withoutDot(after) : keptDot(chunks, at, true) };
+    return { spoken: [anywhere], after: introduces ? withoutDot(after) : keptDot(chunks, at, true) };
   }
   const dotted = own(DOTTED, core);
   if (dotted === undefined || !after.startsWith('.')) return undefined;
@@ -243,7 +243,7 @@ function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Read
   // "to the max." ends a sentence; "max. 5" does not.
   if (/^\p{Ll}/u.test(core) && chunks[at + 1] === undefined) return undefined;
   if (core === 'al' && coreAt(chunks, at - 1).toLowerCase() !== 'et') return undefined;
-  return { spoken: dotted, used: 1, after: keptDot(chunks, at, true) };
+  return { spoken: [dotted], after: keptDot(chunks, at, true) };
 }
 
 /** The dot also ends the sentence at the end of the text and before a capital. */

@@ -1,6 +1,7 @@
 /** Reduces typographic variety to the few characters that the readers support. */
 
 import { asciiDigit, latinWord } from './scripts.ts';
+import { TracedText } from './traced-text.ts';
 
 /** Characters that are replaced before reading. Fullwidth forms are handled by their offset. */
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
@@ -66,16 +67,30 @@ const SPOKEN_PICTOGRAPHS = new Set([...'©®™']);
  * spaces, removes accents from Latin letters and converts line structure (bullets, headings, blank lines) to
  * pauses. Linear in the length of `text`.
  */
-export function cleanText(text: string): string {
-  const lines = text.split(/\r\n|[\n\r\u2028\u2029\v\f]/u);
-  const cleaned: string[] = [];
-  for (let i = 0; i < lines.length; i++) {
-    const line = cleanLine(lines[i] ?? '');
-    if (line === '') continue;
+export function cleanText(text: string): TracedText {
+  const lines = linesOf(text);
+  const texts = lines.map((line) => line.text);
+  const cleaned: TracedText[] = [];
+  for (const [i, traced] of lines.entries()) {
+    const line = cleanLine(traced);
+    if (line.text === '') continue;
     const last = i === lines.length - 1;
-    cleaned.push(!last && endsParagraph(lines, i) && !/[.,;:!?…”")]$/u.test(line) ? `${line}.` : line);
+    cleaned.push(
+      !last && endsParagraph(texts, i) && !/[.,;:!?…”")]$/u.test(line.text) ? line.append('.') : line,
+    );
   }
-  return cleaned.join(' ');
+  return TracedText.join(cleaned, ' ');
+}
+
+function linesOf(text: string): TracedText[] {
+  const source = TracedText.of(text);
+  const lines: TracedText[] = [];
+  let from = 0;
+  for (const { 0: end, index } of text.matchAll(/\r\n|[\n\r\u2028\u2029\v\f]/gu)) {
+    lines.push(source.slice(from, index));
+    from = index + end.length;
+  }
+  return [...lines, source.slice(from)];
 }
 
 /** Whether a line ends a sentence: before a blank line, at a heading and between list items. */
@@ -85,23 +100,17 @@ function endsParagraph(lines: readonly string[], at: number): boolean {
   return next.trim() === '' || marker.test(lines[at] ?? '') || marker.test(next);
 }
 
-function cleanLine(line: string): string {
-  const chars: string[] = [];
-  for (const char of line) {
-    const replacement = REPLACEMENTS.get(char);
-    if (replacement !== undefined) chars.push(replacement);
-    else if (char <= '\u007e') chars.push(char >= ' ' ? char : ' ');
-    else chars.push(cleanWideChar(char));
-  }
+function cleanLine(line: TracedText): TracedText {
   return stripMarkup(
-    chars
-      .join('')
-      .replace(/[\p{L}\p{M}]+/gu, (word) => (/^\p{ASCII}+$/u.test(word) ? word : latinWord(word))),
+    line
+      .replace(/[^ -~]|`/gu, ([char]) => REPLACEMENTS.get(char) ?? cleanChar(char))
+      .replace(/[\p{L}\p{M}]+/gu, ([word]) => (/^\p{ASCII}+$/u.test(word) ? word : latinWord(word))),
   );
 }
 
-function cleanWideChar(char: string): string {
+function cleanChar(char: string): string {
   const code = char.codePointAt(0) ?? 0;
+  if (code < 0x20) return ' ';
   if (code >= 0xff01 && code <= 0xff5e) return String.fromCodePoint(code - 0xfee0);
   if (/\s/u.test(char)) return ' ';
   if (UNSPOKEN.test(char) && !SPOKEN_PICTOGRAPHS.has(char)) return ' ';
@@ -120,39 +129,40 @@ function cleanWideChar(char: string): string {
 }
 
 /** Removes Markdown syntax from a line and keeps the text. */
-function stripMarkup(line: string): string {
+function stripMarkup(line: TracedText): TracedText {
   const body = line
     .trim()
-    .replace(/^#{1,6}\s+|^[-*+]\s+|^>\s?|^(?:-{3,}|\*{3,}|_{3,}|={3,})$/u, '')
-    .replace(/<\/?[a-z][^<>]{0,100}>/gi, ' ')
-    .replace(/\b(Mr|Mrs|Ms|Dr|Prof|e\.g|i\.e)\.(?=\p{L}{2})/gu, '$1. ')
-    .replace(/\*\*|__|~~|'{3}/gu, '');
+    .replace(/^#{1,6}\s+|^[-*+]\s+|^>\s?|^(?:-{3,}|\*{3,}|_{3,}|={3,})$/gu, () => '')
+    .replace(/<\/?[a-z][^<>]{0,100}>/gi, () => ' ')
+    .replace(/\b(?:Mr|Mrs|Ms|Dr|Prof|e\.g|i\.e)\.(?=\p{L}{2})/gu, ([title]) => `${title} `)
+    .replace(/\*\*|__|~~|'{3}/gu, () => '');
   return unwrapPairs(linkText(body));
 }
 
 /** "[text](url)" → "text", also "![text](url)". One scan, so that "](](](" stays linear. */
-function linkText(line: string): string {
-  let out = '';
+function linkText(line: TracedText): TracedText {
+  const { text } = line;
+  const kept: TracedText[] = [];
   let from = 0;
   let openAt = -1;
-  for (let i = 0; i < line.length; i++) {
-    if (line[i] === '[') openAt = i;
-    if (line[i] !== ']' || line[i + 1] !== '(' || openAt === -1) continue;
-    const endAt = line.indexOf(')', i);
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '[') openAt = i;
+    if (text[i] !== ']' || text[i + 1] !== '(' || openAt === -1) continue;
+    const endAt = text.indexOf(')', i);
     if (endAt === -1) break;
-    const imageMark = openAt > from && line[openAt - 1] === '!' ? 1 : 0;
-    out += line.slice(from, openAt - imageMark) + line.slice(openAt + 1, i);
+    const imageMark = openAt > from && text[openAt - 1] === '!' ? 1 : 0;
+    kept.push(line.slice(from, openAt - imageMark), line.slice(openAt + 1, i));
     from = endAt + 1;
     i = endAt;
     openAt = -1;
   }
-  return out + line.slice(from);
+  return TracedText.join([...kept, line.slice(from)]);
 }
 
 /** Removes `*` and `_` of emphasis: "*bold*" → "bold"; "2 * 3" and snake_case are unchanged. */
-function unwrapPairs(line: string): string {
+function unwrapPairs(line: TracedText): TracedText {
   return line.replace(
     /(?<![\p{L}\p{N}*_])[*_](?=[\p{L}\p{N}“"'(])|(?<=[\p{L}\p{N}.,!?”"')])[*_](?![\p{L}\p{N}*_])/gu,
-    '',
+    () => '',
   );
 }

@@ -31,7 +31,7 @@ const MONTH_BY_NAME: ReadonlyMap<string, string> = new Map(
 export function readDate(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   const numeric = isoDate(core) ?? slashedDate(core);
-  if (numeric !== undefined) return { spoken: numeric, used: 1 };
+  if (numeric !== undefined) return { spoken: [numeric] };
   return monthFirst(chunks, at) ?? dayFirst(chunks, at);
 }
 
@@ -77,14 +77,14 @@ function monthFirst(chunks: readonly Chunk[], at: number): Reading | undefined {
   const month = MONTH_BY_NAME.get(coreAt(chunks, at));
   if (month === undefined || !joined(chunks, at, '.')) return undefined;
   const next = coreAt(chunks, at + 1);
-  if (/^[0-9]{4}$/.test(next)) return { spoken: `${month} ${year(next)}`, used: 2 };
+  if (/^[0-9]{4}$/.test(next)) return { spoken: [month, year(next)] };
   const day = daysOf(next);
   if (day === undefined) return undefined;
   const yearDigits = coreAt(chunks, at + 2);
   if (/^[0-9]{4}$/.test(yearDigits) && joined(chunks, at + 1, ',')) {
-    return { spoken: `${month} ${day}, ${year(yearDigits)}`, used: 3 };
+    return { spoken: [month, `${day},`, year(yearDigits)] };
   }
-  return { spoken: `${month} ${day}`, used: 2 };
+  return { spoken: [month, day] };
 }
 
 /** "15 March 2024" → "the fifteenth of March, twenty twenty-four". */
@@ -93,16 +93,15 @@ function dayFirst(chunks: readonly Chunk[], at: number): Reading | undefined {
   const month = MONTH_BY_NAME.get(coreAt(chunks, at + 1));
   if (day === undefined || month === undefined || !joined(chunks, at)) return undefined;
   const article = coreAt(chunks, at - 1).toLowerCase() === 'the' ? '' : 'the ';
-  const dated = `${article}${day} of ${month}`;
   const dot = chunks[at + 1]?.after === '.' && coreAt(chunks, at + 1) !== month ? '.' : '';
   const yearDigits = coreAt(chunks, at + 2);
   if (
     /^[0-9]{4}$/.test(yearDigits) &&
     (joined(chunks, at + 1) || joined(chunks, at + 1, ',') || dot === '.')
   ) {
-    return { spoken: `${dated}, ${year(yearDigits)}`, used: 3 };
+    return { spoken: [article + day, `of ${month},`, year(yearDigits)] };
   }
-  return { spoken: dated, used: 2 };
+  return { spoken: [article + day, `of ${month}`] };
 }
 
 /** "3", "3rd", "3-5" → ordinals; undefined if it is not a day of a month. */

@@ -19,7 +19,7 @@ export function readFigures(chunks: readonly Chunk[], at: number): Reading | und
   const mixed = mixedFraction(chunks, at);
   if (mixed !== undefined) return mixed;
   const spoken = figures(chunk.core, chunk.before.endsWith("'"));
-  return spoken === undefined ? undefined : { spoken, used: 1 };
+  return spoken === undefined ? undefined : { spoken: [spoken] };
 }
 
 /** "1 1/2" → "one and a half" in two chunks. */
@@ -30,7 +30,7 @@ function mixedFraction(chunks: readonly Chunk[], at: number): Reading | undefine
   const spoken = parts === null ? undefined : fraction(parts[1] ?? '', parts[2] ?? '');
   if (spoken === undefined) return undefined;
   const joinedHalf = spoken.replace(/^one (half|quarter)$/, 'a $1');
-  return { spoken: `${cardinal(whole)} and ${joinedHalf}`, used: 2 };
+  return { spoken: [cardinal(whole), `and ${joinedHalf}`] };
 }
 
 /**

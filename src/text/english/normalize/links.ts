@@ -33,7 +33,7 @@ export function readLink(chunks: readonly Chunk[], at: number): Reading | undefi
   const core = coreAt(chunks, at);
   if (core.length < 4 || !core.includes('.')) return undefined;
   const spoken = email(core) ?? webAddress(core);
-  return spoken === undefined ? undefined : { spoken, used: 1 };
+  return spoken === undefined ? undefined : { spoken: [spoken] };
 }
 
 function email(core: string): string | undefined {

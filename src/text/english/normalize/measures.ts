@@ -121,14 +121,12 @@ export function readMeasure(chunks: readonly Chunk[], at: number): Reading | und
   if (written !== '') {
     if (written === 's' && /0$/.test(core.slice(0, cut))) return undefined;
     const unit = unitOf(written, single || hyphened || isOne(amount));
-    return unit === undefined ? undefined : { spoken: `${amount} ${unit}`, used: 1 };
+    return unit === undefined ? undefined : { spoken: [`${amount} ${unit}`] };
   }
   const next = coreAt(chunks, at + 1);
   if (!joined(chunks, at) || (ATTACHED_ONLY.has(next) && !AFTER_BLANK.has(next))) return undefined;
   const unit = unitOf(next, single || isOne(amount));
-  return unit === undefined
-    ? undefined
-    : { spoken: `${amount} ${unit}`, used: 2, after: unitDot(chunks, at + 1) };
+  return unit === undefined ? undefined : { spoken: [amount, unit], after: unitDot(chunks, at + 1) };
 }
 
 /** "10 ft. tall": the dot belongs to the unit unless the sentence ends there. */
@@ -190,5 +188,5 @@ function feetAndInches(chunks: readonly Chunk[], at: number): Reading | undefine
   const after = chunks[at]?.after ?? '';
   if (parts === null || !/^["”]/u.test(after)) return undefined;
   const spoken = `${quantity(parts[1] ?? '')} foot ${quantity(parts[2] ?? '')}`;
-  return { spoken, used: 1, after: after.slice(1) };
+  return { spoken: [spoken], after: after.slice(1) };
 }

@@ -77,16 +77,22 @@ export function readMoney(chunks: readonly Chunk[], at: number): Reading | undef
   if (coded !== undefined) return coded;
   if (!/[$£€¥₹₩₿¢]/u.test(core)) return undefined;
   const cent = /^([0-9][0-9,]*)¢$/u.exec(core);
-  if (cent !== null) return { spoken: countOf(cent[1] ?? '', { one: 'cent', many: 'cents' }), used: 1 };
+  if (cent !== null) return { spoken: [countOf(cent[1] ?? '', { one: 'cent', many: 'cents' })] };
   const next = coreAt(chunks, at + 1);
   const scaled = joined(chunks, at) && SCALE_WORDS.has(next.toLowerCase());
   const per = perPeriod(core);
   if (per !== undefined) return per;
   const spoken = amountOrRange(core, scaled ? next.toLowerCase() : '');
   if (spoken === undefined) return undefined;
-  if (scaled) return { spoken, used: 2 };
+  if (scaled) return { spoken: splitBefore(next.toLowerCase(), spoken) };
   const single = joined(chunks, at) && COUNTED_IN_ONE.has(next.toLowerCase());
-  return { spoken: single ? spoken.replace(/s$/, '') : spoken, used: 1 };
+  return { spoken: [single ? spoken.replace(/s$/, '') : spoken] };
+}
+
+/** "three million dollars" → "three", "million dollars". The amount may have its own scale: "$3k million". */
+function splitBefore(scale: string, spoken: string): readonly [string, string] {
+  const at = spoken.lastIndexOf(` ${scale} `);
+  return at === -1 ? [spoken, ''] : [spoken.slice(0, at), spoken.slice(at + 1)];
 }
 
 /** "20 USD" and "USD 20". */
@@ -98,7 +104,7 @@ function currencyCode(chunks: readonly Chunk[], at: number): Reading | undefined
   const currency = trailing ?? CODES[first];
   if (currency === undefined || !/^[0-9][0-9,.]*$/.test(amount)) return undefined;
   const spoken = amountOf(amount, '', currency);
-  return spoken === undefined ? undefined : { spoken, used: 2 };
+  return spoken === undefined ? undefined : { spoken: [spoken, ''] };
 }
 
 /** "$20/month" → "twenty dollars per month". */
@@ -108,7 +114,7 @@ function perPeriod(core: string): Reading | undefined {
   if (slash <= 0 || !/^[A-Za-z]{1,12}$/.test(period)) return undefined;
   const spoken = amountOrRange(core.slice(0, slash), '');
   if (spoken === undefined) return undefined;
-  return { spoken: `${spoken} per ${PERIODS[period.toLowerCase()] ?? period}`, used: 1 };
+  return { spoken: [`${spoken} per ${PERIODS[period.toLowerCase()] ?? period}`] };
 }
 
 function amountOrRange(core: string, scale: string): string | undefined {

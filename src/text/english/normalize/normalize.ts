@@ -35,23 +35,39 @@ export interface NormalizeOptions {
   readonly isWord?: IsWord;
 }
 
+/** A spoken word with its punctuation. */
+export interface NormalizedWord {
+  /** Not empty, without white space. Some words consist of a dash only. */
+  readonly text: string;
+  /** Position in the source text of the chunk that the word comes from. */
+  readonly source: number;
+}
+
 /**
  * "Dr. Smith paid $5.50 at 3:30 pm" → "Doctor Smith paid five dollars and fifty cents at three thirty PM".
- * The result has words separated by single spaces, hyphens and apostrophes inside words, and the punctuation
- * `; : , . ! ? — … “ ” ( )`. Words in capitals and single capital letters are to be spelled unless they are
- * words. Time and size are linear in the length of `text`. Does not throw.
+ * The words of the result have hyphens and apostrophes inside and the punctuation `; : , . ! ? — … “ ” ( )`. Words in
+ * capitals and single capital letters are to be spelled unless they are words. Time and size are linear in the length
+ * of `text`. Does not throw.
  */
-export function normalizeEnglish(text: string, options: NormalizeOptions = {}): string {
+export function normalizedWords(text: string, options: NormalizeOptions = {}): NormalizedWord[] {
   const chunks = chunksOf(cleanText(text));
   const isWord = options.isWord ?? (() => false);
   const out = new Sentence();
   for (let at = 0; at < chunks.length; ) {
     const reading = readChunk(chunks, at, isWord);
-    const last = chunks[at + reading.used - 1];
-    out.add(reading.before ?? chunks[at]?.before ?? '', reading.spoken, reading.after ?? last?.after ?? '');
-    at += reading.used;
+    const read = chunks.slice(at, at + reading.spoken.length);
+    const spoken = read.map(({ source }, i) => ({ text: reading.spoken[i] ?? '', source }));
+    out.add(reading.before ?? read[0]?.before ?? '', spoken, reading.after ?? read.at(-1)?.after ?? '');
+    at += read.length;
   }
-  return out.text();
+  return out.words();
+}
+
+/** The words of {@link normalizedWords}, separated by single spaces. */
+export function normalizeEnglish(text: string, options: NormalizeOptions = {}): string {
+  return normalizedWords(text, options)
+    .map((word) => word.text)
+    .join(' ');
 }
 
 function readChunk(chunks: readonly Chunk[], at: number, isWord: IsWord): Reading {
@@ -62,7 +78,7 @@ function readChunk(chunks: readonly Chunk[], at: number, isWord: IsWord): Readin
       if (reading !== undefined) return reading;
     }
   }
-  return { spoken: bareSign(chunks, at) ?? readCompound(core, isWord), used: 1 };
+  return { spoken: [bareSign(chunks, at) ?? readCompound(core, isWord)] };
 }
 
 /** A sign between numbers is an operator; otherwise a dash is a pause. */
@@ -82,39 +98,52 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '/': 'divided by',
 };
 
+/** The spoken words of a chunk. */
+interface SpokenChunk {
+  text: string;
+  readonly source: number;
+}
+
 /** Collects words and punctuation, with one mark where several meet. */
 class Sentence {
-  /** Words with their punctuation; joined once at the end, so that the whole stays linear. */
-  readonly #words: string[] = [];
-  /** The last word, whose closing punctuation may still change. */
-  #last = '';
+  /** The punctuation after the last one may still change. */
+  readonly #chunks: SpokenChunk[] = [];
 
-  add(before: string, spoken: string, after: string): void {
+  /** Adds what was read from one or more chunks, and the outer punctuation around all of it. */
+  add(before: string, read: readonly SpokenChunk[], after: string): void {
+    const spoken = read.filter(({ text }) => text !== '');
     const closing = closingMarks(after);
-    if (spoken === '' || spoken === '—') {
-      if (spoken !== '' && this.#last !== '' && !ENDS_IN_MARK.test(this.#last.slice(-1))) this.#last += ' —';
+    const isDash = spoken[0]?.text === '—';
+    if (spoken.length === 0 || isDash) {
+      const last = this.#chunks.at(-1);
+      if (isDash && last !== undefined && !ENDS_IN_MARK.test(last.text.slice(-1))) last.text += ' —';
       this.#close(closing.replace(/[”)]/gu, ''));
       return;
     }
-    if (this.#last !== '') this.#words.push(this.#last);
-    this.#last = openingMarks(before) + spoken;
+    for (const [i, { text, source }] of spoken.entries()) {
+      this.#chunks.push({ text: i === 0 ? openingMarks(before) + text : text, source });
+    }
     this.#close(closing);
   }
 
   /** Of several consecutive marks, the last one is used. */
   #close(marks: string): void {
-    if (marks === '' || this.#last === '') return;
-    const replaced = /[.,;:]/.test(this.#last.slice(-1)) && STOPS.has(marks.charAt(0));
-    this.#last = (replaced ? this.#last.slice(0, -1) : this.#last) + marks;
+    const last = this.#chunks.at(-1);
+    if (marks === '' || last === undefined) return;
+    const replaced = /[.,;:]/.test(last.text.slice(-1)) && STOPS.has(marks.charAt(0));
+    last.text = (replaced ? last.text.slice(0, -1) : last.text) + marks;
   }
 
-  text(): string {
-    if (this.#last !== '') this.#words.push(this.#last);
-    this.#last = '';
-    return this.#words
-      .join(' ')
-      .replace(/^[—,;:.!?… )”]+/u, '')
-      .trim();
+  /** Single words. Marks before the first one are dropped. */
+  words(): NormalizedWord[] {
+    const words: NormalizedWord[] = [];
+    for (const { text, source } of this.#chunks) {
+      for (const piece of text.split(' ')) {
+        const word = words.length === 0 ? piece.replace(/^[—,;:.!?…)”]+/u, '') : piece;
+        if (word !== '') words.push({ text: word, source });
+      }
+    }
+    return words;
   }
 }
 

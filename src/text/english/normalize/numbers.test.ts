@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import {
   cardinal,
   decade,
@@ -45,7 +46,7 @@ describe('cardinal', () => {
       fc.property(fc.nat(1_000_000), fc.nat(1_000_000), (a, b) => {
         expect(cardinal(String(a)) === cardinal(String(b))).toBe(a === b);
       }),
-      { numRuns: 300 },
+      { numRuns: repetitions(100, 300) },
     );
   });
 });

@@ -12,36 +12,37 @@ const SHAPES = new Set(['3-4', '3-3-4', '1-3-3-4']);
 export function readPhone(chunks: readonly Chunk[], at: number): Reading | undefined {
   const first = chunks[at];
   if (first === undefined || !/^\+?[0-9]/.test(first.core)) return undefined;
-  const groups: string[] = [];
-  let used = 0;
+  const groups: string[][] = [];
   let reading: Reading | undefined;
-  while (used < MAX_CHUNKS) {
-    const chunk = chunks[at + used];
+  while (groups.length < MAX_CHUNKS) {
+    const chunk = chunks[at + groups.length];
     if (chunk === undefined || !/^\+?[0-9][0-9().-]{0,18}$/.test(chunk.core)) break;
-    groups.push(...(chunk.core.match(/[0-9]+/g) ?? []));
-    used++;
-    if (isPhone(groups, first, used)) {
-      reading = {
-        spoken: dictated(groups, first.core),
-        used,
-        ...(first.after === ')' ? { before: '' } : {}),
-      };
+    groups.push(chunk.core.match(/[0-9]+/g) ?? []);
+    if (isPhone(groups, first)) {
+      reading = { spoken: dictated(groups, first.core), ...(first.after === ')' ? { before: '' } : {}) };
     }
     if (chunk.after !== '' && !(chunk.after === ')' && chunk.before === '(')) break;
   }
   return reading;
 }
 
-function isPhone(groups: readonly string[], first: Chunk, used: number): boolean {
+/** @param chunks the groups of digits of each chunk. */
+function isPhone(chunks: readonly (readonly string[])[], first: Chunk): boolean {
+  const groups = chunks.flat();
   const digits = groups.reduce((sum, group) => sum + group.length, 0);
   if (first.core.startsWith('+')) return digits >= 8 && digits <= 15 && groups.length > 1;
   if (first.core.includes('.') && groups.length === 2) return false;
   const shape = groups.map((group) => group.length).join('-');
-  if (shape === '3-4') return used === 1 && first.core[3] === '-';
+  if (shape === '3-4') return chunks.length === 1 && first.core[3] === '-';
   return SHAPES.has(shape);
 }
 
-function dictated(groups: readonly string[], written: string): string {
-  const spoken = groups.map((group) => (group === '800' ? 'eight hundred' : digitByDigit(group)));
-  return `${written.startsWith('+') ? 'plus ' : ''}${spoken.join(', ')}`;
+/** The spoken digits of each chunk. */
+function dictated(chunks: readonly (readonly string[])[], written: string): string[] {
+  return chunks.map((groups, i) => {
+    const spoken = groups
+      .map((group) => (group === '800' ? 'eight hundred' : digitByDigit(group)))
+      .join(', ');
+    return `${i === 0 && written.startsWith('+') ? 'plus ' : ''}${spoken}${i < chunks.length - 1 ? ',' : ''}`;
+  });
 }

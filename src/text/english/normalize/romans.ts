@@ -48,11 +48,11 @@ export function readRoman(chunks: readonly Chunk[], at: number): Reading | undef
   if (!/^\p{Lu}/u.test(previous)) return undefined;
   const word = previous.toLowerCase();
   if (NOT_COUNTED.has(word)) return undefined;
-  if (COUNTED.has(word)) return { spoken: cardinal(String(value)), used: 1 };
+  if (COUNTED.has(word)) return { spoken: [cardinal(String(value))] };
   if (!RULERS.has(word))
-    return isPlainNumeral(coreAt(chunks, at)) ? { spoken: cardinal(String(value)), used: 1 } : undefined;
+    return isPlainNumeral(coreAt(chunks, at)) ? { spoken: [cardinal(String(value))] } : undefined;
   if (value === 1 && !standsAlone(chunks, at)) return undefined;
-  return { spoken: `the ${ordinal(String(value))}`, used: 1 };
+  return { spoken: [`the ${ordinal(String(value))}`] };
 }
 
 /** "Apollo XI", "Rocky IV": at least two letters that are not a common abbreviation. */

@@ -10,21 +10,26 @@ export function readTime(chunks: readonly Chunk[], at: number): Reading | undefi
   const attached = /^([0-9:.]{1,8}(?:[-–][0-9:.]{1,8})?)([ap])\.?m$/iu.exec(core);
   if (attached !== null) {
     const spoken = timeOrRange(attached[1] ?? '', halfOfDay(attached[2] ?? ''));
-    return spoken === undefined ? undefined : { spoken, used: 1, after: afterDot(chunks, at, core) };
+    return spoken === undefined ? undefined : { spoken: [spoken], after: afterDot(chunks, at, core) };
   }
   const both = /^([0-9:.]{1,8}[ap]\.?m)[-–]([0-9:.]{1,8}[ap]\.?m)$/iu.exec(core);
   if (both !== null) {
     const [from, to] = [attachedTime(both[1] ?? ''), attachedTime(both[2] ?? '')];
-    return from === undefined || to === undefined ? undefined : { spoken: `${from} to ${to}`, used: 1 };
+    return from === undefined || to === undefined ? undefined : { spoken: [`${from} to ${to}`] };
   }
   const next = /^([ap])\.?m$/i.exec(coreAt(chunks, at + 1));
   if (next !== null && joined(chunks, at)) {
-    const spoken = timeOrRange(core, halfOfDay(next[1] ?? ''));
+    const half = halfOfDay(next[1] ?? '');
+    const spoken = timeOrRange(core, half);
     if (spoken === undefined) return undefined;
-    return { spoken, used: 2, after: afterDot(chunks, at + 1, coreAt(chunks, at + 1)) };
+    // The half of the day is the last word.
+    return {
+      spoken: [spoken.slice(0, -half.length), half.trim()],
+      after: afterDot(chunks, at + 1, coreAt(chunks, at + 1)),
+    };
   }
   const spoken = core.includes(':') ? (timeOrRange(core, '') ?? ratio(core)) : undefined;
-  return spoken === undefined ? undefined : { spoken, used: 1 };
+  return spoken === undefined ? undefined : { spoken: [spoken] };
 }
 
 /** "9am" → "nine AM". */
