@@ -10,6 +10,8 @@ const allowed = {
   audio: [...base, 'audio'],
   blobs: [...base, 'blobs'],
   engines: [...base, 'audio', 'engines', 'media', 'text'],
+  conversation: [...base, 'audio', 'conversation', 'generate', 'listen', 'speak', 'usage'],
+  generate: [...base, 'generate'],
   guide: [...base, 'guide'],
   metrics: [...base, 'metrics'],
   outbound: [...base, 'outbound'],
@@ -113,12 +115,16 @@ module.exports = {
     },
     {
       name: 'plugin-uses',
-      comment: 'A plugin may import only itself and contract, kit, audio, http, usage, listen, speak',
+      comment:
+        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, conversation',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/', pathNot: TEST },
       to: {
         path: ours,
-        pathNot: ['^src/(contract|kit|audio|http|outbound|usage|listen|speak)/', '^plugins/$1/'],
+        pathNot: [
+          '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|conversation)/',
+          '^plugins/$1/',
+        ],
       },
     },
     {

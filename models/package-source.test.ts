@@ -92,6 +92,18 @@ describe('fetchWithClient', () => {
     expect(calls[0]).toContain(dir);
   });
 
+  test('selects a wheel', async () => {
+    const dir = await tempDir();
+    const selected = { ...wheel, wheel: { python: '3.12', platform: 'manylinux_2_28_x86_64' } };
+    let argv: readonly string[] = [];
+    await fetchWithClient(selected, dir, signal, async (command) => {
+      argv = command;
+      await writeFile(join(dir, 'archive'), 'x');
+      return { exitCode: 0, stdout: '', stderr: '' };
+    });
+    expect(argv.join(' ')).toContain('--python-version 3.12 --platform manylinux_2_28_x86_64');
+  });
+
   test('fails if the client downloaded nothing', async () => {
     const dir = await tempDir();
     await expect(fetchWithClient(wheel, dir, signal, client({}).run)).rejects.toThrow(

@@ -4,7 +4,10 @@ import type { PackagePart } from './model-files.ts';
 import { reason, SourceError } from './source-error.ts';
 
 /** A version of a package. */
-export type PackageVersion = Pick<PackagePart, 'ecosystem' | 'name' | 'version'>;
+export interface PackageVersion extends Pick<PackagePart, 'ecosystem' | 'name' | 'version'> {
+  /** Selects one wheel of a Python package. Absent: any, because only data is read. */
+  readonly wheel?: { readonly python: string; readonly platform: string };
+}
 
 export interface CommandResult {
   readonly exitCode: number;
@@ -152,7 +155,10 @@ export async function fetchWithClient(
   run: RunCommand = runCommand,
 ): Promise<string> {
   if (part.ecosystem === 'pypi') {
-    const argv = ['python3', '-m', 'pip', 'download', '--dest', dir, ...PIP_OPTIONS, packageLabel(part)];
+    const { wheel } = part;
+    const target = wheel ? ['--python-version', wheel.python, '--platform', wheel.platform] : [];
+    const options = ['--dest', dir, ...PIP_OPTIONS, ...target];
+    const argv = ['python3', '-m', 'pip', 'download', ...options, packageLabel(part)];
     await runClient('pip', argv, FETCH_TIMEOUT_MS, signal, run);
   } else {
     const argv = ['npm', 'pack', packageLabel(part), '--pack-destination', dir, '--silent', ...NPM_OPTIONS];

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { asyncApiDocument as partnerDocument } from '../plugins/partner/docs/asyncapi.ts';
 import { asyncApiDocument as realtimeDocument } from '../plugins/realtime/docs/asyncapi.ts';
+import { conversationAsyncApiDocument } from '../plugins/realtime/docs/conversation-asyncapi.ts';
 
 /**
  * The AsyncAPI documents of the WebSocket endpoints. `bun scripts/asyncapi.ts` writes them; `bun run check`
@@ -9,6 +10,7 @@ import { asyncApiDocument as realtimeDocument } from '../plugins/realtime/docs/a
  */
 
 const DOCUMENTS = {
+  'docs/conversations.asyncapi.json': conversationAsyncApiDocument,
   'docs/realtime.asyncapi.json': realtimeDocument,
   'docs/partner.asyncapi.json': partnerDocument,
 };

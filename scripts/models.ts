@@ -90,8 +90,26 @@ async function fetchModels(names: readonly string[]): Promise<number> {
   return 0;
 }
 
+interface SelectedFiles {
+  readonly entries: readonly CatalogEntry[];
+  readonly hubFiles: ReturnType<typeof hubFilesForModels>;
+}
+
 /** The files of a model id of CONFIG, of weights of CONFIG, or of a catalog entry. @throws Error for an unknown name. */
-function selectedFiles(name: string, models: ConfiguredModels) {
+function selectedFiles(name: string, models: ConfiguredModels): SelectedFiles {
+  const conversation = config.conversationModels.get(name);
+  if (conversation !== undefined) {
+    const parts = [conversation.stt, conversation.llm, conversation.tts].map((id) =>
+      selectedFiles(id, models),
+    );
+    return {
+      entries: [
+        ...parts.flatMap(({ entries }) => entries),
+        ...catalog.filter(({ role }) => role === 'vad' || role === 'turn-end'),
+      ],
+      hubFiles: parts.flatMap(({ hubFiles }) => hubFiles),
+    };
+  }
   const isNamed = ([id, settings]: readonly [string, object]) =>
     id === name || ('weights' in settings && settings.weights === name);
   const matching: ConfiguredModels = {
@@ -102,7 +120,7 @@ function selectedFiles(name: string, models: ConfiguredModels) {
   };
   const isConfigured = Object.values(matching).some((table) => table.size > 0);
   if (!isConfigured) return { entries: [catalogEntry(name)], hubFiles: [] };
-  const entries = entriesForModels(matching).filter(({ role }) => role !== 'vad');
+  const entries = entriesForModels(matching).filter(({ role }) => role !== 'vad' && role !== 'turn-end');
   return { entries, hubFiles: hubFilesForModels(matching) };
 }
 

@@ -64,7 +64,8 @@ class Judge {
     const errors = (state.dialect === undefined ? (['spec', 'ga'] as const) : [state.dialect]).map(
       (dialect) => serverEventFault(entry.frame, dialect),
     );
-    if (errors.every((fault) => fault !== undefined)) this.#fault(`schema (wire 8.5): ${errors[0]}`);
+    const section = state.conversation === undefined ? 'wire 8.5' : 'talk 2.2';
+    if (errors.every((fault) => fault !== undefined)) this.#fault(`schema (${section}): ${errors[0]}`);
   }
 }
 

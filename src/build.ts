@@ -7,6 +7,9 @@ import { speechPlugin } from '../plugins/speech/index.ts';
 import { videoPlugin } from '../plugins/video/index.ts';
 import { voicesPlugin } from '../plugins/voices/index.ts';
 import type { Config } from './config/config.ts';
+import type { ConversationModels } from './contract/core/settings.ts';
+import type { ConversationModel } from './contract/engines/conversation.ts';
+import type { ModelTable } from './contract/model-table.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
 import { engineProvider } from './engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
@@ -65,12 +68,13 @@ export const build = {
   ],
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels } = config;
-    const { inference, modelsDir, hub, modelIdleMs, limits } = config;
+    const { inference, modelsDir, hub, modelIdleMs, limits, conversationModels } = config;
     const { environment } = inference;
     const models = { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels };
     return combineProviders([
       engineProvider({ ...models, inference, modelsDir, hub, modelIdleMs, ...base }),
       new LazyServices({
+        conversations: () => serviceHandle(conversationTable(conversationModels)),
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
         clips: () => serviceHandle(clipReader({ environment })),
         codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, log: base.log })),
@@ -79,3 +83,13 @@ export const build = {
     ]);
   },
 };
+
+function conversationTable(models: ConversationModels): ModelTable<ConversationModel> {
+  const table = new Map(
+    [...models].map(([id, settings]): [string, ConversationModel] => {
+      const { stt, llm, tts } = settings;
+      return [id, { ...settings, id, ready: () => ({ ready: true, detail: `uses ${stt}, ${llm}, ${tts}` }) }];
+    }),
+  );
+  return { ids: [...table.keys()], get: (id) => table.get(id) };
+}

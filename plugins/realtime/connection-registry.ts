@@ -2,31 +2,61 @@
 
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { newId } from '../../src/contract/core/id.ts';
+import type { ConversationModel } from '../../src/contract/engines/conversation.ts';
+import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
+import { prepareConversation } from '../../src/conversation/prepare.ts';
+import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
+import { Quota } from '../../src/kit/limits/quota.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeConnection } from './connection.ts';
+import { ConversationConnection } from './conversation/connection.ts';
 import { type RealtimeMetrics, realtimeMetrics } from './metrics.ts';
-import { upgradeDialect } from './protocol/dialect.ts';
+import { type Dialect, upgradeDialect } from './protocol/dialect.ts';
 import { initialSession } from './session/session.ts';
 import type { Rules } from './state/realtime-machine.ts';
 
 export interface ConnectionRegistryDeps
-  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer'> {
+  extends Pick<
+    Slots,
+    | 'tts'
+    | 'stt'
+    | 'text'
+    | 'conversations'
+    | 'vad'
+    | 'turnEnd'
+    | 'fastSpeech'
+    | 'calls'
+    | 'clock'
+    | 'log'
+    | 'metrics'
+    | 'tracer'
+  > {
   readonly voices: Pick<StoredVoices, 'find'>;
   /** Maximum number of concurrent connections per organization. */
   readonly perOrganization: number;
   readonly rules: Rules;
 }
 
-export class ConnectionRegistry extends OpenConnections<RealtimeConnection> {
+export class ConnectionRegistry extends OpenConnections<RealtimeConnection | ConversationConnection> {
   readonly #deps: ConnectionRegistryDeps;
   readonly #metrics: RealtimeMetrics;
+  /** Conversations per model. */
+  readonly #conversations: ReadonlyMap<string, Quota>;
+  /** By conversation model. */
+  readonly #speechChoices = new Map<string, SpeechChoice>();
 
   constructor(deps: ConnectionRegistryDeps) {
     super('realtime connections', deps.perOrganization);
     this.#deps = deps;
     this.#metrics = realtimeMetrics(deps.metrics);
+    this.#conversations = new Map(
+      deps.conversations.ids.map((id) => {
+        const perOrganization = deps.conversations.get(id)?.sessionsPerOrganization ?? 0;
+        return [id, new Quota('conversations', { perOrganization })];
+      }),
+    );
     deps.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.count);
   }
 
@@ -35,9 +65,16 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection> {
    * @throws ServiceError `rate_limited` if the organization has too many open connections; `invalid_request`
    *   for an unknown value of `events`.
    */
-  open(caller: Caller, query: URLSearchParams, headers: Headers): RealtimeConnection {
-    const { rules } = this.#deps;
+  open(
+    caller: Caller,
+    query: URLSearchParams,
+    headers: Headers,
+  ): RealtimeConnection | ConversationConnection {
+    const { rules, conversations } = this.#deps;
     const { dialect, fixed } = upgradeDialect(query, headers);
+    const model = conversations.get(query.get('model') ?? '');
+    // Conversations have the names of OpenAI's current protocol, unless the client selects others.
+    if (model !== undefined) return this.#openConversation(caller, model, fixed ? dialect : 'ga');
     return this.openConnection(
       caller,
       (released) =>
@@ -54,5 +91,49 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection> {
           released,
         }),
     );
+  }
+  /**
+   * Loads the models of a conversation, if the request is for one, and prepares the language model for its instructions.
+   * @throws ServiceError `overloaded` (`model_loading`) while a model is loading.
+   */
+  async prepare(caller: Caller, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+    const model = this.#deps.conversations.get(query.get('model') ?? '');
+    if (model === undefined) return;
+    await prepareConversation(model, this.#deps, caller, signal);
+    if (model.choosesSpeech) await this.#chooseSpeech(model);
+  }
+
+  async #chooseSpeech(model: ConversationModel): Promise<void> {
+    const { tts, text } = this.#deps;
+    const engines = { tts: requireModel(tts, model.tts), text: requireModel(text, model.llm) };
+    const choice =
+      this.#speechChoices.get(model.id) ?? new SpeechChoice({ ...this.#deps, ...engines, model: model.id });
+    this.#speechChoices.set(model.id, choice);
+    await choice.measure();
+  }
+
+  #openConversation(caller: Caller, model: ConversationModel, dialect: Dialect): ConversationConnection {
+    const release = this.#conversations.get(model.id)?.acquire(caller);
+    const open = (released: (connection: ConversationConnection) => void) =>
+      new ConversationConnection({
+        ...this.#deps,
+        ...{
+          caller,
+          model,
+          dialect,
+          metrics: this.#metrics,
+          fasterSpeech: this.#speechChoices.get(model.id)?.fasterEngine,
+        },
+        released(connection) {
+          release?.();
+          released(connection);
+        },
+      });
+    try {
+      return this.openConnection(caller, open) as ConversationConnection;
+    } catch (error) {
+      release?.();
+      throw error;
+    }
   }
 }

@@ -5,13 +5,13 @@ import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { FakeSttEngine } from '../../test/doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
+import { FakeTurnEnd } from '../../test/doubles/fake-turn-end.ts';
 import { FakeVadEngine, settled } from '../../test/doubles/fake-vad-engine.ts';
-import { RecordedCalls } from '../../test/harness/recorded-calls.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import type { RealtimeConnection } from './connection.ts';
 import { ConnectionRegistry } from './connection-registry.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
@@ -20,9 +20,9 @@ const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 class FakeSocket implements Socket {
   readonly sent: { readonly type: string }[] = [];
   closedWith: number | undefined;
-  readonly #owner: RealtimeConnection;
+  readonly #owner: { closed(): void };
 
-  constructor(owner: RealtimeConnection) {
+  constructor(owner: { closed(): void }) {
     this.#owner = owner;
   }
 
@@ -54,7 +54,11 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
   const connections = new ConnectionRegistry({
     stt: { ids: ['svc-stt'], get: () => stt },
     tts: { ids: ['svc-tts'], get: () => tts },
+    text: { ids: [], get: () => undefined },
+    fastSpeech: { open: () => Promise.reject(new Error('not used')) },
+    conversations: { ids: [], get: () => undefined },
     vad,
+    turnEnd: new FakeTurnEnd(),
     voices: { find },
     calls: new RecordedCalls({ storing }),
     clock: new ManualClock(),

@@ -18,7 +18,7 @@ import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from './metrics.ts';
 import { decodeBase64 } from './protocol/base64.ts';
-import type { ClientEvent, ParsedFrame } from './protocol/client-events.ts';
+import { type ClientEvent, type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import { invalidEvent, type ProtocolError, toWireError } from './protocol/errors.ts';
 import type { WireEvent } from './protocol/server-events.ts';
 import { ResponseAudio } from './response-audio.ts';
@@ -56,7 +56,7 @@ export class RealtimeConnection implements SocketListener {
   readonly #deps: ConnectionDeps;
   #socket: Socket | undefined;
   readonly #machine: MachineRunner<State, Event, Effect>;
-  readonly #frames: FrameQueue;
+  readonly #frames: FrameQueue<ClientEvent>;
   readonly #segmenter: TurnSegmenter;
   readonly #transcriptions: TurnTranscriptions;
   readonly #responseAudio: ResponseAudio;
@@ -78,6 +78,7 @@ export class RealtimeConnection implements SocketListener {
     const { session } = deps.initialState;
     this.#frames = new FrameQueue({
       ...deps,
+      parse: parseClientFrame,
       deliver: (frame, voice) => this.#deliver(frame, voice),
     });
     this.#segmenter = new TurnSegmenter({

@@ -5,7 +5,7 @@ import { settled } from '../../test/doubles/fake-vad-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FrameQueue, MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from './frame-queue.ts';
-import type { ParsedFrame } from './protocol/client-events.ts';
+import { type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import type { VoiceLookupResult } from './session/session.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
@@ -23,6 +23,7 @@ function opened() {
   const frames = new FrameQueue({
     caller: CALLER,
     log,
+    parse: parseClientFrame,
     voices: {
       find(voiceId, organization) {
         expect(organization).toBe(CALLER.organization);

@@ -6,8 +6,8 @@
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import type { Logger } from '../../src/contract/core/logger.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import type { ProtocolError } from './protocol/errors.ts';
+import type { ParsedEvent } from './protocol/frame-parser.ts';
 import { namedVoice, type VoiceLookupResult } from './session/session.ts';
 
 /**
@@ -18,34 +18,44 @@ export const MAX_QUEUED_FRAMES = 1024;
 /** Fits the largest frame that a socket accepts and the frames before it. */
 export const MAX_QUEUED_CHARACTERS = 40 * 1024 * 1024;
 
-export interface FrameQueueDeps {
+/** The part of a client event that the queue uses. */
+interface QueuedEvent {
+  readonly type: string;
+  readonly event_id?: string | null | undefined;
+}
+
+export interface FrameQueueDeps<Event extends QueuedEvent> {
+  /** Never throws. */
+  readonly parse: (raw: string | Uint8Array) => ParsedEvent<Event>;
   readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly log: Logger;
-  /** @param voice result of the lookup, if the frame is a `session.update` that names a voice. */
-  readonly deliver: (frame: ParsedFrame, voice?: VoiceLookupResult) => void;
+  /** The part of an event that may name a stored voice. Default: the session of a `session.update`. */
+  readonly voiceSource?: (event: Event) => unknown;
+  /** @param voice result of the lookup, if the event names a stored voice. */
+  readonly deliver: (frame: ParsedEvent<Event>, voice?: VoiceLookupResult) => void;
 }
 
-interface QueuedFrame {
-  readonly frame: ParsedFrame;
+interface QueuedFrame<Event> {
+  readonly frame: ParsedEvent<Event>;
   readonly characters: number;
 }
 
-export class FrameQueue {
-  readonly #deps: FrameQueueDeps;
-  readonly #queued: QueuedFrame[] = [];
+export class FrameQueue<Event extends QueuedEvent> {
+  readonly #deps: FrameQueueDeps<Event>;
+  readonly #queued: QueuedFrame<Event>[] = [];
   #queuedCharacters = 0;
   #lookup: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(deps: FrameQueueDeps) {
+  constructor(deps: FrameQueueDeps<Event>) {
     this.#deps = deps;
   }
 
   /** Processes or queues a frame. Reports an error if the queue is full. */
   enqueue(raw: string | Uint8Array): void {
     if (this.#isClosed) return;
-    const frame = parseClientFrame(raw);
+    const frame = this.#deps.parse(raw);
     if (this.#lookup === undefined) {
       this.#process(frame);
       return;
@@ -55,7 +65,11 @@ export class FrameQueue {
       this.#queued.length >= MAX_QUEUED_FRAMES ||
       this.#queuedCharacters + characters > MAX_QUEUED_CHARACTERS
     ) {
-      this.#deps.deliver({ error: QUEUE_FULL, eventId: eventIdOf(frame) });
+      this.#deps.deliver({
+        error: QUEUE_FULL,
+        openaiCode: 'input_audio_buffer_overflow',
+        eventId: eventIdOf(frame),
+      });
       return;
     }
     this.#queued.push({ frame, characters });
@@ -69,14 +83,15 @@ export class FrameQueue {
     await this.#lookup;
   }
 
-  #process(frame: ParsedFrame): void {
-    const voiceId =
-      'event' in frame && frame.event.type === 'session.update' ? namedVoice(frame.event.session) : undefined;
+  #process(frame: ParsedEvent<Event>): void {
+    const { voiceSource = updatedSession } = this.#deps;
+    const source = 'event' in frame ? voiceSource(frame.event) : undefined;
+    const voiceId = source == null ? undefined : namedVoice(source);
     if (voiceId === undefined) this.#deps.deliver(frame);
     else this.#lookup = this.#deliverWithVoice(frame, voiceId);
   }
 
-  async #deliverWithVoice(frame: ParsedFrame, voiceId: string): Promise<void> {
+  async #deliverWithVoice(frame: ParsedEvent<Event>, voiceId: string): Promise<void> {
     const voice = await this.#lookUpVoice(voiceId);
     this.#lookup = undefined;
     if (this.#isClosed) return;
@@ -100,7 +115,11 @@ export class FrameQueue {
   }
 }
 
-function eventIdOf(frame: ParsedFrame): string | null {
+function updatedSession(event: QueuedEvent & { readonly session?: unknown }): unknown {
+  return event.type === 'session.update' ? event.session : undefined;
+}
+
+function eventIdOf(frame: ParsedEvent<QueuedEvent>): string | null {
   return 'event' in frame ? (frame.event.event_id ?? null) : frame.eventId;
 }
 

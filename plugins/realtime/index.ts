@@ -11,13 +11,42 @@ export interface RealtimeOptions {
   readonly maxCharacters: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer';
+type Needs =
+  | 'text'
+  | 'conversations'
+  | 'tts'
+  | 'stt'
+  | 'vad'
+  | 'turnEnd'
+  | 'fastSpeech'
+  | 'voices'
+  | 'blobs'
+  | 'calls'
+  | 'clock'
+  | 'log'
+  | 'metrics'
+  | 'tracer';
 
 /** Transcription, translation and speech synthesis over WebSocket: /v1/realtime. */
 export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
   return {
     name: 'realtime',
-    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
+    needs: [
+      'tts',
+      'stt',
+      'text',
+      'conversations',
+      'vad',
+      'turnEnd',
+      'fastSpeech',
+      'voices',
+      'blobs',
+      'calls',
+      'clock',
+      'log',
+      'metrics',
+      'tracer',
+    ],
     offers: [],
     paths: ['/v1/realtime'],
     async setup(slots) {

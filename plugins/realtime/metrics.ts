@@ -5,6 +5,8 @@ import type { Metrics } from '../../src/contract/core/metrics.ts';
 import type { WireEvent } from './protocol/server-events.ts';
 
 const TRANSCRIPT_SECONDS = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
+/** The alert on slow turns compares with 2 s. */
+const STAGE_SECONDS = [0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10];
 const FIRST_AUDIO_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4];
 
 /** Counters and histograms shared by all connections. */
@@ -31,6 +33,12 @@ export function realtimeMetrics(metrics: Metrics) {
       [],
       FIRST_AUDIO_SECONDS,
     ),
+    conversationStage: metrics.histogram(
+      'conversation_stage_seconds',
+      "Time from the end of the user's speech to a stage of the response.",
+      ['model', 'stage'],
+      STAGE_SECONDS,
+    ),
   };
 }
 
@@ -47,8 +55,10 @@ export class ConnectionMetrics {
     this.#clock = clock;
   }
 
-  /** @param event an event that is being sent. */
-  recordSent(event: WireEvent): void {
+  /** @param sent an event that is being sent, of a session or a conversation. */
+  recordSent(sent: { readonly type: string }): void {
+    // Both kinds of sessions have the fields that are read here.
+    const event = sent as WireEvent;
     switch (event.type) {
       case 'error':
         this.#metrics.errors.add({ code: event.error.code });

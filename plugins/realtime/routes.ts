@@ -14,10 +14,11 @@ const PROTOCOL = 'realtime';
 export function realtimeRoutes(connections: ConnectionRegistry) {
   return new Elysia({ name: 'realtime', tags: ['realtime'] }).get(
     '/v1/realtime',
-    ({ request, set }) => {
+    async ({ request, set }) => {
       const { searchParams } = addressOf(request);
       if (searchParams.has('call_id')) throw noCalls();
       const caller = callerOf(request);
+      await connections.prepare(caller, searchParams, request.signal);
       const connection = connections.open(caller, searchParams, request.headers);
       try {
         upgrade(request, connection, {

@@ -9,10 +9,10 @@ import {
 } from '../../src/contract/engines/operation.ts';
 import { FakeEmbedEngine } from '../../test/doubles/fake-embed-engine.ts';
 import { FakeTextEngine } from '../../test/doubles/fake-text-engine.ts';
-import { RecordedCalls } from '../../test/harness/recorded-calls.ts';
 import { memoryStore } from '../../test/harness/response-app.ts';
 import { KEY_A, KEY_ID_A, testApp } from '../../test/harness/test-app.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { responsesPlugin } from './index.ts';
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../../test/harness/tier.ts';
 import { decibels, fitTone, resampleByDefinition, tone } from '../../test/reference/resampler.ts';
 import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
-import { Resampler } from './resampler.ts';
+import { Resampler, resample } from './resampler.ts';
 
 const PAIRS = [
   [48_000, 8_000],
@@ -110,7 +111,7 @@ describe('splitting the input', () => {
         const parts = pushInPieces(input, lengths, (piece) => resampler.push(piece));
         expect(join([...parts, resampler.flush()])).toEqual(whole);
       }),
-      { numRuns: 60 },
+      { numRuns: repetitions(20, 60) },
     );
   });
 
@@ -125,7 +126,7 @@ describe('splitting the input', () => {
         const parts = pushInPieces(input, lengths, (piece) => resampler.push(piece));
         expect(join([...parts, resampler.flush()])).toEqual(whole);
       }),
-      { numRuns: 60 },
+      { numRuns: repetitions(20, 60) },
     );
   });
 
@@ -234,4 +235,12 @@ test('calls after close are rejected, and close is idempotent', () => {
   expect(() => resampler.flush()).toThrow(TypeError);
   expect(() => resampler.reset()).toThrow(TypeError);
   expect(() => resampler.kernel).toThrow(TypeError);
+});
+
+test('a whole signal is converted like a stream', () => {
+  const input = Float32Array.from(tone(440, 24_000, 4_800));
+  const resampler = new Resampler({ fromHz: 24_000, toHz: 16_000, format: 'float32' });
+  const output = join([resampler.push(input), resampler.flush()]);
+  expect([...resample(input, 24_000, 16_000)]).toEqual(output);
+  expect(resample(input, 24_000, 24_000)).toBe(input);
 });

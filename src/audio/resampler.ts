@@ -1,6 +1,7 @@
 /** Streaming sample rate conversion (native/src/resampler.h). */
 
 import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
+import { concatenate } from './concatenate.ts';
 import { native, type ResamplerHandle, type SampleFormat } from './native.ts';
 
 type SamplesOf<Format extends SampleFormat> = Format extends 'int16' ? Int16Samples : Float32Samples;
@@ -78,4 +79,13 @@ export class Resampler<Format extends SampleFormat> {
   close(): void {
     native.resamplerClose(this.#handle);
   }
+}
+
+/** Converts a whole signal, which silence surrounds. Equal rates return the same array. */
+export function resample(samples: Float32Samples, fromHz: number, toHz: number): Float32Samples {
+  if (fromHz === toHz) return samples;
+  const resampler = new Resampler({ fromHz, toHz, format: 'float32' });
+  const converted = concatenate([resampler.push(samples), resampler.flush()]);
+  resampler.close();
+  return converted;
 }

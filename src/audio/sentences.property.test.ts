@@ -115,7 +115,7 @@ describe('for any text, the chunks', () => {
       fc.property(fc.oneof(texts, longTexts).map(plain), (text) => {
         expect(splitSentences(text)).toEqual(splitByDefinition(text));
       }),
-      { numRuns: repetitions(100, 400) },
+      { numRuns: repetitions(40, 400) },
     );
   });
 
@@ -127,7 +127,7 @@ describe('for any text, the chunks', () => {
         expect(chunks.includes('')).toBe(false);
         if (text.trim() !== '') expect(chunks.every((chunk) => chunk.trim() !== '')).toBe(true);
       }),
-      { numRuns: 400 },
+      { numRuns: repetitions(134, 400) },
     );
   });
 
@@ -150,7 +150,7 @@ describe('for any text, the chunks', () => {
           expect(chunks).toEqual(splitSentences(text));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: repetitions(67, 200) },
     );
   });
 
@@ -167,7 +167,7 @@ describe('for any text, the chunks', () => {
           at += chunk.length;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: repetitions(67, 200) },
     );
   });
 });

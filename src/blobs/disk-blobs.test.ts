@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { blobStoreCases, chunks, wholeOf } from '../../test/contract/blob-store.cases.ts';
 import { needs } from '../../test/harness/needs.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
+import { repetitions } from '../../test/harness/tier.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../../tools/harness/servers/small-disk.ts';
 import { openDiskBlobs } from './disk-blobs.ts';
@@ -44,7 +45,7 @@ describe('blobs on disk', () => {
   it('a write succeeds while deletions remove its folder', async () => {
     const blobs = await openDiskBlobs(await tempDir(), clock);
     // A folder is removed within a call of `mkdir` once in some hundred rounds.
-    for (let round = 0; round < 400; round += 1) {
+    for (let round = 0; round < repetitions(100, 400); round += 1) {
       await blobs.write('b/1/old', chunks('old'), never);
       await Promise.all([
         blobs.write(`b/1/${round}`, chunks('new'), never),

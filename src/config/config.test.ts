@@ -7,6 +7,7 @@ import { hashApiKey } from '../kit/keys/api-key.ts';
 import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
 
 const VIDEO_IDS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
+const LAST_IDS = [...VIDEO_IDS, 'svc-voice'];
 
 const folder = mkdtempSync(join(tmpdir(), 'config-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -73,7 +74,7 @@ describe('defaults', () => {
       'qwen2.5-0.5b-instruct',
       'qwen2.5-1.5b-instruct',
       'all-minilm-l6-v2',
-      ...VIDEO_IDS,
+      ...LAST_IDS,
     ]);
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
     expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
@@ -93,6 +94,12 @@ describe('defaults', () => {
     expect(config.modelIdleMs).toBe(1_800_000);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
     expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
+    expect([...config.conversationModels]).toMatchObject([
+      [
+        'svc-voice',
+        { stt: 'svc-stt', llm: 'qwen2.5-1.5b-instruct', tts: 'svc-tts', turnDetection: 'semantic_vad' },
+      ],
+    ]);
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.voices).toEqual({ fitSeconds: 20 });
     expect(config.video).toEqual({ maxConcurrentJobs: 1 });
@@ -387,7 +394,7 @@ describe('file', () => {
       'qwen2.5-0.5b-instruct',
       'qwen2.5-1.5b-instruct',
       'all-minilm-l6-v2',
-      ...VIDEO_IDS,
+      ...LAST_IDS,
       'svc-tts-fast',
       'remote',
       'open',
@@ -480,7 +487,7 @@ describe('file', () => {
       'qwen2.5-0.5b-instruct',
       'qwen2.5-1.5b-instruct',
       'all-minilm-l6-v2',
-      ...VIDEO_IDS,
+      ...LAST_IDS,
       'english',
       'own',
       'other',
@@ -495,6 +502,45 @@ describe('file', () => {
       baseUrl: 'https://stt.example/v1',
       model: 'large',
     });
+  });
+
+  test('maps conversation models', () => {
+    const config = load(`
+      [models.reception]
+      kind = "conversation"
+      llm = "smollm2-135m-instruct"
+      instructions = "You are a receptionist."
+      turn_detection = "server_vad"
+      fallback_message = "Sorry, please say that again."
+      max_session_seconds = 600
+    `);
+    expect(config.conversationModels.get('reception')).toMatchObject({
+      stt: 'svc-stt',
+      llm: 'smollm2-135m-instruct',
+      tts: 'svc-tts',
+      instructions: 'You are a receptionist.',
+      turnDetection: 'server_vad',
+      fallbackMessage: 'Sorry, please say that again.',
+      maxSessionS: 600,
+    });
+    expect(() => load('[models.x]\nkind = "conversation"\nllm = "svc-stt"')).toThrow(
+      /'models\."x"\.llm' must be a model id of this task; allowed: smollm2-135m-instruct, qwen2\.5-0\.5b/,
+    );
+  });
+
+  test.each([
+    ['without a key, if it is Kokoro', '', '', true],
+    ['not with the key', '', 'tts = "svc-tts"', false],
+    ['not if it is Piper', '[models.svc-tts]\nkind = "piper"', '', false],
+    [
+      'not on another server',
+      '[models.svc-tts]\nkind = "upstream"\nbase_url = "http://127.0.0.1:8000/v1"\nmodel = "x"',
+      '',
+      false,
+    ],
+  ])('a faster model may replace the speech of a conversation: %s', (_, speech, key, expected) => {
+    const config = load(`${speech}\n[models.reception]\nkind = "conversation"\n${key}`);
+    expect(config.conversationModels.get('reception')?.choosesSpeech).toBe(expected);
   });
 
   test('maps video models', () => {
@@ -822,7 +868,7 @@ describe('file', () => {
     ['models = []', "'models' must be an object"],
     [
       '[models.x]\nkind = "cocoro"',
-      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "minilm", "continuation", "upstream"`,
+      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "minilm", "continuation", "conversation", "upstream"`,
     ],
     ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
     ['[models]\nx = 1', `'models."x"' must be an object`],

@@ -7,6 +7,7 @@ import { Secret } from '../contract/core/secret.ts';
 import type {
   BlobSettings,
   CodeInterpreterSettings,
+  ConversationModels,
   DatabaseSettings,
   EmbedModels,
   InferenceSettings,
@@ -80,6 +81,7 @@ export interface Config {
   readonly textModels: TextModels;
   readonly embedModels: EmbedModels;
   readonly videoModels: VideoModels;
+  readonly conversationModels: ConversationModels;
   readonly inference: InferenceSettings;
   /** Idle time in ms after which a model that was loaded on demand is unloaded; 0 disables unloading. */
   readonly modelIdleMs: number;
@@ -327,6 +329,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     text: textModels,
     embed: embedModels,
     video: videoModels,
+    conversation: conversationModels,
   } = parseModels(file, (name) => env.text(name));
   // Half of the slots, so that one organization cannot use all of them.
   const placesOfOne = Math.ceil(queueLimit / 2);
@@ -359,6 +362,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     textModels,
     embedModels,
     videoModels,
+    conversationModels,
     inference: Object.freeze({
       provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
       workers,

@@ -15,6 +15,7 @@ import { Secret } from '../contract/core/secret.ts';
 import type {
   CodeInterpreterSettings,
   ConfiguredModels,
+  ConversationModelSettings,
   EmbedModelSettings,
   SttModelSettings,
   TextModelSettings,
@@ -55,6 +56,25 @@ const LlamaModel = modelTable({
 });
 const MinilmModel = modelTable({ kind: oneOf(['minilm']) });
 const ContinuationModel = modelTable({ kind: oneOf(['continuation']) });
+const ConversationModel = modelTable({
+  kind: oneOf(['conversation']),
+  stt: Type.Optional(name),
+  llm: Type.Optional(name),
+  tts: Type.Optional(name),
+  instructions: Type.Optional(Type.String({ maxLength: 65_536 })),
+  voice: Type.Optional(name),
+  turn_detection: Type.Optional(oneOf(['semantic_vad', 'server_vad', 'none'])),
+  interruption_guard: Type.Optional(Type.Boolean()),
+  speculative_replies: Type.Optional(Type.Boolean()),
+  language: Type.Optional(Type.String({ pattern: '^[a-z]{2,3}$' })),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
+  reasoning_effort: Type.Optional(oneOf(['none', 'minimal', 'low', 'medium', 'high'])),
+  fallback_message: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  max_session_seconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400 })),
+  sessions_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+  max_tool_output_characters: Type.Optional(Type.Integer({ minimum: 100, maximum: 1_000_000 })),
+});
 const TASKS = ['speech', 'transcription', 'chat', 'embeddings', 'video'] as const;
 const variableName = Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }));
 const upstreamKeys = {
@@ -88,6 +108,7 @@ export const MODEL_TABLES = [
   LlamaModel,
   MinilmModel,
   ContinuationModel,
+  ConversationModel,
   UpstreamSpeech,
   UpstreamChat,
   UpstreamVideo,
@@ -105,7 +126,7 @@ function upstreamSchema(task: unknown) {
 
 /** Keys that determine the schema of a table, so they are validated first. */
 const ModelKind = Type.Object({
-  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'continuation', 'upstream']),
+  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'continuation', 'conversation', 'upstream']),
   task: Type.Optional(Type.Unknown()),
 });
 
@@ -318,6 +339,19 @@ const DEFAULT_MODELS = {
   'vid-2.0-fast': { kind: 'continuation' },
   'vid-2.0': { kind: 'continuation' },
   'vid-2.5': { kind: 'continuation' },
+  'svc-voice': { kind: 'conversation' },
+} as const;
+/** Keys of a conversation model that CONFIG omits. */
+const CONVERSATION_DEFAULTS = {
+  stt: 'svc-stt',
+  llm: 'qwen2.5-1.5b-instruct',
+  tts: 'svc-tts',
+  instructions:
+    'You are a friendly voice assistant. Your replies are spoken: answer in one or two short sentences of plain text, without lists, headings or emoji. If you did not understand the user, ask.',
+  turnDetection: 'semantic_vad',
+  maxSessionS: 3600,
+  sessionsPerOrganization: 100,
+  maxToolOutputCharacters: 20_000,
 } as const;
 /**
  * Default number of frames at the start of a conditioned result: two latent frames of Cosmos
@@ -345,6 +379,7 @@ export interface ParsedModels extends ConfiguredModels {
   /** Ids of models with `required = true`. */
   readonly required: ReadonlySet<string>;
   readonly video: ReadonlyMap<string, VideoModelSettings>;
+  readonly conversation: ReadonlyMap<string, ConversationModelSettings>;
 }
 
 /**
@@ -362,6 +397,7 @@ export function parseModels(
   const text = new Map<string, TextModelSettings>();
   const embed = new Map<string, EmbedModelSettings>();
   const video = new Map<string, VideoModelSettings>();
+  const conversation = new Map<string, ConversationModelSettings>();
   const required = new Set<string>();
   for (const [id, value] of Object.entries(models)) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
@@ -387,9 +423,37 @@ export function parseModels(
       case 'video':
         video.set(id, Object.freeze(settings.model));
         break;
+      case 'conversation':
+        conversation.set(id, Object.freeze(settings.model));
+        break;
     }
   }
-  return { ids: Object.freeze(Object.keys(models)), required, tts, stt, text, embed, video };
+  for (const [id, model] of conversation) {
+    const { stt: ear, llm, tts: voice, choosesSpeech } = model;
+    // Only Kokoro is measured: another server does not share the cores, and Piper is the faster model.
+    conversation.set(
+      id,
+      Object.freeze({ ...model, choosesSpeech: choosesSpeech && tts.get(voice)?.kind === 'kokoro' }),
+    );
+    requireModelOf(file.path, id, 'stt', ear, stt);
+    requireModelOf(file.path, id, 'llm', llm, text);
+    requireModelOf(file.path, id, 'tts', voice, tts);
+  }
+  return { ids: Object.freeze(Object.keys(models)), required, tts, stt, text, embed, video, conversation };
+}
+
+/** @throws ConfigError if a part of a conversation model is not a model of its task. */
+function requireModelOf(
+  path: string,
+  id: string,
+  key: string,
+  value: string,
+  models: ReadonlyMap<string, unknown>,
+): void {
+  if (models.has(value)) return;
+  throw new ConfigError(
+    `${path}: 'models."${id}".${key}' must be a model id of this task; allowed: ${[...models.keys()].join(', ')}.`,
+  );
 }
 
 type ParsedModel =
@@ -397,7 +461,8 @@ type ParsedModel =
   | { readonly task: 'transcription'; readonly model: SttModelSettings }
   | { readonly task: 'chat'; readonly model: TextModelSettings }
   | { readonly task: 'embeddings'; readonly model: EmbedModelSettings }
-  | { readonly task: 'video'; readonly model: VideoModelSettings };
+  | { readonly task: 'video'; readonly model: VideoModelSettings }
+  | { readonly task: 'conversation'; readonly model: ConversationModelSettings };
 
 function parseModel(
   id: string,
@@ -441,6 +506,35 @@ function parseModel(
     case 'continuation': {
       const { required = false } = checked(ContinuationModel, value, path, location);
       return { required, task: 'video', model: { kind } };
+    }
+    case 'conversation': {
+      const table = checked(ConversationModel, value, path, location);
+      const { required = false } = table;
+      return {
+        required,
+        task: 'conversation',
+        model: {
+          stt: table.stt ?? CONVERSATION_DEFAULTS.stt,
+          llm: table.llm ?? CONVERSATION_DEFAULTS.llm,
+          tts: table.tts ?? CONVERSATION_DEFAULTS.tts,
+          choosesSpeech: table.tts === undefined,
+          instructions: table.instructions ?? CONVERSATION_DEFAULTS.instructions,
+          voice: table.voice,
+          turnDetection: table.turn_detection ?? CONVERSATION_DEFAULTS.turnDetection,
+          guardsInterruptions: table.interruption_guard ?? true,
+          preparesReplies: table.speculative_replies ?? true,
+          language: table.language,
+          temperature: table.temperature,
+          maxOutputTokens: table.max_output_tokens,
+          reasoningEffort: table.reasoning_effort,
+          fallbackMessage: table.fallback_message,
+          maxSessionS: table.max_session_seconds ?? CONVERSATION_DEFAULTS.maxSessionS,
+          sessionsPerOrganization:
+            table.sessions_per_organization ?? CONVERSATION_DEFAULTS.sessionsPerOrganization,
+          maxToolOutputCharacters:
+            table.max_tool_output_characters ?? CONVERSATION_DEFAULTS.maxToolOutputCharacters,
+        },
+      };
     }
     case 'upstream': {
       const schema = upstreamSchema(task);

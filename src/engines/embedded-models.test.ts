@@ -70,15 +70,16 @@ it.each([
 });
 
 describe('entriesForModels', () => {
+  const DETECTORS = ['silero-vad', 'smart-turn-v3.2'];
   const idsFor = (...args: Parameters<typeof entriesForModels>) =>
     entriesForModels(...args).map(({ id }) => id);
 
-  it('returns the entries of the models and of voice activity detection', () => {
+  it('returns the entries of the models and of the detectors', () => {
     const configured = models({ a: remote }, { d: { kind: 'whisper', weights: 'base' } });
-    expect(idsFor(configured)).toEqual(['whisper-base-ct2', 'silero-vad']);
+    expect(idsFor(configured)).toEqual(['whisper-base-ct2', ...DETECTORS]);
     expect(idsFor(models({}, { d: { kind: 'whisper', weights: 'tiny.en' } }))).toEqual([
       'whisper-tiny-en-ct2',
-      'silero-vad',
+      ...DETECTORS,
     ]);
   });
 
@@ -91,8 +92,8 @@ describe('entriesForModels', () => {
       defaultMaxTokens: 512,
     };
     const shipped = { ...own, weights: 'smollm2-135m-instruct' };
-    expect(idsFor(models({}, {}, { own, remote }))).toEqual(['silero-vad']);
-    expect(idsFor(models({}, {}, { own, shipped }))).toEqual(['silero-vad', 'smollm2-135m-instruct']);
+    expect(idsFor(models({}, {}, { own, remote }))).toEqual(DETECTORS);
+    expect(idsFor(models({}, {}, { own, shipped }))).toEqual([...DETECTORS, 'smollm2-135m-instruct']);
     expect(() => idsFor(models({}, {}, { it: { ...own, weights: 'other' } }))).toThrow(
       /^CONFIG: unknown weights 'other' for llama\. Allowed: smollm2-135m-instruct, .*, or the absolute path/,
     );
@@ -100,7 +101,7 @@ describe('entriesForModels', () => {
 
   it('returns the weights and the vocabulary of embedding models', () => {
     expect(idsFor(models({}, {}, {}, { a: { kind: 'minilm' }, b: remote }))).toEqual([
-      'silero-vad',
+      ...DETECTORS,
       'all-minilm-l6-v2-int8',
       'bert-uncased-vocabulary',
     ]);
@@ -108,16 +109,16 @@ describe('entriesForModels', () => {
 
   it('returns no entry for a folder outside the catalog, and the entries of additional engines', () => {
     const configured = models({}, { d: { kind: 'whisper', weights: '/srv/small' } });
-    expect(idsFor(configured)).toEqual(['silero-vad']);
-    expect(idsFor(configured, ['piper'])).toEqual(['piper-en-us-joe', 'silero-vad']);
+    expect(idsFor(configured)).toEqual(DETECTORS);
+    expect(idsFor(configured, ['piper'])).toEqual(['piper-en-us-joe', ...DETECTORS]);
   });
 
   it('returns the speaker encoder when the voices plugin is loaded', () => {
-    expect(idsFor(models({}, {}), enginesOfPlugins(undefined))).toEqual(['silero-vad', 'resemblyzer']);
+    expect(idsFor(models({}, {}), enginesOfPlugins(undefined))).toEqual([...DETECTORS, 'resemblyzer']);
     expect(idsFor(models({}, {}), enginesOfPlugins(['speech', 'voices']))).toEqual([
-      'silero-vad',
+      ...DETECTORS,
       'resemblyzer',
     ]);
-    expect(idsFor(models({}, {}), enginesOfPlugins(['speech']))).toEqual(['silero-vad']);
+    expect(idsFor(models({}, {}), enginesOfPlugins(['speech']))).toEqual(DETECTORS);
   });
 });

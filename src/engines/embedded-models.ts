@@ -21,6 +21,9 @@ import { LLAMA_WEIGHTS, llamaKind } from './llama/shared/model-file.ts';
 import { isLarge } from './on-demand/llama-weights.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 
+/** Engines of every conversation, which CONFIG does not name. */
+const DETECTORS = ['silero', 'smart-turn'];
+
 /** Name of a model in the pool. Model ids that differ only in the voice share the weights and the name. */
 export function poolModel(
   settings: EmbeddedTtsSettings | EmbeddedSttSettings | EmbeddedEmbedSettings,
@@ -58,7 +61,7 @@ export function modelsAtStart(models: ConfiguredModels, required: ReadonlySet<st
 }
 
 /**
- * Returns the catalog entries that the models need, and the entry of the voice activity detector.
+ * Returns the catalog entries that the models need, and those of voice activity detection and end-of-turn detection.
  * @param additional engines whose entries are needed as well.
  * @throws StartError for unknown weights.
  */
@@ -72,7 +75,7 @@ export function entriesForModels(
   const llama = [...text.values()].filter((settings) => settings.kind === 'llama');
   for (const settings of llama) requireLlamaWeights(settings);
   const kinds = [...embedded.map(poolModel), ...llama.map(({ weights }) => llamaKind(weights))];
-  return entriesForEngines([...kinds, 'silero', ...additional]);
+  return entriesForEngines([...kinds, ...DETECTORS, ...additional]);
 }
 
 /** Returns the files of the model hub that the models need. */

@@ -10,6 +10,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { AudioChunk, SynthesisRequest, TranscriptionRequest } from '../contract/engines/engine.ts';
 import type { TextRequest } from '../contract/engines/text.ts';
+import type { TurnEndDetector } from '../contract/engines/turn-end.ts';
 import { createMetrics, type MetricsRegistry } from '../metrics/registry.ts';
 import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 
@@ -226,6 +227,33 @@ describe('embedding', () => {
     expect(await outcome('embedding', 'failed')).toBe(1);
     expect(await outcome('embedding', 'cancelled')).toBe(1);
     expect(await metric(`embedding_seconds_count${LABELS}`)).toBeUndefined();
+  });
+});
+
+describe('end of a turn', () => {
+  const classify = (probability: TurnEndDetector['probability'], signal = never) => {
+    const detector = { probability, ready: () => ({ ready: true }), close: async () => undefined };
+    return instrument.turnEnd('svc', detector).probability(new Float32Array(1), signal);
+  };
+
+  it('records its duration', async () => {
+    const probability = await classify(async () => {
+      clock.advance(70);
+      return 0.8;
+    });
+    expect(probability).toBe(0.8);
+    expect(await metric('turn_end_seconds_sum')).toBeCloseTo(0.07);
+    expect(await outcome('turn_end', 'completed')).toBe(1);
+    expect(tracer.spans).toMatchObject([{ name: 'turn_end', attributes: { model: 'svc' } }]);
+  });
+
+  it('that is rejected or cancelled records no duration', async () => {
+    const full = () => Promise.reject(new ServiceError('overloaded', 'Full.'));
+    await expect(classify(full)).rejects.toThrow('Full.');
+    await expect(classify(full, AbortSignal.abort())).rejects.toThrow();
+    expect(await outcome('turn_end', 'rejected')).toBe(1);
+    expect(await outcome('turn_end', 'cancelled')).toBe(1);
+    expect(await metric('turn_end_seconds_count')).toBe(0);
   });
 });
 

@@ -6,7 +6,8 @@ import type { Metrics } from '../contract/core/metrics.ts';
 import type { Span, SpanAttributes, Tracer } from '../contract/core/tracer.ts';
 import type { EmbedEngine } from '../contract/engines/embed.ts';
 import type { AudioChunk, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
-import type { TextEngine } from '../contract/engines/text.ts';
+import type { PromptStart, TextEngine } from '../contract/engines/text.ts';
+import type { TurnEndDetector } from '../contract/engines/turn-end.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
 import { iterateInSpan, withSpan } from '../kit/logging/spans.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
@@ -23,7 +24,7 @@ const REJECTION_KINDS: ReadonlySet<ErrorKind> = new Set([
   'payload_too_large',
 ]);
 
-type Task = 'speech' | 'transcription' | 'chat' | 'embedding';
+type Task = 'speech' | 'transcription' | 'chat' | 'embedding' | 'turn_end';
 type Outcome = 'completed' | 'rejected' | 'failed' | 'cancelled';
 
 export interface EngineMetricsDeps {
@@ -32,13 +33,14 @@ export interface EngineMetricsDeps {
   readonly tracer: Tracer;
 }
 
-/** Decorates engines without changing their behaviour. `model` is a model id of CONFIG. */
+/** Decorates engines without changing their behaviour. `model` is a model id of CONFIG, or the name of a detector. */
 export interface EngineMetrics {
   tts(model: string, engine: TtsEngine): TtsEngine;
   stt(model: string, engine: SttEngine): SttEngine;
   text(model: string, engine: TextEngine): TextEngine;
   embed(model: string, engine: EmbedEngine): EmbedEngine;
   video(model: string, engine: VideoEngine): VideoEngine;
+  turnEnd(model: string, engine: TurnEndDetector): TurnEndDetector;
 }
 
 export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): EngineMetrics {
@@ -63,6 +65,29 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       series.calls.add({ task: call.task, model: attributes.model, outcome });
     };
     return iterateInSpan(tracer, call.span, { attributes }, (span) => work(span, complete), onEnd);
+  };
+
+  /**
+   * Runs a call with one result in a span and counts its outcome.
+   * @param call.observe receives the duration of a completed call, in seconds.
+   */
+  const singleCall = async <Result>(
+    call: { readonly task: Task; readonly signal: AbortSignal; observe(seconds: number): void },
+    attributes: SpanAttributes & { readonly model: string },
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
+    const { task, signal } = call;
+    const startedMs = clock.monotonicMs();
+    let outcome: Outcome = 'completed';
+    try {
+      return await withSpan(tracer, task, { attributes }, work);
+    } catch (error) {
+      outcome = outcomeOf(error, signal);
+      throw error;
+    } finally {
+      series.calls.add({ task, model: attributes.model, outcome });
+      if (outcome === 'completed') call.observe(sinceS(startedMs));
+    }
   };
 
   return {
@@ -111,6 +136,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
     stt: (model, engine) => ({
       ...lifecycleOf(engine),
       languages: engine.languages,
+      hasPreviews: engine.hasPreviews,
       transcribe(audio, request, signal) {
         const { priority } = request;
         const labels = { model, priority };
@@ -147,6 +173,10 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       get contextTokens() {
         return engine.contextTokens;
       },
+      ...(engine.prepare && {
+        prepare: (start: PromptStart, signal: AbortSignal) =>
+          engine.prepare?.(start, signal) ?? Promise.resolve(),
+      }),
       generate(request, signal) {
         const { priority } = request;
         const labels = { model, priority };
@@ -170,21 +200,14 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
     embed: (model, engine) => ({
       ...lifecycleOf(engine),
       maxTokens: engine.maxTokens,
-      async embed(request, signal) {
+      embed(request, signal) {
         const { priority, inputs } = request;
         const labels = { model, priority };
-        const startedMs = clock.monotonicMs();
+        const observe = (seconds: number) => series.embedding.observe(labels, seconds);
         const attributes = { ...labels, inputs: inputs.length };
-        let outcome: Outcome = 'completed';
-        try {
-          return await withSpan(tracer, 'embedding', { attributes }, () => engine.embed(request, signal));
-        } catch (error) {
-          outcome = outcomeOf(error, signal);
-          throw error;
-        } finally {
-          series.calls.add({ task: 'embedding', model, outcome });
-          if (outcome === 'completed') series.embedding.observe(labels, sinceS(startedMs));
-        }
+        return singleCall({ task: 'embedding', signal, observe }, attributes, () =>
+          engine.embed(request, signal),
+        );
       },
     }),
 
@@ -197,6 +220,16 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           engine.extend(request, work, signal),
         ),
       deleteRemoteJob: (remembered) => engine.deleteRemoteJob(remembered),
+    }),
+
+    turnEnd: (model, engine) => ({
+      ...lifecycleOf(engine),
+      probability(samples, signal) {
+        const observe = (seconds: number) => series.turnEnd.observe({}, seconds);
+        return singleCall({ task: 'turn_end', signal, observe }, { model }, () =>
+          engine.probability(samples, signal),
+        );
+      },
     }),
   };
 }
@@ -256,6 +289,12 @@ function engineSeries(metrics: Metrics) {
       'embedding_seconds',
       'Duration of embedding requests.',
       labels,
+      LATENCY_SECONDS_BUCKETS,
+    ),
+    turnEnd: metrics.histogram(
+      'turn_end_seconds',
+      'Duration of requests to end-of-turn detection, including queue time.',
+      [],
       LATENCY_SECONDS_BUCKETS,
     ),
   };

@@ -13,7 +13,8 @@ serveInference<ModelSpec>((spec, runtime) => {
     case 'kokoro':
       return loadKokoro({ ...spec, runtime });
     case 'piper':
-      return loadPiper({ ...spec, runtime });
+      // Never on a GPU: CUDA builds a plan for each convolution whenever a length changes, which takes over a second per sentence.
+      return loadPiper({ ...spec, runtime: { ...runtime, provider: 'cpu' } });
     case 'whisper':
       return loadWhisper({ ...spec, runtime });
     case 'minilm':

@@ -35,6 +35,7 @@ test('catalog entries with the model ids that use them', async () => {
   expect(users.get('kokoro-voices')).toEqual(['speaker']);
   expect(users.get('smollm2-135m-instruct')).toEqual(['chat']);
   expect(users.get('silero-vad')).toEqual(['voice activity detection']);
+  expect(users.get('smart-turn-v3.2')).toEqual(['end-of-turn detection']);
   expect(users.get('resemblyzer')).toEqual([]);
   expect(users.get('piper-en-us-joe')).toEqual([]);
   expect(listed.find(({ id }) => id === 'smollm2-135m-instruct')).toMatchObject({

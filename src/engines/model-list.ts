@@ -44,17 +44,23 @@ export async function describeModels(
   return await Promise.all([...entries, ...others]);
 }
 
+/** Components that use the models that CONFIG does not name, by the role of the entry. */
+const DETECTOR_USERS: Readonly<Record<string, string>> = {
+  vad: 'voice activity detection',
+  'turn-end': 'end-of-turn detection',
+};
+
 /** Names of what needs each entry, by entry id. */
 function usersOfEntries(
   models: ConfiguredModels,
   plugins: readonly string[] | undefined,
 ): ReadonlyMap<string, string[]> {
   const none: ConfiguredModels = { tts: new Map(), stt: new Map(), text: new Map(), embed: new Map() };
-  const detector = entriesForModels(none);
-  const users = new Map(detector.map(({ id }) => [id, ['voice activity detection']]));
+  const detectors = entriesForModels(none);
+  const users = new Map(detectors.map(({ id, role }) => [id, [DETECTOR_USERS[role] ?? role]]));
   const add = (entries: readonly CatalogEntry[], user: string) => {
     for (const { id } of entries) {
-      if (!detector.some((entry) => entry.id === id)) users.set(id, [...(users.get(id) ?? []), user]);
+      if (!detectors.some((entry) => entry.id === id)) users.set(id, [...(users.get(id) ?? []), user]);
     }
   };
   for (const [task, table] of Object.entries(models)) {

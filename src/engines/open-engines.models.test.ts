@@ -18,6 +18,7 @@ import type {
   TtsModelSettings,
   VideoModelSettings,
 } from '../contract/core/settings.ts';
+import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { EngineOptions } from './open-engines.ts';
@@ -35,7 +36,7 @@ function open({
     needs,
     ttsModels: new Map(),
     sttModels: new Map(),
-    inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
+    inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     modelsDir,
     clock: systemClock,
     log: silentLog,
@@ -304,4 +305,32 @@ describe('stored voices', () => {
       (await slots.speakers?.encodeSpeaker(voiceSound(120, 3), work, new AbortController().signal)) ?? {};
     expect(partials?.length).toBeGreaterThan(1);
   });
+});
+
+it('opens fast speech when it is needed, while the other models keep running', async () => {
+  const { slots, parts, close } = await open({
+    needs: new Set(['tts', 'fastSpeech']),
+    ttsModels: new Map([['svc-tts', KOKORO]]),
+  });
+  onTestFinished(close);
+  const signal = new AbortController().signal;
+  const request: SynthesisRequest = {
+    ...({ text: 'Hello.', speed: 1, delivery: 'whole' } as const),
+    ...({ priority: 'realtime', fairnessKey: 'key' } as const),
+  };
+  const samplesOf = async (engine: TtsEngine | undefined) => {
+    let count = 0;
+    for await (const samples of engine?.synthesize(request, signal) ?? []) count += samples.length;
+    return count;
+  };
+  const running = samplesOf(slots.tts?.get('svc-tts'));
+  const [fast, same] = await Promise.all([slots.fastSpeech?.open(), slots.fastSpeech?.open()]);
+  expect(fast).toBe(same);
+  expect(fast?.rateHz).toBe(22_050);
+  expect(await samplesOf(fast)).toBeGreaterThan(5_000);
+  expect(await running).toBeGreaterThan(5_000);
+  // A change of the needed slots retains it.
+  await parts.provide(new Set(['tts', 'fastSpeech', 'vad']));
+  expect(await samplesOf(fast)).toBeGreaterThan(5_000);
+  expect(await samplesOf(slots.tts?.get('svc-tts'))).toBeGreaterThan(5_000);
 });

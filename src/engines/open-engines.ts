@@ -36,7 +36,8 @@ import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
 import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
-import { isLarge, llamaWeights } from './on-demand/llama-weights.ts';
+import { OnDemandSpeech } from './on-demand/fast-speech.ts';
+import { catalogWeights, isLarge, llamaWeights } from './on-demand/llama-weights.ts';
 import { SharedDownload } from './on-demand/shared-download.ts';
 import { OnDemandTextEngine } from './on-demand/text-engine.ts';
 import { backgroundPool } from './pool/background-pool.ts';
@@ -45,6 +46,7 @@ import type { ModelSpec } from './pool/model-spec.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
 import { poolTtsEngine } from './pool/tts-engine.ts';
 import { openVad } from './silero/host/engine.ts';
+import { openSmartTurn } from './smart-turn/host/engine.ts';
 import { speakerEncoder } from './speakers/host/engine.ts';
 import { type UpstreamMeter, upstreamMeters } from './upstream/client/metrics.ts';
 import { upstreamEmbedEngine } from './upstream/embeddings/engine.ts';
@@ -52,6 +54,7 @@ import { upstreamTtsEngine } from './upstream/speech/engine.ts';
 import { upstreamTextEngine } from './upstream/text/engine.ts';
 import { upstreamSttEngine } from './upstream/transcription/engine.ts';
 import { upstreamVideoEngine } from './upstream/video/engine.ts';
+import { UrgentAudio } from './urgent-audio.ts';
 import { whisperEngine } from './whisper/host/engine.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
@@ -60,6 +63,10 @@ const NO_IDS: ReadonlySet<string> = new Set();
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 /** Name of the speaker encoder in the pool. */
 const SPEAKER_MODEL = 'resemblyzer';
+/** The speech model of machines on which Kokoro and a language model together are too slow. */
+const FAST_SPEECH = { kind: 'piper', voice: 'en_US-joe-medium' } as const;
+/** Label of the end-of-turn model in metrics and spans. */
+const TURN_END_MODEL = 'smart-turn';
 
 export interface EngineOptions {
   readonly ttsModels: TtsModels;
@@ -94,9 +101,24 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   const { embedModels = NONE, videoModels = NONE, textModels = NONE } = options;
   const { environment } = settings;
   const poolOptions = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
-  const pool = inferencePool<ModelSpec>({ ...poolOptions, models: {} });
+  const urgentAudio = new UrgentAudio();
+  const onUrgentChange = (isUrgent: boolean) => urgentAudio.set(isUrgent);
+  const pool = inferencePool<ModelSpec>({ ...poolOptions, models: {}, onUrgentChange });
   const meterOf = upstreamMeters(metrics, tracer);
   const instrument = engineMetrics({ clock, metrics, tracer });
+  let currentNeeds: ReadonlySet<keyof Slots> = new Set();
+  let hasFastSpeech = false;
+  let loading: Promise<void> = Promise.resolve();
+  /** Loads the models of the current needs, one change after the other. */
+  const loadModels = (change: () => void) => {
+    loading = loading
+      .catch(() => undefined)
+      .then(() => {
+        change();
+        return pool.setModels(poolSpecs(currentNeeds, options, hasFastSpeech));
+      });
+    return loading;
+  };
   const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
   const services = new LazyServices({
     tts: () =>
@@ -133,7 +155,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     },
     speakers: () => serviceHandle(speakerEncoder(pool, SPEAKER_MODEL)),
     voiceFitter: () => openFitter(pool, poolOptions, options),
-    text: () => openTextTable(textModels, meterOf, instrument, options),
+    text: () => openTextTable(textModels, meterOf, instrument, urgentAudio, options),
     video: () => {
       const clips = clipReader({ environment });
       const cutter = clipCutter({ environment });
@@ -151,15 +173,39 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       const vad = serviceHandle(await openVad({ modelsDir, environment, log, metrics: vadMetrics }));
       return closeBefore(vad, { close: async () => vadMetrics.close() });
     },
+    fastSpeech: () => {
+      const download = new SharedDownload({
+        weights: catalogWeights(FAST_SPEECH, modelsDir, options.hub),
+        onNote: (note) => log.info('model download', { note }),
+        nowMs: () => clock.monotonicMs(),
+      });
+      const load = async () => {
+        await loadModels(() => {
+          hasFastSpeech = true;
+        });
+        return instrument.tts(FAST_SPEECH.kind, poolTtsEngine(pool, FAST_SPEECH.kind, FAST_SPEECH.voice));
+      };
+      const speech = new OnDemandSpeech({ download, load });
+      return { value: speech, close: () => speech.close() };
+    },
+    turnEnd: async () => {
+      const { threads } = settings;
+      const detector = await openSmartTurn({ modelsDir, threads, environment, log, metrics });
+      return serviceHandle(instrument.turnEnd(TURN_END_MODEL, detector));
+    },
   });
   return {
     slotNames: services.slotNames,
     async provide(needs) {
       try {
-        const specs = poolSpecs(needs, options);
+        // Fails early for an unknown voice or a missing file.
+        poolSpecs(needs, options);
         // Services that use a model close before the pool unloads it, and open after the pool has loaded it.
         await services.closeExcept(needs);
-        await pool.setModels(specs);
+        await loadModels(() => {
+          currentNeeds = needs;
+          hasFastSpeech &&= needs.has('fastSpeech');
+        });
         return await services.provide(needs);
       } catch (error) {
         throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
@@ -179,13 +225,16 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
 function poolSpecs(
   needs: ReadonlySet<keyof Slots>,
   { ttsModels, sttModels, embedModels = NONE, modelsDir }: EngineOptions,
+  hasFastSpeech = false,
 ): Readonly<Record<string, ModelSpec>> {
   // Fitting a voice synthesizes with the speech model.
   const tts = needs.has('tts') || needs.has('voiceFitter') ? ttsModels : NONE;
   const stt = needs.has('stt') ? sttModels : NONE;
   const embed = needs.has('embed') ? embedModels : NONE;
+  const fast = hasFastSpeech ? new Map([[FAST_SPEECH.kind, FAST_SPEECH]]) : NONE;
   const needsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
   return {
+    ...embeddedSpecs({ tts: fast, stt: NONE, embed: NONE }, modelsDir),
     ...embeddedSpecs({ tts, stt, embed }, modelsDir),
     ...(needsSpeakers && { [SPEAKER_MODEL]: { kind: SPEAKER_MODEL, modelsDir } }),
   };
@@ -233,14 +282,18 @@ async function openTextTable(
   models: TextModels,
   meterOf: (id: string) => UpstreamMeter,
   instrument: EngineMetrics,
+  urgentAudio: UrgentAudio,
   options: EngineOptions,
 ): Promise<ServiceHandle<ModelTable<TextEngine>>> {
   const { inference, modelsDir, log, metrics, tracer = noopTracer, requiredModels = NO_IDS } = options;
+  // On a GPU they do not share the cores.
+  const pausesFor = inference.provider === 'cpu' ? urgentAudio : undefined;
   const downloads = new Map<string, SharedDownload>();
   const openEmbedded = async (id: string, settings: EmbeddedTextSettings): Promise<TextEngine> => {
     const modelLog = log.child({ model: id });
     const meter = llamaWorkerMeter(id, metrics, tracer);
-    const open = () => openLlama({ settings, inference, modelsDir, log: modelLog, meter });
+    const open = () =>
+      openLlama({ settings, inference, modelsDir, log: modelLog, meter, urgentAudio: pausesFor });
     const { weights, contextTokens } = settings;
     if (requiredModels.has(id) || !isLarge(weights)) return await open();
     const download = downloads.get(weights) ?? downloadOf(weights, options);

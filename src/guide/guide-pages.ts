@@ -41,6 +41,7 @@ function socketDocument(anchor: string, label: string): SocketDocument {
 
 export const SOCKET_DOCUMENTS: readonly SocketDocument[] = [
   socketDocument('realtime', 'Realtime'),
+  socketDocument('conversations', 'Conversations'),
   socketDocument('partner', 'Partner transcriber'),
 ];
 
@@ -55,6 +56,7 @@ export const SECTIONS: readonly GuideSection[] = [
     guide('transcription', 'Transcription'),
     guide('voices', 'Voices'),
     guide('realtime', 'Realtime'),
+    guide('conversations', 'Conversations'),
     guide('partner', 'Partner platform'),
     guide('text', 'Chat and responses'),
     guide('embeddings', 'Embeddings'),

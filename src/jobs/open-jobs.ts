@@ -5,7 +5,6 @@ import type { Secret } from '../contract/core/secret.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { JobStore } from '../contract/stores/job-store.ts';
 import { hostId, isRunning } from '../kit/process/host-id.ts';
-import { bullmqJobs } from './bullmq-jobs.ts';
 import { sqlJobs } from './sql-jobs.ts';
 
 export interface JobSettings {
@@ -32,7 +31,11 @@ export async function openJobs({ runs, ...settings }: JobSettings): Promise<JobQ
 }
 
 async function open({ redisUrl, store, ...options }: Omit<JobSettings, 'runs'>): Promise<JobQueue> {
-  if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, ...options });
+  if (redisUrl !== undefined) {
+    // Imported only if needed, because BullMQ is large.
+    const { bullmqJobs } = await import('./bullmq-jobs.ts');
+    return bullmqJobs({ url: redisUrl, ...options });
+  }
   const self = { hostId: hostId(), pid: process.pid, instance: crypto.randomUUID() };
   return sqlJobs({ store, ...options, self, isRunning });
 }

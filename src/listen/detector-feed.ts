@@ -10,7 +10,9 @@ const MAX_CHUNK_S = 1;
 export interface DetectorFeedDeps {
   readonly stream: VadStream;
   readonly queue: AudioQueue;
-  /** Called after each write. Positions refer to the queue. */
+  /** Called after each write with the range of the queue that the detector has processed. */
+  readonly onProcessed: (fromSample: number, toSample: number) => void;
+  /** Called after that. Positions refer to the queue. */
   readonly onEvents: (events: readonly VadEvent[]) => void;
   /** Called at most once. The feed is then closed. */
   readonly onFailure: (error: unknown) => void;
@@ -53,7 +55,7 @@ export class DetectorFeed {
   }
 
   async #processQueue(): Promise<void> {
-    const { stream, queue, onEvents, onFailure } = this.#deps;
+    const { stream, queue, onProcessed, onEvents, onFailure } = this.#deps;
     const { encoding, rateHz } = queue.format;
     this.#isBusy = true;
     while (!this.#isClosed && this.#processedSample < queue.endSample) {
@@ -68,6 +70,7 @@ export class DetectorFeed {
         return;
       }
       if (this.#isClosed) return;
+      onProcessed(this.#processedSample, to);
       this.#processedSample = to;
       onEvents(events.length === 0 ? events : events.map((event) => this.#toQueuePosition(event)));
     }

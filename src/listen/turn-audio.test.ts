@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/doubles/fake-vad-engine.ts';
+import { repetitions } from '../../test/harness/tier.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { decodeToFloat32, encodeAudio } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
@@ -121,7 +122,7 @@ describe('arriving audio', () => {
           expect(audio.unreadBytes).toBe(0);
         },
       ),
-      { seed: 2, numRuns: 60 },
+      { seed: 2, numRuns: repetitions(20, 60) },
     );
   });
 

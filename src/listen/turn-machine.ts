@@ -23,6 +23,8 @@ export type TurnEvent =
   | { readonly kind: 'clear_requested' }
   /** The detector paused in a turn that exceeds the soft length limit. */
   | { readonly kind: 'long_turn_paused'; readonly endSample: number }
+  /** The speaker is known to have finished in the present pause, before the silence is long enough to be certain. */
+  | { readonly kind: 'turn_completed'; readonly endSample: number }
   /** An active turn has reached the buffer limit and more audio is arriving. */
   | { readonly kind: 'limit_reached' }
   /** The format or the turn detection changes. */
@@ -92,6 +94,7 @@ function byHand(event: TurnEvent): TurnStep {
     // Without a detector no turn can be active.
     case 'limit_reached':
     case 'long_turn_paused':
+    case 'turn_completed':
     case 'started':
     case 'paused':
     case 'resumed':
@@ -120,6 +123,7 @@ function inQuiet(event: TurnEvent): TurnStep {
     // No turn is active.
     case 'limit_reached':
     case 'long_turn_paused':
+    case 'turn_completed':
     case 'paused':
     case 'resumed':
     case 'stopped':
@@ -153,6 +157,9 @@ function inTurn(state: TurnState & { kind: 'speaking' | 'paused' }, event: TurnE
       return step(QUIET, { kind: 'drop_turn' }, { kind: 'clear_buffer' }, { kind: 'restart_detector' });
     case 'long_turn_paused':
       if (state.kind === 'paused') return step(state);
+      return step(QUIET, { kind: 'cut_turn', endSample: event.endSample }, { kind: 'restart_detector' });
+    case 'turn_completed':
+      if (state.kind === 'speaking') return step(state);
       return step(QUIET, { kind: 'cut_turn', endSample: event.endSample }, { kind: 'restart_detector' });
     case 'limit_reached':
       // The buffer is not cleared: a partial sample that the client sent is completed by the audio that

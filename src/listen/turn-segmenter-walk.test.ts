@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeVadEngine, Gate, randomScript, settled } from '../../test/doubles/fake-vad-engine.ts';
+import { repetitions } from '../../test/harness/tier.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engines/engine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import type { AudioFormat } from './audio-format.ts';
@@ -285,9 +286,9 @@ describe('for any sequence of calls and events', () => {
           }
         },
       ),
-      { seed: 13, numRuns: 150 },
+      { seed: 13, numRuns: repetitions(50, 150) },
     );
     // The walks cover all events.
-    expect(Math.min(...Object.values(occurrences))).toBeGreaterThan(30);
+    expect(Math.min(...Object.values(occurrences))).toBeGreaterThan(10);
   });
 });

@@ -8,6 +8,7 @@ import {
   randomScript,
   type ScriptedVadEvent,
 } from '../../test/doubles/fake-vad-engine.ts';
+import { repetitions } from '../../test/harness/tier.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { decodeToFloat32 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
@@ -134,7 +135,7 @@ describe('with detection, the audio and the events are the same', () => {
             await dropped;
           },
         ),
-        { seed: 11, numRuns: 80 },
+        { seed: 11, numRuns: repetitions(27, 80) },
       );
     },
   );
@@ -207,7 +208,7 @@ describe('with manual commits, every sample is in exactly one turn', () => {
         expect((await Promise.all(turns.map(read))).map(bits)).toEqual(expected.map(bits));
         expect(new Set(turns.map(({ itemId }) => itemId)).size).toBe(turns.length);
       }),
-      { seed: 12, numRuns: 150 },
+      { seed: 12, numRuns: repetitions(50, 150) },
     );
   });
 });

@@ -1,11 +1,13 @@
 /** Splits incoming audio into turns. `turn-machine.ts` decides; this class performs the effects. */
 
 import { type Id, newId } from '../contract/core/id.ts';
+import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { VadEngine, VadEvent, VadSettings } from '../contract/engines/engine.ts';
 import { type AudioFormat, sameFormat } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
 import { type DetectionTiming, detectionTiming, sameDetection } from './detection-timing.ts';
 import { DetectorFeed } from './detector-feed.ts';
+import { RecentAudio } from './recent-audio.ts';
 import { TurnAudio } from './turn-audio.ts';
 import { initial, next, type TurnEffect, type TurnEvent, type TurnState } from './turn-machine.ts';
 
@@ -25,8 +27,15 @@ export type SegmenterEvent =
    * arriving.
    */
   | { readonly kind: 'speech_started'; readonly turn: Turn; readonly audioStartMs: number }
-  /** The turn ended after the configured silence. `committed` follows immediately. */
-  | { readonly kind: 'speech_stopped'; readonly itemId: Id<'item'>; readonly audioEndMs: number }
+  /** The turn ended, usually after the configured silence. `committed` follows immediately. */
+  | {
+      readonly kind: 'speech_stopped';
+      readonly itemId: Id<'item'>;
+      /** End of the audio of the turn. */
+      readonly audioEndMs: number;
+      /** End of its speech, before the silence that ended the turn. */
+      readonly speechEndMs: number;
+    }
   /** The audio of the turn is complete. */
   | { readonly kind: 'committed'; readonly turn: Turn }
   /** A started turn was cleared. Its reader throws `TurnDroppedError`. */
@@ -34,12 +43,27 @@ export type SegmenterEvent =
   /** The detector failed. Reported once until it processes audio again. An active turn has been committed. */
   | { readonly kind: 'detector_failed'; readonly error: unknown };
 
+/** Events of pauses inside a turn, in order with the other events. */
+export type PauseEvent =
+  /** A pause has reached a length. */
+  | { readonly kind: 'paused'; readonly itemId: Id<'item'>; readonly pauseMs: number }
+  /** Speech continues after a pause of any length. */
+  | { readonly kind: 'resumed'; readonly itemId: Id<'item'> };
+
+/** Observer of the pauses inside turns. */
+export interface PauseObserver {
+  /** Lengths in ms, ascending, at which a pause is reported. */
+  readonly marksMs: readonly number[];
+  readonly report: (event: PauseEvent) => void;
+}
+
 export interface TurnSegmenterDeps {
   readonly vad: VadEngine;
   /** Maximum number of buffered bytes between commits. */
   readonly maxBufferedBytes: number;
   /** A detected turn with this much audio (s) ends at its next pause of any length. Default: no limit. */
   readonly softMaxTurnS?: number;
+  readonly pauses?: PauseObserver;
   /** Called for each event, before the call that caused it returns. */
   readonly report: (event: SegmenterEvent) => void;
 }
@@ -54,6 +78,10 @@ interface ActiveTurn {
   targetSample: number;
   /** Whether a pause is to be delivered once `targetSample` is reached. */
   isPausePending: boolean;
+  /** End of the speech before the current pause. */
+  pausedSample: number;
+  /** Number of reported marks of the current pause. */
+  pauseMarks: number;
 }
 
 /**
@@ -80,11 +108,13 @@ export class TurnSegmenter {
   /** Timing of the current feed. */
   #timing: DetectionTiming = { retained: 0, lookback: 0, tail: 0, silence: 0 };
   #active: ActiveTurn | undefined;
+  /** Audio that the detector has processed. */
+  readonly #recent = new RecentAudio();
   #isDetectorFailing = false;
   #isClosed = false;
   #isEnding = false;
   /** Events that are reported after the current transition, so that the callback may call the segmenter. */
-  #pendingEvents: SegmenterEvent[] = [];
+  #pendingEvents: (SegmenterEvent | PauseEvent)[] = [];
   #isReporting = false;
 
   constructor(deps: TurnSegmenterDeps) {
@@ -144,6 +174,29 @@ export class TurnSegmenter {
   clear(): void {
     this.#dispatch({ kind: 'clear_requested' });
     this.#reportPending();
+  }
+
+  /** Ends the active turn in its present pause. No effect if this turn is not active or speech continues. */
+  endPausedTurn(itemId: Id<'item'>): void {
+    const active = this.#active;
+    if (active?.turn.itemId !== itemId) return;
+    this.#dispatch({ kind: 'turn_completed', endSample: active.pausedSample });
+    this.#detect();
+    this.#reportPending();
+  }
+
+  /**
+   * Returns the last {@link RECENT_AUDIO_S} of the active turn that the detector has processed, mono at 16 kHz; in a
+   * reported pause, up to its last mark. Empty without an active turn.
+   */
+  recentAudio(): Float32Samples {
+    const active = this.#active;
+    if (active === undefined) return new Float32Array(0);
+    const marksMs = this.#deps.pauses?.marksMs ?? [];
+    const markMs = marksMs[active.pauseMarks - 1];
+    const processed = this.#feed?.processedSample ?? active.startSample;
+    const end = markMs === undefined ? processed : active.pausedSample + this.#toSamples(markMs);
+    return this.#recent.samples(active.startSample, end);
   }
 
   /**
@@ -212,11 +265,15 @@ export class TurnSegmenter {
         this.#withTurn((active) => {
           active.targetSample = Math.max(active.targetSample, effect.endSample + this.#timing.tail);
           active.isPausePending = true;
+          active.pausedSample = effect.endSample;
         });
         break;
       case 'resume_turn':
         this.#withTurn((active) => {
           active.isPausePending = false;
+          // Also after a pause that was too short for a mark: its transcript may have been reported.
+          this.#pendingEvents.push({ kind: 'resumed', itemId: active.turn.itemId });
+          active.pauseMarks = 0;
         });
         break;
       case 'stop_turn':
@@ -263,6 +320,8 @@ export class TurnSegmenter {
       deliveredSample: start,
       targetSample: start,
       isPausePending: false,
+      pausedSample: start,
+      pauseMarks: 0,
     };
     this.#pendingEvents.push({ kind: 'speech_started', turn, audioStartMs: this.#toMs(start) });
   }
@@ -274,7 +333,7 @@ export class TurnSegmenter {
       active.isPausePending = false;
       this.#deliver(active);
       active.turn.audio.end('open');
-      this.#close(active, Math.min(queue.endSample, endSample + this.#timing.silence));
+      this.#close(active, Math.min(queue.endSample, endSample + this.#timing.silence), endSample);
       queue.discardBefore(endSample);
     });
   }
@@ -307,10 +366,13 @@ export class TurnSegmenter {
     });
   }
 
-  #close({ turn }: ActiveTurn, endSample: number): void {
+  #close({ turn }: ActiveTurn, endSample: number, speechEndSample = endSample): void {
     this.#active = undefined;
     this.#pendingEvents.push(
-      { kind: 'speech_stopped', itemId: turn.itemId, audioEndMs: this.#toMs(endSample) },
+      {
+        ...{ kind: 'speech_stopped', itemId: turn.itemId, audioEndMs: this.#toMs(endSample) },
+        speechEndMs: this.#toMs(speechEndSample),
+      },
       { kind: 'committed', turn },
     );
   }
@@ -374,6 +436,7 @@ export class TurnSegmenter {
       stream,
       queue,
       onEvents: (events) => this.#handleDetectorEvents(events),
+      onProcessed: (from, to) => this.#recent.add(queue, from, to),
       onFailure: (error) => {
         this.#dispatch({ kind: 'detector_failed', error });
         this.#reportPending();
@@ -393,10 +456,23 @@ export class TurnSegmenter {
         active.targetSample = Math.max(active.targetSample, processed - this.#timing.lookback);
       }
       this.#deliver(active);
+      if (this.#state.kind === 'paused') this.#reportPause(active, processed);
     }
     queue.discardBefore(Math.min(processed - this.#timing.retained, active?.deliveredSample ?? processed));
     if (this.#queues.length > 1) this.#queues = [queue];
     this.#reportPending();
+  }
+
+  #reportPause(active: ActiveTurn, processed: number): void {
+    const marksMs = this.#deps.pauses?.marksMs ?? [];
+    for (
+      let pauseMs = marksMs[active.pauseMarks];
+      pauseMs !== undefined && processed - active.pausedSample >= this.#toSamples(pauseMs);
+      pauseMs = marksMs[active.pauseMarks]
+    ) {
+      active.pauseMarks += 1;
+      this.#pendingEvents.push({ kind: 'paused', itemId: active.turn.itemId, pauseMs });
+    }
   }
 
   /**
@@ -411,8 +487,17 @@ export class TurnSegmenter {
     return { kind: 'long_turn_paused', endSample };
   }
 
+  #toSamples(durationMs: number): number {
+    return Math.round((durationMs * this.#format.rateHz) / 1000);
+  }
+
   #toMs(sample: number): number {
     return Math.round(this.#formatStartMs + (sample * 1000) / this.#format.rateHz);
+  }
+
+  #report(event: SegmenterEvent | PauseEvent): void {
+    if (event.kind === 'paused' || event.kind === 'resumed') this.#deps.pauses?.report(event);
+    else this.#deps.report(event);
   }
 
   #reportPending(): void {
@@ -420,7 +505,7 @@ export class TurnSegmenter {
     this.#isReporting = true;
     try {
       for (let event = this.#pendingEvents.shift(); event; event = this.#pendingEvents.shift())
-        this.#deps.report(event);
+        this.#report(event);
     } finally {
       this.#isReporting = false;
     }

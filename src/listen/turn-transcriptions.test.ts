@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeSttEngine, type FakeSttOptions } from '../../test/doubles/fake-stt-engine.ts';
 import { RecordingTracer } from '../../test/doubles/recording-tracer.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../test/harness/recorded-calls.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { UsageEntry } from '../contract/accounts/usage.ts';
 import { ServiceError } from '../contract/core/error.ts';

@@ -4,7 +4,12 @@ import type { Caller } from '../contract/accounts/caller.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import type { Id } from '../contract/core/id.ts';
 import type { Traceparent } from '../contract/core/tracer.ts';
-import type { AudioChunk, Transcript, TranscriptionTask } from '../contract/engines/engine.ts';
+import type {
+  AudioChunk,
+  Transcript,
+  TranscriptionTask,
+  TranscriptPreview,
+} from '../contract/engines/engine.ts';
 import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { TaskGroup } from '../kit/async/task-group.ts';
@@ -56,6 +61,12 @@ export interface TurnTranscriptionsDeps extends Pick<Slots, 'stt' | 'calls' | 'l
   readonly caller: Caller;
   /** Never called synchronously by the methods of this class. */
   readonly report: (event: TurnTranscriptionEvent) => void;
+  /**
+   * Called during a pause of a turn with the transcript that the turn has if it ends there, unless the engine only
+   * transcribes complete audio; and at the end of a turn that is not confirmed yet, with its transcript, undefined if the
+   * transcription failed.
+   */
+  readonly onPreview?: (itemId: Id<'item'>, preview: TranscriptPreview | undefined) => void;
 }
 
 /**
@@ -135,6 +146,11 @@ export class TurnTranscriptions {
     // A confirmed turn waits until its call is open. A turn that may still be dropped starts immediately.
     if (call.isConfirmed) await call.settled;
     const result = await this.#transcribe(turn, params, call, signal);
+    if (!call.isConfirmed && result !== undefined) {
+      // The turn has ended.
+      const preview = result.kind === 'completed' ? { text: result.transcript, sentenceEnd: 1 } : undefined;
+      this.#deps.onPreview?.(itemId, preview);
+    }
     if (!call.isConfirmed) await Promise.race([call.settled, waitForAbort(signal)]);
     this.#calls.delete(itemId);
     if (!call.isConfirmed) return;
@@ -158,9 +174,16 @@ export class TurnTranscriptions {
     try {
       signal.throwIfAborted();
       let final: Transcript | undefined;
-      const { keyId: fairnessKey } = this.#deps.caller;
-      const params = { task, language, prompt } as const;
-      const request = { ...params, timestamps: 'none', priority: 'realtime', fairnessKey } as const;
+      const { caller, onPreview } = this.#deps;
+      const request = {
+        ...({ task, language, prompt, timestamps: 'none', priority: 'realtime' } as const),
+        fairnessKey: caller.keyId,
+        onPreview:
+          onPreview &&
+          ((preview: TranscriptPreview) => {
+            if (!signal.aborted) onPreview(itemId, preview);
+          }),
+      };
       for await (const event of requireModel(this.#deps.stt, model).transcribe(
         countedAudio(audio, usageMeter, signal),
         request,

@@ -115,6 +115,7 @@ const MODEL_SLOTS = [
   ['text', 'chat'],
   ['embed', 'embeddings'],
   ['video', 'video'],
+  ['conversations', 'conversation'],
 ] as const;
 
 /** A plugin and its runtime state. */

@@ -1,5 +1,4 @@
 import type { DatabaseSettings } from '../contract/core/settings.ts';
-import { openPostgres } from './dialects/postgres-records.ts';
 import { openSqlite } from './dialects/sqlite-records.ts';
 import type { Records } from './schema/records.ts';
 
@@ -16,5 +15,7 @@ export async function openRecords(
   failed: () => void = () => undefined,
 ): Promise<Records> {
   if (settings.kind === 'sqlite') return openSqlite(settings.path, failed);
+  // Imported only if needed, to start faster.
+  const { openPostgres } = await import('./dialects/postgres-records.ts');
   return openPostgres(settings, onLost, failed);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../test/harness/recorded-calls.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { type BilledSynthesisOptions, billedSynthesis } from './billed-synthesis.ts';

@@ -6,6 +6,7 @@ import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { SpokenVoice } from '../contract/engines/spoken-voice.ts';
 import type { Slots } from '../contract/plugin.ts';
+import type { PlaybackClock } from '../kit/playback-clock.ts';
 import type { SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
@@ -32,6 +33,8 @@ export interface BilledSynthesisOptions extends Pick<Slots, 'calls' | 'clock'> {
   readonly onChunk?: (chunk: SpeechChunk) => void;
   /** Called when the call is closed. */
   readonly onClosed?: () => void;
+  /** Playback of the listener, see {@link SynthesisObserver.playback}. */
+  readonly playback?: PlaybackClock;
 }
 
 /** Encoded mono audio. Each chunk contains whole samples. */
@@ -49,7 +52,8 @@ export async function* billedSynthesis(
   options: BilledSynthesisOptions,
   signal: AbortSignal,
 ): AsyncGenerator<SpeechChunk, void, undefined> {
-  const { request, encoding, maxChunkMs, meter, calls, clock, discardsRejections, onSentence } = options;
+  const { request, encoding, maxChunkMs, meter, calls, clock, discardsRejections, onSentence, playback } =
+    options;
   const maxSamples = maxChunkMs === undefined ? Infinity : Math.floor((request.rateHz * maxChunkMs) / 1000);
   const closeRejected = () => (discardsRejections ? meter.discard() : meter.close('failed'));
   try {
@@ -57,6 +61,7 @@ export async function* billedSynthesis(
     const { engine, voice } = await options.selectVoice();
     const observer = {
       ...(onSentence && { onSentence }),
+      ...(playback && { playback }),
       onGenerated: (samples: number) => meter.addSamples(samples, engine.rateHz),
     };
     for await (const samples of synthesizeText(engine, { ...request, voice }, clock, signal, observer)) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../test/harness/recorded-calls.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import { type SpeechParams, SpeechRequests, type StartedSpeech } from './speech-requests.ts';

@@ -19,7 +19,8 @@ export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock
 }
 
 /** A validated request. */
-export interface SpeechParams extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'voice'> {
+export interface SpeechParams extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'voice' | 'text'> {
+  readonly text: string;
   readonly model: string;
   /** Id of a stored voice as sent by the client; undefined selects the default voice of the model. */
   readonly voiceId: string | undefined;

@@ -7,8 +7,10 @@ import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
 
-/** A synthesis request. `text` may have any length. */
-export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs'> {
+/** A synthesis request. */
+export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs' | 'text'> {
+  /** A text of any length, or its sentences as they arrive, each short enough for {@link SynthesisRequest.text}. */
+  readonly text: string | AsyncIterable<string>;
   /** Sample rate of the result in Hz, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
   readonly rateHz: number;
 }
@@ -20,6 +22,8 @@ export interface SynthesisObserver {
   onSentence?(sentence: string): void;
   /** @param samples number of samples that the engine generated, at its rate. */
   onGenerated?(samples: number): void;
+  /** Playback of the listener, which is updated. Default: it starts with the first audio. */
+  readonly playback?: PlaybackClock;
 }
 
 /**
@@ -35,13 +39,13 @@ export async function* synthesizeText(
   signal: AbortSignal,
   observer: SynthesisObserver = {},
 ): AsyncGenerator<Float32Samples, void, undefined> {
-  const playback = new PlaybackClock();
+  const { playback = new PlaybackClock() } = observer;
   const resampler =
     engine.rateHz === rateHz
       ? undefined
       : new Resampler({ fromHz: engine.rateHz, toHz: rateHz, format: 'float32' });
   try {
-    for (const text of splitSentences(request.text)) {
+    for await (const text of typeof request.text === 'string' ? splitSentences(request.text) : request.text) {
       observer.onSentence?.(text);
       if (text.trim() === '') continue;
       const sentence = { ...request, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };

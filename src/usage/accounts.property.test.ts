@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { KyselyPlugin } from 'kysely';
 import { expect, it } from 'vitest';
+import { repetitions } from '../../test/harness/tier.ts';
 import { sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
 import { CREDIT_ACCOUNTS } from '../contract/accounts/accounts-store.ts';
 import type { OpenCall } from '../contract/accounts/calls.ts';
@@ -128,7 +129,7 @@ it('credits are conserved and every call has one row after a crash between any t
       }
       await shared.close();
     }),
-    { numRuns: 150 },
+    { numRuns: repetitions(50, 150) },
   );
   // Otherwise the test would prove nothing about them.
   expect(Math.min(died.inEnd, died.inOpen)).toBeGreaterThan(3);

@@ -62,6 +62,8 @@ export interface SynthesisUsage {
   readonly model: string;
   /** Unicode code points. */
   readonly characters: number;
+  /** Maximum that {@link SpeechUsageMeter.addCharacters} may reach. Default: {@link characters}. */
+  readonly maxCharacters?: number;
   /** 1 is natural. */
   readonly speed: number;
   /** Default: `/v1/audio/speech`. */
@@ -71,6 +73,7 @@ export interface SynthesisUsage {
 /** Measures the audio generated for a text. */
 export class SpeechUsageMeter extends UsageMeter {
   readonly #text: SynthesisUsage;
+  #characters: number;
   #samples = 0;
   #rateHz = SPEECH_RATE_HZ;
   #bytes = 0;
@@ -78,16 +81,23 @@ export class SpeechUsageMeter extends UsageMeter {
   constructor(text: SynthesisUsage, caller: Caller) {
     super(caller);
     this.#text = text;
+    this.#characters = text.characters;
   }
 
   /** @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost. */
   open(calls: Calls): Promise<void> {
-    const { model, characters, speed, endpoint = '/v1/audio/speech' } = this.#text;
+    const { model, speed, endpoint = '/v1/audio/speech' } = this.#text;
+    const characters = this.#text.maxCharacters ?? this.#text.characters;
     const audioSeconds = EXTRA_SECONDS + (characters * MAX_SECONDS_PER_CHARACTER) / Math.min(1, speed);
     const inputTokens = characterTokens(characters);
     const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
     const maxUsage = { inputTokens, outputTokens, characters, audioSeconds };
     return this.openCall(calls, { endpoint, model, maxUsage });
+  }
+
+  /** Adds text that was not known when the call was opened. */
+  addCharacters(characters: number): void {
+    this.#characters += characters;
   }
 
   /**
@@ -112,7 +122,7 @@ export class SpeechUsageMeter extends UsageMeter {
   /** Tokens of the text and of the audio generated so far. */
   get tokens(): { readonly input: number; readonly output: number } {
     return {
-      input: characterTokens(this.#text.characters),
+      input: characterTokens(this.#characters),
       // The division comes last, so that exact lengths stay exact.
       output: Math.ceil((this.#billedSamples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
     };
@@ -123,7 +133,7 @@ export class SpeechUsageMeter extends UsageMeter {
     return {
       inputTokens,
       outputTokens,
-      characters: this.#text.characters,
+      characters: this.#characters,
       audioBytes: this.#bytes,
       audioSeconds: this.#billedSamples / SPEECH_RATE_HZ,
     };

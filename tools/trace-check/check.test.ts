@@ -1,6 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { check, checkTrace, initial, isQuiet, parseTraceLine, RULES, type TraceEntry } from './check.ts';
+import {
+  CONVERSATION_RULES,
+  check,
+  checkTrace,
+  initial,
+  isQuiet,
+  parseTraceLine,
+  RULES,
+  type TraceEntry,
+} from './check.ts';
 import { SeenIds } from './rules/seen-ids.ts';
 
 /** Uses the example sequences of the event reference (openai-wire 8.10), with omitted fields from its tables. */
@@ -384,6 +393,22 @@ test('every rule has a section and a description', () => {
   for (const [section, description] of Object.values(RULES)) {
     expect(section).toMatch(/^(spec|wire) \d/);
     expect(description.length).toBeGreaterThan(10);
+  }
+});
+
+test('every rule of conversations has a section and a description', () => {
+  for (const [section, description] of Object.values(CONVERSATION_RULES)) {
+    expect(section).toMatch(/^talk \d/);
+    expect(description.length).toBeGreaterThan(10);
+  }
+});
+
+test('the rules of conversations import only each other and the parts of the other rules', () => {
+  const folder = new URL('conversation/', import.meta.url);
+  for (const name of readdirSync(folder)) {
+    const imports = [...readFileSync(new URL(name, folder), 'utf8').matchAll(/from '(.+)'/g)];
+    const others = imports.map(([, path]) => path).filter((path) => !/^\.(\.\/rules)?\//.test(path ?? ''));
+    expect(others, name).toEqual([]);
   }
 });
 

@@ -12,6 +12,7 @@ import {
   echo,
   inputLine,
 } from '../../../test/harness/batch-work.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 
 const LINES = 60;
 const never = new AbortController().signal;
@@ -105,6 +106,6 @@ it('every line is in exactly one file and billed once, wherever runs are interru
       });
       expect(calls).toBeGreaterThanOrEqual(LINES);
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: repetitions(4, 12), endOnFailure: true },
   );
 }, 60_000);

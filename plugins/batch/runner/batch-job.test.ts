@@ -12,6 +12,7 @@ import {
   inputLine,
   type ResultLine,
 } from '../../../test/harness/batch-work.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { noMetrics } from '../../../tools/harness/doubles/doubles.ts';
 import { batchMetrics } from '../results/metrics.ts';
 
@@ -593,33 +594,36 @@ describe('a store that fails', () => {
     expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1500 } });
   });
 
-  it.each([1, 2, 3])('at checkpoint %d loses no line that runs on and ignores the abort', async (broken) => {
-    const work = await batchWork();
-    const batch = await work.create(lines(3000));
-    const away = new ServiceError('overloaded', 'away');
-    let checkpoints = 0;
-    let calls = 0;
-    const batches = withMethods(work.batches, {
-      checkpoint: async (...args) => {
-        checkpoints += 1;
-        if (checkpoints !== broken) return await work.batches.checkpoint(...args);
-        // Until the lines that finish now are enough for a checkpoint.
-        const enough = calls + 600;
-        while (calls < enough) await new Promise((resolve) => setTimeout(resolve, 5));
-        throw away;
-      },
-    });
-    const call: CallOperation = async () => {
-      calls += 1;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      return '{}';
-    };
-    const job = work.job(call, { batches });
-    await expect(job.runJob(batch.id, never)).rejects.toBe(away);
-    expect(checkpoints).toBe(broken);
-    expect(await job.runJob(batch.id, never)).toEqual(DONE);
-    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
-  });
+  it.each([2, 1, 3].slice(0, repetitions(1, 3)))(
+    'at checkpoint %d loses no line that runs on and ignores the abort',
+    async (broken) => {
+      const work = await batchWork();
+      const batch = await work.create(lines(3000));
+      const away = new ServiceError('overloaded', 'away');
+      let checkpoints = 0;
+      let calls = 0;
+      const batches = withMethods(work.batches, {
+        checkpoint: async (...args) => {
+          checkpoints += 1;
+          if (checkpoints !== broken) return await work.batches.checkpoint(...args);
+          // Until the lines that finish now are enough for a checkpoint.
+          const enough = calls + 600;
+          while (calls < enough) await new Promise((resolve) => setTimeout(resolve, 5));
+          throw away;
+        },
+      });
+      const call: CallOperation = async () => {
+        calls += 1;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return '{}';
+      };
+      const job = work.job(call, { batches });
+      await expect(job.runJob(batch.id, never)).rejects.toBe(away);
+      expect(checkpoints).toBe(broken);
+      expect(await job.runJob(batch.id, never)).toEqual(DONE);
+      expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
+    },
+  );
 
   it('while lines run ends the run', async () => {
     const work = await batchWork();

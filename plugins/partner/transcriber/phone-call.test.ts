@@ -13,8 +13,8 @@ import { createMetrics } from '../../../src/metrics/registry.ts';
 import { settled } from '../../../test/doubles/fake-vad-engine.ts';
 import { OrderedVadEngine, type VadOrder } from '../../../test/doubles/scripted-engines.ts';
 import { metricValue } from '../../../test/harness/metric-values.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { MAX_BUFFERED_BYTES, MAX_TURNS, type PhoneCall } from './phone-call.ts';
 import { PhoneCalls } from './phone-calls.ts';
@@ -74,6 +74,7 @@ interface EngineOptions {
 /** Records the audio it receives. A request with priority `batch` is a partial. */
 class HearingEngine implements SttEngine {
   readonly languages = ['en', 'de'];
+  readonly hasPreviews = false;
   readonly turns: RecordedRequest[] = [];
   readonly partials: RecordedRequest[] = [];
   readonly #options: EngineOptions;

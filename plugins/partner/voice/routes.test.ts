@@ -3,10 +3,10 @@ import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { KEY_ID_A, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { voiceRoutes } from './routes.ts';
 
 const PATH = '/v1/voices/partner';

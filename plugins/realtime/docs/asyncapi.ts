@@ -3,17 +3,11 @@
  * scripts/asyncapi.ts` writes it to docs/realtime.asyncapi.json.
  */
 
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TObject } from '@sinclair/typebox';
 import { MAX_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
+import { open } from '../../../src/kit/validation/schemas.ts';
 import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from '../frame-queue.ts';
-import {
-  CLIENT_EVENT_SCHEMAS,
-  ClientItemSchema,
-  MAX_DEPTH,
-  MAX_EVENT_CHARACTERS,
-  MAX_EVENT_ID_CHARACTERS,
-  MAX_VALUES,
-} from '../protocol/client-events.ts';
+import { CLIENT_EVENT_SCHEMAS, ClientItemSchema } from '../protocol/client-events.ts';
 import { type Dialect, toDialect } from '../protocol/dialect.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from '../protocol/error-codes.ts';
 import {
@@ -21,19 +15,24 @@ import {
   endedResponseSchema,
   FormatSchema,
   itemSchema,
-  open,
   ResponseUsageSchema,
   SessionSchema,
   StartedResponseSchema,
   TranscriptionUsageSchema,
   TurnDetectionSchema,
 } from '../protocol/event-schemas.ts';
+import {
+  MAX_DEPTH,
+  MAX_EVENT_CHARACTERS,
+  MAX_EVENT_ID_CHARACTERS,
+  MAX_VALUES,
+} from '../protocol/frame-parser.ts';
 import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
 import { MAX_ITEM_BYTES, WINDOW_ITEMS } from '../state/conversation.ts';
+import { ADDRESS, handshake, rows, securitySchemes, servers } from './endpoint.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './events.ts';
 import { SessionUpdateSchema } from './session-update.ts';
-
-const ADDRESS = '/v1/realtime';
+import { plain, SharedSchemas } from './shared-schemas.ts';
 
 /** Causes of each error code (spec 7). */
 const ERROR_CODES: Readonly<Record<RealtimeErrorCode, string>> = {
@@ -69,24 +68,22 @@ const LIMITS: readonly (readonly [what: string, limit: string])[] = [
 ];
 
 /** Schemas shared by several messages, by their names in the document. */
-const SHARED: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    Session: SessionSchema,
-    SessionUpdate: SessionUpdateSchema,
-    Format: FormatSchema,
-    TurnDetection: TurnDetectionSchema,
-    StartedResponse: StartedResponseSchema,
-    ResponseUsage: ResponseUsageSchema,
-    TranscriptionUsage: TranscriptionUsageSchema,
-    ClientItem: ClientItemSchema,
-    Item: itemSchema({ audio: 'audio', text: 'text' }),
-    AssistantItem: assistantItemSchema({ audio: 'audio', text: 'text' }),
-    EndedResponse: endedResponseSchema({ audio: 'audio', text: 'text' }),
-    GaItem: itemSchema({ audio: 'output_audio', text: 'output_text' }),
-    GaAssistantItem: assistantItemSchema({ audio: 'output_audio', text: 'output_text' }),
-    GaEndedResponse: endedResponseSchema({ audio: 'output_audio', text: 'output_text' }),
-  }).map(([name, schema]) => [JSON.stringify(schema), name]),
-);
+const SHARED = new SharedSchemas({
+  Session: SessionSchema,
+  SessionUpdate: SessionUpdateSchema,
+  Format: FormatSchema,
+  TurnDetection: TurnDetectionSchema,
+  StartedResponse: StartedResponseSchema,
+  ResponseUsage: ResponseUsageSchema,
+  TranscriptionUsage: TranscriptionUsageSchema,
+  ClientItem: ClientItemSchema,
+  Item: itemSchema({ audio: 'audio', text: 'text' }),
+  AssistantItem: assistantItemSchema({ audio: 'audio', text: 'text' }),
+  EndedResponse: endedResponseSchema({ audio: 'audio', text: 'text' }),
+  GaItem: itemSchema({ audio: 'output_audio', text: 'output_text' }),
+  GaAssistantItem: assistantItemSchema({ audio: 'output_audio', text: 'output_text' }),
+  GaEndedResponse: endedResponseSchema({ audio: 'output_audio', text: 'output_text' }),
+});
 
 /**
  * Session updates are validated field by field, so the schema of the event itself only requires an object.
@@ -129,10 +126,7 @@ export function asyncApiDocument(version: string) {
     asyncapi: '3.0.0',
     info: { title: 'Voice service: realtime', version, description: description() },
     defaultContentType: 'application/json',
-    servers: {
-      plain: { host: '127.0.0.1:8080', protocol: 'ws', security: securityReferences() },
-      tls: { host: 'voice.example', protocol: 'wss', security: securityReferences() },
-    },
+    servers: servers(),
     channels: {
       realtime: {
         address: ADDRESS,
@@ -162,9 +156,7 @@ export function asyncApiDocument(version: string) {
     },
     components: {
       messages,
-      schemas: Object.fromEntries(
-        [...SHARED].map(([json, name]) => [name, withReferences(JSON.parse(json), name)]),
-      ),
+      schemas: SHARED.definitions(),
       securitySchemes: securitySchemes(),
     },
     'x-error-codes': Object.entries(ERROR_CODES).map(([code, when]) => ({
@@ -200,76 +192,10 @@ function serverMessages(dialect: Dialect): Messages {
 function messagesOf(docs: readonly EventDoc[], schemas: ReadonlyMap<string, TObject>): Messages {
   return Object.fromEntries(
     docs.map(({ summary, example }) => {
-      const payload = withReferences(plain(schemas.get(example.type)));
+      const payload = SHARED.withReferences(plain(schemas.get(example.type)));
       return [example.type, { name: example.type, summary, payload, examples: [{ payload: example }] }];
     }),
   );
-}
-
-/** Converts a schema to plain JSON, without the symbols of the validator. */
-function plain(schema: TSchema | undefined): unknown {
-  if (schema === undefined) throw new Error('An event has a description but no schema.');
-  return JSON.parse(JSON.stringify(schema));
-}
-
-/** Replaces shared schemas by references. */
-function withReferences(schema: unknown, except?: string): unknown {
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const name = SHARED.get(JSON.stringify(schema));
-  if (name !== undefined && name !== except) return { $ref: `#/components/schemas/${name}` };
-  if (Array.isArray(schema)) return schema.map((entry) => withReferences(entry));
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withReferences(value)]));
-}
-
-/** Query, headers and subprotocols of the upgrade request (openai-wire 8.1, 8.2). */
-function handshake() {
-  const text = (description: string) => ({ type: 'string', description });
-  return {
-    bindingVersion: '0.1.0',
-    method: 'GET',
-    query: {
-      type: 'object',
-      properties: {
-        events: {
-          enum: ['spec', 'ga'],
-          description: 'Event names. Default: derived from the client.',
-        },
-        model: text('Echoed in the session.'),
-      },
-    },
-    headers: {
-      type: 'object',
-      properties: {
-        'Sec-WebSocket-Protocol': text(
-          'Offer `realtime`; the server selects it. A second subprotocol may contain the key: `ext-insecure-api-key.<API_KEY>`, `bearer.<API_KEY>` or `openai-insecure-api-key.<API_KEY>`.',
-        ),
-        'OpenAI-Beta': text('`realtime=v1` selects the names of the specification.'),
-        'X-OpenAI-Agents-SDK': text('Selects the GA names.'),
-      },
-    },
-  };
-}
-
-function securitySchemes() {
-  const key = (name: string, description: string) => ({
-    type: 'httpApiKey',
-    in: 'header',
-    name,
-    description,
-  });
-  return {
-    bearer: { type: 'http', scheme: 'bearer', description: 'Recommended for clients that can set headers.' },
-    apiKey: key('x-api-key', 'The key without a prefix.'),
-    partnerSecret: key('x-partner-secret', 'The key without a prefix.'),
-    subprotocol: key(
-      'Sec-WebSocket-Protocol',
-      'For browsers, which cannot set headers: `realtime, ext-insecure-api-key.<API_KEY>` or `realtime, bearer.<API_KEY>`.',
-    ),
-  };
-}
-
-function securityReferences() {
-  return Object.keys(securitySchemes()).map((name) => ({ $ref: `#/components/securitySchemes/${name}` }));
 }
 
 function description(): string {
@@ -289,8 +215,4 @@ Errors:
 | resource | limit |
 |---|---|${rows(LIMITS)}
 `;
-}
-
-function rows(entries: readonly (readonly [string, string])[]): string {
-  return entries.map(([left, right]) => `| ${left} | ${right} |`).join('\n');
 }

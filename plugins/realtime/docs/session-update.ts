@@ -6,8 +6,8 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { DEFAULT_VAD_SETTINGS as VAD } from '../../../src/contract/engines/engine.ts';
+import { nullable } from '../../../src/kit/validation/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { nullable } from '../protocol/event-schemas.ts';
 
 /** All fields are optional. Omitted fields keep their values. */
 function fields(properties: Readonly<Record<string, TSchema>>, description?: string) {

@@ -1,16 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { clientEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS } from '../docs/events.ts';
-import {
-  CLIENT_EVENT_SCHEMAS,
-  MAX_DEPTH,
-  MAX_EVENT_CHARACTERS,
-  MAX_EVENT_ID_CHARACTERS,
-  MAX_VALUES,
-  parseClientFrame,
-} from './client-events.ts';
+import { CLIENT_EVENT_SCHEMAS, parseClientFrame } from './client-events.ts';
+import { MAX_DEPTH, MAX_EVENT_CHARACTERS, MAX_EVENT_ID_CHARACTERS, MAX_VALUES } from './frame-parser.ts';
 
 const parse = (event: unknown) => parseClientFrame(JSON.stringify(event));
 const item = (fields: object) => ({ type: 'conversation.item.create', item: fields });
@@ -90,7 +85,7 @@ describe('accepted events', () => {
         const type = (event as { type: string }).type.replace('transcription_session', 'session');
         expect(parse(event)).toEqual({ event: { ...(event as object), type } });
       }),
-      { numRuns: 1000 },
+      { numRuns: repetitions(334, 1000) },
     );
   });
 });
@@ -375,7 +370,7 @@ describe('malicious frames', () => {
             expect(parsed.error.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ rejected: ).*\.$/s);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: repetitions(334, 1000) },
     );
   });
 

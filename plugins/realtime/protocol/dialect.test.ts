@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { SERVER_EVENT_DOCS } from '../docs/events.ts';
 import { toDialect, upgradeDialect } from './dialect.ts';
@@ -117,7 +118,7 @@ describe('toDialect', () => {
         expect(faults(toDialect(event, 'spec'), 'spec')).toEqual([]);
         expect(faults(toDialect(event, 'ga'), 'ga')).toEqual([]);
       }),
-      { numRuns: 3000 },
+      { numRuns: repetitions(1000, 3000) },
     );
   });
 

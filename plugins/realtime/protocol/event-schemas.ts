@@ -3,26 +3,10 @@
  * closed, except where fields chosen by the client are echoed.
  */
 
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import { closed, type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
-
-/** A deeply read-only type. */
-export type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
-
-/** An object with exactly these fields. */
-export function closed<Properties extends TProperties>(properties: Properties) {
-  return Type.Object(properties, { additionalProperties: false });
-}
-
-/** An object that may contain further fields, which are echoed to the client. */
-export function open<Properties extends TProperties>(properties: Properties) {
-  return Type.Object(properties, { additionalProperties: true });
-}
-
-export function nullable<Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) {
-  return Type.Union([schema, Type.Null()]);
-}
 
 export const COUNT = Type.Integer({ minimum: 0 });
 export const ITEM_ID = Type.String({ minLength: 1 });

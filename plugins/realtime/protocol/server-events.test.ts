@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { SERVER_EVENT_DOCS } from '../docs/events.ts';
 import type { Dialect } from './dialect.ts';
@@ -178,7 +179,7 @@ describe('the agents SDK', () => {
           success: true,
         });
       }),
-      { numRuns: 2000 },
+      { numRuns: repetitions(667, 2000) },
     );
   });
 });

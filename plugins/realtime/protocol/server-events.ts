@@ -4,17 +4,15 @@
  */
 
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { closed, type Frozen, nullable } from '../../../src/kit/validation/schemas.ts';
 import {
   assistantItemSchema,
   COUNT,
-  closed,
   ERROR_CODE,
   ERROR_TYPE,
   endedResponseSchema,
-  type Frozen,
   ITEM_ID,
   itemSchema,
-  nullable,
   RESPONSE_ID,
   SessionSchema,
   StartedResponseSchema,

@@ -33,8 +33,16 @@ const CLONING: ReadonlySet<string> = new Set([
   'x_vector_only_mode',
 ]);
 
+/** Receives the errors of the fields of an update. Paths are quoted in messages; a problem follows the path. */
+export interface FieldErrors {
+  invalid(path: string, problem: string): void;
+  unsupported(path: string, problem: string): void;
+  /** @param siblings the supported fields, listed in the message. */
+  unknown(path: string, siblings: readonly string[]): void;
+}
+
 /** Collects the errors of one update. */
-export class UpdateErrors {
+export class UpdateErrors implements FieldErrors {
   readonly #errors: ProtocolError[] = [];
   #unknown = 0;
 
@@ -45,7 +53,6 @@ export class UpdateErrors {
     return [...this.#errors, invalidEvent(`${unreported} more unknown fields in 'session'.`, 'session')];
   }
 
-  /** @param problem follows the quoted path in the message. */
   invalid(path: string, problem: string): void {
     this.#errors.push(invalidEvent(`'${path}' ${problem}.`, path));
   }
@@ -59,7 +66,6 @@ export class UpdateErrors {
     this.#errors.push({ code: 'internal_error', message: `'${path}' ${problem}.`, param: path });
   }
 
-  /** @param siblings the supported fields, listed in the message. */
   unknown(path: string, siblings: readonly string[]): void {
     this.#unknown += 1;
     if (this.#unknown > MAX_UNKNOWN_NAMED) return;
@@ -74,7 +80,7 @@ export class UpdateErrors {
 export function membersOf(
   sent: SentField | undefined,
   names: readonly string[],
-  errors: UpdateErrors,
+  errors: FieldErrors,
   tolerated: readonly string[] = [],
 ): Members {
   const members = new Map<string, SentField>();
@@ -100,7 +106,7 @@ export function choiceOf<Value extends string>(
   sent: SentField | undefined,
   prior: Value,
   allowed: readonly Value[],
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): Value {
   if (sent === undefined) return prior;
   const chosen = allowed.find((value) => value === sent.value);
@@ -113,7 +119,7 @@ export function choicesOf<Value extends string>(
   sent: SentField | undefined,
   prior: readonly Value[],
   allowed: readonly Value[],
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): readonly Value[] {
   if (sent === undefined) return prior;
   const { path, value } = sent;
@@ -134,7 +140,7 @@ export function numberOf<Prior>(
   sent: SentField | undefined,
   prior: Prior,
   range: Range,
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): number | Prior {
   if (sent === undefined) return prior;
   const { from, to, isInteger = false } = range;
@@ -150,7 +156,7 @@ export function textOf(
   sent: SentField | undefined,
   prior: string | undefined,
   maxCharacters: number,
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
@@ -189,11 +195,7 @@ export interface SentFormat {
  * its rate, and PCM after G.711 uses the 24 kHz of a new session.
  * @returns `prior` itself if nothing changes, so that the input is not reconfigured.
  */
-export function formatOf(
-  { nested, beta }: SentFormat,
-  prior: AudioFormat,
-  errors: UpdateErrors,
-): AudioFormat {
+export function formatOf({ nested, beta }: SentFormat, prior: AudioFormat, errors: FieldErrors): AudioFormat {
   if (nested === undefined) {
     const encoding = encodingOf(beta, prior, BETA_ENCODINGS, errors);
     return encoding === undefined ? prior : inEncoding(encoding, prior);
@@ -208,11 +210,7 @@ export function formatOf(
   return rateHz === undefined || isSame ? prior : { encoding, rateHz };
 }
 
-function rateOf(
-  sent: SentField,
-  encoding: AudioFormat['encoding'],
-  errors: UpdateErrors,
-): number | undefined {
+function rateOf(sent: SentField, encoding: AudioFormat['encoding'], errors: FieldErrors): number | undefined {
   if (encoding === 'pcm16') return numberOf(sent, undefined, PCM_RATE_HZ, errors);
   if (sent.value === G711_RATE_HZ) return G711_RATE_HZ;
   errors.invalid(sent.path, `must be ${G711_RATE_HZ} for G.711, or be omitted`);
@@ -223,7 +221,7 @@ function encodingOf(
   sent: SentField | undefined,
   prior: AudioFormat,
   names: Readonly<Record<string, AudioFormat['encoding']>>,
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): AudioFormat['encoding'] | undefined {
   if (sent === undefined) return prior.encoding;
   const allowed = `one of: ${Object.keys(names).join(', ')}`;
@@ -262,7 +260,7 @@ const IGNORED_DETECTION_FIELDS = ['create_response', 'interrupt_response', 'idle
 export function turnDetectionOf(
   sent: SentField | undefined,
   prior: VadSettings | undefined,
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): VadSettings | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
@@ -292,7 +290,7 @@ export function turnDetectionOf(
   return isSame ? base : { ...base, threshold, prefixPaddingMs, silenceDurationMs };
 }
 
-function rejectDetection(type: SentField, errors: UpdateErrors): void {
+function rejectDetection(type: SentField, errors: FieldErrors): void {
   const allowed = "use 'server_vad', or null instead of the object for manual commits";
   if (type.value === 'semantic_vad') errors.unsupported(type.path, `is not supported; ${allowed}`);
   else errors.invalid(type.path, `must be 'server_vad'; ${allowed}`);
@@ -302,7 +300,7 @@ function rejectDetection(type: SentField, errors: UpdateErrors): void {
  * Validates a field that has no effect, because the service never creates responses by itself (openai-wire
  * 8.3).
  */
-function checkIgnoredField(sent: SentField | undefined, errors: UpdateErrors): void {
+function checkIgnoredField(sent: SentField | undefined, errors: FieldErrors): void {
   if (sent === undefined || sent.value === null) return;
   const wanted = sent.path.endsWith('_ms') ? 'number' : 'boolean';
   if (typeof sent.value !== wanted) errors.invalid(sent.path, `must be a ${wanted} or null`);

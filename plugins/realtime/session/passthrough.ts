@@ -3,8 +3,8 @@
  */
 
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
-import { MAX_DEPTH } from '../protocol/client-events.ts';
-import type { SentField, UpdateErrors } from './fields.ts';
+import { MAX_DEPTH } from '../protocol/frame-parser.ts';
+import type { FieldErrors, SentField } from './fields.ts';
 
 /** Echoed fields of the session, of the GA protocol and of the beta protocol. */
 export const ECHOED_FIELDS = [
@@ -40,7 +40,7 @@ export type Echoes = Readonly<Record<string, unknown>>;
 export function mergeEchoes(
   prior: Echoes,
   sent: ReadonlyMap<string, SentField>,
-  errors: UpdateErrors,
+  errors: FieldErrors,
 ): Echoes {
   if (sent.size === 0) return prior;
   let freeBytes =
@@ -60,7 +60,7 @@ export function mergeEchoes(
   return echoes;
 }
 
-function byGrowth(prior: Echoes, sent: ReadonlyMap<string, SentField>, errors: UpdateErrors) {
+function byGrowth(prior: Echoes, sent: ReadonlyMap<string, SentField>, errors: FieldErrors) {
   return [...sent]
     .filter(([, { path, value }]) => {
       const isShallow = isNestedWithin(value, MAX_DEPTH);

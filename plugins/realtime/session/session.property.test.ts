@@ -1,6 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { SessionSchema } from '../protocol/event-schemas.ts';
 import { MAX_ECHOED_BYTES } from './passthrough.ts';
 import {
@@ -129,7 +130,7 @@ const manyEchoes = some({
   input_audio_transcription: fc.oneof(some({ delay: long, keywords: long }), fc.constant(null)),
 });
 
-const RUNS = { numRuns: 300 };
+const RUNS = { numRuns: repetitions(100, 300) };
 
 function params(errors: readonly { readonly param: string | null }[]): unknown[] {
   return errors.map(({ param }) => param).sort();
@@ -212,7 +213,7 @@ describe('an update', () => {
           Object.fromEntries(sizes(once.session.echoed)),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: repetitions(34, 100) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { repetitions } from '../../../test/harness/tier.ts';
 import type { ClientItem } from '../protocol/client-events.ts';
 import { itemSchema } from '../protocol/event-schemas.ts';
 import type { WireAssistantItem } from '../protocol/server-events.ts';
@@ -426,6 +427,6 @@ test('any conversation matches the reference implementation', () => {
       expect(conversation.items.length).toBeLessThanOrEqual(WINDOW_ITEMS);
       for (const item of conversation.items) expect(Value.Check(ITEM, item)).toBe(true);
     }),
-    { numRuns: 100 },
+    { numRuns: repetitions(34, 100) },
   );
 });

@@ -11,9 +11,10 @@ import { TurnAudio } from '../../../src/listen/turn-audio.ts';
 import { TurnTranscriptions } from '../../../src/listen/turn-transcriptions.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
-import { RecordedCalls } from '../../../test/harness/recorded-calls.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { toWireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
 import { ResponseAudio } from '../response-audio.ts';
@@ -179,7 +180,7 @@ describe('speech synthesis', () => {
           if (event.type === 'response.done') active = undefined;
         }
       }),
-      { numRuns: 400 },
+      { numRuns: repetitions(134, 400) },
     );
   });
 });
@@ -312,7 +313,7 @@ describe('transcription', () => {
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: repetitions(134, 400) },
     );
   });
 });

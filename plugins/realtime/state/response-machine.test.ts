@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../../src/contract/core/id.ts';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { type Dialect, toDialect } from '../protocol/dialect.ts';
 import type { WireError } from '../protocol/errors.ts';
 import { SERVER_EVENT_SCHEMAS, type ServerEvent } from '../protocol/server-events.ts';
@@ -516,7 +517,7 @@ describe('every sequence of events', () => {
           for (const sent of sentBy(step.effects)) expectValid(sent);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: repetitions(100, 300) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../../src/contract/core/id.ts';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import type { WireError } from '../protocol/errors.ts';
 import {
   canCommit,
@@ -383,7 +384,7 @@ describe('every sequence of events', () => {
         if (closes) expect(state.kind).toBe('closed');
         else expect(state).toEqual(initial);
       }),
-      { numRuns: 1500 },
+      { numRuns: repetitions(500, 1500) },
     );
   });
 });

@@ -8,8 +8,8 @@ import {
   type FakeTextOptions,
   said,
 } from '../../../test/doubles/fake-text-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { parseChat } from './schema.ts';
 import { ChatService } from './service.ts';

@@ -5,15 +5,14 @@ import type { Clock } from '../../../src/contract/core/clock.ts';
 import { newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
-import type { TextEngine, TextEvent, TextRequest } from '../../../src/contract/engines/text.ts';
+import type { TextEngine, TextEvent } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
+import { billedGeneration } from '../../../src/generate/billed-generation.ts';
+import { startRequest } from '../../../src/generate/text-call.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
-import { codePoints } from '../../../src/kit/validation/code-points.ts';
-import { BilledTextCall, isRejection, startRequest } from '../shared/text-call.ts';
-import { maxTokenUsage, reservedTokenLimit } from '../shared/token-limits.ts';
 import { CompletionBuilder, type CompletionHead } from './completion.ts';
 import type { ChatParams } from './schema.ts';
 
@@ -66,21 +65,14 @@ export class ChatService {
     const engine = requireModel(this.#deps.text, model);
     const job = startRequest(this.#deps.open, context, signal);
     try {
-      const call = await BilledTextCall.open(context, {
-        endpoint: 'POST /v1/chat/completions',
-        model,
-        maxUsage: maxTokenUsage(request, engine),
-      });
-      const { priority, caller } = context;
-      // Otherwise the completion could cost more than is reserved for it.
-      const maxTokens = call.hasReservation
-        ? reservedTokenLimit(request.maxTokens, engine)
-        : request.maxTokens;
-      const work = { ...request, maxTokens, priority, fairnessKey: caller.keyId };
-      const events = this.#events(engine, work, call, job.signal, job.end);
+      const { calls, caller, priority } = context;
+      const events = billedGeneration(
+        { engine, model, request: { ...request, priority }, calls, caller },
+        job.signal,
+      );
       const first = await events.next();
       if (first.done) throw new Error('the engine ended without a final event');
-      return prepend(first.value, events);
+      return ended(prepend(first.value, events), job.end);
     } catch (error) {
       job.end();
       throw error;
@@ -91,39 +83,16 @@ export class ChatService {
   logStreamFailure(error: unknown, { requestId }: Caller): void {
     logFailure(this.#deps.log, 'chat completion failed while streaming', error, { request_id: requestId });
   }
+}
 
-  async *#events(
-    engine: TextEngine,
-    request: TextRequest,
-    call: BilledTextCall,
-    signal: AbortSignal,
-    onFinish: () => void,
-  ): AsyncGenerator<TextEvent, void, undefined> {
-    let generatedCharacters = 0;
-    let hasStarted = false;
-    let status: 'completed' | 'cancelled' | 'failed' | 'rejected' = 'cancelled';
-    try {
-      for await (const event of engine.generate(request, signal)) {
-        hasStarted = true;
-        if (event.kind === 'end') {
-          call.count(event.tokens);
-          status = 'completed';
-          // The usage row is committed before the final event.
-          await call.close(status);
-        } else if ('text' in event) generatedCharacters += codePoints(event.text);
-        yield event;
-      }
-    } catch (error) {
-      if (signal.aborted) status = 'cancelled';
-      else status = !hasStarted && isRejection(error) ? 'rejected' : 'failed';
-      throw error;
-    } finally {
-      if (status === 'rejected') await call.discard();
-      else if (status !== 'completed') {
-        if (hasStarted) call.estimate(request, generatedCharacters);
-        await call.close(status);
-      }
-      onFinish();
-    }
+/** Calls `onEnd` when the iteration ends. */
+async function* ended(
+  events: AsyncGenerator<TextEvent, void, undefined>,
+  onEnd: () => void,
+): AsyncGenerator<TextEvent, void, undefined> {
+  try {
+    yield* events;
+  } finally {
+    onEnd();
   }
 }

@@ -7,8 +7,8 @@ import {
   type FakeEmbedOptions,
   fakeVector,
 } from '../../../test/doubles/fake-embed-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { KEY_ID_A, type TestApp, testApp } from '../../../test/harness/test-app.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { embeddingRoutes } from './routes.ts';
 import { EmbeddingService } from './service.ts';
 

@@ -3,8 +3,8 @@
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
+import { isRejection, startRequest } from '../../../src/generate/text-call.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { isRejection, startRequest } from '../shared/text-call.ts';
 import type { EmbedParams } from './schema.ts';
 
 /** Maximum number of tokens that a model adds to each input. */

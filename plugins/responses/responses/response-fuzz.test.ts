@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { responseApp } from '../../../test/harness/response-app.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { ResponseBody } from './schema.ts';
 
 const some = fc.constantFrom<unknown>(
@@ -106,7 +107,7 @@ it('no body causes an internal error, and every error describes the problem', as
         expect((await post({ input: 'x', previous_response_id: id })).status).toBe(200);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: repetitions(134, 400) },
   );
   expect(answered).toBeGreaterThan(10);
 });

@@ -7,12 +7,12 @@ import type { OperationContext } from '../../../src/contract/engines/operation.t
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { ResponseStore } from '../../../src/contract/stores/response-store.ts';
+import { BilledTextCall, isRejection, startRequest } from '../../../src/generate/text-call.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
-import { BilledTextCall, isRejection, startRequest } from '../shared/text-call.ts';
 import { loadConversation } from './history.ts';
 import type { BuiltInTools } from './items/built-in-tools.ts';
 import type { ResponseFailure } from './items/response-object.ts';

@@ -17,16 +17,16 @@ import type {
   TokenUsage,
   ToolChoice,
 } from '../../../src/contract/engines/text.ts';
-import { unixSeconds } from '../../../src/kit/clock.ts';
-import { codePoints } from '../../../src/kit/validation/code-points.ts';
-import type { BilledTextCall } from '../shared/text-call.ts';
+import type { BilledTextCall } from '../../../src/generate/text-call.ts';
 import {
   maxInputTokens,
   maxOutputTokens,
   maxResultTokens,
   maxTokenUsage,
   reservedTokenLimit,
-} from '../shared/token-limits.ts';
+} from '../../../src/generate/token-limits.ts';
+import { unixSeconds } from '../../../src/kit/clock.ts';
+import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './items/built-in-tools.ts';
 import { withoutOldest } from './messages.ts';
 import type { ResponseParams } from './schema.ts';

@@ -135,6 +135,44 @@ export interface UpstreamVideoSettings extends UpstreamModelSettings {
 export type VideoModelSettings = EmbeddedVideoSettings | UpstreamVideoSettings;
 export type VideoModels = ReadonlyMap<string, VideoModelSettings>;
 
+/** A spoken conversation, composed of other models. */
+export interface ConversationModelSettings {
+  /** Model ids of the transcription, of the language model and of the speech. */
+  readonly stt: string;
+  readonly llm: string;
+  readonly tts: string;
+  /** Whether a faster speech model replaces `tts` on a machine where `tts` cannot sustain real time. */
+  readonly choosesSpeech: boolean;
+  /** Instructions of sessions that set none. */
+  readonly instructions: string;
+  /** Id of a stored voice; undefined: the voice of the speech model. */
+  readonly voice: string | undefined;
+  /** Turn detection of sessions that set none. */
+  readonly turnDetection: 'semantic_vad' | 'server_vad' | 'none';
+  /** Whether coughs, noise, echo and back-channels do not interrupt the assistant. */
+  readonly guardsInterruptions: boolean;
+  /** Whether a reply may start before the turn has certainly ended. It is discarded, unbilled, if the user continues. */
+  readonly preparesReplies: boolean;
+  /** ISO 639-1 code of the language of the user; undefined: detected. */
+  readonly language: string | undefined;
+  /** 0–2; undefined: the default of the language model. */
+  readonly temperature: number | undefined;
+  /** Maximum output tokens of a response; undefined: the default of the language model. */
+  readonly maxOutputTokens: number | undefined;
+  /** For reasoning models of upstream servers; undefined: not sent. */
+  readonly reasoningEffort: string | undefined;
+  /** Spoken when a reply fails; undefined: nothing. */
+  readonly fallbackMessage: string | undefined;
+  /** Maximum duration of a session. */
+  readonly maxSessionS: number;
+  /** Maximum number of concurrent sessions per organization. */
+  readonly sessionsPerOrganization: number;
+  /** Maximum length of the output of a function. */
+  readonly maxToolOutputCharacters: number;
+}
+
+export type ConversationModels = ReadonlyMap<string, ConversationModelSettings>;
+
 /** Configured models by task. */
 export interface ConfiguredModels {
   readonly tts: TtsModels;

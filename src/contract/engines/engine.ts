@@ -47,10 +47,34 @@ export interface SynthesisRequest {
    */
   readonly delivery: 'stream' | 'whole';
   /**
+   * Length of the first audio of a stream in ms, for a lower time to first audio than the default length has. Without effect
+   * if the listener has audio of earlier requests. Engines may ignore it, and use their default length if that is shorter.
+   */
+  readonly firstAudioMs?: number | undefined;
+  /**
    * Audio of earlier requests that the listener has not played yet, in ms; absent if there was none. A stream
    * with buffered audio can wait while others start.
    */
   readonly aheadMs?: number | undefined;
+  /**
+   * Called with the words of the text, in order, in one or several calls: each before the audio that contains the first
+   * of its words is yielded. Together the words cover the text. Not called by an engine without timings, and not for a
+   * text without sound.
+   */
+  readonly onWords?: ((words: readonly SpokenWord[]) => void) | undefined;
+}
+
+/** When a word is spoken. */
+export interface SpokenWord {
+  /**
+   * The word as in the text, with its punctuation and the white space after it; the first word also has the white space
+   * before it. Words without sound belong to the preceding word, or to the following one if there is none. The
+   * concatenated words are the text.
+   */
+  readonly text: string;
+  /** Start and end of its sound, in ms from the first sample of the synthesis. Words do not overlap. */
+  readonly startMs: number;
+  readonly endMs: number;
 }
 
 /** Text to speech. */
@@ -77,6 +101,13 @@ export interface TtsEngine {
   close(): Promise<void>;
 }
 
+/** The transcript that audio has if it ends in its present pause. */
+export interface TranscriptPreview {
+  readonly text: string;
+  /** 0–1: whether the words are a complete sentence. Speech that breaks off has low values. */
+  readonly sentenceEnd: number;
+}
+
 /** `transcribe` keeps the spoken language, `translate` translates to English. */
 export type TranscriptionTask = 'transcribe' | 'translate';
 
@@ -92,6 +123,11 @@ export interface TranscriptionRequest {
   readonly temperature?: number | undefined;
   /** Requested timestamps. `word` includes `segment`. */
   readonly timestamps: 'none' | 'segment' | 'word';
+  /**
+   * Called after a `pause`, at most once for each, with the transcript if no more audio follows. Not called by an engine
+   * that only transcribes complete audio.
+   */
+  readonly onPreview?: ((preview: TranscriptPreview) => void) | undefined;
   readonly priority: Priority;
   /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
   readonly fairnessKey: string;
@@ -151,6 +187,8 @@ export interface TranscriptWord {
 export interface SttEngine {
   /** Supported values of `language`, ISO 639-1 codes; undefined if only the upstream server knows them. */
   readonly languages: readonly string[] | undefined;
+  /** Whether {@link TranscriptionRequest.onPreview} is called during pauses. */
+  readonly hasPreviews: boolean;
   /**
    * Transcribes audio that may still be arriving, and pulls no more of it than it can process. `final` is
    * last and occurs exactly once. Ending the iteration stops the work soon; so does an abort, which throws

@@ -109,6 +109,11 @@ export type TextEvent =
   | { readonly kind: 'tool_arguments'; readonly index: number; readonly text: string }
   | { readonly kind: 'end'; readonly reason: FinishReason; readonly tokens: TokenUsage };
 
+/** What the prompts of a conversation start with. */
+export interface PromptStart extends Pick<TextRequest, 'tools' | 'fairnessKey'> {
+  readonly instructions: string;
+}
+
 /** A language model. */
 export interface TextEngine {
   /**
@@ -124,6 +129,12 @@ export interface TextEngine {
    *   failed.
    */
   generate(request: TextRequest, signal: AbortSignal): AsyncIterable<TextEvent>;
+  /**
+   * Loads the model if necessary, and evaluates the start of a conversation, so that requests with the same instructions and
+   * tools start sooner. Not billed. Absent for engines without a cache of prompts.
+   * @throws the errors of {@link generate}.
+   */
+  prepare?(start: PromptStart, signal: AbortSignal): Promise<void>;
   ready(): ReadyReport;
   /** Releases processes and sockets. Idempotent. */
   close(): Promise<void>;

@@ -1,10 +1,10 @@
-/** Weights of language models that are loaded on demand. */
+/** Weights that are loaded on demand: large language models, and a speech model. */
 
 import { existsSync } from 'node:fs';
 import { fetchEntries } from '../../../models/fetch.ts';
 import { fetchHubFiles } from '../../../models/hub.ts';
 import { type HubSettings, hubGguf } from '../../../models/hub-reference.ts';
-import { entriesForEngines } from '../../../models/model-files.ts';
+import { entriesForEngines, resolveModelFiles } from '../../../models/model-files.ts';
 import { llamaBytes, llamaFile, llamaKind } from '../llama/shared/model-file.ts';
 import type { Weights } from './shared-download.ts';
 
@@ -17,6 +17,28 @@ const LARGE_BYTES = 256 * 2 ** 20;
 /** @param weights a name of the model catalog, a reference `hf:…`, or an absolute path. */
 export function isLarge(weights: string): boolean {
   return llamaBytes(weights) > LARGE_BYTES;
+}
+
+/** The files of an engine in the model catalog. */
+export function catalogWeights(
+  { kind }: { readonly kind: string },
+  modelsDir: string,
+  hub?: HubSettings,
+): Weights {
+  const entries = entriesForEngines([kind]);
+  return {
+    isOnDisk() {
+      try {
+        for (const { id } of entries) resolveModelFiles(modelsDir, id);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    async fetch(signal, progress) {
+      await fetchEntries(modelsDir, entries, { signal, progress, ...(hub && { hub }) });
+    },
+  };
 }
 
 /** The files of language model weights. */

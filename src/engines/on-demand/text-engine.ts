@@ -6,7 +6,7 @@
 import { ServiceError, shuttingDown } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { LoadState, ReadyReport } from '../../contract/engines/engine.ts';
-import type { TextEngine, TextEvent, TextRequest } from '../../contract/engines/text.ts';
+import type { PromptStart, TextEngine, TextEvent, TextRequest } from '../../contract/engines/text.ts';
 import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import type { SharedDownload } from './shared-download.ts';
 
@@ -66,6 +66,19 @@ export class OnDemandTextEngine implements TextEngine {
     try {
       const engine = this.#engine ?? (await this.#loaded(signal));
       yield* engine.generate(request, signal);
+    } finally {
+      this.#requests -= 1;
+      this.#scheduleUnload();
+    }
+  }
+
+  /** @throws ServiceError `overloaded` (`model_loading`) while the model is not loaded. */
+  async prepare(start: PromptStart, signal: AbortSignal): Promise<void> {
+    this.#requests += 1;
+    clearTimeout(this.#idleTimer);
+    try {
+      const engine = this.#engine ?? (await this.#loaded(signal));
+      await engine.prepare?.(start, signal);
     } finally {
       this.#requests -= 1;
       this.#scheduleUnload();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resolveModelFiles } from '../../../models/model-files.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/media/heard-audio.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { transcriptWords } from '../../../tools/harness/media/transcript-normalizer.ts';
@@ -39,7 +40,7 @@ async function open(weights: string): Promise<Opened> {
     needs: new Set(['stt']),
     ttsModels: new Map(),
     sttModels: new Map([['it', { kind: 'whisper', weights }]]),
-    inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: { [name]: mark } },
+    inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: { [name]: mark } },
     modelsDir,
     clock: systemClock,
     log: silentLog,
@@ -98,18 +99,22 @@ function wordErrorRate(text: string, reference: string): number {
 }
 
 describe('English speech', () => {
-  const transcribeJfk = async (timestamps: TranscriptionRequest['timestamps']) =>
-    transcribe(await recorded('jfk.flac'), { timestamps });
+  /** The transcript with word times, computed once for several tests. */
+  let withWords: Promise<Transcript> | undefined;
+  const transcribeWords = () => {
+    withWords ??= recorded('jfk.flac').then((speech) => transcribe(speech, { timestamps: 'word' }));
+    return withWords;
+  };
 
   test('is transcribed word for word, with its language', async () => {
-    const { text, language, durationS } = await transcribeJfk('none');
+    const { text, language, durationS } = await transcribe(await recorded('jfk.flac'));
     expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
     expect(language).toBe('en');
     expect(durationS).toBeCloseTo(11, 1);
   });
 
   test('has accurate word times', async () => {
-    const { words, segments, durationS } = await transcribeJfk('word');
+    const { words, segments, durationS } = await transcribeWords();
     expect(transcriptWords(words.map(({ word }) => word).join(' '))).toEqual(transcriptWords(JFK));
     let lastS = 0;
     for (const { startS, endS } of words) {
@@ -137,7 +142,7 @@ describe('English speech', () => {
 
   test('gives bit-identical transcripts in chunks, with pauses, and when repeated', async () => {
     const speech = await recorded('jfk.flac');
-    const whole = await transcribe(speech, { timestamps: 'word' });
+    const whole = await transcribeWords();
     for (const audio of [chunks(speech, 4_097), chunks(speech, 48_000, true), chunks(speech)]) {
       expect(await transcribe(audio, { timestamps: 'word' })).toEqual(whole);
     }
@@ -152,7 +157,7 @@ describe('English speech', () => {
 });
 
 describe('German', () => {
-  const german = () => recorded('multilingual.mp3', 31, 58);
+  const german = () => recorded('multilingual.mp3', 31, repetitions(50, 58));
 
   test('is transcribed in German', async () => {
     const { text, language } = await transcribe(await german());

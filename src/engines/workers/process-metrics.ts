@@ -6,7 +6,7 @@ import type { Priority } from '../../contract/engines/engine.ts';
 const QUEUE_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
 
 /** Role of a worker process: the label `process` of the metrics. */
-export type ProcessRole = 'inference' | 'voice_activity' | 'language_model';
+export type ProcessRole = 'inference' | 'voice_activity' | 'turn_end' | 'language_model';
 
 /** Returns a function that observes the queue time of a request, in ms. */
 export function queueTimeObserver(

@@ -7,7 +7,14 @@ import { oneOf } from '../../kit/validation/type-errors.ts';
 import { ErrorSchema, UnixSeconds } from '../openapi/schemas.ts';
 
 /** Tasks of models; each model has one. */
-export const MODEL_TASKS = ['speech', 'transcription', 'chat', 'embeddings', 'video'] as const;
+export const MODEL_TASKS = [
+  'speech',
+  'transcription',
+  'chat',
+  'embeddings',
+  'video',
+  'conversation',
+] as const;
 export type ModelTask = (typeof MODEL_TASKS)[number];
 
 /** A model of `GET /v1/models`. */

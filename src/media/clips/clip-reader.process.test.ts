@@ -31,21 +31,33 @@ type Name = (typeof RECIPES)[number]['name'];
 
 const never = new AbortController().signal;
 let folder: string;
+// Shared, because each has a spare process that the next test can use.
+const reader = clipReader({ environment: {} });
+const cutter = clipCutter({ environment: {} });
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'voice-service-clips-'));
   await makeClips(folder, RECIPES);
 });
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(async () => {
+  await Promise.all([reader.close(), cutter.close()]);
+  await rm(folder, { recursive: true });
+});
 
 const clip = (name: Name) => join(folder, name);
 
-function newReader(options: Omit<ClipReaderOptions, 'environment'> = {}): ClipReader {
-  const reader = clipReader({ environment: {}, ...options });
-  onTestFinished(() => reader.close());
-  return reader;
+function newReader(options: Omit<ClipReaderOptions, 'environment'>): ClipReader {
+  const own = clipReader({ environment: {}, ...options });
+  onTestFinished(() => own.close());
+  return own;
 }
 
-const measured = (name: Name): Promise<ClipFacts> => newReader().measure(clip(name), 'video', never);
+const facts = new Map<Name, Promise<ClipFacts>>();
+/** Measures each clip once. */
+function measured(name: Name): Promise<ClipFacts> {
+  const found = facts.get(name) ?? reader.measure(clip(name), 'video', never);
+  facts.set(name, found);
+  return found;
+}
 
 describe('the properties of a clip', () => {
   test.each<[Name, Partial<ClipFacts>]>([
@@ -66,8 +78,8 @@ describe('the properties of a clip', () => {
     ],
     ['hevc.mp4', { container: 'mp4', videoCodec: 'hevc', frames: 50, audio: undefined }],
     ['long.mp4', { frames: 1440, fps: 24, durationS: 60 }],
-  ])('%s', async (name, facts) => {
-    const { fps, durationS, ...exact } = facts;
+  ])('%s', async (name, expected) => {
+    const { fps, durationS, ...exact } = expected;
     const found = await measured(name);
     expect(found).toMatchObject({ ...exact, lengthBytes: (await stat(clip(name))).size });
     if (fps !== undefined) expect(found.fps).toBeCloseTo(fps, 2);
@@ -92,10 +104,8 @@ describe('the properties of a clip', () => {
       bytes.write(other, bytes.indexOf(name), 'latin1');
     }
     await writeFile(named, bytes);
-    const { audio } = await newReader().measure(named, 'video', never);
+    const { audio } = await reader.measure(named, 'video', never);
     expect(audio).toEqual((await measured('mp3.mp4')).audio);
-    const cutter = clipCutter({ environment: {} });
-    onTestFinished(() => cutter.close());
     const part = { fromS: -1, width: 320, height: 180 };
     const [one, other] = [join(folder, 'one-name'), join(folder, 'other-name')];
     await cutter.cut(clip('mp3.mp4'), one, part, never);
@@ -120,7 +130,7 @@ describe('the properties of a clip', () => {
   ])('a long clip, which is decoded only in part, is rejected if it %s', async (_, spoil) => {
     const path = join(await tempDir(), 'spoilt.mp4');
     await writeFile(path, spoil(await readFile(clip('long.mp4'))));
-    await expect(newReader().measure(path, 'video', never)).rejects.toMatchObject({
+    await expect(reader.measure(path, 'video', never)).rejects.toMatchObject({
       kind: 'invalid_request',
       message: expect.stringMatching(/could not be decoded/),
     });
@@ -129,7 +139,7 @@ describe('the properties of a clip', () => {
   test('its file name is ignored', async () => {
     const path = join(await tempDir(), 'clip.txt');
     await writeFile(path, await readFile(clip('hevc.mov')));
-    expect(await newReader().measure(path, 'video', never)).toMatchObject({
+    expect(await reader.measure(path, 'video', never)).toMatchObject({
       container: 'mov',
       videoCodec: 'hevc',
     });
@@ -143,7 +153,7 @@ describe('a thumbnail', () => {
     ['long.mp4', 640, 360],
   ])('of %s is WebP, upright', async (name, width, height) => {
     const to = join(await tempDir(), 'first.webp');
-    await newReader().thumbnail(clip(name), to, never);
+    await reader.thumbnail(clip(name), to, never);
     const bytes = await readFile(to);
     expect([bytes.toString('latin1', 0, 4), bytes.toString('latin1', 8, 16)]).toEqual(['RIFF', 'WEBPVP8 ']);
     // RFC 6386, 9.1: after the frame tag and the start code.
@@ -153,15 +163,13 @@ describe('a thumbnail', () => {
   test('of content that is not a clip is a 400', async () => {
     const path = join(await tempDir(), 'note.mp4');
     await writeFile(path, 'a note');
-    const drawn = newReader().thumbnail(path, `${path}.webp`, never);
+    const drawn = reader.thumbnail(path, `${path}.webp`, never);
     await expect(drawn).rejects.toMatchObject({ kind: 'invalid_request', param: 'video' });
   });
 });
 
 describe('a part of a clip', () => {
   function cut(name: Name, part: { fromS: number; toS?: number; width: number; height: number }) {
-    const cutter = clipCutter({ environment: {} });
-    onTestFinished(() => cutter.close());
     const to = tempDir().then((at) => join(at, 'part.mp4'));
     return to.then(async (path) => ({ path, ...(await cutter.cut(clip(name), path, part, never)) }));
   }
@@ -169,7 +177,7 @@ describe('a part of a clip', () => {
   test('its end, scaled down, with audio', async () => {
     const part = await cut('aac.mp4', { fromS: -0.5, width: 160, height: 90 });
     expect(part).toMatchObject({ frames: 12, seconds: 0.5, audio: true, width: 160, height: 90 });
-    const facts = await newReader().measure(part.path, 'video', never);
+    const facts = await reader.measure(part.path, 'video', never);
     expect(facts).toMatchObject({
       frames: 12,
       width: 160,
@@ -182,7 +190,7 @@ describe('a part of a clip', () => {
   test('the part after its start, rotated', async () => {
     const part = await cut('turned.mp4', { fromS: 0.25, toS: 1.25, width: 180, height: 320 });
     expect(part).toMatchObject({ frames: 24, seconds: 1, audio: false });
-    const facts = await newReader().measure(part.path, 'video', never);
+    const facts = await reader.measure(part.path, 'video', never);
     expect(facts).toMatchObject({ frames: 24, width: 180, height: 320 });
   });
 
@@ -214,12 +222,12 @@ describe('processes', () => {
     ['segfault', /the decoder crashed/],
     ['chatter', /could not be decoded/],
   ])('content that makes its process be %s is a 400', async (what, message) => {
-    const reader = newReader({
+    const own = newReader({
       entry: FAKE,
       stallTimeoutMs: what === 'silent' ? 200 : 30_000,
       memoryLimitBytes: 300 * 2 ** 20,
     });
-    const verdict = reader.measure(await doing(what), 'video', never);
+    const verdict = own.measure(await doing(what), 'video', never);
     await expect(verdict).rejects.toMatchObject({
       kind: 'invalid_request',
       message: expect.stringMatching(message),
@@ -227,30 +235,33 @@ describe('processes', () => {
   });
 
   test('a process that exceeds its CPU time is ended', async () => {
-    const reader = newReader({ entry: FAKE, stallTimeoutMs: 100_000, processorLimitS: 1 });
-    const verdict = reader.measure(await doing('spin'), 'video', never);
+    const own = newReader({ entry: FAKE, stallTimeoutMs: 100_000, processorLimitS: 1 });
+    const verdict = own.measure(await doing('spin'), 'video', never);
     await expect(verdict).rejects.toMatchObject({ message: expect.stringMatching(/CPU time limit/) });
   });
 
   test('clips above the limit are rejected until one is finished', async () => {
-    const reader = newReader({ entry: FAKE, maxOpen: 1 });
+    const own = newReader({ entry: FAKE, maxOpen: 1 });
     const abort = new AbortController();
-    const first = reader.measure(await doing('silent'), 'video', abort.signal);
-    const second = reader.measure(await doing('silent'), 'video', never);
-    await expect(second).rejects.toMatchObject({ kind: 'overloaded' });
+    const clips = [await doing('silent'), await doing('silent')];
+    // Either may be the first one.
+    const open = clips.map((each) => own.measure(each, 'video', abort.signal));
+    await expect(Promise.race(open)).rejects.toMatchObject({ kind: 'overloaded' });
     abort.abort(new Error('enough'));
-    await expect(first).rejects.toThrow('enough');
-    const third = reader.measure(await doing('exit'), 'video', never);
+    await expect(Promise.all(open.map((each) => each.catch(({ message }) => message)))).resolves.toContain(
+      'enough',
+    );
+    const third = own.measure(await doing('exit'), 'video', never);
     await expect(third).rejects.toMatchObject({ kind: 'invalid_request' });
   });
 
   test('close() ends running jobs and rejects new ones', async () => {
-    const reader = newReader({ entry: FAKE });
-    const open = reader.measure(await doing('silent'), 'video', never);
+    const own = newReader({ entry: FAKE });
+    const open = own.measure(await doing('silent'), 'video', never);
     const refused = expect(open).rejects.toMatchObject({ kind: 'overloaded' });
-    await reader.close();
+    await own.close();
     await refused;
-    await expect(reader.measure(clip('aac.mp4'), 'video', never)).rejects.toMatchObject({
+    await expect(own.measure(clip('aac.mp4'), 'video', never)).rejects.toMatchObject({
       kind: 'overloaded',
     });
   });

@@ -1,5 +1,6 @@
 /** The decoded end of a clip, for its continuation. Runs in the calling process. */
 
+import { concatenate } from '../../audio/concatenate.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { ClipColour, I420 } from '../encode/picture.ts';
 import { UnusableClipError } from '../process/clip-protocol.ts';
@@ -79,17 +80,7 @@ function joined(parts: readonly ClipSound[], { rateHz, codec }: AudioTrack): Cli
   return {
     rateHz: first.rateHz,
     channels: first.channels.map((_, index) =>
-      concatenated(parts.map((part) => part.channels[index] as Float32Samples)),
+      concatenate(parts.map((part) => part.channels[index] as Float32Samples)),
     ),
   };
-}
-
-function concatenated(runs: readonly Float32Samples[]): Float32Samples {
-  const whole = new Float32Array(runs.reduce((length, run) => length + run.length, 0));
-  let at = 0;
-  for (const run of runs) {
-    whole.set(run, at);
-    at += run.length;
-  }
-  return whole;
 }

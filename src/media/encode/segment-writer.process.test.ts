@@ -1,31 +1,58 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../../../test/harness/chromium.ts';
 import { needs } from '../../../test/harness/needs.ts';
-import { tempDir } from '../../../test/harness/temp-dir.ts';
-import type { ReadSegment, TestSegment } from '../../../test/media/write-segment.ts';
+import type { NewSegment, ReadSegment, TestSegment } from '../../../test/media/write-segment.ts';
 import { frameRateOf } from './frame-rate.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
 const FFPROBE = '/usr/bin/ffprobe';
 const WRITE = join(import.meta.dirname, '../../../test/media/write-segment.ts');
 
 const SEGMENT = { scene: 'pan', width: 320, height: 180, fps: 24, frames: 36 } as const;
-const SOUND = { rateHz: 44_100, channels: 2 } as const;
+const SEGMENTS: Readonly<Record<string, TestSegment>> = {
+  'with audio': { ...SEGMENT, audio: { rateHz: 44_100, channels: 2 } },
+  'with mono audio at 16 kHz': { ...SEGMENT, frames: 12, audio: { rateHz: 16_000, channels: 1 } },
+  without: { ...SEGMENT, frames: 6 },
+  upright: { ...SEGMENT, width: 180, height: 320, frames: 12 },
+  'at 29.97 fps': { ...SEGMENT, fps: 29.97, frames: 30 },
+  'one frame': { ...SEGMENT, frames: 1 },
+};
 
-async function written(segment: TestSegment): Promise<ReadSegment & { readonly path: string }> {
-  const path = join(await tempDir(), 'segment.mp4');
-  const writer = Bun.spawn([process.execPath, WRITE, path, JSON.stringify(segment)], {
+type WrittenSegment = ReadSegment & { readonly path: string };
+
+/** All segments by name, written by one process, because its start takes longer than a segment. */
+let written: ReadonlyMap<string, WrittenSegment>;
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'segment-writer-'));
+  const list: NewSegment[] = Object.values(SEGMENTS).map((segment, index) => ({
+    path: join(folder, `${index}.mp4`),
+    segment,
+  }));
+  const writer = Bun.spawn([process.execPath, WRITE, JSON.stringify(list)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [said, faults] = await Promise.all([
     new Response(writer.stdout).text(),
     new Response(writer.stderr).text(),
   ]);
-  if ((await writer.exited) !== 0) throw new Error(`no segment was written: ${faults}`);
-  return { path, ...(JSON.parse(said) as ReadSegment) };
+  if ((await writer.exited) !== 0) throw new Error(`no segments were written: ${faults}`);
+  const results = JSON.parse(said) as readonly ReadSegment[];
+  written = new Map(
+    Object.keys(SEGMENTS).map((name, index) => [
+      name,
+      { path: list[index]?.path ?? '', ...(results[index] as ReadSegment) },
+    ]),
+  );
+  return () => rm(folder, { recursive: true });
+});
+
+function segmentOf(name: string): WrittenSegment {
+  const segment = written.get(name);
+  if (segment === undefined) throw new Error(`no segment '${name}'`);
+  return segment;
 }
 
 /** Properties and warnings of a file according to ffprobe. */
@@ -42,15 +69,8 @@ async function probed(path: string) {
 }
 
 describe('a written segment', () => {
-  test.each<[string, TestSegment]>([
-    ['with audio', { ...SEGMENT, audio: SOUND }],
-    ['with mono audio at 16 kHz', { ...SEGMENT, frames: 12, audio: { rateHz: 16_000, channels: 1 } }],
-    ['without', { ...SEGMENT, frames: 6 }],
-    ['upright', { ...SEGMENT, width: 180, height: 320, frames: 12 }],
-    ['at 29.97 fps', { ...SEGMENT, fps: 29.97, frames: 30 }],
-    ['one frame', { ...SEGMENT, frames: 1 }],
-  ])('%s', async (_, segment) => {
-    const { frames, seconds, tail, audio } = await written(segment);
+  test.each(Object.entries(SEGMENTS))('%s', (name, segment) => {
+    const { frames, seconds, tail, audio } = segmentOf(name);
     expect(frames).toBe(segment.frames);
     expect(seconds).toBeCloseTo(segment.frames / segment.fps, 3);
     expect(tail).toHaveLength(Math.min(3, segment.frames));
@@ -69,14 +89,14 @@ describe('a written segment', () => {
 });
 
 test('has the index before the content', async () => {
-  const { path } = await written({ ...SEGMENT, frames: 6 });
+  const { path } = segmentOf('without');
   const bytes = await readFile(path);
   expect(bytes.indexOf('moov')).toBeLessThan(bytes.indexOf('mdat'));
 });
 
 test('is read by ffprobe without warnings', async (context) => {
   needs(context, existsSync(FFPROBE), `ffprobe at ${FFPROBE}`);
-  const { path } = await written({ ...SEGMENT, audio: SOUND });
+  const { path } = segmentOf('with audio');
   const { warnings, video, audio } = await probed(path);
   expect(warnings).toBe('');
   expect(video).toMatchObject({
@@ -124,12 +144,9 @@ const PLAY = `(async () => {
 })()`;
 
 test('is played by Chromium to its end', async (context) => {
-  needs(context, existsSync(CHROMIUM), `Chromium at ${CHROMIUM}`);
-  const { path } = await written({ ...SEGMENT, audio: SOUND });
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required', '--mute-audio'],
-  });
+  needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`);
+  const { path } = segmentOf('with audio');
+  const browser = await startChromium(['--autoplay-policy=no-user-gesture-required']);
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
   await page.goto(`file://${path}`);

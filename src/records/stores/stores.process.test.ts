@@ -18,6 +18,7 @@ import { usageRecord, usageStoreCases } from '../../../test/contract/usage-store
 import { videoStoreCases } from '../../../test/contract/video-store.cases.ts';
 import { voiceStoreCases } from '../../../test/contract/voice-store.cases.ts';
 import { needs } from '../../../test/harness/needs.ts';
+import { inDeepTier } from '../../../test/harness/tier.ts';
 import { usageRows } from '../../../test/harness/usage-rows.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../../tools/harness/servers/postgres.ts';
@@ -183,9 +184,12 @@ function batchRow(input: FileRecord, status: BatchStatus): Insertable<Tables['ba
   };
 }
 
-describe('SQLite in memory', () => {
-  storeCases(() => openRecords({ kind: 'sqlite', path: ':memory:' }));
-});
+// Only tests use a database in memory. It differs from a file in nothing that the cases check.
+inDeepTier(() =>
+  describe('SQLite in memory', () => {
+    storeCases(() => openRecords({ kind: 'sqlite', path: ':memory:' }));
+  }),
+);
 
 describe('SQLite in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'stores-test-'));

@@ -140,7 +140,7 @@ function isTooLarge(frame: unknown): boolean {
 }
 
 /** Whether a `response.cancel` means this response. */
-export function meansResponse(ask: Ask, responseId: string): boolean {
+export function meansResponse(ask: Pick<Ask, 'frame'>, responseId: string): boolean {
   const named = at(ask.frame, 'response_id');
   return named === undefined || named === null || named === responseId;
 }

@@ -2,8 +2,7 @@
 
 import type { Report } from './rules.ts';
 import type { OpenResponse } from './state.ts';
-import { at, type Fields, fieldsOf, isFields, same, shown } from './trace.ts';
-import { isCount } from './transcription-rules.ts';
+import { at, type Fields, fieldsOf, isCount, isFields, same, shown } from './trace.ts';
 
 export function responseEnd(open: OpenResponse, response: Fields, report: Report): void {
   const { status, conversation_id, output } = response;

@@ -1,3 +1,5 @@
+import type { ConversationRuleName } from '../conversation/rules.ts';
+
 /** The order rules of WS /v1/realtime by name: section (`spec`: specification, `wire`: event reference) and description. */
 export const RULES = {
   'known-event': ['spec 6.2', 'the server sends only the events of the list'],
@@ -48,7 +50,9 @@ export const RULES = {
   'one-dialect': ['wire 8.2', 'a connection uses one dialect; never both names of an audio event'],
 } as const satisfies Record<string, readonly [section: string, description: string]>;
 
-export type RuleName = keyof typeof RULES;
+/** The rules of conversations have the prefix `conversation/`. */
+export type RuleName = keyof typeof RULES | ConversationRuleName;
+type PlainRuleName = keyof typeof RULES;
 
 /** A violation of a rule by a frame. */
 export interface Violation {
@@ -61,4 +65,4 @@ export interface Violation {
 }
 
 /** Reports a violation. */
-export type Report = (rule: RuleName, message: string) => void;
+export type Report = (rule: PlainRuleName, message: string) => void;

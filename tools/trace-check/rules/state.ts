@@ -1,11 +1,14 @@
 /** State of the rules for one connection; immutable. */
 
+import type { ConversationState, EarlyFrame } from '../conversation/state.ts';
 import type { Ask } from './asks.ts';
 import type { Report } from './rules.ts';
 import { SeenIds } from './seen-ids.ts';
 import type { Fields } from './trace.ts';
 
 export type Dialect = 'spec' | 'ga';
+/** The dialects of conversations: the current names, and those of OpenAI's beta protocol. */
+export type ConversationDialect = 'conversation' | 'beta_conversation';
 
 /** A detected turn that is not yet committed. */
 export interface OpenTurn {
@@ -65,7 +68,11 @@ export interface State {
   readonly index: number;
   readonly over: boolean;
   readonly eventIds: SeenIds;
-  readonly dialect: Dialect | undefined;
+  readonly dialect: Dialect | ConversationDialect | undefined;
+  /** State of the rules of a conversation; undefined for other sessions, whose rules use the other fields. */
+  readonly conversation: ConversationState | undefined;
+  /** Client frames before the first event of the server. */
+  readonly early: readonly EarlyFrame[];
 
   /** The session as last sent; undefined before `session.created`. */
   readonly session: Fields | undefined;
@@ -99,6 +106,8 @@ export const initial: State = {
   over: false,
   eventIds: SeenIds.none,
   dialect: undefined,
+  conversation: undefined,
+  early: [],
   session: undefined,
   choseGa: undefined,
   asks: [],

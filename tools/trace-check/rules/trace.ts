@@ -54,6 +54,11 @@ export function textAt(value: unknown, path: string): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
+/** Whether a value is a non-negative number. */
+export function isCount(value: unknown, is: (value: number) => boolean = Number.isInteger): value is number {
+  return typeof value === 'number' && is(value) && value >= 0;
+}
+
 /** Deep equality of JSON values, independent of the order of fields. */
 export function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -2,7 +2,7 @@
 
 import type { Report } from './rules.ts';
 import type { OpenTranscription, ServerFrame, State } from './state.ts';
-import { at, fieldsOf, isFields, shown, textAt } from './trace.ts';
+import { at, fieldsOf, isCount, isFields, shown, textAt } from './trace.ts';
 
 const PREFIX = 'conversation.item.input_audio_transcription.';
 
@@ -78,11 +78,6 @@ function addsUp(usage: unknown): boolean {
     total_tokens === input_tokens + output_tokens &&
     input_tokens === text + audio
   );
-}
-
-/** Whether a value is a non-negative number. */
-export function isCount(value: unknown, is: (value: number) => boolean = Number.isInteger): value is number {
-  return typeof value === 'number' && is(value) && value >= 0;
 }
 
 function failed(event: ServerFrame, report: Report): void {

@@ -132,7 +132,7 @@ describe('a generated segment', () => {
     for (const [index, clip] of (await makeClips(folder, CLIPS)).entries()) {
       const facts = await clips.measure(clip, 'video', never);
       const work = { to: join(folder, `segment-${index}`), saveState: async () => {} };
-      const size = { width: 400, height: 400 };
+      const size = { width: 256, height: 256 };
       const segment = await engine.extend(requestOf(clip, { facts, ...size }), work, never);
       expect(segment).toEqual({ ...size, seconds: 4, audio: true });
       const measured = await clips.measure(work.to, 'video', never);

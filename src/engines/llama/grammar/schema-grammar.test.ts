@@ -42,7 +42,7 @@ it('generates only values that are valid against the schema', () => {
         if (!valid(value)) throw new Error(`${text} is not valid against ${JSON.stringify(schema)}`);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: repetitions(100, 300) },
   );
 });
 
@@ -59,7 +59,7 @@ it('generates only valid values of schemas with conditions, choices and negation
           throw new Error(`${text} is not valid against ${JSON.stringify(schema)}`);
       }
     }),
-    { numRuns: repetitions(400, 4000) },
+    { numRuns: repetitions(130, 4000) },
   );
   expect(supported / all).toBeGreaterThan(0.6);
 });

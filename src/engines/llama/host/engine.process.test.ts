@@ -9,6 +9,7 @@ import { RecordingLogger } from '../../../../tools/harness/doubles/recording-log
 import { textRequest, wholeAnswer } from '../../../../tools/harness/models/text-responses.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { isRunning } from '../../../kit/process/host-id.ts';
+import { UrgentAudio } from '../../urgent-audio.ts';
 import { type LlamaOptions, openLlama } from './engine.ts';
 
 const entry = fileURLToPath(new URL('../../../../test/doubles/fake-llama-worker.ts', import.meta.url));
@@ -85,6 +86,18 @@ function scene(engine: TextEngine) {
     error: (name: string) => onFinished.get(name),
   };
 }
+
+describe('urgent audio', () => {
+  it('pauses the worker, also one that starts later', async () => {
+    const urgentAudio = new UrgentAudio();
+    urgentAudio.set(true);
+    const engine = await openFake({ urgentAudio });
+    urgentAudio.set(true);
+    urgentAudio.set(false);
+    const { text } = await all(engine, { say: ['pauses'] });
+    expect(text).toBe('pause resume');
+  });
+});
 
 describe('slots', () => {
   it('are assigned to keys in turn', async () => {

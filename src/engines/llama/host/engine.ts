@@ -5,7 +5,13 @@
  */
 
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
-import type { TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
+import type {
+  ChatMessage,
+  PromptStart,
+  TextEngine,
+  TextEvent,
+  TextRequest,
+} from '../../../contract/engines/text.ts';
 import { BackgroundWorker } from '../../workers/background-worker.ts';
 import { ExitedWhileLoadingError } from '../../workers/supervised-process.ts';
 import { llamaFile } from '../shared/model-file.ts';
@@ -64,6 +70,20 @@ class LlamaEngine implements TextEngine {
     const usesBatchWorker = request.priority === 'batch' && this.#options.inference.provider === 'cpu';
     const generate = (worker: LlamaWorkerClient) => worker.generate(request, this.#info, signal);
     return usesBatchWorker ? this.#batchWorker.runJob(generate) : generate(this.#worker);
+  }
+
+  async prepare({ instructions, tools, fairnessKey }: PromptStart, signal: AbortSignal): Promise<void> {
+    const messages: ChatMessage[] = [
+      ...(instructions === '' ? [] : [{ role: 'system', text: instructions } as const]),
+      // Templates require a message of the user.
+      { role: 'user', parts: [{ kind: 'text', text: '.' }] },
+    ];
+    const request: TextRequest = {
+      ...{ messages, tools, toolChoice: 'auto', parallelToolCalls: true, output: { kind: 'text' } },
+      ...{ sampling: {}, stop: [], maxTokens: 1, priority: 'realtime', fairnessKey },
+    };
+    // The evaluated tokens stay in the cache of the worker.
+    for await (const _ of this.#worker.generate(request, this.#info, signal));
   }
 
   ready(): ReadyReport {

@@ -12,6 +12,7 @@ import type { TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
 import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
 import { requireClassSlot } from '../../pool/queue-quota.ts';
+import type { UrgentAudio } from '../../urgent-audio.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
@@ -47,6 +48,8 @@ export interface LlamaWorkerOptions {
   readonly log: Logger;
   /** Records requests and crashes. */
   readonly meter?: LlamaWorkerMeter;
+  /** Work for which the model pauses. Absent: none. */
+  readonly urgentAudio?: UrgentAudio | undefined;
   /** Whether the worker runs at the lowest CPU priority. */
   readonly lowPriority: boolean;
   /** Jinja template that replaces the template of the model file. */
@@ -72,6 +75,7 @@ export class LlamaWorkerClient {
   #aliveAtMs = 0;
   #lastId = 0;
   #closed = false;
+  readonly #unsubscribe: (() => void) | undefined;
 
   constructor(options: LlamaWorkerOptions) {
     this.#options = options;
@@ -103,11 +107,14 @@ export class LlamaWorkerClient {
       loadTimeoutMs: options.loadTimeoutMs ?? LOAD_TIMEOUT_MS,
       log: options.log,
       onMessage: (message) => this.#received(message),
-      onLoaded: () => this.#wakeAll(),
+      onLoaded: () => this.#handleLoaded(),
       onExit: () => {
         options.meter?.processCrashed();
         this.#handleCrash();
       },
+    });
+    this.#unsubscribe = options.urgentAudio?.subscribe((isRunning) => {
+      if (this.#process.loaded) this.#process.send({ kind: isRunning ? 'pause' : 'resume' });
     });
   }
 
@@ -157,6 +164,7 @@ export class LlamaWorkerClient {
   /** Fails all pending responses and kills the worker. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#unsubscribe?.();
     for (const response of this.#responses.values()) response.fail(shuttingDown());
     const closed = this.#process.close();
     this.#failWork(shuttingDown());
@@ -288,6 +296,11 @@ export class LlamaWorkerClient {
       this.#aliveAtMs = systemClock.monotonicMs();
       this.#updateWatchdog();
     }
+  }
+
+  #handleLoaded(): void {
+    if (this.#options.urgentAudio?.isRunning) this.#process.send({ kind: 'pause' });
+    this.#wakeAll();
   }
 
   #wakeAll(): void {

@@ -175,10 +175,13 @@ function outputRule(grammar: Grammar, { output }: TextRequest): string | undefin
   return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');
 }
 
-/** Any text that does not start with the first character of another. */
+/**
+ * Any text that does not start with the first character of another, with a brace or with a code fence: some models, such as Qwen2.5
+ * Coder, otherwise write a call as JSON instead of in the syntax of their template.
+ */
 function textRule(other: string): string {
   const first = other.charCodeAt(0).toString(16).padStart(4, '0');
-  return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
+  return `([^\\u${first}\\x09-\\x0D\\x20\\u007b\\u0060] [^\\x00]*)?`;
 }
 
 function callsRule(

@@ -70,7 +70,11 @@ export type LlamaCommand =
       readonly format: ResponseFormat;
     }
   /** Cancels a response. Reply: `cancelled`, unless the response has ended. */
-  | { readonly kind: 'cancel'; readonly id: number };
+  | { readonly kind: 'cancel'; readonly id: number }
+  /** Urgent audio inference needs the cores: delays the next steps. No reply. */
+  | { readonly kind: 'pause' }
+  /** It no longer needs them. No reply. */
+  | { readonly kind: 'resume' };
 
 export type LlamaReply =
   /** @property inputTokens number of tokens of the conversation. */

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { GbnfSampler } from '../../../../test/generators/gbnf-sampler.ts';
 import { followableSchema } from '../../../../test/generators/json-schemas.ts';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import { generatedSchemas } from '../../../../tools/harness/models/generated-schemas.ts';
 import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
@@ -39,7 +40,7 @@ function expectValidCompletion(schema: JsonSchema, seed: number): void {
 
 it('completes a response that is truncated at any position to valid JSON', () => {
   const seed = fc.nat();
-  fc.assert(fc.property(followableSchema, seed, expectValidCompletion), { numRuns: 300 });
+  fc.assert(fc.property(followableSchema, seed, expectValidCompletion), { numRuns: repetitions(100, 300) });
 });
 
 it('completes responses to generated library schemas to valid JSON', () => {

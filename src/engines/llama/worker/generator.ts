@@ -11,6 +11,7 @@ import type { LlamaModel } from './model.ts';
 import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';
 import { SequenceCache } from './sequence-cache.ts';
+import { StepGate } from './step-gate.ts';
 import { planStep } from './step-plan.ts';
 import { ThreadBackoff } from './thread-backoff.ts';
 import { TokenText } from './token-text.ts';
@@ -85,9 +86,11 @@ export class LlamaGenerator {
   readonly #waiting = new Map<number, Generation>();
   readonly #active = new Map<number, ActiveResponse>();
   readonly #threads: ThreadBackoff;
+  readonly #gate = new StepGate(systemClock);
   #tokenMs: number;
-  /** The running step; undefined when idle. */
-  #step: Promise<void> | undefined;
+  #isRunning = false;
+  /** The last step. */
+  #step: Promise<void> = Promise.resolve();
 
   constructor(options: GeneratorOptions) {
     this.#options = options;
@@ -113,14 +116,25 @@ export class LlamaGenerator {
     return true;
   }
 
+  /** Starts no further step until {@link resume}, for a limited time. */
+  pause(): void {
+    this.#gate.pause();
+  }
+
+  resume(): void {
+    this.#gate.resume();
+  }
+
   /** Runs steps until there are no responses. */
   async #run(): Promise<void> {
-    if (this.#step !== undefined) return;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     while (this.#waiting.size + this.#active.size > 0) {
+      await this.#gate.pass();
       this.#step = this.#runStep();
       await this.#step;
     }
-    this.#step = undefined;
+    this.#isRunning = false;
   }
 
   async #runStep(): Promise<void> {

@@ -20,16 +20,16 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
     receive(message) {
       if (opened === undefined) return;
       const { model, generator } = opened;
-      const { id } = message;
       switch (message.kind) {
         case 'measure': {
+          const { id } = message;
           const tokens = model.promptTokens(message.conversation);
           if (tokens === undefined) send({ kind: 'unsupported', id });
           else send({ kind: 'measured', id, inputTokens: tokens.length });
           return;
         }
         case 'generate': {
-          const { conversation, rank, scope, sampling, format } = message;
+          const { id, conversation, rank, scope, sampling, format } = message;
           const prompt = model.promptTokens(conversation);
           if (prompt === undefined) {
             send({ kind: 'unsupported', id });
@@ -46,9 +46,17 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
           });
           return;
         }
-        case 'cancel':
+        case 'cancel': {
+          const { id } = message;
           // Not caught on purpose: an error terminates the worker, because the slot would never be released.
           generator.cancel(id).then((cancelled) => cancelled && send({ kind: 'cancelled', id }));
+          return;
+        }
+        case 'pause':
+          generator.pause();
+          return;
+        case 'resume':
+          generator.resume();
           return;
       }
     },

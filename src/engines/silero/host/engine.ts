@@ -14,7 +14,7 @@ import { systemClock } from '../../../kit/clock.ts';
 import { restartCounter } from '../../workers/process-metrics.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { sileroFile } from '../shared/file.ts';
-import { FRAME_SAMPLES } from '../shared/graph.ts';
+import { FRAME_SAMPLES } from '../shared/frame.ts';
 import { BATCH_ROW_SAMPLES, type FromSilero, type LoadSilero, type ToSilero } from '../shared/protocol.ts';
 import { SileroStream } from './stream.ts';
 

@@ -2,7 +2,7 @@
 
 import { Resampler } from '../../../audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import { CONTEXT_SAMPLES, FRAME_SAMPLES } from '../shared/graph.ts';
+import { CONTEXT_SAMPLES, FRAME_SAMPLES } from '../shared/frame.ts';
 import { BATCH_ROW_SAMPLES } from '../shared/protocol.ts';
 import { BLOCK_SAMPLES, QUIET_ENERGY } from './speech-edges.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import type { VadEvent, VadSettings } from '../../../contract/engines/engine.ts';
 import { advanceVad, type Frame, INITIAL_VAD_STATE, type VadState } from './vad-machine.ts';
 
@@ -274,6 +275,6 @@ it('emits events in order and within the stream for any input', () => {
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: repetitions(100, 300) },
   );
 });

@@ -14,11 +14,8 @@
 import { GraphBuilder } from '../../onnx/graph-builder.ts';
 import { decodeModel, encodeModel, type Graph, type Tensor } from '../../onnx/onnx-proto.ts';
 import { floatsOf, transposed } from '../../onnx/tensors.ts';
+import { CONTEXT_SAMPLES, FRAME_SAMPLES } from './frame.ts';
 
-/** Samples of one frame at 16 kHz. */
-export const FRAME_SAMPLES = 512;
-/** Samples of the previous frame that precede a frame in the model input. */
-export const CONTEXT_SAMPLES = 64;
 /** Width of a row of `audio`: {@link CONTEXT_SAMPLES} at the start and as many mirrored ones at the end. */
 export const ROW_SAMPLES = CONTEXT_SAMPLES + FRAME_SAMPLES + CONTEXT_SAMPLES;
 /** Width of each half of the state (hidden and cell). */

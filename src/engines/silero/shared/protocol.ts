@@ -1,7 +1,7 @@
 /** Messages between the voice activity engine and its process. One batch is in flight at a time. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import { CONTEXT_SAMPLES, FRAME_SAMPLES } from './graph.ts';
+import { CONTEXT_SAMPLES, FRAME_SAMPLES } from './frame.ts';
 
 export interface LoadSilero {
   /** Path of the published graph. */

@@ -6,7 +6,8 @@ import { loadConfig } from '../../../config/config.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import { openGraph } from '../../runtime/runtime.ts';
 import { sileroFile } from '../shared/file.ts';
-import { batchedSileroGraph, CONTEXT_SAMPLES, FRAME_SAMPLES, STATE_SIZE } from '../shared/graph.ts';
+import { CONTEXT_SAMPLES, FRAME_SAMPLES } from '../shared/frame.ts';
+import { batchedSileroGraph, STATE_SIZE } from '../shared/graph.ts';
 import { BATCH_ROW_SAMPLES } from '../shared/protocol.ts';
 import { loadSilero, type SileroModel } from './model.ts';
 

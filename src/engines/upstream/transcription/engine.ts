@@ -49,6 +49,8 @@ export function upstreamSttEngine(options: UpstreamSttOptions): SttEngine {
 class UpstreamSttEngine implements SttEngine {
   /** Not known to this service. */
   readonly languages = undefined;
+  /** Each request would cost money. */
+  readonly hasPreviews = false;
   readonly #options: UpstreamSttOptions;
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;

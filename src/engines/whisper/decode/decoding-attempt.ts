@@ -29,6 +29,8 @@ export interface Attempt {
   /** Text and timestamp tokens, without the end of text. */
   readonly tokens: readonly number[];
   readonly averageLogProbability: number;
+  /** 0–1: whether the words are a complete sentence. */
+  readonly sentenceEnd: number;
   /** Reason for another attempt; undefined when the attempt is good. */
   readonly issue: AttemptIssue | undefined;
 }

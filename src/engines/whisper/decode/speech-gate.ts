@@ -4,7 +4,7 @@
  */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import { FRAME_SAMPLES } from '../../silero/shared/graph.ts';
+import { FRAME_SAMPLES } from '../../silero/shared/frame.ts';
 import type { SileroModel } from '../../silero/worker/model.ts';
 
 /**

@@ -14,6 +14,7 @@ import {
   WORDS,
   wordTokenizer,
 } from '../../../../test/doubles/scripted-whisper.ts';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { maxSpeechTokens } from '../shared/loop-guard.ts';
 import type { WhisperRequest, WindowTranscript } from '../shared/protocol.ts';
@@ -483,7 +484,7 @@ describe('random decoder output', () => {
         const again = await decoded(scripted(said), fields, { wordsAlone: true });
         expect([again.deltas, again.window]).toEqual([deltas, window]);
       }),
-      { numRuns: 60 },
+      { numRuns: repetitions(20, 60) },
     );
   }, 60_000);
 });

@@ -34,6 +34,7 @@ import {
   plansFor,
   selectAttempt,
 } from './decoding-attempt.ts';
+import { FINAL_MARKS, SentenceEnd } from './sentence-end.ts';
 import type { SpeechGate } from './speech-gate.ts';
 import { EmittedText, lengthBefore } from './text-stream.ts';
 import { likeliestOf, probabilityOf, TokenRules } from './token-rules.ts';
@@ -98,6 +99,7 @@ export class WindowDecoder {
   readonly #rules: TokenRules;
   readonly #mel: LogMel;
   readonly #gate: Pick<SpeechGate, 'speechStartS'>;
+  readonly #finalMarks: readonly number[];
 
   constructor({ graphs, tokenizer, gate }: WindowDecoderDeps) {
     this.#gate = gate;
@@ -105,6 +107,10 @@ export class WindowDecoder {
     this.#tokenizer = tokenizer;
     this.#rules = new TokenRules(tokenizer.special, tokenizer.suppressed(), tokenizer.suppressedAtStart());
     this.#mel = new LogMel(graphs.shape.melBands);
+    this.#finalMarks = FINAL_MARKS.flatMap((mark) => {
+      const tokens = tokenizer.encode(mark);
+      return tokens.length === 1 ? tokens : [];
+    });
   }
 
   /** Decodes a window. Each `next()` is one inference step: first the encoder, then a few tokens. */
@@ -186,15 +192,20 @@ export class WindowDecoder {
       this.#graphs.shape.textPositions - prompt.length,
     );
     let step = await this.#graphs.step(encoded, [...prompt, ...tokens]);
+    const sentenceEnd = new SentenceEnd(this.#finalMarks);
     let sum = 0;
     let chosen = 0;
     for (;;) {
       const { token, logProbability } = this.#rules.choose(step.logits, tokens, options);
+      sentenceEnd.add(token, logProbability, step.logits);
       sum += logProbability;
       chosen += 1;
       const average = sum / chosen;
       if (token === special.endOfText) {
-        return { plan, tokens, averageLogProbability: average, issue: this.#issueOf(tokens, average) };
+        return {
+          ...{ plan, tokens, averageLogProbability: average, issue: this.#issueOf(tokens, average) },
+          sentenceEnd: sentenceEnd.probability,
+        };
       }
       tokens.push(token);
       const textTokens = tokens.filter((each) => each < special.endOfText);
@@ -203,7 +214,10 @@ export class WindowDecoder {
       if (isLoop || tokens.length >= maxLength) {
         const repeated = isLoop ? repeatedAtEnd(textTokens) : 0;
         const length = Math.max(text.emitted.length, lengthBefore(tokens, repeated, special.endOfText));
-        return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, issue: 'loops' };
+        return {
+          ...{ plan, tokens: tokens.slice(0, length), averageLogProbability: average, issue: 'loops' },
+          sentenceEnd: 0,
+        };
       }
       if (chosen % TOKENS_PER_STEP === 0) {
         const isDoubtful = noSpeechProbability > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
@@ -264,6 +278,7 @@ export class WindowDecoder {
       carryOver: issue || plan.temperature > MAX_CONTEXT_TEMPERATURE ? [] : text,
       promptTokens,
       outputTokens: text.length,
+      sentenceEnd: attempt.sentenceEnd,
     };
     if (request.timestamps === 'none') return { ...transcript, segments: [], words: [] };
     const fromS = Math.max(0, decoding.speechStartS - ONSET_S);
@@ -324,5 +339,13 @@ export class WindowDecoder {
 }
 
 function emptyTranscript(language: string | undefined): WindowTranscript {
-  return { language, carryOver: [], promptTokens: 0, outputTokens: 0, segments: [], words: [] };
+  return {
+    language,
+    carryOver: [],
+    promptTokens: 0,
+    outputTokens: 0,
+    segments: [],
+    words: [],
+    sentenceEnd: 0,
+  };
 }

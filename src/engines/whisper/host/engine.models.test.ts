@@ -11,10 +11,7 @@ import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/a
 import type { AudioChunk, Transcript } from '../../../contract/engines/engine.ts';
 import { systemClock } from '../../../kit/clock.ts';
 
-const TEXTS = [
-  'The old lighthouse keeper walked along the path above the harbour every evening.',
-  'He counted the wooden boats that came home before the tide turned.',
-];
+const TEXT = 'The old lighthouse keeper walked along the path above the harbour every evening.';
 const LONG_TEXTS = [
   'Four friends from the village opened a small bakery near the railway station last spring.',
   'On Mondays they sell bread with walnuts, and on Fridays there are cakes with lemon.',
@@ -35,13 +32,21 @@ async function synthesize(texts: readonly string[]): Promise<Float32Samples> {
   }
 }
 
-/** Opens the default transcription model in one process. */
-async function openWhisper(): Promise<SttEngineUnderTest> {
+let opened: Promise<SttEngineUnderTest> | undefined;
+afterAll(async () => (await opened)?.close());
+
+/** The default transcription model in one process, which all tests of this file share. */
+function openWhisper(): Promise<SttEngineUnderTest> {
+  opened ??= loadWhisper();
+  return opened;
+}
+
+async function loadWhisper(): Promise<SttEngineUnderTest> {
   const { slots, close } = await openEngines({
     needs: new Set(['stt']),
     ttsModels: new Map(),
     sttModels: new Map([['it', { kind: 'whisper', weights: 'base' }]]),
-    inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
+    inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     modelsDir: loadConfig(process.env).modelsDir,
     clock: systemClock,
     log: silentLog,
@@ -49,10 +54,10 @@ async function openWhisper(): Promise<SttEngineUnderTest> {
   });
   const engine = slots.stt?.get('it');
   if (engine === undefined) throw new Error('the table lacks its only model');
-  return { engine, speech: await synthesize(TEXTS), close };
+  return { engine, speech: await synthesize([TEXT]), close };
 }
 
-sttEngineCases('whisper', openWhisper);
+sttEngineCases('whisper', async () => ({ ...(await openWhisper()), close: async () => undefined }));
 
 describe('audio of several windows', () => {
   const never = new AbortController().signal;
@@ -62,7 +67,6 @@ describe('audio of several windows', () => {
     subject = await openWhisper();
     speech = await synthesize(LONG_TEXTS);
   }, 120_000);
-  afterAll(() => subject?.close());
 
   async function* chunks(length: number): AsyncGenerator<AudioChunk> {
     for (let start = 0; start < speech.length; start += length) {

@@ -27,6 +27,7 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   const { languages } = pool.description<WhisperDescription>(model);
   return {
     languages,
+    hasPreviews: true,
     async *transcribe(audio, request, signal) {
       requireLanguage(languages, request.language);
       if (request.task === 'translate' && languages.length === 1) {
@@ -116,10 +117,37 @@ class Transcription {
   #speculate(): SpeculativeWindow {
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#signal, stop.signal]);
-    const results = Array.fromAsync(this.#transcribeWindow(this.#buffered.length, signal)).catch(
+    const results = Array.fromAsync(this.#transcribeWindow(this.#buffered.length, signal)).then(
+      (complete) => {
+        this.#reportPreview(complete);
+        return complete;
+      },
       () => undefined,
     );
     return { stop, results };
+  }
+
+  /** Reports the text of the transcript, if the results of the last window are complete. */
+  #reportPreview(results: readonly WhisperResult[]): void {
+    let text = this.#text;
+    let sentenceEnd = 0;
+    let isStart = true;
+    for (const result of results) {
+      if (result.kind === 'window') {
+        // The rest of the audio requires another window.
+        if (result.transcribedS !== undefined) return;
+        ({ sentenceEnd } = result);
+      } else {
+        text += this.#withSeam(result, isStart);
+        isStart = false;
+      }
+    }
+    this.#request.onPreview?.({ text, sentenceEnd });
+  }
+
+  /** The text of a window starts with a new word. */
+  #withSeam({ text, language }: Extract<WhisperResult, { kind: 'text' }>, isStart: boolean): string {
+    return isStart && this.#text !== '' && hasSpaces(language) ? ` ${text}` : text;
   }
 
   /** Transcribes the first `length` buffered samples as one window. */
@@ -144,7 +172,7 @@ class Transcription {
     length: number,
     results: AsyncIterable<WhisperResult> | Iterable<WhisperResult>,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    let started = false;
+    let isStart = true;
     let transcribed = length;
     for await (const result of results) {
       if (result.kind === 'window') {
@@ -152,10 +180,8 @@ class Transcription {
         this.#append(result, transcribed);
         continue;
       }
-      // The text of a window starts with a new word.
-      const isSeam = !started && this.#text !== '' && hasSpaces(result.language);
-      const text = isSeam ? ` ${result.text}` : result.text;
-      started = true;
+      const text = this.#withSeam(result, isStart);
+      isStart = false;
       this.#text += text;
       yield { kind: 'delta', text };
     }

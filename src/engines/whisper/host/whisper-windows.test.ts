@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { repetitions } from '../../../../test/harness/tier.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
 import type {
   AudioChunk,
   Transcript,
   TranscriptionEvent,
   TranscriptionRequest,
+  TranscriptPreview,
 } from '../../../contract/engines/engine.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
@@ -97,6 +99,7 @@ function resultsOf(
     {
       kind: 'window',
       language: 'en',
+      sentenceEnd: 0.5,
       carryOver: [],
       promptTokens: 0,
       outputTokens: words.length,
@@ -241,7 +244,7 @@ describe('audio longer than a window', () => {
         expect(await transcriptOf(new FakePool(), chunks(...all))).toEqual(whole);
         expect(await transcriptOf(new FakePool(), chunks(...all, 'pause'))).toEqual(whole);
       }),
-      { numRuns: 15 },
+      { numRuns: repetitions(5, 15) },
     );
   });
 
@@ -326,6 +329,40 @@ describe('a pause', () => {
     ended.open();
     const { durationS } = await transcript;
     expect([pool.runs.length, durationS]).toEqual([1, 3]);
+  });
+
+  test('reports the text that the transcript has if nothing follows', async () => {
+    const pool = new FakePool();
+    const previews: TranscriptPreview[] = [];
+    const { promise: previewed, resolve } = Promise.withResolvers<void>();
+    const onPreview = (preview: TranscriptPreview) => {
+      previews.push(preview);
+      resolve();
+    };
+    async function* audio(): AsyncGenerator<AudioChunk> {
+      yield first;
+      yield 'pause';
+      await previewed;
+      yield more;
+      yield 'pause';
+    }
+    const { text } = await transcriptOf(pool, audio(), { onPreview });
+    const firstText = (await transcriptOf(new FakePool(), chunks(first))).text;
+    expect(previews).toEqual([firstText, text].map((each) => ({ text: each, sentenceEnd: 0.5 })));
+  });
+
+  test('reports no text if the transcription of its window is incomplete', async () => {
+    const previews: string[] = [];
+    const transcribe: Transcribe = (request) =>
+      wordOfSamples(request).map((result) =>
+        result.kind === 'window' && request.samples.length > RATE_HZ
+          ? { ...result, transcribedS: request.samples.length / RATE_HZ - 1 }
+          : result,
+      );
+    await transcriptOf(new FakePool({ transcribe }), chunks(first, 'pause'), {
+      onPreview: ({ text }) => previews.push(text),
+    });
+    expect(previews).toEqual([]);
   });
 
   test('after a pause has no effect', async () => {

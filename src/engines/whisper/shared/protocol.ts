@@ -43,6 +43,8 @@ export interface WindowTranscript {
   /** Number of tokens of the caller's prompt. */
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** 0–1: whether the words of the window end like a complete sentence. */
+  readonly sentenceEnd: number;
   /** Times in seconds from the start of the window. Empty when no timestamps were requested. */
   readonly segments: readonly WindowSegment[];
   readonly words: readonly TranscriptWord[];

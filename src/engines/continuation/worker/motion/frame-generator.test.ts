@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { repetitions } from '../../../../../test/harness/tier.ts';
 import { picture, shifted, texture, turned, type View } from '../../../../../test/media/moving-pictures.ts';
 import { FrameGenerator } from './frame-generator.ts';
 import { structuralSimilarity } from './structural-similarity.ts';
@@ -48,8 +49,9 @@ const KINDS: [string, Uint8Array[]][] = [
 describe('FrameGenerator', () => {
   it.each(KINDS)('starts like the end of the clip and has no flash: %s', (_, tail) => {
     const last = tail.at(-1) as Uint8Array;
-    const { frames } = generateFrames(tail, 40);
-    expect(frames).toHaveLength(40);
+    const count = repetitions(16, 40);
+    const { frames } = generateFrames(tail, count);
+    expect(frames).toHaveLength(count);
     expect(similarity(last, frames[0])).toBeGreaterThan(0.97);
     expect(largestStep([last, ...frames])).toBeLessThan(Math.max(0.005, 1.3 * largestStep(tail)));
   });

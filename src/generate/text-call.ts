@@ -1,12 +1,12 @@
-/** Billing of text generation, shared by chat completions and responses. */
+/** Billing of text generation: chat completions, responses and conversations. */
 
-import type { NewCall, OpenCall } from '../../../src/contract/accounts/calls.ts';
-import type { UsageStatus } from '../../../src/contract/accounts/usage.ts';
-import { ServiceError } from '../../../src/contract/core/error.ts';
-import type { OperationContext } from '../../../src/contract/engines/operation.ts';
-import type { TextRequest, TokenUsage } from '../../../src/contract/engines/text.ts';
-import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { characterTokens, textTokens } from '../../../src/kit/text/token-estimate.ts';
+import type { NewCall, OpenCall } from '../contract/accounts/calls.ts';
+import type { UsageStatus } from '../contract/accounts/usage.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import type { OperationContext } from '../contract/engines/operation.ts';
+import type { TextRequest, TokenUsage } from '../contract/engines/text.ts';
+import type { OpenRequest, OpenRequests } from '../kit/limits/open-requests.ts';
+import { characterTokens, textTokens } from '../kit/text/token-estimate.ts';
 
 function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string> {
   for (const message of messages) {
@@ -48,7 +48,7 @@ export class BilledTextCall {
 
   /** @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost. */
   static async open(
-    { calls, caller }: OperationContext,
+    { calls, caller }: Pick<OperationContext, 'calls' | 'caller'>,
     opening: Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>,
   ): Promise<BilledTextCall> {
     return new BilledTextCall(await calls.openCall({ ...opening, caller }));

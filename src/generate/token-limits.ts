@@ -1,13 +1,13 @@
 /** Upper bounds of token usage, for which credits are reserved (docs/decisions/credits.md). */
 
-import type { UsageAmounts } from '../../../src/contract/accounts/calls.ts';
+import type { UsageAmounts } from '../contract/accounts/calls.ts';
 import type {
   ChatMessage,
   FunctionTool,
   TextEngine,
   TextRequest,
   UserPart,
-} from '../../../src/contract/engines/text.ts';
+} from '../contract/engines/text.ts';
 
 /** Output tokens of a request without a limit, if the context size of the engine is unknown. */
 const MAX_OUTPUT_TOKENS = 4096;

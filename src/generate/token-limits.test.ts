@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ChatMessage, TextRequest, UserPart } from '../../../src/contract/engines/text.ts';
-import { FakeTextEngine } from '../../../test/doubles/fake-text-engine.ts';
+import { FakeTextEngine } from '../../test/doubles/fake-text-engine.ts';
+import type { ChatMessage, TextRequest, UserPart } from '../contract/engines/text.ts';
 import { maxInputTokens, maxTokenUsage } from './token-limits.ts';
 
 const unknown = new FakeTextEngine();

@@ -1,0 +1,197 @@
+/** The WebSocket of a conversation: converts frames to commands, and events to frames. */
+
+import type { Caller } from '../../../src/contract/accounts/caller.ts';
+import { newId } from '../../../src/contract/core/id.ts';
+import type { ConversationModel } from '../../../src/contract/engines/conversation.ts';
+import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import type { Slots } from '../../../src/contract/plugin.ts';
+import { Conversation, type ResponseAudio, type Transport } from '../../../src/conversation/conversation.ts';
+import { invalidRequestError } from '../../../src/conversation/events/errors.ts';
+import type { ConversationEvent } from '../../../src/conversation/events/server-events.ts';
+import type { CloseReason } from '../../../src/conversation/state/conversation-machine.ts';
+import { TURN_STAGES, type TurnTiming } from '../../../src/conversation/turn-timings.ts';
+import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
+import { unixSeconds } from '../../../src/kit/clock.ts';
+import type { StoredVoices } from '../../../src/speak/stored-voices.ts';
+import { FrameQueue } from '../frame-queue.ts';
+import { ConnectionMetrics, type RealtimeMetrics } from '../metrics.ts';
+import { decodeBase64 } from '../protocol/base64.ts';
+import type { Dialect } from '../protocol/dialect.ts';
+import type { ParsedEvent } from '../protocol/frame-parser.ts';
+import type { VoiceLookupResult } from '../session/session.ts';
+import { type OutgoingEvent, toBetaEvent } from './beta-events.ts';
+import { type ConversationRequest, requestEffects, sessionParams } from './client-commands.ts';
+import { type ConversationClientEvent, parseConversationFrame, voiceSource } from './client-events.ts';
+import {
+  type ConversationSession,
+  initialConversationSession,
+  toWireConversationSession,
+} from './session.ts';
+
+export interface ConversationConnectionDeps
+  extends Pick<Slots, 'tts' | 'stt' | 'text' | 'vad' | 'turnEnd' | 'calls' | 'clock' | 'log' | 'tracer'> {
+  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly caller: Caller;
+  readonly model: ConversationModel;
+  /** `spec` are the names of the beta protocol. */
+  readonly dialect: Dialect;
+  readonly metrics: RealtimeMetrics;
+  /** Replaces the speech engine of the model for its default voice. */
+  readonly fasterSpeech: TtsEngine | undefined;
+  /** Called once, when everything of the connection is released. */
+  readonly released: (connection: ConversationConnection) => void;
+}
+
+/** Tokens of the context that are reserved for the response, if it has no limit. */
+const RESERVED_OUTPUT_TOKENS = 1024;
+
+export class ConversationConnection implements SocketListener {
+  readonly #deps: ConversationConnectionDeps;
+  readonly #frames: FrameQueue<ConversationClientEvent>;
+  readonly #conversation: Conversation;
+  readonly #metrics: ConnectionMetrics;
+  #socket: Socket | undefined;
+  #session: ConversationSession;
+
+  constructor(deps: ConversationConnectionDeps) {
+    this.#deps = deps;
+    this.#metrics = new ConnectionMetrics(deps.metrics, deps.clock);
+    this.#session = initialConversationSession(newId('session'), deps.model, unixSeconds(deps.clock));
+    this.#frames = new FrameQueue({
+      ...deps,
+      parse: parseConversationFrame,
+      voiceSource,
+      deliver: (frame, voice) => this.#deliver(frame, voice),
+    });
+    this.#conversation = new Conversation({
+      ...deps,
+      conversationId: newId('conversation'),
+      settings: this.#session.settings,
+      context: {
+        maxPromptTokens: this.#maxPromptTokens(),
+        automaticParams: (settings) => sessionParams(this.#session, settings),
+      },
+      transport: this.#transport(),
+      maxSessionMs: deps.model.maxSessionS * 1000,
+      onTurn: (timing) => this.#recordTurn(timing),
+      released: () => void this.#released(),
+    });
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    this.#send({ type: 'session.created', ...this.#wireSession() });
+  }
+
+  received(frame: string | Uint8Array): void {
+    this.#frames.enqueue(frame);
+  }
+
+  closed(): void {
+    this.#socket = undefined;
+    this.#conversation.transportClosed();
+  }
+
+  /** Finishes the pending work, accepts no new work, and closes. */
+  drain(): void {
+    this.#conversation.drain();
+  }
+
+  /** Closes and releases everything without waiting for the peer. */
+  stop(): void {
+    this.#socket?.close(CLOSE.goingAway, REASONS.shutting_down);
+    this.closed();
+  }
+
+  #transport(): Transport {
+    return {
+      emit: (event) => this.#send(event),
+      emitAudio: (audio) => this.#sendAudio(audio),
+      ready: async (signal) => this.#socket?.ready(signal),
+      close: (reason) => this.#socket?.close(CODES[reason], REASONS[reason]),
+    };
+  }
+
+  #deliver(frame: ParsedEvent<ConversationClientEvent>, voice: VoiceLookupResult | undefined): void {
+    if ('error' in frame) {
+      const { message, param } = frame.error;
+      this.#conversation.reject(invalidRequestError(frame.openaiCode, message, param), frame.eventId);
+      return;
+    }
+    const { event } = frame;
+    if (event.type === 'input_audio_buffer.append') this.#append(event.audio, event.event_id ?? null);
+    else this.#request(event, voice, event.event_id ?? null);
+  }
+
+  #append(audio: string, eventId: string | null): void {
+    const bytes = decodeBase64(audio);
+    const error = bytes === undefined ? NOT_BASE64 : this.#conversation.append(bytes);
+    if (error !== undefined) this.#conversation.reject(error, eventId);
+  }
+
+  #request(event: ConversationRequest, lookup: VoiceLookupResult | undefined, eventId: string | null): void {
+    const conversation = this.#conversation;
+    const { model } = this.#deps;
+    const { hasSpoken } = conversation;
+    const { session, errors, command } = requestEffects(this.#session, event, { model, lookup, hasSpoken });
+    this.#session = session;
+    for (const error of errors) conversation.reject(error, eventId);
+    if (command !== undefined) conversation.command(command, eventId);
+    if (event.type === 'session.update') this.#send({ type: 'session.updated', ...this.#wireSession() });
+  }
+
+  #maxPromptTokens(): number | undefined {
+    const { text, model } = this.#deps;
+    const contextTokens = text.get(model.llm)?.contextTokens;
+    return contextTokens && contextTokens - (model.maxOutputTokens ?? RESERVED_OUTPUT_TOKENS);
+  }
+
+  #wireSession() {
+    return { session: toWireConversationSession(this.#session) };
+  }
+
+  #sendAudio({ responseId, itemId, outputIndex, audio }: ResponseAudio): void {
+    const place = { response_id: responseId, item_id: itemId, output_index: outputIndex, content_index: 0 };
+    const delta = Buffer.from(audio.buffer, audio.byteOffset, audio.length).toString('base64');
+    this.#send({ type: 'response.output_audio.delta', ...place, delta } as OutgoingEvent);
+  }
+
+  #recordTurn(timing: TurnTiming): void {
+    for (const stage of TURN_STAGES) {
+      const ms = timing[stage];
+      if (ms !== undefined) {
+        this.#deps.metrics.conversationStage.observe({ model: this.#deps.model.id, stage }, ms / 1000);
+      }
+    }
+  }
+
+  #send(event: OutgoingEvent | ConversationEvent): void {
+    this.#metrics.recordSent(event);
+    const sent = this.#deps.dialect === 'ga' ? event : toBetaEvent(event);
+    if (sent !== undefined) this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...sent }));
+  }
+
+  async #released(): Promise<void> {
+    await this.#frames.close();
+    this.#deps.released(this);
+  }
+}
+
+const REASONS: Readonly<Record<CloseReason, string>> = {
+  shutting_down: 'The server is shutting down.',
+  internal_error: 'Internal server error.',
+  expired: 'The session has expired.',
+  insufficient_quota: 'The credits are used up.',
+};
+const CODES: Readonly<Record<CloseReason, number>> = {
+  shutting_down: CLOSE.goingAway,
+  internal_error: CLOSE.internalError,
+  expired: CLOSE.normal,
+  insufficient_quota: CLOSE.policy,
+};
+
+const NOT_BASE64 = invalidRequestError(
+  'invalid_value',
+  "'audio' must be base64 (RFC 4648, section 4): A-Z a-z 0-9 + /, with padding and without line breaks.",
+  'audio',
+);

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
+import { called, FakeTextEngine, said } from '../../../test/doubles/fake-text-engine.ts';
+import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
+import { FakeVadEngine } from '../../../test/doubles/fake-vad-engine.ts';
+import { type RealtimeAppParts, realtimeAppOfTest } from '../../../test/harness/realtime-app.ts';
+import type { RealtimeClient, ServerEventFrame } from '../../../tools/harness/clients/realtime-client.ts';
+
+const TURN = [
+  { atSample: 4_800, event: { kind: 'started', onsetSample: 2_400, startSample: 0 } },
+  { atSample: 24_000, event: { kind: 'paused', endSample: 20_000 } },
+  { atSample: 36_000, event: { kind: 'stopped', endSample: 20_000 } },
+] as const;
+
+function service(parts: Partial<RealtimeAppParts> = {}) {
+  const text = new FakeTextEngine({ answer: () => said('Hello there. ', 'How can I help?') });
+  const tts = new FakeTtsEngine();
+  const stt = new FakeSttEngine();
+  const vad = new FakeVadEngine({ script: () => TURN });
+  const app = realtimeAppOfTest({ stt, tts, vad, text, ...parts });
+  const connect = (query = '?model=svc-voice') => app.connect(query);
+  return { app, connect, text, tts, stt, vad };
+}
+
+const typesOf = (events: readonly ServerEventFrame[]) => events.map(({ type }) => type);
+/** One second of silence. */
+const SECOND = Buffer.alloc(48_000).toString('base64');
+
+async function speakTurn(client: RealtimeClient): Promise<void> {
+  client.send({ type: 'input_audio_buffer.append', audio: SECOND });
+  client.send({ type: 'input_audio_buffer.append', audio: SECOND });
+}
+
+const say = (text: string) => ({
+  type: 'conversation.item.create',
+  item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+});
+
+describe('a session', () => {
+  test('starts with the settings of the model, in the names of the current protocol', async () => {
+    const client = await service().connect();
+    const { session } = await client.next('session.created');
+    expect(session).toMatchObject({
+      type: 'realtime',
+      object: 'realtime.session',
+      model: 'svc-voice',
+      output_modalities: ['audio'],
+      instructions: 'Be brief.',
+      tools: [],
+      tool_choice: 'auto',
+      max_output_tokens: 'inf',
+      audio: {
+        input: {
+          format: { type: 'audio/pcm', rate: 24_000 },
+          transcription: { model: 'svc-stt', language: null, prompt: null },
+          turn_detection: { type: 'server_vad', create_response: true, interrupt_response: true },
+        },
+        output: { format: { type: 'audio/pcm', rate: 24_000 }, voice: 'alloy' },
+      },
+    });
+    await client.close();
+  });
+});
+
+describe('a spoken turn', () => {
+  test('is transcribed and answered with speech', async () => {
+    const { connect, text, app } = service();
+    const client = await connect();
+    await client.next('session.created');
+    await speakTurn(client);
+    const events = await client.collect('response.done');
+    expect(typesOf(events)).toEqual([
+      'input_audio_buffer.speech_started',
+      'input_audio_buffer.speech_stopped',
+      'input_audio_buffer.committed',
+      'conversation.item.added',
+      'conversation.item.done',
+      'conversation.item.input_audio_transcription.delta',
+      'conversation.item.input_audio_transcription.delta',
+      'conversation.item.input_audio_transcription.completed',
+      'response.created',
+      'response.output_item.added',
+      'conversation.item.added',
+      'response.content_part.added',
+      'response.output_audio_transcript.delta',
+      'response.output_audio.delta',
+      'response.output_audio_transcript.delta',
+      'response.output_audio.delta',
+      'response.output_audio.done',
+      'response.output_audio_transcript.done',
+      'response.content_part.done',
+      'conversation.item.done',
+      'response.output_item.done',
+      'response.done',
+    ]);
+    const { response } = events.at(-1) as unknown as { response: { output: unknown[]; usage: object } };
+    expect(response.output).toMatchObject([
+      {
+        status: 'completed',
+        content: [{ type: 'output_audio', transcript: 'Hello there. How can I help?' }],
+      },
+    ]);
+    expect(text.requests[0]?.messages).toEqual([
+      { role: 'system', text: 'Be brief.' },
+      { role: 'user', parts: [{ kind: 'text', text: 'Ask not.' }] },
+    ]);
+    expect(app.rows.map(({ endpoint, status }) => `${endpoint} ${status}`).sort()).toEqual([
+      '/v1/audio/speech completed',
+      '/v1/audio/transcriptions completed',
+      'POST /v1/chat/completions completed',
+    ]);
+    await client.close();
+  });
+});
+
+describe('a typed turn', () => {
+  test('is answered with text', async () => {
+    const client = await service().connect();
+    client.send({ type: 'session.update', session: { type: 'realtime', output_modalities: ['text'] } });
+    client.send(say('Hi!'));
+    client.send({ type: 'response.create' });
+    await client.next('session.updated');
+    const events = await client.collect('response.done');
+    expect(typesOf(events)).toEqual([
+      'conversation.item.added',
+      'conversation.item.done',
+      'response.created',
+      'response.output_item.added',
+      'conversation.item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'conversation.item.done',
+      'response.output_item.done',
+      'response.done',
+    ]);
+    await client.close();
+  });
+});
+
+describe('a function call', () => {
+  test('is reported when it is complete, and its output continues the conversation', async () => {
+    const answers = [called(0, 'weather', '{"city":', '"Rome"}'), said('It is sunny.')];
+    const text = new FakeTextEngine({ answer: (_, at) => answers[at] ?? [] });
+    const { connect } = service({ text });
+    const client = await connect();
+    const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' } }];
+    client.send({ type: 'session.update', session: { type: 'realtime', tools } });
+    client.send(say('Weather in Rome?'));
+    client.send({ type: 'response.create' });
+    await client.next('response.created');
+    const events = await client.collect('response.done');
+    expect(typesOf(events)).toEqual([
+      'response.output_item.added',
+      'conversation.item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'conversation.item.done',
+      'response.output_item.done',
+      'response.done',
+    ]);
+    client.send({
+      type: 'conversation.item.create',
+      item: { type: 'function_call_output', call_id: 'call_0', output: '{"sun":true}' },
+    });
+    client.send({ type: 'response.create' });
+    await client.next('response.done');
+    expect(text.requests[1]?.messages.slice(1)).toEqual([
+      { role: 'user', parts: [{ kind: 'text', text: 'Weather in Rome?' }] },
+      {
+        role: 'assistant',
+        text: undefined,
+        toolCalls: [{ id: 'call_0', name: 'weather', arguments: '{"city":"Rome"}' }],
+      },
+      { role: 'tool', toolCallId: 'call_0', text: '{"sun":true}' },
+    ]);
+    await client.close();
+  });
+});

@@ -1,0 +1,387 @@
+/**
+ * Session of a conversation: merging of updates, and the wire format, with the fields of OpenAI's realtime sessions. Standard
+ * clients send values that this service does not have, and end when they receive an error; such values are echoed.
+ */
+
+import type { Id } from '../../../src/contract/core/id.ts';
+import type { ConversationModel } from '../../../src/contract/engines/conversation.ts';
+import type { ConversationError } from '../../../src/conversation/events/errors.ts';
+import { toWireFormat } from '../../../src/conversation/events/wire-format.ts';
+import type { ConversationSettings, Truncation } from '../../../src/conversation/settings.ts';
+import { DEFAULT_RETENTION_RATIO } from '../../../src/conversation/state/reply-request.ts';
+import { isRecord } from '../../../src/kit/validation/is-record.ts';
+import { languageName } from '../../../src/kit/validation/languages.ts';
+import type { AudioFormat } from '../../../src/listen/audio-format.ts';
+import {
+  choiceOf,
+  DEFAULT_FORMAT,
+  type FieldErrors,
+  formatOf,
+  type Members,
+  membersOf,
+  numberOf,
+  type SentField,
+  type SentFormat,
+  textOf,
+} from '../session/fields.ts';
+import { type Echoes, mergeEchoes } from '../session/passthrough.ts';
+import { ConversationFieldErrors } from './field-errors.ts';
+import { mergeField, nonNull } from './merge-field.ts';
+import {
+  BETA_RESPONSE_FIELDS,
+  mergeResponseSettings,
+  RESPONSE_FIELDS,
+  type SentSettings,
+} from './response-settings.ts';
+import type { WireConversationSession } from './session-schema.ts';
+import { initialDetection, mergeDetection, toWireDetection } from './turn-detection.ts';
+import { type ConversationVoice, initialVoice, mergeVoice, type VoiceContext } from './voice.ts';
+
+const MAX_PROMPT_CHARACTERS = 5_000;
+const MAX_MODEL_CHARACTERS = 256;
+const MAX_TOKEN_LIMIT = 1_000_000;
+const SPEED = { from: 0.25, to: 1.5 };
+const INITIAL_SPEED = 1;
+/** Value of `include` that adds the times of the turn to `response.done`. */
+const TIMING = 'response.timing';
+
+/** A session of a conversation. Immutable. */
+export interface ConversationSession extends Omit<SentSettings, 'settings'> {
+  readonly id: Id<'session'>;
+  readonly modelId: string;
+  /** Unix time in seconds. */
+  readonly expiresAt: number;
+  readonly settings: ConversationSettings;
+  /** Names that the client knows. */
+  readonly voiceName: string;
+  readonly transcriptionModel: string;
+  /** Fields without effect, by name. */
+  readonly echoes: Echoes;
+}
+
+/** The session of a connection that has sent no update. */
+export function initialConversationSession(
+  id: Id<'session'>,
+  model: ConversationModel,
+  startedS: number,
+): ConversationSession {
+  return {
+    id,
+    modelId: model.id,
+    expiresAt: startedS + model.maxSessionS,
+    settings: initialSettings(model),
+    voiceName: initialVoice(model.voice).name,
+    transcriptionModel: model.stt,
+    wireTools: [],
+    wireToolChoice: 'auto',
+    echoes: {},
+  };
+}
+
+function initialSettings(model: ConversationModel): ConversationSettings {
+  return {
+    modality: 'audio',
+    instructions: model.instructions,
+    tools: [],
+    toolChoice: 'auto',
+    parallelToolCalls: true,
+    maxOutputTokens: model.maxOutputTokens,
+    temperature: model.temperature,
+    reasoningEffort: model.reasoningEffort,
+    outputFormat: DEFAULT_FORMAT,
+    voice: initialVoice(model.voice).id,
+    speed: INITIAL_SPEED,
+    inputFormat: DEFAULT_FORMAT,
+    turnDetection: initialDetection(model.turnDetection),
+    transcription: { language: model.language, prompt: undefined },
+    truncation: AUTOMATIC_TRUNCATION,
+    includesTiming: false,
+  };
+}
+
+const AUTOMATIC_TRUNCATION: Truncation = {
+  kind: 'oldest_first',
+  retentionRatio: DEFAULT_RETENTION_RATIO,
+  maxTokens: undefined,
+};
+
+const FIELDS = ['type', 'model', 'audio', 'truncation', ...RESPONSE_FIELDS];
+/** Accepted, but not suggested to clients that send an unknown field. */
+const TOLERATED = [
+  // Fields without effect.
+  ...['include', 'prompt', 'tracing', 'metadata'],
+  // Fields of the server, which some clients send back.
+  ...['id', 'object', 'expires_at', 'client_secret', 'tts_model'],
+  // Fields of the beta protocol.
+  ...BETA_RESPONSE_FIELDS,
+  ...['input_audio_format', 'input_audio_transcription', 'turn_detection', 'input_audio_noise_reduction'],
+  ...['output_audio_format', 'voice', 'speed'],
+];
+
+/** Context of a merge. */
+export interface MergeContext extends Omit<VoiceContext, 'modelVoice'> {
+  readonly model: ConversationModel;
+}
+
+/**
+ * Merges a `session` object of a client. Omitted and rejected fields keep their values, null means the default; all others
+ * apply.
+ * @returns the session and one error per rejected field.
+ */
+export function mergeConversationSession(
+  session: ConversationSession,
+  update: unknown,
+  context: MergeContext,
+): { readonly session: ConversationSession; readonly errors: readonly ConversationError[] } {
+  const errors = new ConversationFieldErrors();
+  const top = membersOf({ path: 'session', value: update }, FIELDS, errors, TOLERATED);
+  const { input, output } = audioMembers(top, errors);
+  const { settings } = session;
+  const initial = initialSettings(context.model);
+  choiceOf(nonNull(top.get('type')), 'realtime', ['realtime'], errors);
+  const transcription = mergeTranscription(
+    session,
+    { model: context.model.stt, settings: initial.transcription },
+    input.get('transcription') ?? top.get('input_audio_transcription'),
+    errors,
+  );
+  const voice = mergeSessionVoice(session, output.get('voice') ?? top.get('voice'), context, errors);
+  const response = mergeResponseSettings(session, initial, top, errors);
+  const merged: ConversationSettings = {
+    ...settings,
+    ...response.settings,
+    voice: voice.id,
+    outputFormat: mergeFormat(
+      { nested: output.get('format'), beta: top.get('output_audio_format') },
+      settings.outputFormat,
+      errors,
+    ),
+    speed: mergeField(output.get('speed') ?? top.get('speed'), settings.speed, INITIAL_SPEED, (sent) =>
+      numberOf(sent, settings.speed, SPEED, errors),
+    ),
+    inputFormat: mergeFormat(
+      { nested: input.get('format'), beta: top.get('input_audio_format') },
+      settings.inputFormat,
+      errors,
+    ),
+    turnDetection: mergeDetection(
+      input.get('turn_detection') ?? top.get('turn_detection'),
+      settings.turnDetection,
+      errors,
+    ),
+    transcription: transcription.settings,
+    truncation: mergeTruncation(top.get('truncation'), settings.truncation, errors),
+    includesTiming: settings.includesTiming,
+  };
+  const echoes = mergeEchoes(session.echoes, sentEchoes(top, input, errors), errors);
+  const { include } = echoes;
+  return {
+    session: {
+      ...session,
+      settings: { ...merged, includesTiming: Array.isArray(include) && include.includes(TIMING) },
+      voiceName: voice.name,
+      transcriptionModel: transcription.model,
+      wireTools: response.wireTools,
+      wireToolChoice: response.wireToolChoice,
+      echoes,
+    },
+    errors: errors.all,
+  };
+}
+
+/** Fields of the audio. A group that is null has no fields. */
+export function audioMembers(members: Members, errors: FieldErrors) {
+  const audio = membersOf(nonNull(members.get('audio')), ['input', 'output'], errors);
+  return {
+    input: membersOf(
+      nonNull(audio.get('input')),
+      ['format', 'transcription', 'turn_detection', 'noise_reduction'],
+      errors,
+    ),
+    output: membersOf(nonNull(audio.get('output')), ['format', 'voice', 'speed'], errors),
+  };
+}
+
+/** Merges the voice of a session, or of one response. */
+export function mergeSessionVoice(
+  { voiceName, settings }: ConversationSession,
+  sent: SentField | undefined,
+  { model, lookup, hasSpoken }: MergeContext,
+  errors: ConversationFieldErrors,
+): ConversationVoice {
+  const prior = { name: voiceName, id: settings.voice };
+  return mergeVoice(prior, sent, { modelVoice: model.voice, lookup, hasSpoken }, errors);
+}
+
+export function mergeFormat(sent: SentFormat, prior: AudioFormat, errors: FieldErrors): AudioFormat {
+  return mergeField(sent.nested ?? sent.beta, prior, DEFAULT_FORMAT, () => formatOf(sent, prior, errors));
+}
+
+interface Transcription {
+  /** Name that the client knows. */
+  readonly model: string;
+  readonly settings: ConversationSettings['transcription'];
+}
+
+/** The language model reads text, so transcription is never off. Another model starts with the initial settings. */
+function mergeTranscription(
+  { transcriptionModel, settings }: ConversationSession,
+  initial: Transcription,
+  sent: SentField | undefined,
+  errors: FieldErrors,
+): Transcription {
+  const prior = { model: transcriptionModel, settings: settings.transcription };
+  return mergeField<Transcription>(sent, prior, initial, (field) => {
+    const members = membersOf(field, ['model', 'language', 'prompt'], errors, [
+      'delay',
+      'keywords',
+      'languages',
+    ]);
+    const model = mergeField(
+      members.get('model'),
+      prior.model,
+      initial.model,
+      (name) => textOf(name, prior.model, MAX_MODEL_CHARACTERS, errors) ?? prior.model,
+    );
+    const base = model === prior.model ? prior.settings : initial.settings;
+    const prompt = textOf(members.get('prompt'), base.prompt, MAX_PROMPT_CHARACTERS, errors);
+    return {
+      model,
+      settings: {
+        language: languageOf(members.get('language'), base.language, errors),
+        prompt: prompt?.trim() ? prompt : undefined,
+      },
+    };
+  });
+}
+
+/** Null detects the language. A regional code selects its language. */
+function languageOf(
+  sent: SentField | undefined,
+  prior: string | undefined,
+  errors: FieldErrors,
+): string | undefined {
+  return mergeField(sent, prior, undefined, ({ path, value }) => {
+    const language = typeof value === 'string' ? value.toLowerCase().split(/[-_]/)[0] : undefined;
+    if (language !== undefined && languageName(language) !== undefined) return language;
+    errors.invalid(path, 'must be an ISO 639-1 code, or null to detect the language');
+    return prior;
+  });
+}
+
+function mergeTruncation(sent: SentField | undefined, prior: Truncation, errors: FieldErrors): Truncation {
+  return mergeField(sent, prior, AUTOMATIC_TRUNCATION, (field): Truncation => {
+    const { path, value } = field;
+    if (value === 'auto') return AUTOMATIC_TRUNCATION;
+    if (value === 'disabled') return { kind: 'disabled' };
+    if (!isRecord(value) || value.type !== 'retention_ratio') {
+      errors.invalid(path, "must be 'auto', 'disabled', or {type: 'retention_ratio', retention_ratio}");
+      return prior;
+    }
+    const members = membersOf(field, ['type', 'retention_ratio', 'token_limits'], errors);
+    const limits = membersOf(nonNull(members.get('token_limits')), ['post_instructions'], errors);
+    return {
+      kind: 'oldest_first',
+      retentionRatio: numberOf(
+        members.get('retention_ratio'),
+        DEFAULT_RETENTION_RATIO,
+        { from: 0, to: 1 },
+        errors,
+      ),
+      maxTokens: numberOf(
+        nonNull(limits.get('post_instructions')),
+        undefined,
+        { from: 0, to: MAX_TOKEN_LIMIT, isInteger: true },
+        errors,
+      ),
+    };
+  });
+}
+
+const isNullOrObject = (value: unknown) => value === null || isRecord(value);
+
+/** Fields that are echoed, the forms that clients accept in an echo, and their descriptions. */
+const ECHOES: Readonly<Record<string, readonly [accepts: (value: unknown) => boolean, form: string]>> = {
+  include: [
+    (value) => value === null || (Array.isArray(value) && value.every((each) => typeof each === 'string')),
+    'a list of names, or null',
+  ],
+  prompt: [isNullOrObject, 'an object or null'],
+  tracing: [(value) => value === 'auto' || isNullOrObject(value), "'auto', an object, or null"],
+  metadata: [isNullOrObject, 'an object or null'],
+  noise_reduction: [
+    (value) =>
+      value === null || (isRecord(value) && (value.type === 'near_field' || value.type === 'far_field')),
+    "{type: 'near_field' or 'far_field'}, or null",
+  ],
+};
+/** Fields with an effect, which are echoed only to clients that send them. Their values are checked elsewhere. */
+const OPTIONAL_ECHOES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  parallel_tool_calls: (value) => typeof value === 'boolean',
+  reasoning: (value) => isRecord(value) && (value.effort == null || typeof value.effort === 'string'),
+  temperature: (value) => typeof value === 'number',
+};
+
+function sentEchoes(top: Members, input: Members, errors: FieldErrors): ReadonlyMap<string, SentField> {
+  const echoes = new Map<string, SentField>();
+  for (const [name, [accepts, form]] of Object.entries(ECHOES)) {
+    const sent =
+      name === 'noise_reduction'
+        ? (input.get(name) ?? top.get('input_audio_noise_reduction'))
+        : top.get(name);
+    if (sent === undefined) continue;
+    if (accepts(sent.value)) echoes.set(name, sent);
+    else errors.invalid(sent.path, `must be ${form}`);
+  }
+  for (const [name, accepts] of Object.entries(OPTIONAL_ECHOES)) {
+    const sent = top.get(name);
+    if (sent !== undefined && (sent.value === null || accepts(sent.value))) echoes.set(name, sent);
+  }
+  return echoes;
+}
+
+/** The session in the form of `session.created` and `session.updated`. */
+export function toWireConversationSession(session: ConversationSession): WireConversationSession {
+  const { id, modelId, expiresAt, settings, voiceName, transcriptionModel, echoes } = session;
+  // Echoes have the forms of the schema.
+  const { noise_reduction = null, ...others } = echoes as WireEchoes;
+  const { language, prompt } = settings.transcription;
+  return {
+    ...{ tracing: null, prompt: null, include: null, ...others },
+    ...{ type: 'realtime', object: 'realtime.session', id, model: modelId, expires_at: expiresAt },
+    output_modalities: [settings.modality],
+    instructions: settings.instructions,
+    tools: session.wireTools,
+    tool_choice: session.wireToolChoice,
+    max_output_tokens: settings.maxOutputTokens ?? 'inf',
+    truncation: toWireTruncation(settings.truncation),
+    audio: {
+      input: {
+        format: toWireFormat(settings.inputFormat),
+        transcription: { model: transcriptionModel, language: language ?? null, prompt: prompt ?? null },
+        noise_reduction,
+        turn_detection: toWireDetection(settings.turnDetection),
+      },
+      output: { format: toWireFormat(settings.outputFormat), voice: voiceName, speed: settings.speed },
+    },
+  };
+}
+
+type WireEchoes = Partial<
+  Pick<
+    WireConversationSession,
+    'include' | 'prompt' | 'tracing' | 'metadata' | 'parallel_tool_calls' | 'reasoning' | 'temperature'
+  > &
+    Pick<WireConversationSession['audio']['input'], 'noise_reduction'>
+>;
+
+function toWireTruncation(truncation: Truncation): WireConversationSession['truncation'] {
+  if (truncation.kind === 'disabled') return 'disabled';
+  if (truncation === AUTOMATIC_TRUNCATION) return 'auto';
+  const { retentionRatio, maxTokens } = truncation;
+  return {
+    type: 'retention_ratio',
+    retention_ratio: retentionRatio,
+    ...(maxTokens !== undefined && { token_limits: { post_instructions: maxTokens } }),
+  };
+}

@@ -1,0 +1,72 @@
+/** The voice of a conversation: stored voices, and the names of OpenAI's voices. */
+
+import { mayBeId } from '../../../src/contract/core/id.ts';
+import { isRecord } from '../../../src/kit/validation/is-record.ts';
+import type { SentField } from '../session/fields.ts';
+import type { VoiceLookupResult } from '../session/session.ts';
+import type { ConversationFieldErrors } from './field-errors.ts';
+import { mergeField } from './merge-field.ts';
+
+/** Voices of OpenAI. They select the voice of the model, and are echoed. */
+const OPENAI_VOICES: ReadonlySet<string> = new Set([
+  'alloy',
+  'ash',
+  'ballad',
+  'cedar',
+  'coral',
+  'echo',
+  'fable',
+  'marin',
+  'nova',
+  'onyx',
+  'sage',
+  'shimmer',
+  'verse',
+]);
+const DEFAULT_NAME = 'alloy';
+
+export interface ConversationVoice {
+  /** As the client knows it. */
+  readonly name: string;
+  /** Id of a stored voice; undefined: the voice of the model. */
+  readonly id: string | undefined;
+}
+
+export interface VoiceContext {
+  /** Voice of the model. */
+  readonly modelVoice: string | undefined;
+  /** Lookup result of the stored voice that the event names. */
+  readonly lookup: VoiceLookupResult | undefined;
+  /** Whether the assistant has spoken: its voice is then fixed. */
+  readonly hasSpoken: boolean;
+}
+
+export function initialVoice(modelVoice: string | undefined): ConversationVoice {
+  return { name: modelVoice ?? DEFAULT_NAME, id: modelVoice };
+}
+
+export function mergeVoice(
+  prior: ConversationVoice,
+  sent: SentField | undefined,
+  { modelVoice, lookup, hasSpoken }: VoiceContext,
+  errors: ConversationFieldErrors,
+): ConversationVoice {
+  const path = sent?.path ?? '';
+  const voice = mergeField(sent, prior, initialVoice(modelVoice), ({ value }) => {
+    const name = isRecord(value) ? value.id : value;
+    if (typeof name !== 'string') errors.invalid(path, 'must be the name of a voice');
+    else if (name === prior.name) return prior;
+    else if (OPENAI_VOICES.has(name)) return { name, id: modelVoice };
+    else if (mayBeId('voice', name) && lookup === 'found') return { name, id: name };
+    else if (mayBeId('voice', name) && lookup === 'failed') errors.failed(path, 'lookup failed; retry');
+    else {
+      const names = [...OPENAI_VOICES].join(', ');
+      errors.invalid(path, `must be the voice_id of a stored voice, or one of ${names}`);
+    }
+    return prior;
+  });
+  // Clients send their whole configuration again.
+  if (!hasSpoken || voice.name === prior.name) return voice;
+  errors.cannotUpdateVoice(path);
+  return prior;
+}

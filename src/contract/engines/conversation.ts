@@ -1,0 +1,8 @@
+import type { ConversationModelSettings } from '../core/settings.ts';
+import type { ReadyReport } from './engine.ts';
+
+/** A conversation model of CONFIG. Its parts are models of other tasks. */
+export interface ConversationModel extends ConversationModelSettings {
+  readonly id: string;
+  ready(): ReadyReport;
+}

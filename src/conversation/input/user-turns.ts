@@ -1,0 +1,427 @@
+/** The turns of the user: splits the audio, decides which speech is a turn and when it ends, and transcribes it. */
+
+import type { Caller } from '../../contract/accounts/caller.ts';
+import type { Id } from '../../contract/core/id.ts';
+import { LISTEN_RATE_HZ } from '../../contract/engines/audio.ts';
+import type { TranscriptPreview } from '../../contract/engines/engine.ts';
+import type { TurnEndDetector } from '../../contract/engines/turn-end.ts';
+import { requireModel } from '../../contract/model-table.ts';
+import type { Slots } from '../../contract/plugin.ts';
+import { sampleBytes } from '../../listen/audio-format.ts';
+import {
+  type PauseEvent,
+  type SegmenterEvent,
+  type Turn,
+  TurnSegmenter,
+} from '../../listen/turn-segmenter.ts';
+import {
+  type TranscriptionParams,
+  type TurnTranscriptionEvent,
+  TurnTranscriptions,
+} from '../../listen/turn-transcriptions.ts';
+import { toErrorBody } from '../events/errors.ts';
+import type { TranscriptionUsage } from '../events/server-events.ts';
+import type { Playback } from '../playback.ts';
+import type { ConversationSettings } from '../settings.ts';
+import type { Event } from '../state/conversation-machine.ts';
+import { isEchoOf, repeatsSpeech } from './echo.ts';
+import { ECHO_TAIL_MS, guardDecision, PROBE_MS } from './interruption-guard.ts';
+import { type SpeechContent, speechContent } from './speech-content.ts';
+import { PAUSE_MARKS_MS, TurnEnd } from './turn-end.ts';
+import { TurnGate } from './turn-gate.ts';
+
+/** Maximum size of the audio between commits, and of the committed audio that is not transcribed yet. */
+export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
+
+/** Speech (samples) and playback (ms) that are compared to recognize an echo. */
+const ECHO_SPEECH_SAMPLES = 0.8 * LISTEN_RATE_HZ;
+const ECHO_PLAYBACK_MS = 2_500;
+/** Words that may come back as an echo were played in this time before, in ms. */
+const ECHO_WORDS_MS = 4_000;
+
+/** Events of the turns of the user. */
+export type UserEvent =
+  | Omit<Extract<Event, { kind: 'speech_started' }>, 'unplayedMs'>
+  | Extract<
+      Event,
+      {
+        kind:
+          | 'speech_stopped'
+          | 'turn_committed'
+          | 'turn_dropped'
+          | 'detector_failed'
+          | 'transcript_delta'
+          | 'transcript_completed'
+          | 'transcript_failed';
+      }
+    >;
+
+export interface UserTurnsDeps extends Pick<Slots, 'vad' | 'stt' | 'calls' | 'clock' | 'log' | 'tracer'> {
+  readonly caller: Caller;
+  /** Id of the transcription model. */
+  readonly model: string;
+  /** Undefined: only silence ends a turn. */
+  readonly turnEnd: TurnEndDetector | undefined;
+  /** Whether speech during the assistant's speech is examined before it counts as an interruption. */
+  readonly guardsInterruptions: boolean;
+  readonly playback: Playback;
+  /** Speech of the assistant that would be interrupted, in ms: infinite while it is generated; 0: nothing. */
+  readonly interruptibleMs: () => number;
+  /** Called in order. */
+  readonly report: (event: UserEvent) => void;
+  /** The transcript of a turn if it ends in its present pause. */
+  readonly onPreview: (itemId: Id<'item'>, transcript: string) => void;
+  /** The last preview is wrong: speech continues, or the turn is dropped. */
+  readonly onPreviewRevoked: () => void;
+  /** A turn is over. @param speechEndMs monotonic time of the end of its speech, or of the commit of the client. */
+  readonly onTurnEnd: (itemId: Id<'item'>, speechEndMs: number) => void;
+}
+
+interface RetainedTurn {
+  readonly turn: Turn;
+  readonly params: TranscriptionParams;
+  /** Whether its transcription has started, while the user speaks. */
+  readonly isStarted: boolean;
+}
+
+/** A turn that may not be an interruption. Its events are held until it is accepted. */
+interface Candidate {
+  readonly itemId: Id<'item'>;
+  content: SpeechContent | undefined;
+  isEcho: boolean;
+  hasEnded: boolean;
+  /** Position in the received audio at which its words are examined next, in ms. */
+  nextProbeMs: number;
+  /** Stops the examination in progress; undefined: none is. */
+  probe: AbortController | undefined;
+}
+
+export class UserTurns {
+  readonly #deps: UserTurnsDeps;
+  readonly #segmenter: TurnSegmenter;
+  readonly #transcriptions: TurnTranscriptions;
+  readonly #turnEnd: TurnEnd | undefined;
+  /** Turns whose transcription is not finished. */
+  readonly #turns = new Map<string, RetainedTurn>();
+  readonly #candidates = new Map<string, Candidate>();
+  readonly #gate: TurnGate<UserEvent>;
+  #settings: ConversationSettings;
+  #receivedMs = 0;
+
+  constructor(deps: UserTurnsDeps, settings: ConversationSettings) {
+    this.#deps = deps;
+    this.#settings = settings;
+    this.#gate = new TurnGate(deps.report);
+    this.#segmenter = new TurnSegmenter({
+      vad: deps.vad,
+      maxBufferedBytes: MAX_BUFFERED_BYTES,
+      report: (event) => this.#segmented(event),
+      pauses: { marksMs: PAUSE_MARKS_MS, report: (event) => this.#paused(event) },
+    });
+    this.#transcriptions = new TurnTranscriptions({
+      ...deps,
+      report: (event) => this.#transcribed(event),
+      onPreview: (itemId, preview) => this.#previewed(itemId, preview),
+    });
+    const { turnEnd: detector } = deps;
+    this.#turnEnd =
+      detector &&
+      new TurnEnd({
+        detector,
+        hasTranscripts: requireModel(deps.stt, deps.model).hasPreviews,
+        ended: (itemId) => this.#segmenter.endPausedTurn(itemId as Id<'item'>),
+        failed: (error) => this.#logError('end-of-turn detection failed', error),
+      });
+    this.configure(settings);
+  }
+
+  /** Received audio in ms. */
+  get receivedMs(): number {
+    return this.#receivedMs;
+  }
+
+  /** Audio that is not committed yet, in ms. */
+  get bufferedMs(): number {
+    return this.#durationMs(this.#segmenter.bufferedBytes);
+  }
+
+  configure(settings: ConversationSettings): void {
+    this.#settings = settings;
+    this.#segmenter.configure(settings.inputFormat, settings.turnDetection?.vad);
+  }
+
+  /** Appends audio in the input format. Returns false, without effect, if a buffer is full. */
+  append(bytes: Uint8Array): boolean {
+    if (this.#pendingBytes() > MAX_BUFFERED_BYTES || !this.#segmenter.append(bytes)) return false;
+    this.#receivedMs += this.#durationMs(bytes.length);
+    this.#examineSpeech();
+    return true;
+  }
+
+  /** Ends the turn of the client. Returns false if nothing is buffered. */
+  commit(): boolean {
+    // The client says that the audio is a turn.
+    for (const candidate of [...this.#candidates.values()]) if (!candidate.hasEnded) this.#accept(candidate);
+    return this.#segmenter.commit();
+  }
+
+  clear(): void {
+    this.#segmenter.clear();
+  }
+
+  /** Transcribes and bills a reported turn. */
+  transcribe(itemId: Id<'item'>): void {
+    const retained = this.#turns.get(itemId);
+    if (retained === undefined) return;
+    const { turn, params, isStarted } = retained;
+    void this.#transcriptions.confirm(turn, params);
+    if (!isStarted) this.#transcriptions.start(turn, params);
+  }
+
+  /** Accepts no more audio. Reported turns are still transcribed. Idempotent. */
+  stop(): void {
+    this.#segmenter.close();
+    this.#turnEnd?.over();
+    for (const candidate of [...this.#candidates.values()]) this.#reject(candidate);
+  }
+
+  /** Stops everything. Resolves when the engines are released and the usage rows are stored. */
+  async close(): Promise<void> {
+    this.stop();
+    await this.#transcriptions.close();
+  }
+
+  #segmented(event: SegmenterEvent): void {
+    switch (event.kind) {
+      case 'speech_started':
+        this.#startTurn(event.turn, event.audioStartMs);
+        break;
+      case 'speech_stopped': {
+        const { clock, onTurnEnd } = this.#deps;
+        this.#turnEnd?.over();
+        const { kind, itemId, audioEndMs, speechEndMs } = event;
+        onTurnEnd(itemId, clock.monotonicMs() - Math.max(0, this.#receivedMs - speechEndMs));
+        this.#gate.add(itemId, { kind, itemId, audioEndMs });
+        break;
+      }
+      case 'committed':
+        this.#commitTurn(event.turn);
+        break;
+      case 'dropped':
+        this.#drop(event.itemId);
+        break;
+      case 'detector_failed':
+        this.#logError('voice activity detection failed', event.error);
+        this.#deps.report({ kind: 'detector_failed', error: toErrorBody(event.error) });
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #startTurn(turn: Turn, audioStartMs: number): void {
+    const { itemId } = turn;
+    // The transcription runs while the user speaks.
+    this.#transcriptions.start(turn, this.#retain(turn, true));
+    const isCandidate = this.#mayNotInterrupt();
+    if (isCandidate) {
+      const nextProbeMs = this.#receivedMs + PROBE_MS;
+      const unknown = { content: undefined, isEcho: false, hasEnded: false } as const;
+      this.#candidates.set(itemId, { itemId, ...unknown, nextProbeMs, probe: undefined });
+    }
+    this.#gate.start(itemId, !isCandidate);
+    this.#gate.add(itemId, { kind: 'speech_started', itemId, audioStartMs });
+  }
+
+  /** Whether speech that starts now may be something else than an interruption. */
+  #mayNotInterrupt(): boolean {
+    const { guardsInterruptions, interruptibleMs, playback } = this.#deps;
+    if (!guardsInterruptions) return false;
+    return interruptibleMs() > 0 || playback.silentMs < ECHO_TAIL_MS;
+  }
+
+  #commitTurn(turn: Turn): void {
+    const { itemId } = turn;
+    const isDetected = this.#turns.has(itemId);
+    if (!isDetected) {
+      this.#retain(turn, false);
+      this.#deps.onTurnEnd(itemId, this.#deps.clock.monotonicMs());
+    }
+    this.#gate.add(itemId, { kind: 'turn_committed', itemId, isDetected });
+    this.#gate.end(itemId);
+    const candidate = this.#candidates.get(itemId);
+    if (candidate === undefined) return;
+    candidate.hasEnded = true;
+    this.#decide(candidate);
+  }
+
+  /** A turn was cleared. */
+  #drop(itemId: Id<'item'>): void {
+    this.#turnEnd?.over();
+    const candidate = this.#candidates.get(itemId);
+    if (candidate !== undefined) {
+      this.#reject(candidate);
+      return;
+    }
+    this.#stopTranscription(itemId);
+    this.#gate.add(itemId, { kind: 'turn_dropped', itemId });
+    this.#gate.end(itemId);
+  }
+
+  #stopTranscription(itemId: Id<'item'>): void {
+    this.#turns.delete(itemId);
+    this.#transcriptions.stop(itemId);
+    this.#deps.onPreviewRevoked();
+  }
+
+  #retain(turn: Turn, isStarted: boolean): TranscriptionParams {
+    const { language, prompt } = this.#settings.transcription;
+    const params = { model: this.#deps.model, task: 'transcribe', language, prompt } as const;
+    this.#turns.set(turn.itemId, { turn, params, isStarted });
+    return params;
+  }
+
+  #paused(event: PauseEvent): void {
+    const { itemId } = event;
+    if (event.kind === 'resumed') {
+      this.#turnEnd?.over();
+      this.#deps.onPreviewRevoked();
+      return;
+    }
+    const { turnDetection } = this.#settings;
+    if (turnDetection?.type !== 'semantic_vad') return;
+    this.#turnEnd?.paused(itemId, event.pauseMs, turnDetection.eagerness, this.#segmenter.recentAudio());
+  }
+
+  #transcribed(event: TurnTranscriptionEvent): void {
+    const { itemId } = event;
+    switch (event.kind) {
+      case 'delta':
+        this.#deps.report({ kind: 'transcript_delta', itemId, text: event.text });
+        break;
+      case 'completed': {
+        this.#turns.delete(itemId);
+        const { audio, text, output } = event.tokens;
+        const usage: TranscriptionUsage = {
+          type: 'tokens',
+          total_tokens: audio + text + output,
+          input_tokens: audio + text,
+          output_tokens: output,
+          input_token_details: { text_tokens: text, audio_tokens: audio },
+        };
+        this.#deps.report({ kind: 'transcript_completed', itemId, transcript: event.transcript, usage });
+        break;
+      }
+      case 'failed': {
+        this.#turns.delete(itemId);
+        const error = toErrorBody(event.error);
+        const isFatal = error.type === 'insufficient_quota';
+        this.#deps.report({ kind: 'transcript_failed', itemId, error, isFatal });
+        break;
+      }
+      default:
+        event satisfies never;
+    }
+  }
+
+  #previewed(itemId: Id<'item'>, preview: TranscriptPreview | undefined): void {
+    const candidate = this.#candidates.get(itemId);
+    if (candidate !== undefined) {
+      if (preview === undefined) this.#accept(candidate);
+      else this.#examined(candidate, preview.text);
+    }
+    const isTurn = this.#turns.has(itemId) && !this.#candidates.has(itemId);
+    if (preview === undefined || !isTurn) return;
+    // The preparation precedes the end of the turn, which uses it.
+    this.#deps.onPreview(itemId, preview.text);
+    this.#turnEnd?.transcribed(preview.sentenceEnd);
+  }
+
+  // Speech that may be an interruption.
+
+  /** Examines the words of long speech before its first pause. */
+  #examineSpeech(): void {
+    for (const candidate of this.#candidates.values()) {
+      const isDue = this.#receivedMs >= candidate.nextProbeMs;
+      if (candidate.hasEnded || candidate.probe !== undefined || !isDue) continue;
+      candidate.nextProbeMs = this.#receivedMs + PROBE_MS;
+      candidate.probe = new AbortController();
+      void this.#probe(candidate, candidate.probe.signal);
+    }
+  }
+
+  async #probe(candidate: Candidate, signal: AbortSignal): Promise<void> {
+    const audio = this.#segmenter.recentAudio();
+    const { stt, model, caller } = this.#deps;
+    const { language, prompt } = this.#settings.transcription;
+    const request = {
+      ...({ task: 'transcribe', language, prompt, timestamps: 'none', priority: 'realtime' } as const),
+      fairnessKey: caller.keyId,
+    };
+    let transcript = '';
+    try {
+      for await (const event of requireModel(stt, model).transcribe(once(audio), request, signal)) {
+        if (event.kind === 'delta') transcript += event.text;
+      }
+      if (!signal.aborted) this.#examined(candidate, transcript);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#logError('transcription failed', error);
+      this.#accept(candidate);
+    } finally {
+      candidate.probe = undefined;
+    }
+  }
+
+  #examined(candidate: Candidate, transcript: string): void {
+    if (this.#candidates.get(candidate.itemId) !== candidate) return;
+    candidate.content = speechContent(transcript);
+    candidate.isEcho = candidate.content !== 'none' && this.#isEcho(transcript, candidate);
+    this.#decide(candidate);
+  }
+
+  #isEcho(transcript: string, { hasEnded, isEcho }: Candidate): boolean {
+    const { playback } = this.#deps;
+    if (repeatsSpeech(transcript, playback.recentText(ECHO_WORDS_MS))) return true;
+    if (hasEnded) return isEcho;
+    const speech = this.#segmenter.recentAudio().slice(-ECHO_SPEECH_SAMPLES);
+    return isEchoOf(speech, playback.recentAudio(ECHO_PLAYBACK_MS));
+  }
+
+  #decide(candidate: Candidate): void {
+    const decision = guardDecision({ ...candidate, remainingMs: this.#deps.interruptibleMs() });
+    if (decision === 'accept') this.#accept(candidate);
+    else if (decision === 'reject') this.#reject(candidate);
+  }
+
+  #accept({ itemId, probe }: Candidate): void {
+    probe?.abort();
+    if (this.#candidates.delete(itemId)) this.#gate.open(itemId);
+  }
+
+  #reject({ itemId, probe }: Candidate): void {
+    probe?.abort();
+    if (!this.#candidates.delete(itemId)) return;
+    this.#gate.drop(itemId);
+    this.#stopTranscription(itemId);
+  }
+
+  /** Bytes of committed turns that are not transcribed yet. A single turn is ignored: it was within the limit of the buffer. */
+  #pendingBytes(): number {
+    if (this.#turns.size <= 1) return 0;
+    return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
+  }
+
+  #durationMs(bytes: number): number {
+    const { inputFormat } = this.#settings;
+    return (bytes * 1000) / (sampleBytes(inputFormat) * inputFormat.rateHz);
+  }
+
+  #logError(message: string, error: unknown): void {
+    this.#deps.log.error(message, error, { request_id: this.#deps.caller.requestId });
+  }
+}
+
+async function* once<T>(item: T): AsyncGenerator<T, void, undefined> {
+  yield item;
+}

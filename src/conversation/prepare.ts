@@ -1,0 +1,24 @@
+/** Prepares the models of a conversation before its session starts. */
+
+import type { Caller } from '../contract/accounts/caller.ts';
+import type { ConversationModel } from '../contract/engines/conversation.ts';
+import type { FunctionTool } from '../contract/engines/text.ts';
+import { requireModel } from '../contract/model-table.ts';
+import type { Slots } from '../contract/plugin.ts';
+
+/**
+ * Loads the language model and evaluates the start of the prompt, so that the first turn does not wait for either.
+ * @throws ServiceError `overloaded` (`model_loading`) while a model is loading; `invalid_request` for unsupported tools.
+ */
+export async function prepareConversation(
+  { llm, stt, tts, instructions }: Pick<ConversationModel, 'llm' | 'stt' | 'tts' | 'instructions'>,
+  deps: Pick<Slots, 'text' | 'stt' | 'tts'>,
+  caller: Caller,
+  signal: AbortSignal,
+  tools: readonly FunctionTool[] = [],
+): Promise<void> {
+  requireModel(deps.stt, stt);
+  requireModel(deps.tts, tts);
+  const engine = requireModel(deps.text, llm);
+  await engine.prepare?.({ instructions, tools, fairnessKey: caller.keyId }, signal);
+}

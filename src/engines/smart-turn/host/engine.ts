@@ -1,0 +1,184 @@
+/**
+ * End-of-turn detection with Smart Turn (docs/decisions/end-of-turn.md), host side. The worker process classifies one
+ * request at a time, in order of arrival.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { ServiceError, StartError, shuttingDown } from '../../../contract/core/error.ts';
+import type { Logger } from '../../../contract/core/logger.ts';
+import type { Metrics } from '../../../contract/core/metrics.ts';
+import type { Float32Samples } from '../../../contract/engines/audio.ts';
+import type { ReadyReport } from '../../../contract/engines/engine.ts';
+import type { TurnEndDetector } from '../../../contract/engines/turn-end.ts';
+import { restartCounter } from '../../workers/process-metrics.ts';
+import { SupervisedProcess } from '../../workers/supervised-process.ts';
+import { smartTurnFile } from '../shared/file.ts';
+import {
+  type FromSmartTurn,
+  type LoadSmartTurn,
+  type ToSmartTurn,
+  WINDOW_SAMPLES,
+} from '../shared/protocol.ts';
+
+const WORKER_ENTRY = fileURLToPath(new URL('../worker/main.ts', import.meta.url));
+
+/** A load usually takes 0.5 s. */
+const LOAD_TIMEOUT_MS = 60_000;
+/** A request usually takes 0.1 s. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Queued requests, which wait about 0.1 s for each earlier one. A longer queue would delay results beyond a decision by silence. */
+const MAX_QUEUED = 16;
+/** More threads than these hardly reduce the duration of a request. */
+const MAX_THREADS = 2;
+const RETRY_AFTER_S = 1;
+
+export interface SmartTurnOptions {
+  readonly modelsDir: string;
+  /** Threads of the inference settings; at most {@link MAX_THREADS} are used. */
+  readonly threads: number;
+  /** The whole environment of the process. Must not contain API keys of callers or upstreams. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Entry file of the process; overridden in tests. */
+  readonly entry?: string;
+  /** Requests that may wait for the running one. Default: 16. */
+  readonly maxQueued?: number;
+  readonly requestTimeoutMs?: number;
+}
+
+/**
+ * Opens the detector and waits until its process has loaded the model.
+ * @throws StartError when the model file is missing or the process fails to load it.
+ */
+export async function openSmartTurn(options: SmartTurnOptions): Promise<TurnEndDetector> {
+  let detector: SmartTurn | undefined;
+  try {
+    detector = new SmartTurn(smartTurnFile(options.modelsDir), options);
+    await detector.start();
+    return detector;
+  } catch (error) {
+    await detector?.close();
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+class SmartTurn implements TurnEndDetector {
+  readonly #options: SmartTurnOptions;
+  readonly #process: SupervisedProcess<LoadSmartTurn, undefined, ToSmartTurn, FromSmartTurn>;
+  /** In order of arrival. */
+  readonly #queue = new Set<Request>();
+  /** The request in the process. It stays here after an abort, because the process cannot stop it. */
+  #running: Request | undefined;
+  #closed = false;
+
+  constructor(model: string, options: SmartTurnOptions) {
+    this.#options = options;
+    const countRestart = restartCounter(options.metrics, 'turn_end');
+    this.#process = new SupervisedProcess({
+      name: 'end-of-turn process',
+      entry: options.entry ?? WORKER_ENTRY,
+      load: { model, threads: Math.min(MAX_THREADS, options.threads) },
+      environment: options.environment,
+      loadTimeoutMs: LOAD_TIMEOUT_MS,
+      log: options.log,
+      onMessage: ({ probability }) => this.#finish(probability),
+      onLoaded: () => this.#startNext(),
+      onExit: () => {
+        countRestart();
+        this.#handleExit();
+      },
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#process.start();
+  }
+
+  async probability(samples: Float32Samples, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    if (this.#closed) throw shuttingDown();
+    if (this.#queue.size >= (this.#options.maxQueued ?? MAX_QUEUED)) {
+      throw overloaded('Too many turns are waiting for end-of-turn detection.');
+    }
+    const result = Promise.withResolvers<number>();
+    // A copy, because only its end is sent, and because the caller may modify the array.
+    const request: Request = { samples: samples.slice(-WINDOW_SAMPLES), result };
+    const abort = () => {
+      this.#queue.delete(request);
+      result.reject(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    this.#queue.add(request);
+    this.#startNext();
+    try {
+      return await result.promise;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  ready(): ReadyReport {
+    const ready = this.#process.loaded;
+    return { ready, detail: ready ? 'smart-turn, cpu' : 'end-of-turn process is starting' };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#running?.result.reject(shuttingDown());
+    this.#failQueue(shuttingDown());
+    await this.#process.close();
+  }
+
+  /** Sends the next request, unless one is in the process. */
+  #startNext(): void {
+    if (this.#running) return;
+    if (!this.#process.loaded) {
+      if (this.#process.failing) {
+        this.#failQueue(overloaded('End-of-turn detection failed to start. The service is retrying.'));
+      }
+      return;
+    }
+    const [next] = this.#queue;
+    if (next === undefined) return;
+    this.#queue.delete(next);
+    this.#running = next;
+    this.#process.startWatchdog(this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
+    this.#process.send({ samples: next.samples });
+  }
+
+  #finish(probability: number): void {
+    this.#process.stopWatchdog();
+    this.#running?.result.resolve(probability);
+    this.#running = undefined;
+    this.#startNext();
+  }
+
+  /** Fails the request that was in the process. Queued ones wait for the next process. */
+  #handleExit(): void {
+    this.#running?.result.reject(
+      new ServiceError('internal', 'End-of-turn detection crashed and is restarting. Retry the request.', {
+        code: 'worker_crashed',
+      }),
+    );
+    this.#running = undefined;
+    this.#startNext();
+  }
+
+  #failQueue(reason: ServiceError): void {
+    for (const { result } of this.#queue) result.reject(reason);
+    this.#queue.clear();
+  }
+}
+
+interface Request {
+  readonly samples: Float32Samples;
+  readonly result: PromiseWithResolvers<number>;
+}
+
+function overloaded(message: string): ServiceError {
+  return new ServiceError('overloaded', message, {
+    code: 'server_overloaded',
+    retryAfterS: RETRY_AFTER_S,
+  });
+}
