@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { base64Of, bytesOf, floatsOf, PcmReader } from './pcm.ts';
+import { base64Bytes, base64Of, bytesOf, floatsOf, PcmReader } from './pcm.ts';
 
 describe('PcmReader', () => {
   const bytes = new Uint8Array([0x01, 0x00, 0xff, 0x7f, 0x00, 0x80, 0xff, 0xff]);
@@ -28,6 +28,10 @@ describe('base64', () => {
   it('encodes samples in little-endian order', () => {
     expect(base64Of(Int16Array.of(1, -32768))).toBe(Buffer.from([1, 0, 0, 0x80]).toString('base64'));
     expect(base64Of(new Int16Array(0))).toBe('');
+  });
+
+  it.each([0, 1, 2, 3, 100])('of %i samples has a known number of bytes', (length) => {
+    expect(base64Bytes(base64Of(new Int16Array(length)))).toBe(length * 2);
   });
 
   it('round-trips input of any size', () => {

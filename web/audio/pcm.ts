@@ -41,6 +41,12 @@ export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
+/** Number of bytes that base64 text encodes. */
+export function base64Bytes(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return (base64.length / 4) * 3 - padding;
+}
+
 /** Converts samples to floats from -1 to 1. */
 export function floatsOf(samples: Samples): Float32Array<ArrayBuffer> {
   return Float32Array.from(samples, (sample) => sample / 0x8000);

@@ -1,7 +1,7 @@
 /** Models of `GET /v1/models`. */
 
 /** What a model is used for. */
-export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video';
+export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'video' | 'conversation';
 
 /** State of a model that is downloaded and loaded by its first request. */
 export interface ModelLoad {

@@ -13,7 +13,10 @@ async function answer(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (pathname === '/voice/v1/refused') {
     const error = { message: "'limit' must be smaller.", type: 'x', param: 'limit', code: 'invalid_value' };
-    return Response.json({ error }, { status: 400, headers: { 'x-request-id': 'req_1' } });
+    return Response.json(
+      { error },
+      { status: 400, headers: { 'x-request-id': 'req_1', 'retry-after': '7' } },
+    );
   }
   if (pathname === '/voice/v1/unknown') return Response.json({ error: { message: 'No.' } }, { status: 401 });
   if (pathname === '/voice/v1/broken') return new Response('<html>', { status: 502 });
@@ -69,7 +72,7 @@ describe('an error', () => {
   test('has the message and code of the response body', async () => {
     expect(await errorFromBody(client().get('v1/refused'))).toMatchObject({
       ...{ name: 'ServiceError', message: "'limit' must be smaller.", status: 400 },
-      ...{ code: 'invalid_value', param: 'limit', requestId: 'req_1' },
+      ...{ code: 'invalid_value', param: 'limit', requestId: 'req_1', retryAfterS: 7 },
     });
   });
 

@@ -110,9 +110,7 @@ export class ServiceClient {
     });
     if (response.ok) return response;
     const answer: unknown = await response.json().catch(() => undefined);
-    throw this.#reportRejectedKey(
-      errorFromBody(answer, response.status, response.headers.get('x-request-id')),
-    );
+    throw this.#reportRejectedKey(errorOf(response, answer));
   }
 
   /** POST with upload progress, which fetch does not provide. */
@@ -168,6 +166,16 @@ export class ServiceClient {
     if (error.status === 401) this.#onKeyRejected();
     return error;
   }
+}
+
+function errorOf({ status, headers }: Response, body: unknown): ServiceError {
+  const retryAfterS = Number.parseInt(headers.get('retry-after') ?? '', 10);
+  return errorFromBody(
+    body,
+    status,
+    headers.get('x-request-id'),
+    Number.isNaN(retryAfterS) ? null : retryAfterS,
+  );
 }
 
 function isRaw(body: unknown): body is FormData | Blob {

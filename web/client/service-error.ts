@@ -9,16 +9,25 @@ export class ServiceError extends Error {
   readonly param: string | null;
   /** Identifies the request in the service's log. */
   readonly requestId: string | null;
+  /** Seconds after which the service suggests to retry; null if it suggests nothing. */
+  readonly retryAfterS: number | null;
 
   constructor(
     message: string,
-    detail: { status: number; code?: string | null; param?: string | null; requestId?: string | null },
+    detail: {
+      status: number;
+      code?: string | null;
+      param?: string | null;
+      requestId?: string | null;
+      retryAfterS?: number | null;
+    },
   ) {
     super(message);
     this.status = detail.status;
     this.code = detail.code ?? null;
     this.param = detail.param ?? null;
     this.requestId = detail.requestId ?? null;
+    this.retryAfterS = detail.retryAfterS ?? null;
   }
 }
 
@@ -33,7 +42,12 @@ interface WireError {
  * Converts an error body, `{"error": {message, type, param, code}}`, of a response or an event.
  * @param body the parsed JSON; any other shape becomes an error that names the status.
  */
-export function errorFromBody(body: unknown, status: number, requestId: string | null = null): ServiceError {
+export function errorFromBody(
+  body: unknown,
+  status: number,
+  requestId: string | null = null,
+  retryAfterS: number | null = null,
+): ServiceError {
   const error = ((body as { error?: WireError } | null | undefined)?.error ?? {}) as WireError;
   const text = (value: unknown) => (typeof value === 'string' ? value : null);
   return new ServiceError(text(error.message) ?? `The service returned status ${status}.`, {
@@ -41,6 +55,7 @@ export function errorFromBody(body: unknown, status: number, requestId: string |
     code: text(error.code),
     param: text(error.param),
     requestId,
+    retryAfterS,
   });
 }
 

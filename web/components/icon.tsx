@@ -2,6 +2,7 @@
 const PATHS = {
   speak: 'M4 10v4h3l5 4V6L7 10H4zM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11',
   voices: 'M12 4a3 3 0 0 0-3 3v4a3 3 0 0 0 6 0V7a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v3M9 20h6',
+  talk: 'M4 5h16v11H11l-5 4v-4H4zM9 9v3M12 8v5M15 9v3',
   realtime: 'M4 12h2l2-6 4 14 3-11 2 3h3',
   batches: 'M4 6h16M4 12h16M4 18h10',
   responses: 'M4 5h16v11H10l-4 4v-4H4z',
@@ -22,6 +23,10 @@ const PATHS = {
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13',
   plus: 'M12 5v14M5 12h14',
   reload: 'M19 12a7 7 0 1 1-2-5l2 2M19 4v5h-5',
+  close: 'M6 6l12 12M18 6 6 18',
+  send: 'M4 12 20 5l-4 15-4-6zM12 14l8-9',
+  settings: 'M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4',
+  tool: 'M14.5 5a4 4 0 0 0-4.2 5.3L4 16.6 7.4 20l6.3-6.3A4 4 0 0 0 19 9.5L16.5 12 14 11l-1-2.500z',
   leave: 'M10 5H5v14h5M14 8l4 4-4 4M18 12H9',
   back: 'M14 6l-6 6 6 6',
   theme: 'M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16',

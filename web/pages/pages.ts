@@ -31,6 +31,14 @@ const voices: ConsolePage = {
   component: lazy(() => import('./voices/voices-page.tsx')),
 };
 
+const talk: ConsolePage = {
+  path: '/talk',
+  title: 'Talk',
+  icon: 'talk',
+  plugin: 'realtime',
+  component: lazy(() => import('./talk/talk-page.tsx')),
+};
+
 const realtime: ConsolePage = {
   path: '/realtime',
   title: 'Realtime',
@@ -95,7 +103,7 @@ const plugins: ConsolePage = {
 
 /** Groups of the navigation. */
 export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: readonly ConsolePage[] }[] = [
-  { title: 'Voice', pages: [speak, voices, realtime] },
+  { title: 'Voice', pages: [speak, voices, talk, realtime] },
   { title: 'Text and video', pages: [responses, batches, video] },
   { title: 'Organization', pages: [usage, keys, models, plugins] },
 ];
@@ -104,6 +112,7 @@ export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: rea
 export const PAGES = [
   speak,
   voices,
+  talk,
   realtime,
   responses,
   batches,

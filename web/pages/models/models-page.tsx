@@ -15,6 +15,7 @@ const TASKS: Readonly<Record<ModelTask, string>> = {
   chat: 'Chat and responses',
   embeddings: 'Embeddings',
   video: 'Video',
+  conversation: 'Conversation',
 };
 
 /** The models that requests can use, and the progress of their downloads. */

@@ -1,7 +1,8 @@
 /** Conversation state of the page: a pure reducer over service events and user actions. */
 
 import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
-import type { FinishedTurn } from './push-to-talk.ts';
+import type { FinishedTurn } from '../../audio/input/push-to-talk.ts';
+import { base64Bytes } from '../../audio/pcm.ts';
 
 /** One utterance of the user or of the service. */
 export interface Turn {
@@ -196,11 +197,8 @@ const BYTES_PER_MS = 48;
 function addAudio(state: Conversation, event: Of<'response.audio.delta'>, nowMs: number): Conversation {
   const turn = turnOf(state, event.item_id);
   if (turn === undefined) return state;
-  const { delta } = event;
-  const padding = delta.endsWith('==') ? 2 : delta.endsWith('=') ? 1 : 0;
-  const bytes = (delta.length / 4) * 3 - padding;
   return changeTurn(state, event.item_id, {
-    lengthMs: (turn.lengthMs ?? 0) + bytes / BYTES_PER_MS,
+    lengthMs: (turn.lengthMs ?? 0) + base64Bytes(event.delta) / BYTES_PER_MS,
     ...(turn.waitMs === undefined &&
       state.response !== undefined && { waitMs: nowMs - state.response.requestedAtMs }),
   });

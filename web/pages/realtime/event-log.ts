@@ -1,12 +1,8 @@
 /** Log of the frames of a connection, for display and as a trace (docs/guide/realtime-traces.md). */
 
-export type Side = 'client' | 'server';
+import type { Frame } from '../../client/realtime-socket.ts';
 
-/** A client or server event. */
-export interface Frame {
-  readonly type: string;
-  readonly [field: string]: unknown;
-}
+export type Side = 'client' | 'server';
 
 /** One line of a trace. */
 export interface LogEntry {

@@ -1,10 +1,14 @@
 import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
-import { LoudnessTrack } from '../../audio/loudness-track.ts';
-import { Microphone } from '../../audio/microphone.ts';
+import type { LoudnessTrack } from '../../audio/display/loudness-track.ts';
+import { MicrophoneInput } from '../../audio/input/microphone-input.ts';
+import type { FinishedTurn } from '../../audio/input/push-to-talk.ts';
 import { base64Of, bytesOf, PcmReader, type Samples } from '../../audio/pcm.ts';
-import { Player } from '../../audio/player.ts';
+import { Player } from '../../audio/playback/player.ts';
+import { ChangeNotifier } from '../../client/change-notifier.ts';
+import { type Frame, handshakeError, RealtimeSocket } from '../../client/realtime-socket.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { isAbort, toServiceError } from '../../client/service-error.ts';
+import { toServiceError } from '../../client/service-error.ts';
+import type { PageConnection } from '../../client/use-connection.ts';
 import {
   type Conversation,
   EMPTY_CONVERSATION,
@@ -13,81 +17,79 @@ import {
   type UserAction,
 } from './conversation.ts';
 import { type ConversationSettings, SPEECH_RATE_HZ, sessionOf } from './conversation-settings.ts';
-import { EventLog, type Frame } from './event-log.ts';
+import { EventLog } from './event-log.ts';
 import { requestReply } from './model-reply.ts';
-import { completed, type PushToTalkTurn, pressed, released, UP } from './push-to-talk.ts';
 
-/** Maximum size of the send buffer in bytes: half a minute of audio at 24 kHz. */
-const MAX_BUFFERED_BYTES = 2_000_000;
 /** Sample rate of the session until the microphone is open, in Hz. */
 const DEFAULT_RATE_HZ = 24_000;
-
-/** User-facing messages for WebSocket close codes. */
-const CLOSE_MESSAGES: Readonly<Record<number, string>> = {
-  1001: 'The service is shutting down.',
-  1006: 'Connection lost.',
-  1008: 'The service closed the connection.',
-  1009: 'A message was too large.',
-  1011: 'Internal server error.',
-  1013: 'The service is overloaded; try again later.',
-};
+const HANDSHAKE_ERROR_TIMEOUT_MS = 5000;
 
 /** `configuring`: the service has not accepted the session yet, possibly because it rejected the settings. */
 export type ConnectionPhase = 'connecting' | 'configuring' | 'ready' | 'ended';
 
 /** One connection to `/v1/realtime` with its microphone and audio player. The caller closes it. */
-export class RealtimeConnection {
-  /** Loudness of the sent audio. */
-  readonly track = new LoudnessTrack();
+export class RealtimeConnection implements PageConnection {
+  /** Changes, except those of {@link track}. */
+  readonly changes = new ChangeNotifier();
   readonly log = new EventLog();
 
   readonly #client: ServiceClient;
-  readonly #socket: WebSocket;
+  readonly #socket: RealtimeSocket;
   readonly #player: Player;
+  readonly #microphone: MicrophoneInput;
   readonly #abort = new AbortController();
   readonly #startMs = performance.now();
-  readonly #openMicrophoneers = new Set<() => void>();
   #settings: ConversationSettings;
   #phase: ConnectionPhase = 'connecting';
   #closeReason = '';
   #conversation: Conversation = EMPTY_CONVERSATION;
-  #microphone: Microphone | undefined;
   #microphoneError: string | undefined;
-  #pushToTalk: PushToTalkTurn = UP;
-  #sentMs = 0;
-  #sentEvents = 0;
   #pcm = new PcmReader();
   /** Whether a language model request is running, and whether new turns arrived since it started. */
   #isReplyPending = false;
   #hasMore = false;
   /** A text that is synthesized when the current response ends; only the newest is retained. */
   #pendingText: string | undefined;
-  #version = 0;
 
   /** @throws SyntaxError if the key has characters that a subprotocol must not contain. */
   constructor(client: ServiceClient, settings: ConversationSettings) {
     this.#client = client;
     this.#settings = settings;
-    const { address, protocols } = client.socket('v1/realtime');
-    this.#socket = new WebSocket(address, protocols);
-    this.#player = new Player(SPEECH_RATE_HZ, () => this.#notify());
-    this.#socket.onmessage = ({ data }) => this.#receive(JSON.parse(data as string) as ServerEvent);
-    this.#socket.onclose = ({ code, reason }) => {
-      const wasReady = this.#phase === 'ready';
-      const message = CLOSE_MESSAGES[code] ?? `Connection closed (${code}).`;
-      this.#close(reason === '' ? message : `${message} ${reason}`);
-      if (!wasReady) void this.#fetchHandshakeError();
-    };
+    this.#socket = new RealtimeSocket(
+      client,
+      {},
+      {
+        onEvent: (event) => this.#receive(event as unknown as ServerEvent),
+        onSent: (event) => this.log.add('client', event, this.#atMs),
+        onClose: (message, wasOpen) => {
+          this.#close(message);
+          if (!wasOpen) void this.#showHandshakeError();
+        },
+      },
+    );
+    this.#player = new Player(SPEECH_RATE_HZ, () => this.changes.notify());
+    this.#microphone = new MicrophoneInput({
+      onOpen: () => {
+        if (this.#microphone.rateHz !== DEFAULT_RATE_HZ) this.#sendSession();
+      },
+      onBlock: (block) => this.#sendBlock(block),
+      onTurn: (turn) => this.#commit(turn),
+      onUnavailable: (message) => {
+        this.#microphoneError = message;
+      },
+      onChange: () => this.changes.notify(),
+    });
+    this.#microphone.setPushToTalk(settings.turns === 'hold');
   }
 
-  /** @returns a function that removes the listener. */
-  subscribe = (listener: () => void): (() => void) => {
-    this.#openMicrophoneers.add(listener);
-    return () => this.#openMicrophoneers.delete(listener);
-  };
+  /** Loudness of the sent audio. */
+  get track(): LoudnessTrack {
+    return this.#microphone.track;
+  }
 
-  /** Increases with every change, except changes of {@link track}. */
-  version = (): number => this.#version;
+  get isEnded(): boolean {
+    return this.#phase === 'ended';
+  }
 
   get phase(): ConnectionPhase {
     return this.#phase;
@@ -103,7 +105,7 @@ export class RealtimeConnection {
   }
 
   get hasMicrophone(): boolean {
-    return this.#microphone !== undefined;
+    return this.#microphone.isOpen;
   }
 
   get microphoneError(): string | undefined {
@@ -111,7 +113,7 @@ export class RealtimeConnection {
   }
 
   get isButtonDown(): boolean {
-    return this.#pushToTalk.kind === 'down';
+    return this.#microphone.isButtonDown;
   }
 
   /** Whether synthesized audio is playing or still expected. */
@@ -123,23 +125,19 @@ export class RealtimeConnection {
   configure(settings: ConversationSettings): void {
     if (settings === this.#settings) return;
     this.#settings = settings;
-    this.#stopPushToTalk();
+    this.#microphone.setPushToTalk(settings.turns === 'hold');
     if (this.#phase === 'configuring' || this.#phase === 'ready') this.#sendSession();
-    this.#notify();
+    this.changes.notify();
   }
 
   /** Starts a push-to-talk turn. */
   press(): void {
-    if (this.#microphone === undefined || !this.#isPushToTalk || this.isButtonDown) return;
-    if (this.#pushToTalk.kind === 'up') this.track.startMark(this.#sentMs);
-    this.#pushToTalk = pressed(this.#pushToTalk, this.#sentMs);
-    this.#notify();
+    this.#microphone.press();
   }
 
   /** Ends the push-to-talk turn after the current audio block. */
   release(): void {
-    this.#pushToTalk = released(this.#pushToTalk, performance.now());
-    this.#notify();
+    this.#microphone.release();
   }
 
   /** Synthesizes a text; cancels the current response. */
@@ -167,7 +165,7 @@ export class RealtimeConnection {
     if (response !== undefined && !response.isCancelled) {
       this.#dispatch({ type: 'page.cancelled', eventId: this.#send({ type: 'response.cancel' }) });
     }
-    this.#notify();
+    this.changes.notify();
   }
 
   close(): void {
@@ -178,7 +176,7 @@ export class RealtimeConnection {
     this.log.add('server', event, this.#atMs);
     this.#conversation = reduceConversation(this.#conversation, event, performance.now());
     this.#applyEffects(event);
-    this.#notify();
+    this.changes.notify();
   }
 
   /** Side effects of an event. */
@@ -220,7 +218,7 @@ export class RealtimeConnection {
   #onSessionReady(): void {
     if (this.#phase !== 'configuring') return;
     this.#phase = 'ready';
-    void this.#openMicrophone();
+    void this.#microphone.open();
   }
 
   #speakPendingText(): void {
@@ -259,86 +257,33 @@ export class RealtimeConnection {
 
   #showSpeechError(message: string): void {
     this.#conversation = { ...this.#conversation, speechError: message };
-    this.#notify();
-  }
-
-  async #openMicrophone(): Promise<void> {
-    const { signal } = this.#abort;
-    try {
-      const listener = {
-        onBlock: (block: Samples) => this.#sendBlock(block),
-        onEnd: (message: string) => this.#lostMicrophone(message),
-      };
-      this.#microphone = await Microphone.open('talk', listener, signal);
-      if (this.#microphone.rateHz !== DEFAULT_RATE_HZ) this.#sendSession();
-    } catch (error) {
-      if (isAbort(error)) return;
-      this.#lostMicrophone(toServiceError(error).message);
-    }
-    this.#notify();
-  }
-
-  #lostMicrophone(message: string): void {
-    this.#stopPushToTalk();
-    this.#microphone?.close();
-    this.#microphone = undefined;
-    this.#microphoneError = message;
-    this.#notify();
-  }
-
-  get #isPushToTalk(): boolean {
-    return this.#settings.turns === 'hold';
+    this.changes.notify();
   }
 
   #sendBlock(block: Samples): void {
-    const microphone = this.#microphone;
-    if (microphone === undefined || (this.#isPushToTalk && this.#pushToTalk.kind === 'up')) return;
-    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+    if (this.#socket.isCongested) {
       this.#close('The network is too slow for live audio.');
       return;
     }
     this.#send({ type: 'input_audio_buffer.append', audio: base64Of(block) });
-    this.#sentMs += (block.length / microphone.rateHz) * 1000;
-    this.track.add(block, microphone.rateHz);
-    this.#commitPushToTalk();
-    this.#notify();
   }
 
-  /** Ends a push-to-talk turn with the audio sent so far. */
-  #stopPushToTalk(): void {
-    this.release();
-    this.#commitPushToTalk();
-  }
-
-  /** Commits the released turn for transcription. */
-  #commitPushToTalk(): void {
-    if (this.#pushToTalk.kind !== 'ending') return;
-    const turn = completed(this.#pushToTalk, this.#sentMs);
-    this.#pushToTalk = UP;
-    this.track.endMark(this.#sentMs);
+  /** Commits a push-to-talk turn for transcription. */
+  #commit(turn: FinishedTurn | undefined): void {
     if (turn === undefined) return;
     this.#send({ type: 'input_audio_buffer.commit' });
     this.#dispatch({ type: 'page.committed', turn });
   }
 
   #sendSession(): void {
-    const rateHz = this.#microphone?.rateHz ?? DEFAULT_RATE_HZ;
+    const rateHz = this.#microphone.rateHz ?? DEFAULT_RATE_HZ;
     this.#send({ type: 'session.update', session: sessionOf(this.#settings, rateHz) });
     this.#dispatch({ type: 'page.configured' });
   }
 
-  /**
-   * Sends an event with a new id, which errors refer to. Does nothing once the connection is closing.
-   * @returns the id.
-   */
+  /** @returns the id of the event. */
   #send(event: Frame): string {
-    this.#sentEvents += 1;
-    const eventId = `page_${this.#sentEvents}`;
-    if (this.#socket.readyState !== WebSocket.OPEN) return eventId;
-    const frame = { event_id: eventId, ...event };
-    this.log.add('client', frame, this.#atMs);
-    this.#socket.send(JSON.stringify(frame));
-    return eventId;
+    return this.#socket.send(event);
   }
 
   get #atMs(): number {
@@ -347,45 +292,25 @@ export class RealtimeConnection {
 
   #dispatch(dispatch: UserAction): void {
     this.#conversation = reduceConversation(this.#conversation, dispatch, performance.now());
-    this.#notify();
+    this.changes.notify();
   }
 
   #close(message: string): void {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
     this.#closeReason = message;
-    this.#pushToTalk = UP;
     this.#abort.abort();
-    this.#microphone?.close();
-    this.#microphone = undefined;
+    this.#microphone.close();
     this.#player.close();
-    this.track.endMark(this.#sentMs);
-    this.#socket.onmessage = null;
-    this.#socket.onclose = null;
-    this.#socket.close(1000);
+    this.#socket.close();
     this.#dispatch({ type: 'page.ended' });
   }
 
-  /**
-   * Browsers do not expose why a WebSocket handshake failed. The same request over HTTP returns the error.
-   */
-  async #fetchHandshakeError(): Promise<void> {
-    try {
-      await this.#client.get('v1/realtime', { signal: AbortSignal.timeout(HANDSHAKE_ERROR_TIMEOUT_MS) });
-    } catch (thrown) {
-      const error = toServiceError(thrown);
-      // The expected response to a request without an upgrade: there is no other error to show.
-      if (error.status === UPGRADE_REQUIRED || error.status === 0) return;
-      this.#closeReason = error.message;
-      this.#notify();
-    }
-  }
-
-  #notify(): void {
-    this.#version += 1;
-    for (const listener of this.#openMicrophoneers) listener();
+  async #showHandshakeError(): Promise<void> {
+    const signal = AbortSignal.timeout(HANDSHAKE_ERROR_TIMEOUT_MS);
+    const error = await handshakeError(this.#client, {}, signal).catch(() => undefined);
+    if (error === undefined || error.status === 0) return;
+    this.#closeReason = error.message;
+    this.changes.notify();
   }
 }
-
-const UPGRADE_REQUIRED = 426;
-const HANDSHAKE_ERROR_TIMEOUT_MS = 5000;

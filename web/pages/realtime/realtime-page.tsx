@@ -1,8 +1,12 @@
-import { Alert, Badge, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useCallback, useEffect, useState } from 'react';
-import { LevelMeter } from '../../audio/level-meter.tsx';
-import { LoudnessView } from '../../audio/loudness-view.tsx';
+import { LevelMeter } from '../../audio/display/level-meter.tsx';
+import { LoudnessView } from '../../audio/display/loudness-view.tsx';
+import { PushToTalkButton } from '../../audio/input/push-to-talk-button.tsx';
+import { useSpaceKey } from '../../audio/input/space-key.ts';
 import { useSession } from '../../client/session.tsx';
+import { useConnection } from '../../client/use-connection.ts';
+import { MessageAlert } from '../../components/feedback/message-alert.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Page } from '../../components/page.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -10,12 +14,9 @@ import { EMPTY_CONVERSATION } from './conversation.ts';
 import { type ConversationSettings, DEFAULT_SETTINGS } from './conversation-settings.ts';
 import { EventList } from './event-list.tsx';
 import { EventLog } from './event-log.ts';
-import { PushToTalkButton } from './push-to-talk-button.tsx';
-import type { RealtimeConnection } from './realtime-connection.ts';
+import { RealtimeConnection } from './realtime-connection.ts';
 import { SessionFields } from './session-fields.tsx';
-import { useSpaceKey } from './space-key.ts';
 import { TurnList } from './turn-list.tsx';
-import { useRealtimeConnection } from './use-realtime-connection.ts';
 
 const NO_EVENTS = new EventLog();
 
@@ -26,7 +27,9 @@ export default function RealtimePage() {
     (part: Partial<ConversationSettings>) => setSettings((state) => ({ ...state, ...part })),
     [],
   );
-  const { connection, isOpen, error, connect, disconnect } = useRealtimeConnection(client, settings);
+  const { connection, isOpen, error, connect, disconnect } = useConnection(
+    () => new RealtimeConnection(client, settings),
+  );
   useEffect(() => connection?.configure(settings), [connection, settings]);
   const conversation = connection?.conversation ?? EMPTY_CONVERSATION;
   const log = connection?.log ?? NO_EVENTS;
@@ -103,25 +106,13 @@ function ErrorAlerts({
   const { microphoneError } = connection ?? {};
   return (
     <>
-      <ErrorText message={error} />
-      <ErrorText message={closeReason === '' ? undefined : closeReason}>
+      <MessageAlert message={error} />
+      <MessageAlert message={closeReason === '' ? undefined : closeReason}>
         Reconnect to continue. A new connection starts a new conversation; this one stays visible until then.
-      </ErrorText>
-      <ErrorText message={microphoneError}>Text to speech still works.</ErrorText>
-      <ErrorText message={connection?.conversation.sessionError} />
+      </MessageAlert>
+      <MessageAlert message={microphoneError}>Text to speech still works.</MessageAlert>
+      <MessageAlert message={connection?.conversation.sessionError} />
     </>
-  );
-}
-
-function ErrorText(props: { readonly message: string | undefined; readonly children?: string }) {
-  if (props.message === undefined) return null;
-  return (
-    <Alert color="red" variant="light" role="alert" p="sm" icon={<Icon name="warning" />}>
-      <Text size="sm">{props.message}</Text>
-      <Text size="xs" c="dimmed">
-        {props.children}
-      </Text>
-    </Alert>
   );
 }
 
@@ -144,7 +135,12 @@ function MicrophoneControls({
       />
       {isPushToTalk && (
         <Group gap="sm">
-          <PushToTalkButton connection={connection} />
+          <PushToTalkButton
+            isDown={connection.isButtonDown}
+            disabled={!connection.hasMicrophone}
+            onPress={press}
+            onRelease={release}
+          />
           <Text size="sm" c="dimmed">
             You can also hold the space bar.
           </Text>

@@ -1,37 +1,27 @@
 import { Badge, Box, Group, Text, VisuallyHidden } from '@mantine/core';
-import { memo, useLayoutEffect, useRef } from 'react';
+import { memo } from 'react';
 import { Empty } from '../../components/feedback/empty.tsx';
 import { formatSeconds } from '../../components/format.ts';
+import { useFollowEnd } from '../../components/use-follow-end.ts';
 import { formatClock } from './clock-format.ts';
 import type { Turn } from './conversation.ts';
 import classes from './realtime.module.css';
 
-/** Distance from the end of the list within which it scrolls along, in px. */
-const NEAR_PX = 60;
-
 /** The conversation with its latencies. */
 export const TurnList = memo(({ turns }: { readonly turns: readonly Turn[] }) => {
-  const list = useRef<HTMLOListElement>(null);
-  const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when the turns change
-  useLayoutEffect(() => {
-    if (list.current !== null && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
-  }, [turns]);
+  const scroll = useFollowEnd<HTMLOListElement>(turns);
   const complete = turns.findLast(({ side, state }) => side === 'user' && state === 'done');
   return (
     <>
       {turns.length === 0 && <Empty text="Your words appear here while you speak." />}
       <ol
-        ref={list}
+        {...scroll}
         className={classes.turns}
         aria-label="Conversation"
         // A scrollable region must be focusable (WCAG 2.1.1).
         // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
         tabIndex={0}
         hidden={turns.length === 0}
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-          atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-        }}
       >
         {turns.map((turn) => (
           <TurnRow key={turn.id} turn={turn} />

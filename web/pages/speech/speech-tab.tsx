@@ -1,9 +1,9 @@
 import { Button, Group, Input, SegmentedControl, SimpleGrid, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { LoudnessView } from '../../audio/loudness-view.tsx';
-import { charactersOf, type SpeechParams } from '../../audio/speech-request.ts';
-import { type Speech, useSpeech } from '../../audio/use-speech.ts';
-import { Waveform } from '../../audio/waveform.tsx';
+import { LoudnessView } from '../../audio/display/loudness-view.tsx';
+import { Waveform } from '../../audio/display/waveform.tsx';
+import { charactersOf, type SpeechParams } from '../../audio/playback/speech-request.ts';
+import { type Speech, useSpeech } from '../../audio/playback/use-speech.ts';
 import { useSession } from '../../client/session.tsx';
 import { fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
 import { ModelPicker } from '../../components/form/model-picker.tsx';

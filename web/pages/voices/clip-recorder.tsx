@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { LevelMeter } from '../../audio/level-meter.tsx';
-import { LoudnessView } from '../../audio/loudness-view.tsx';
-import { type Recorded, useRecorder } from '../../audio/use-recorder.ts';
+import { LevelMeter } from '../../audio/display/level-meter.tsx';
+import { LoudnessView } from '../../audio/display/loudness-view.tsx';
+import { type Recorded, useRecorder } from '../../audio/input/use-recorder.ts';
 import { Icon } from '../../components/icon.tsx';
 import { MAX_SECONDS, MIN_SECONDS } from './voice-wire.ts';
 import classes from './voices.module.css';

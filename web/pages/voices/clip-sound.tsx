@@ -1,5 +1,5 @@
 import { Skeleton } from '@mantine/core';
-import { Waveform } from '../../audio/waveform.tsx';
+import { Waveform } from '../../audio/display/waveform.tsx';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { ErrorAlert } from '../../components/feedback/error-alert.tsx';

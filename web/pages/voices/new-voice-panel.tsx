@@ -11,7 +11,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { Waveform } from '../../audio/waveform.tsx';
+import { Waveform } from '../../audio/display/waveform.tsx';
 import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { ErrorAlert, fieldErrorMessage } from '../../components/feedback/error-alert.tsx';

@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { LoudnessView } from '../../audio/loudness-view.tsx';
-import { useSpeech } from '../../audio/use-speech.ts';
-import { Waveform } from '../../audio/waveform.tsx';
+import { LoudnessView } from '../../audio/display/loudness-view.tsx';
+import { Waveform } from '../../audio/display/waveform.tsx';
+import { useSpeech } from '../../audio/playback/use-speech.ts';
 import { useSession } from '../../client/session.tsx';
 import { ErrorAlert, fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
 import { ModelPicker } from '../../components/form/model-picker.tsx';

@@ -1,15 +1,21 @@
-import { Button } from '@mantine/core';
+import { Button, type ButtonProps } from '@mantine/core';
 import { Icon } from '../../components/icon.tsx';
-import type { RealtimeConnection } from './realtime-connection.ts';
+
+export interface PushToTalkButtonProps extends Pick<ButtonProps, 'size' | 'radius'> {
+  readonly isDown: boolean;
+  readonly disabled: boolean;
+  readonly onPress: () => void;
+  readonly onRelease: () => void;
+}
 
 /** Push-to-talk button. Works with the pointer, and with the space bar or Enter while it is focused. */
-export function PushToTalkButton({ connection }: { readonly connection: RealtimeConnection }) {
+export function PushToTalkButton({ isDown, onPress, onRelease, ...props }: PushToTalkButtonProps) {
   const isKey = (key: string) => key === ' ' || key === 'Enter';
   return (
     <Button
-      variant={connection.isButtonDown ? 'filled' : 'light'}
-      aria-pressed={connection.isButtonDown}
-      disabled={!connection.hasMicrophone}
+      {...props}
+      variant={isDown ? 'filled' : 'light'}
+      aria-pressed={isDown}
       leftSection={<Icon name="microphone" />}
       // A long touch must not scroll or open a context menu.
       style={{ touchAction: 'none', userSelect: 'none' }}
@@ -17,17 +23,17 @@ export function PushToTalkButton({ connection }: { readonly connection: Realtime
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
-        connection.press();
+        onPress();
       }}
-      onPointerUp={() => connection.release()}
-      onPointerCancel={() => connection.release()}
-      onBlur={() => connection.release()}
+      onPointerUp={onRelease}
+      onPointerCancel={onRelease}
+      onBlur={onRelease}
       onKeyDown={(event) => {
         if (!isKey(event.key)) return;
         event.preventDefault();
-        if (!event.repeat) connection.press();
+        if (!event.repeat) onPress();
       }}
-      onKeyUp={({ key }) => isKey(key) && connection.release()}
+      onKeyUp={({ key }) => isKey(key) && onRelease()}
     >
       Hold to talk
     </Button>

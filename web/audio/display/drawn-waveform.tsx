@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import WaveSurfer from 'wavesurfer.js';
-import { styleNonce } from '../client/style-nonce.ts';
+import { styleNonce } from '../../client/style-nonce.ts';
 import { useSoundColors } from './sound-colors.ts';
 import classes from './waveform.module.css';
 

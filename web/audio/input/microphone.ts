@@ -1,5 +1,5 @@
+import type { Samples } from '../pcm.ts';
 import workletAddress from './microphone-worklet.ts?url';
-import type { Samples } from './pcm.ts';
 
 /**
  * `talk` enables echo cancellation and noise suppression; `voice-clip` records unprocessed

@@ -1,7 +1,7 @@
-import type { ServiceClient } from '../client/service-client.ts';
-import { ServiceError, toServiceError } from '../client/service-error.ts';
-import { PcmReader, type Samples } from './pcm.ts';
-import { readWav } from './wav.ts';
+import type { ServiceClient } from '../../client/service-client.ts';
+import { ServiceError, toServiceError } from '../../client/service-error.ts';
+import { PcmReader, type Samples } from '../pcm.ts';
+import { readWav } from '../wav.ts';
 
 /** Parameters of a speech request. */
 export interface SpeechParams {

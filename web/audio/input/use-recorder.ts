@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { LoudnessTrack } from './loudness-track.ts';
+import { LoudnessTrack } from '../display/loudness-track.ts';
+import type { Samples } from '../pcm.ts';
 import { Microphone } from './microphone.ts';
-import type { Samples } from './pcm.ts';
 import { RecordingBuffer } from './recording-buffer.ts';
 
 export interface Recorded {

@@ -1,4 +1,4 @@
-import type { Samples } from './pcm.ts';
+import type { Samples } from '../pcm.ts';
 
 /** A marked range in ms from the start of the sound; the end of an open mark is Infinity. */
 export interface Mark {

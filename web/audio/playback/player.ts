@@ -1,4 +1,5 @@
-import { floatsOf, type Samples } from './pcm.ts';
+import { floatsOf, type Samples } from '../pcm.ts';
+import { PlaybackPosition } from './playback-position.ts';
 
 /** Lead in seconds before the first chunk, so that a late second chunk causes no gap. */
 const LEAD_S = 0.08;
@@ -26,6 +27,7 @@ export class Player {
   readonly #context: AudioContext;
   readonly #onSilent: () => void;
   readonly #playing = new Set<AudioBufferSourceNode>();
+  readonly #position = new PlaybackPosition();
   #waiting: Chunk[] = [];
   #endS = 0;
 
@@ -61,6 +63,7 @@ export class Player {
       const startS = startOf(this.#endS, this.#context.currentTime);
       source.start(startS);
       this.#endS = startS + buffer.duration;
+      this.#position.add(startS, this.#endS);
     }
   }
 
@@ -74,9 +77,16 @@ export class Player {
     return this.#playing.size > 0 || this.#waiting.length > 0;
   }
 
+  /** Duration of the audio that the user has heard since the last {@link stop}, in ms. */
+  get playedMs(): number {
+    const { currentTime, outputLatency = 0 } = this.#context;
+    return this.#position.playedS(currentTime - outputLatency) * 1000;
+  }
+
   /** Stops playback and clears the queue; later chunks are played again. */
   stop(): void {
     this.#waiting = [];
+    this.#position.clear();
     for (const source of this.#playing) source.stop();
     this.#endS = 0;
   }

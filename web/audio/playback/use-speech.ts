@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { ServiceClient } from '../client/service-client.ts';
-import { type ServiceError, toServiceError } from '../client/service-error.ts';
-import { LoudnessTrack } from './loudness-track.ts';
-import type { Samples } from './pcm.ts';
+import type { ServiceClient } from '../../client/service-client.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
+import { LoudnessTrack } from '../display/loudness-track.ts';
+import type { Samples } from '../pcm.ts';
+import { wavFile } from '../wav.ts';
 import { Player } from './player.ts';
 import { SPEECH_RATE_HZ, type SpeechParams, speak } from './speech-request.ts';
-import { wavFile } from './wav.ts';
 
 export interface Speech {
   /** `playing`: all audio was received and is still playing. */

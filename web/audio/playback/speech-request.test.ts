@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ServiceClient } from '../client/service-client.ts';
-import type { Samples } from './pcm.ts';
+import { ServiceClient } from '../../client/service-client.ts';
+import type { Samples } from '../pcm.ts';
+import { wavFile } from '../wav.ts';
 import { charactersOf, type SpeechParams, speak } from './speech-request.ts';
-import { wavFile } from './wav.ts';
 
 const ASK: SpeechParams = { model: 'svc-tts', input: 'Hello.', voice: undefined, speed: 1, format: 'pcm' };
 

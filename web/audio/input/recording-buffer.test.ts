@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readWav } from '../wav.ts';
 import { RecordingBuffer } from './recording-buffer.ts';
-import { readWav } from './wav.ts';
 
 const RATE_HZ = 1000;
 const flat = (length: number, sample: number) => new Int16Array(length).fill(sample);

@@ -1,5 +1,5 @@
-import type { Samples } from './pcm.ts';
-import { wavFile } from './wav.ts';
+import type { Samples } from '../pcm.ts';
+import { wavFile } from '../wav.ts';
 
 /** Records microphone samples up to a maximum length. */
 export class RecordingBuffer {
