@@ -15,7 +15,8 @@ const SLOW_SOURCES = SOURCES.map((pattern) => pattern.replace('*.test.ts', '*.{m
 export default defineConfig({
   test: {
     pool: 'threads',
-    maxWorkers: 2,
+    // More than the cores of a small machine, because many tests wait for processes and servers.
+    maxWorkers: 3,
     // Tests of one file that are marked as concurrent.
     maxConcurrency: 2,
     // Real models are slow on two busy cores; a test that hangs still fails.

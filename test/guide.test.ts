@@ -73,7 +73,7 @@ describe('the served guide', () => {
   });
 
   test('the AsyncAPI documents can be downloaded', async () => {
-    for (const name of ['realtime', 'partner']) {
+    for (const name of ['realtime', 'conversations', 'partner']) {
       const response = await read(`/docs/sockets/${name}.asyncapi.json`);
       expect(await response.json()).toMatchObject({ asyncapi: '3.0.0' });
     }

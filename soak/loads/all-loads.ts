@@ -1,4 +1,5 @@
 import { batchLoad, smallBatchLoad } from './batch-load.ts';
+import { conversationLoad } from './conversation-load.ts';
 import { fileLoad, smallFileLoad } from './file-load.ts';
 import type { Load } from './load.ts';
 import { partnerLoad } from './partner-load.ts';
@@ -11,7 +12,7 @@ import { voiceLoad } from './voice-load.ts';
 
 /** All loads of a soak run, which run concurrently. */
 export const LOADS: readonly Load[] = [
-  ...[speechLoad, transcriptionLoad, realtimeLoad, partnerLoad, textLoad],
+  ...[speechLoad, transcriptionLoad, realtimeLoad, conversationLoad, partnerLoad, textLoad],
   ...[fileLoad, batchLoad, voiceLoad, videoLoad],
   ...[smallTextLoad, smallFileLoad, smallBatchLoad],
 ];

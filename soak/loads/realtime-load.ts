@@ -1,9 +1,10 @@
 import { RealtimeClient, type ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
 import { appends, silentPcm } from '../../tools/harness/services/realtime-service.ts';
-import type { CallEnd, OpenEntry } from '../report/ledger.ts';
+import type { OpenEntry } from '../report/ledger.ts';
 import { type SoakClient, WITHIN_MS } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
+import { codeOf, endOf, isServerError, type TurnEnd } from './socket-ends.ts';
 import { transcriptViolation } from './transcription-load.ts';
 
 const TURNS = 2;
@@ -12,25 +13,6 @@ const SILENCE_MS = 1500;
 
 const COMPLETED = 'conversation.item.input_audio_transcription.completed';
 const FAILED = 'conversation.item.input_audio_transcription.failed';
-
-interface TurnEnd {
-  readonly end: CallEnd;
-  readonly detail?: string;
-}
-
-/** Maps an exception of the client to an end. The client throws on disconnection, timeout and protocol violations. */
-function endOf(error: unknown): TurnEnd {
-  const detail = error instanceof Error ? error.message : String(error);
-  if (detail.startsWith('time ran out')) return { end: 'late', detail };
-  if (detail.startsWith('frames of the server')) return { end: 'wrong', detail };
-  return { end: 'cut', detail };
-}
-
-/** Whether the event is an internal error of the service, sent instead of the expected event. */
-const isServerError = ({ type, error }: ServerEventFrame) =>
-  type === 'error' && (error as { type?: unknown } | undefined)?.type === 'server_error';
-
-const codeOf = ({ error }: ServerEventFrame) => String((error as { code?: unknown } | undefined)?.code);
 
 class RealtimeRound {
   readonly #client: SoakClient;

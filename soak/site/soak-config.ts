@@ -6,6 +6,7 @@ export const VOICE_MODEL = 'svc-tts';
 /** Model for stored voices. */
 export const CLONED_MODEL = 'svc-tts-cloned';
 export const TRANSCRIPTION_MODEL = 'svc-stt';
+export const CONVERSATION_MODEL = 'svc-voice';
 export const CHAT_MODEL = 'smollm2-135m-instruct';
 export const EMBED_MODEL = 'all-minilm-l6-v2';
 export const VIDEO_MODEL = 'vid-2.0-mini';
@@ -15,6 +16,7 @@ export const ORGANIZATIONS = [
   'speech',
   'transcriptions',
   'realtime',
+  'conversations',
   'partner',
   'text',
   'files',
@@ -113,6 +115,11 @@ kind = "kokoro"
 [models."${TRANSCRIPTION_MODEL}"]
 kind = "whisper"
 weights = "tiny.en"
+[models."${CONVERSATION_MODEL}"]
+kind = "conversation"
+stt = "${TRANSCRIPTION_MODEL}"
+llm = "${CHAT_MODEL}"
+tts = "${VOICE_MODEL}"
 ${INFERENCE}${RATE_LIMITS}${pricesOf(PRICED.map(([, model]) => model))}`;
 export const WHOLE_PLUGINS = 'speech,voices,realtime,partner,responses,batch,video';
 

@@ -40,6 +40,15 @@ export function reportSentFrames(Socket) {
   };
 }
 
+/** Reports every text frame that sockets of the class of `ws` receive. */
+export function reportReceivedFrames(Socket) {
+  const { emit } = Socket.prototype;
+  Socket.prototype.emit = function (name, data, isBinary) {
+    if (name === 'message' && !isBinary) reportReceivedFrame(String(data));
+    return emit.call(this, name, data, isBinary);
+  };
+}
+
 /** Reports a received text frame. */
 function reportReceivedFrame(text) {
   report({ kind: 'frame', from: 'server', frame: parsed(text) });

@@ -313,8 +313,9 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(performance.now() - startedMs).toBeLessThan(3000);
     machine.repair();
     await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), { timeout: 10_000 });
-    await waitForRuns(runs, 2);
-    expect(runs).toEqual(['a', 'b']);
+    await vi.waitFor(() => expect(runs).toContain('b'), { timeout: 10_000 });
+    // The first job runs again if its end was not stored before the cut.
+    expect([...new Set(runs)]).toEqual(['a', 'b']);
   });
 
   test('closes while disconnected', async () => {

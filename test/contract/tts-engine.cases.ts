@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/engine.ts';
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
+import { repetitions } from '../harness/tier.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
 
 /** An engine under test. */
@@ -16,6 +17,9 @@ const REQUEST: SynthesisRequest = {
   fairnessKey: 'a',
   delivery: 'stream',
 };
+
+/** Text of requests whose audio does not matter. */
+const WORD = 'Yes.';
 
 async function collect(
   engine: TtsEngine,
@@ -78,11 +82,12 @@ export function ttsEngineCases(
 
     it('yields arrays that the caller may change', async () => {
       const runs: Float32Array[] = [];
-      for await (const run of engine.synthesize(REQUEST, new AbortController().signal)) {
+      const text = 'The quick brown fox.';
+      for await (const run of engine.synthesize({ ...REQUEST, text }, new AbortController().signal)) {
         runs.push(run.slice());
         run.fill(0);
       }
-      expect(lengthOf(runs)).toBe(lengthOf(await collect(engine)));
+      expect(lengthOf(runs)).toBe(lengthOf(await collect(engine, { text })));
       expect(runs.some((run) => run.some((sample) => sample !== 0))).toBe(true);
     });
 
@@ -107,7 +112,7 @@ export function ttsEngineCases(
 
     it('keeps working when a consumer stops early', async () => {
       for await (const _ of engine.synthesize(REQUEST, new AbortController().signal)) break;
-      expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
+      expect(lengthOf(await collect(engine, { text: WORD }))).toBeGreaterThan(0);
     });
 
     if (storedVoice === undefined) {
@@ -116,7 +121,7 @@ export function ttsEngineCases(
           kind: 'invalid_request',
           param: 'voice',
         });
-        expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
+        expect(lengthOf(await collect(engine, { text: WORD }))).toBeGreaterThan(0);
       });
     } else {
       it('synthesizes concurrently with a stored voice and its own voice without mixing them', async () => {
@@ -139,12 +144,12 @@ export function ttsEngineCases(
     });
 
     it.each([
-      ['600 characters without a space', 'x'.repeat(600)],
+      ['hundreds of characters without a space', 'x'.repeat(repetitions(200, 600))],
       ['another script', '語'.repeat(20)],
       ['half a surrogate pair', 'Hello \ud83d there'],
       ['control characters', 'Hel\u0007lo\u0000 there\u202e.'],
       ['stacked combining marks', `H${'\u0301'.repeat(300)}ello`],
-      ['only digits', '9'.repeat(60)],
+      ['only digits', '9'.repeat(repetitions(20, 60))],
     ])('stays ready after %s', async (_, text) => {
       await collect(engine, { text });
       expect(engine.ready().ready).toBe(true);

@@ -11,7 +11,7 @@ import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 
 /** A command as JSON in a message. */
 export interface FakeLlamaOrder {
-  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process. */
+  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process, `pauses` by the received commands. */
   readonly say?: readonly string[];
   /** Action after the pieces; default: the response ends. After `stuck`, the process only measures. */
   readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
@@ -23,6 +23,7 @@ export interface FakeLlamaOrder {
 serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language model process', (send) => {
   const open = new Set<number>();
   let stuck = false;
+  const pauses: string[] = [];
   let load: LoadLlama | undefined;
   const orderOf = ({ conversation }: Extract<LlamaCommand, { conversation: unknown }>): FakeLlamaOrder =>
     JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
@@ -35,7 +36,8 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
     for (const text of say) {
       if (reader.stopped) break;
       output += 1;
-      const events = reader.push(text === 'who' ? `${process.pid} ${load?.lowPriority}` : text);
+      const special = { who: `${process.pid} ${load?.lowPriority}`, pauses: pauses.join(' ') };
+      const events = reader.push(text in special ? special[text as keyof typeof special] : text);
       if (events.length > 0) send({ kind: 'events', id, events });
     }
     open.add(id);
@@ -55,9 +57,13 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
       return { contextTokens: load.contextTokens, toolCallSyntax: undefined, tokenMs: 1 };
     },
     receive(message) {
-      const { id } = message;
       switch (message.kind) {
+        case 'pause':
+        case 'resume':
+          pauses.push(message.kind);
+          return;
         case 'measure': {
+          const { id } = message;
           const { measure, tokens: inputTokens = 5 } = orderOf(message);
           if (measure === 'die') process.exit(7);
           if (measure === 'hang') return;
@@ -68,8 +74,8 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           start(message);
           return;
         case 'cancel':
-          open.delete(id);
-          if (!stuck) send({ kind: 'cancelled', id });
+          open.delete(message.id);
+          if (!stuck) send({ kind: 'cancelled', id: message.id });
           return;
       }
     },

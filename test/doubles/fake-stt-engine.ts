@@ -10,12 +10,20 @@ export interface FakeSttOptions {
   readonly languages?: readonly string[] | undefined;
   /** Deltas of every transcription. */
   readonly deltas?: readonly string[];
+  /** Deltas of a transcription, by the number of the request. Default: `deltas`. */
+  readonly deltasOf?: (request: number) => readonly string[];
+  /** Whether each pause reports the text so far. */
+  readonly hasPreviews?: boolean;
   /** Overrides of the final transcript. */
   readonly final?: Partial<Transcript>;
   /** Error that is thrown after the deltas. */
   readonly failure?: (request: TranscriptionRequest) => unknown;
   /** Awaited before each delta. */
   readonly before?: (delta: number, signal: AbortSignal) => Promise<void> | void;
+  /** Of previews. Default: 1. */
+  readonly sentenceEnd?: number;
+  /** Awaited before each preview. */
+  readonly beforePreview?: () => Promise<void>;
   /** Error that is thrown before the audio is read. */
   readonly refusal?: () => unknown;
 }
@@ -28,10 +36,12 @@ export class FakeSttEngine implements SttEngine {
   readonly heard: number[] = [];
   /** Number of requests that ended before their final transcript. */
   leftEarly = 0;
+  readonly hasPreviews: boolean;
   readonly #options: FakeSttOptions;
 
   constructor(options: FakeSttOptions = {}) {
     this.#options = options;
+    this.hasPreviews = options.hasPreviews ?? false;
     this.languages = 'languages' in options ? options.languages : ['en', 'de'];
   }
 
@@ -40,8 +50,9 @@ export class FakeSttEngine implements SttEngine {
     request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const { deltas = ['Ask', ' not.'], final, failure, before, refusal } = this.#options;
+    const { final, failure, before, refusal } = this.#options;
     const at = this.requests.push(request) - 1;
+    const deltas = this.#options.deltasOf?.(at) ?? this.#options.deltas ?? ['Ask', ' not.'];
     this.heard[at] = 0;
     let ended = false;
     try {
@@ -49,6 +60,11 @@ export class FakeSttEngine implements SttEngine {
       if (rejection !== undefined) throw rejection;
       for await (const piece of audio) {
         signal.throwIfAborted();
+        if (piece === 'pause' && this.hasPreviews) {
+          await this.#options.beforePreview?.();
+          const { sentenceEnd = 1 } = this.#options;
+          request.onPreview?.({ text: deltas.join(''), sentenceEnd });
+        }
         if (piece !== 'pause') this.heard[at] = (this.heard[at] ?? 0) + piece.length;
       }
       for (const [index, text] of deltas.entries()) {

@@ -58,6 +58,7 @@ const FAILURES = {
 /** Emits scripted transcripts on command. One transcription receives commands at a time. */
 export class OrderedSttEngine implements SttEngine {
   readonly languages = ['en', 'de'];
+  readonly hasPreviews = false;
   readonly requests: TranscriptionRequest[] = [];
   readonly #orders = new Orders<SttOrder>();
 

@@ -348,7 +348,12 @@ function applyTurnEvent(
       case 'cut_turn':
       case 'end_turn':
         if (open === undefined) break;
-        reported.push({ kind: 'speech_stopped', itemId: open.itemId, audioEndMs: idCount });
+        reported.push({
+          kind: 'speech_stopped',
+          itemId: open.itemId,
+          audioEndMs: idCount,
+          speechEndMs: idCount,
+        });
         reported.push({ kind: 'committed', turn: open });
         simulation = { ...simulation, open: undefined, hasAudio: effect.kind !== 'end_turn' };
         break;

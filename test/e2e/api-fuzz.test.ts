@@ -4,11 +4,12 @@ import { HAS_PIP } from '../../tools/harness/clients/python.ts';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { launchStubbedService, type StubbedService } from '../../tools/harness/services/stubbed-service.ts';
 import { needs } from '../harness/needs.ts';
+import { inDeepTier, repetitions } from '../harness/tier.ts';
 
 /**
  * Sends valid and invalid requests, generated from the OpenAPI document, to every JSON route of the real process. Checks
- * that no response is a 500 or undocumented, and that every error has the error body. test/deep/schemathesis.test.ts sends
- * more requests.
+ * that no response is a 500 or undocumented, and that every error has the error body. The deep tier and
+ * test/deep/schemathesis.test.ts send more requests. swagger.test.ts sends the documented examples to the embedded models.
  */
 
 /** A constant, so that each run sends the same requests. */
@@ -27,34 +28,36 @@ describe('with scripted upstreams', () => {
   test(
     'every response conforms to the OpenAPI document',
     async () => {
-      const until = { examples: 8 };
+      const until = { examples: repetitions(1, 8) };
       const findings = await fuzzApi(stubbed.service, { phases: 'examples,fuzzing', seed: SEED, until });
       expect(findings.faults, findings.output).toEqual({});
       expect(findings.operations).toBeGreaterThanOrEqual(16);
-      expect(findings.requests).toBeGreaterThan(70);
+      expect(findings.requests).toBeGreaterThan(repetitions(35, 200));
     },
     TIMEOUT_MS,
   );
 });
 
-describe('with the embedded models', () => {
-  let service: LaunchedService;
-  beforeAll(async () => {
-    service = await launchService();
-  });
-  afterAll(() => service?.stop());
+inDeepTier(() => {
+  describe('with the embedded models', () => {
+    let service: LaunchedService;
+    beforeAll(async () => {
+      service = await launchService();
+    });
+    afterAll(() => service?.stop());
 
-  test(
-    'responses to the documented examples conform to the OpenAPI document',
-    async () => {
-      const findings = await fuzzApi(service, { phases: 'examples', seed: SEED, until: { examples: 1 } });
-      expect(findings.faults, findings.output).toEqual({});
-      const page = await (await service.fetch('/v1/usage?limit=100')).json();
-      const endpoints = (page as { data: { endpoint: string }[] }).data.map(({ endpoint }) => endpoint);
-      expect(endpoints).toEqual(
-        expect.arrayContaining(['POST /v1/chat/completions', 'POST /v1/embeddings', 'POST /v1/responses']),
-      );
-    },
-    TIMEOUT_MS,
-  );
+    test(
+      'responses to the documented examples conform to the OpenAPI document',
+      async () => {
+        const findings = await fuzzApi(service, { phases: 'examples', seed: SEED, until: { examples: 1 } });
+        expect(findings.faults, findings.output).toEqual({});
+        const page = await (await service.fetch('/v1/usage?limit=100')).json();
+        const endpoints = (page as { data: { endpoint: string }[] }).data.map(({ endpoint }) => endpoint);
+        expect(endpoints).toEqual(
+          expect.arrayContaining(['POST /v1/chat/completions', 'POST /v1/embeddings', 'POST /v1/responses']),
+        );
+      },
+      TIMEOUT_MS,
+    );
+  });
 });

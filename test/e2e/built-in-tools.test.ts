@@ -80,27 +80,6 @@ async function respond(type: string, inputs: readonly string[], tool: object = {
   return { status: response.status, body: await response.json() };
 }
 
-const PYTHON = { type: 'code_interpreter', container: { type: 'auto' } };
-
-test('code interpreter calls of one response share one interpreter without the service environment', async () => {
-  const programs = ['import os\nx = 6', 'print(x * 7)', '[v for v in os.environ.values() if "hush" in v], x'];
-  const { status, body } = await respond('code_interpreter', programs, PYTHON);
-  expect(status, JSON.stringify(body)).toBe(200);
-  const calls = body.output.filter(({ type }: { type: string }) => type === 'code_interpreter_call');
-  expect(calls).toMatchObject([
-    { status: 'completed', code: programs[0], outputs: [] },
-    { status: 'completed', code: programs[1], outputs: [{ type: 'logs', logs: '42\n' }] },
-    { status: 'completed', code: programs[2], outputs: [{ type: 'logs', logs: '([], 6)' }] },
-  ]);
-  expect(new Set(calls.map((call: { container_id: string }) => call.container_id)).size).toBe(1);
-  expect(body.output.at(-1)).toMatchObject({ content: [{ text: 'It gave: ([], 6)' }] });
-});
-
-test('the next response gets a new interpreter', async () => {
-  const { body } = await respond('code_interpreter', ['x'], PYTHON);
-  expect(body.output[0].outputs[0].logs).toContain("NameError: name 'x' is not defined");
-});
-
 test('web search queries the SearXNG server of CONFIG and cites its results', async () => {
   const { status, body } = await respond('web_search', ['hot drinks']);
   expect(status, JSON.stringify(body)).toBe(200);
@@ -139,4 +118,26 @@ test('web search without a server in CONFIG gets 400 with the name of the CONFIG
   } finally {
     await withoutSearch.stop();
   }
+});
+
+// Last, because each use of an interpreter starts another spare one.
+const PYTHON = { type: 'code_interpreter', container: { type: 'auto' } };
+
+test('code interpreter calls of one response share one interpreter without the service environment', async () => {
+  const programs = ['import os\nx = 6', 'print(x * 7)', '[v for v in os.environ.values() if "hush" in v], x'];
+  const { status, body } = await respond('code_interpreter', programs, PYTHON);
+  expect(status, JSON.stringify(body)).toBe(200);
+  const calls = body.output.filter(({ type }: { type: string }) => type === 'code_interpreter_call');
+  expect(calls).toMatchObject([
+    { status: 'completed', code: programs[0], outputs: [] },
+    { status: 'completed', code: programs[1], outputs: [{ type: 'logs', logs: '42\n' }] },
+    { status: 'completed', code: programs[2], outputs: [{ type: 'logs', logs: '([], 6)' }] },
+  ]);
+  expect(new Set(calls.map((call: { container_id: string }) => call.container_id)).size).toBe(1);
+  expect(body.output.at(-1)).toMatchObject({ content: [{ text: 'It gave: ([], 6)' }] });
+});
+
+test('the next response gets a new interpreter', async () => {
+  const { body } = await respond('code_interpreter', ['x'], PYTHON);
+  expect(body.output[0].outputs[0].logs).toContain("NameError: name 'x' is not defined");
 });

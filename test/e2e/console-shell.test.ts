@@ -20,6 +20,7 @@ import {
 const PAGES = [
   'Speech',
   'Voices',
+  'Talk',
   'Realtime',
   'Responses',
   'Batches',
@@ -76,7 +77,7 @@ describe('signing in', () => {
   });
 
   test('lasts until the tab is closed and stores the key only in the session storage', async () => {
-    const { page, context, requestUrls, consoleErrors } = await open({ path: '/usage' });
+    const { page, context, requestUrls, consoleErrors } = await open({ path: '/usage', isolated: true });
     await page.reload();
     await heading(page).filter({ hasText: 'Usage' }).waitFor();
     const stored = (await page.evaluate(
@@ -151,27 +152,26 @@ describe('the shell', () => {
     expect(await scheme()).toBe('light');
   });
 
-  test.each(['light', 'dark'] as const)('is accessible in the %s color scheme', async (scheme) => {
-    const { page, consoleErrors } = await open({ scheme, path: '/keys' });
-    for (const [name, title] of Object.entries(TESTED_PAGES)) {
-      await page.goto(`${service.baseUrl}/#/${name}`);
+  test.each(Object.entries(TESTED_PAGES))(
+    'page %s is accessible in both color schemes and fits a phone',
+    async (name, title) => {
+      const { page, consoleErrors } = await open({ path: `/${name}` });
       await heading(page).filter({ hasText: title }).waitFor();
       await page.waitForLoadState('networkidle');
       await expectAccessible(page);
-      await screenshot(page, `${name}-${scheme}`);
-    }
-    expect(consoleErrors).toEqual([]);
-  });
-
-  test('fits a phone', async () => {
-    const { page } = await open({ width: PHONE_WIDTH, height: 800, path: '/keys' });
-    for (const [name, title] of Object.entries(TESTED_PAGES)) {
-      await page.goto(`${service.baseUrl}/#/${name}`);
-      await heading(page).filter({ hasText: title }).waitFor();
-      await page.waitForLoadState('networkidle');
+      await screenshot(page, `${name}-light`);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expectAccessible(page, 'colors');
+      await screenshot(page, `${name}-dark`);
+      await page.setViewportSize({ width: PHONE_WIDTH, height: 800 });
       await expectNoSidewaysScroll(page);
       await screenshot(page, `${name}-phone`);
-    }
+      expect(consoleErrors).toEqual([]);
+    },
+  );
+
+  test('the navigation of a phone opens by a button and closes after a choice', async () => {
+    const { page } = await open({ width: PHONE_WIDTH, height: 800, path: '/keys' });
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     expect(await links.count()).toBe(0);
     await page.getByRole('button', { name: 'Open navigation' }).click();
@@ -235,7 +235,7 @@ describe('keys', () => {
     await expectAccessible(page);
     await screenshot(page, 'made-key');
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expectAccessible(page);
+    await expectAccessible(page, 'colors');
     await page.emulateMedia({ colorScheme: 'light' });
     const models = () => fetch(`${service.baseUrl}/v1/models`, { headers: bearer(key) });
     expect((await models()).status).toBe(200);
@@ -248,7 +248,7 @@ describe('keys', () => {
     await page.getByRole('button', { name: 'Revoke key Reception' }).click();
     await expectAccessible(page);
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expectAccessible(page);
+    await expectAccessible(page, 'colors');
     await screenshot(page, 'end-key-dark');
     await page.getByRole('button', { name: 'Go back' }).click();
     await expect
@@ -275,7 +275,7 @@ describe('keys', () => {
   });
 
   test('a new key is selected for manual copying without clipboard access', async () => {
-    const { page } = await open({ path: '/keys' });
+    const { page } = await open({ path: '/keys', isolated: true });
     // Browsers have no clipboard API on plain HTTP.
     await page.addInitScript('delete Navigator.prototype.clipboard');
     await page.reload();
@@ -326,7 +326,7 @@ describe('usage', () => {
     await expectAccessible(page);
     await screenshot(page, 'usage-model', { fullPage: true });
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expectAccessible(page);
+    await expectAccessible(page, 'colors');
     await screenshot(page, 'usage-model-dark', { fullPage: true });
     expect(consoleErrors).toEqual([]);
   });

@@ -5,12 +5,12 @@ import { transcriptWords } from '../../tools/harness/media/transcript-normalizer
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { readWav, wavFile } from '../../web/audio/wav.ts';
+import { HAS_CHROMIUM } from '../harness/chromium.ts';
 import {
   type ConsoleOptions,
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';

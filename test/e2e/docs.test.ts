@@ -1,15 +1,15 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import {
-  CHROMIUM,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
 import { needs } from '../harness/needs.ts';
 import { testApp } from '../harness/test-app.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 /** The guide in a real browser, without scripts. */
 
@@ -22,12 +22,15 @@ const PAGES = [
   'docs/decisions/jobs',
 ];
 
+/** The page that is also checked on a phone and in the dark scheme by default. All pages have the same style sheet. */
+const USUAL_PAGE = 'docs';
+
 const app = testApp();
 let server: ReturnType<typeof Bun.serve>;
 let browser: Browser;
 beforeAll(async () => {
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
-  if (HAS_CHROMIUM) browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  if (HAS_CHROMIUM) browser = await startChromium();
 });
 afterAll(async () => {
   await browser?.close();
@@ -48,15 +51,12 @@ function serve(request: Request): Response | Promise<Response> {
 let page: Page;
 let consoleErrors: string[];
 beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
-afterEach(() => page?.close());
 
-async function open(
-  path: string,
-  options: { scheme?: 'light' | 'dark'; width?: number; scripts?: boolean } = {},
-) {
-  const { scheme = 'light', width = 1280, scripts = true } = options;
+async function open(path: string, options: { width?: number; scripts?: boolean } = {}) {
+  await page?.close();
+  const { width = 1280, scripts = true } = options;
   page = await browser.newPage({
-    colorScheme: scheme,
+    colorScheme: 'light',
     viewport: { width, height: 900 },
     javaScriptEnabled: scripts,
   });
@@ -65,20 +65,35 @@ async function open(
   await page.goto(new URL(path, server.url).href);
 }
 
-describe.each(['light', 'dark'] as const)('in the %s color scheme', (scheme) => {
-  test.each(PAGES)('%s is accessible', async (path) => {
-    await open(path, { scheme });
+// The tests of a path share its page: the first test loads it.
+describe.each(PAGES)('%s', (path) => {
+  const name = path.replaceAll('/', '-');
+  const register = (tests: () => void) => (path === USUAL_PAGE ? tests() : inDeepTier(tests));
+
+  test('is accessible in the light color scheme', async () => {
+    await open(path);
     await expectAccessible(page);
-    await screenshot(page, `${path.replaceAll('/', '-')}-${scheme}`);
+    await screenshot(page, `${name}-light`);
     expect(consoleErrors).toEqual([]);
   });
-});
 
-test.each(PAGES)('%s fits a phone', async (path) => {
-  await open(path, { width: PHONE_WIDTH });
-  await expectNoSidewaysScroll(page);
-  await expectAccessible(page);
-  await screenshot(page, `${path.replaceAll('/', '-')}-phone`);
+  test('fits a phone', async () => {
+    await page.setViewportSize({ width: PHONE_WIDTH, height: 900 });
+    await expectNoSidewaysScroll(page);
+    await screenshot(page, `${name}-phone`);
+    expect(consoleErrors).toEqual([]);
+  });
+
+  register(() => {
+    test('is accessible on a phone', () => expectAccessible(page));
+
+    test('is accessible in the dark color scheme', async () => {
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expectAccessible(page, 'colors');
+      await screenshot(page, `${name}-dark`);
+    });
+  });
 });
 
 test('the navigation of a phone opens by keyboard without scripts', async () => {

@@ -5,7 +5,8 @@ import { loadConfig } from '../../src/config/config.ts';
 import { sha256 } from '../../src/kit/storage/content-hash.ts';
 import { type LaunchedService, launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
-import { HAS_CHROMIUM, launchBrowser, openConsole, screenshot } from '../harness/console-browser.ts';
+import { HAS_CHROMIUM } from '../harness/chromium.ts';
+import { launchBrowser, openConsole, screenshot } from '../harness/console-browser.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 

@@ -2,6 +2,7 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cachedFilePath, catalog, catalogEntry } from '../../models/model-files.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
 import { ggufFile } from '../generators/gguf-writer.ts';
 import { tempDir } from '../harness/temp-dir.ts';
@@ -40,6 +41,18 @@ describe('bun run models', () => {
     expect(stdout.match(/; not on disk$/gm)).toHaveLength(catalog.length);
     expect(stdout).toMatch(/^kokoro-voices: .*\n {2}used by svc-tts$/m);
     expect(stdout).toMatch(/^ {2}used by qwen2\.5-0\.5b-instruct; memory 491\.4 MB$/m);
+  });
+
+  test('fetch of a conversation model downloads its parts', async () => {
+    const config = join(await tempDir(), 'service.toml');
+    await writeFile(config, '[models.talk]\nkind = "conversation"\nllm = "smollm2-135m-instruct"\n');
+    const { modelsDir } = loadConfig(process.env);
+    const parts = await run('models.ts', ['fetch', 'svc-stt', 'smollm2-135m-instruct', 'svc-tts'], modelsDir);
+    const fetched = await run('models.ts', ['fetch', 'talk'], modelsDir, { CONFIG: config });
+    const countOf = ({ stdout }: { readonly stdout: string }) => Number(stdout.split(' ')[0]);
+    // Voice activity and end-of-turn detection.
+    expect(countOf(fetched)).toBe(countOf(parts) + 2);
+    expect(fetched.stdout).toContain('0 files were downloaded');
   });
 
   test('fetch downloads the files of a model id, and list shows them', async () => {

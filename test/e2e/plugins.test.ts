@@ -1,5 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { familyMemoryKb } from '../../tools/harness/clients/process-memory.ts';
 import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
 import { HAS_POSTGRES, startPostgres } from '../../tools/harness/servers/postgres.ts';
@@ -18,6 +20,7 @@ import {
 } from '../../tools/harness/services/plugin-service.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** Switches plugins of a running service off and on. Loading models takes minutes on a busy machine. */
 
@@ -39,7 +42,9 @@ model = "none"
 workers = 1
 `;
 /** Number of times that speech is switched on and off. */
-const ROUNDS = 2;
+const ROUNDS = repetitions(1, 3);
+/** Pause between the requests during a switch, because continuous requests would delay the switch. */
+const PAUSE_MS = 200;
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
 
@@ -52,6 +57,18 @@ async function launch(options: LaunchOptions = {}): Promise<PluginService> {
   const service = await launchPluginService({ config: NO_MODELS, ...options });
   running.push(service);
   return service;
+}
+
+/** Runs `bun run plugins` on the database of a folder. */
+async function command(dataDir: string, ...args: string[]): Promise<{ exitCode: number; output: string }> {
+  const { PATH, HOME } = process.env;
+  const child = Bun.spawn([process.execPath, join(ROOT, 'scripts/plugins.ts'), ...args], {
+    cwd: dataDir,
+    env: { ...(PATH && { PATH }), ...(HOME && { HOME }), DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { exitCode: await child.exited, output: out + err };
 }
 
 async function errorOf(response: Response): Promise<{ readonly status: number; readonly code: unknown }> {
@@ -84,23 +101,41 @@ async function speakOver(client: RealtimeClient, text: string): Promise<void> {
   expect(done).toMatchObject({ response: { status: 'completed' } });
 }
 
-describe('speech shares the inference processes with embeddings', () => {
-  test('repeated switches fail no other request and release the memory', async () => {
-    const dataDir = await tempDir();
-    const options = { config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,responses' } };
-    const without = await launch(options);
-    await without.switch('speech', false);
-    await without.stop();
-    const service = await launch(options);
-    expect(await service.plugin('speech')).toMatchObject({ enabled: false, state: 'off', switchable: true });
+// One process for all tests, because it takes seconds to load the models. Speech and realtime are off at first.
+describe('speech, realtime and embeddings share inference processes', () => {
+  let dataDir: string;
+  let service: PluginService;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'plugins-test-'));
+    for (const name of ['speech', 'realtime']) {
+      expect(await command(dataDir, 'disable', name)).toMatchObject({ exitCode: 0 });
+    }
+    service = await launchPluginService({
+      ...{ config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,realtime,responses' } },
+    });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await rm(dataDir, { recursive: true });
+  });
+  const loadWithPauses = (request: () => Promise<void>) =>
+    load(async () => {
+      await request();
+      await Bun.sleep(PAUSE_MS);
+    });
+
+  test('switches of speech fail no other request and release the memory', async () => {
+    for (const name of ['speech', 'realtime']) {
+      expect(await service.plugin(name)).toMatchObject({ enabled: false, state: 'off', switchable: true });
+    }
     for (let count = 0; count < 20; count += 1) await embed(service);
     const neverOn = familyMemoryKb(service.pid);
 
-    const embeddings = load(() => embed(service));
+    const embeddings = loadWithPauses(() => embed(service));
     for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', true);
-      const complete = await (await speakStreamed(service, TEXT.repeat(2))).bytes();
-      const response = await speakStreamed(service, TEXT.repeat(2));
+      const complete = await (await speakStreamed(service, TEXT)).bytes();
+      const response = await speakStreamed(service, TEXT);
       expect(response.status).toBe(200);
       expect(await (await service.requestSwitch('speech', false)).json()).toMatchObject({ enabled: false });
       expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
@@ -120,58 +155,72 @@ describe('speech shares the inference processes with embeddings', () => {
       .toBeLessThan(1.2);
   }, 400_000);
 
+  test('realtime conversations with the same models continue while speech is switched', async () => {
+    for (const name of ['speech', 'realtime']) await service.switch(name, true);
+    const processes = childrenOf(service.pid, INFERENCE);
+    const client = await openRealtime(service);
+    await client.next('session.created');
+    const conversation = loadWithPauses(() => speakOver(client, 'All is well.'));
+    const embeddings = loadWithPauses(() => embed(service));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await service.switch('speech', false);
+      expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
+      await service.switch('speech', true);
+      expect((await (await speakStreamed(service, TEXT)).bytes()).length).toBeGreaterThan(10_000);
+    }
+    for (const { count, errors } of await Promise.all([conversation.stop(), embeddings.stop()])) {
+      expect(errors).toEqual([]);
+      expect(count).toBeGreaterThan(2);
+    }
+    await client.close('quiet');
+    // The models of realtime stayed loaded.
+    expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
+  }, 300_000);
+
+  test('switching realtime off completes open responses, closes connections and rejects new ones', async () => {
+    // The models stay loaded for speech.
+    for (const name of ['speech', 'realtime']) await service.switch(name, true);
+    const [idle, busy] = [await openRealtime(service), await openRealtime(service)];
+    await idle.next('session.created');
+    const speaking = speakOver(busy, TEXT);
+    await busy.until(() => busy.events.some(({ type }) => type === 'response.audio.delta'));
+    await service.requestSwitch('realtime', false);
+    expect((await idle.closed).code).toBe(1001);
+    await speaking;
+    expect((await busy.closed).code).toBe(1001);
+    await Promise.all([idle.close(), busy.close()]);
+    await service.until('realtime', 'off');
+    expect(await errorOf(await service.fetch('/v1/realtime'))).toEqual(DISABLED);
+    await service.switch('realtime', true);
+    const again = await openRealtime(service);
+    await speakOver(again, 'Back again.');
+    await again.close('quiet');
+  });
+
   test('the inference process ends with the last plugin that uses a model', async () => {
-    const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech' } });
+    for (const name of ['speech', 'responses']) await service.switch(name, true);
+    for (const name of ['realtime', 'responses']) await service.switch(name, false);
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
     await service.switch('speech', false);
     expect(childrenOf(service.pid)).toEqual([]);
-    await service.switch('speech', true);
-    expect((await speakStreamed(service, TEXT)).status).toBe(200);
+    await service.switch('responses', true);
+    await embed(service);
+    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
   });
 });
 
-test('realtime conversations with the same models continue while speech is switched', async () => {
-  const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech,realtime,responses' } });
-  const processes = childrenOf(service.pid, INFERENCE);
-  const client = await openRealtime(service);
-  await client.next('session.created');
-  const conversation = load(() => speakOver(client, 'All is well here.'));
-  const embeddings = load(() => embed(service));
-  for (let round = 0; round < ROUNDS; round += 1) {
-    await service.switch('speech', false);
-    expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
-    await service.switch('speech', true);
-    expect((await (await speakStreamed(service, TEXT)).bytes()).length).toBeGreaterThan(10_000);
-  }
-  for (const { count, errors } of await Promise.all([conversation.stop(), embeddings.stop()])) {
-    expect(errors).toEqual([]);
-    expect(count).toBeGreaterThan(2);
-  }
-  await client.close('quiet');
-  // The models of realtime stayed loaded.
-  expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
-}, 300_000);
+describe('without models', () => {
+  let dataDir: string;
+  let service: PluginService;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'plugins-test-'));
+    service = await launchPluginService({ config: NO_MODELS, dataDir });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await rm(dataDir, { recursive: true });
+  });
 
-test('switching realtime off completes open responses, closes connections and rejects new ones', async () => {
-  const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'realtime' } });
-  const [idle, busy] = [await openRealtime(service), await openRealtime(service)];
-  await idle.next('session.created');
-  const speaking = speakOver(busy, TEXT);
-  await busy.until(() => busy.events.some(({ type }) => type === 'response.audio.delta'));
-  await service.requestSwitch('realtime', false);
-  expect((await idle.closed).code).toBe(1001);
-  await speaking;
-  expect((await busy.closed).code).toBe(1001);
-  await Promise.all([idle.close(), busy.close()]);
-  await service.until('realtime', 'off');
-  expect(await errorOf(await service.fetch('/v1/realtime'))).toEqual(DISABLED);
-  await service.switch('realtime', true);
-  const again = await openRealtime(service);
-  await speakOver(again, 'Back again.');
-  await again.close('quiet');
-});
-
-describe('after a switch', () => {
   const paths = async (service: PluginService) => {
     const document = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
     return Object.keys(document.paths);
@@ -182,8 +231,33 @@ describe('after a switch', () => {
     return data.map(({ id }) => id);
   };
 
-  test('documentation, models, readiness, metrics and the plugin list are updated', async () => {
-    const service = await launch();
+  // First, because the list shows which plugins were never switched.
+  test('the desired state can be set by `bun run plugins` and is applied within five seconds', async () => {
+    expect(await command(dataDir, 'disable', 'speech')).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining(`'speech' is switched off in ${dataDir}/`),
+    });
+    const disabledMs = performance.now();
+    await service.until('speech', 'off');
+    expect(performance.now() - disabledMs).toBeLessThan(5000);
+    expect((await command(dataDir, 'list')).output).toMatch(/^speech +off +since .*\nvoices +on$/m);
+    expect(await command(dataDir, 'enable', 'speech')).toMatchObject({ exitCode: 0 });
+    await service.until('speech', 'on');
+    expect(await command(dataDir, 'disable', 'responses')).toMatchObject({
+      exitCode: 1,
+      output: "Plugin 'batch' depends on 'responses'. Disable 'batch' first.\n",
+    });
+    expect(await command(dataDir, 'disable', 'telepathy')).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining("Unknown plugin 'telepathy'; allowed: speech, voices"),
+    });
+    expect(await command(dataDir, 'disable')).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining('Usage:'),
+    });
+  });
+
+  test('documentation, models, readiness, metrics and the plugin list are updated after a switch', async () => {
     expect(await paths(service)).toContain('/v1/videos');
     expect(await models(service)).toContain('vid-2.0');
     await service.switch('video', false);
@@ -209,7 +283,6 @@ describe('after a switch', () => {
   });
 
   test('every plugin can be switched off and on again', async () => {
-    const service = await launch();
     const { data } = (await (await service.fetch('/v1/plugins')).json()) as { data: { name: string }[] };
     // Dependencies are switched off last and on first.
     const names = data
@@ -225,7 +298,6 @@ describe('after a switch', () => {
   });
 
   test('a plugin that another one depends on stays on, and the error names both', async () => {
-    const service = await launch();
     const response = await service.requestSwitch('responses', false);
     expect(response.status).toBe(409);
     expect(await response.json()).toMatchObject({
@@ -244,69 +316,43 @@ describe('after a switch', () => {
     });
     await partial.switch('responses', false);
   });
+
+  test('the desired state can only be changed by an operator', async () => {
+    const response = await service.fetch('/v1/plugins/speech', {
+      method: 'POST',
+      headers: { 'x-api-key': 'test-key-of-b', 'content-type': 'application/json' },
+      body: '{"enabled":false}',
+    });
+    expect(await errorOf(response)).toEqual({ status: 403, code: 'permission_denied' });
+    expect(await service.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
+  });
 });
 
 describe('the desired state', () => {
   test('survives a crash of the process', async () => {
     const dataDir = await tempDir();
-    const first = await launch({ dataDir });
+    const options = { dataDir, env: { PLUGINS: 'speech' } };
+    const first = await launch(options);
     await first.requestSwitch('speech', false);
     first.signal('SIGKILL');
     await first.exited;
-    const second = await launch({ dataDir });
+    const second = await launch(options);
     expect(await second.plugin('speech')).toMatchObject({ enabled: false, state: 'off' });
     expect(await errorOf(await speakStreamed(second, TEXT))).toEqual(DISABLED);
     await second.requestSwitch('speech', true);
     second.signal('SIGKILL');
     await second.exited;
-    const third = await launch({ dataDir });
+    const third = await launch(options);
     expect(await third.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
     expect(await third.stop()).toBe(0);
-  });
-
-  test('can be set by `bun run plugins` and is applied within five seconds', async () => {
-    const dataDir = await tempDir();
-    const service = await launch({ dataDir });
-    const command = async (...args: string[]) => {
-      const { PATH, HOME } = process.env;
-      const child = Bun.spawn([process.execPath, join(ROOT, 'scripts/plugins.ts'), ...args], {
-        cwd: dataDir,
-        env: { ...(PATH && { PATH }), ...(HOME && { HOME }), DATA_DIR: dataDir },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-      return { exitCode: await child.exited, output: out + err };
-    };
-    expect(await command('disable', 'speech')).toMatchObject({
-      exitCode: 0,
-      output: expect.stringContaining(`'speech' is switched off in ${dataDir}/`),
-    });
-    const disabledMs = performance.now();
-    await service.until('speech', 'off');
-    expect(performance.now() - disabledMs).toBeLessThan(5000);
-    expect((await command('list')).output).toMatch(/^speech +off +since .*\nvoices +on$/m);
-    expect(await command('enable', 'speech')).toMatchObject({ exitCode: 0 });
-    await service.until('speech', 'on');
-    expect(await command('disable', 'responses')).toMatchObject({
-      exitCode: 1,
-      output: "Plugin 'batch' depends on 'responses'. Disable 'batch' first.\n",
-    });
-    expect(await command('disable', 'telepathy')).toMatchObject({
-      exitCode: 1,
-      output: expect.stringContaining("Unknown plugin 'telepathy'; allowed: speech, voices"),
-    });
-    expect(await command('disable')).toMatchObject({
-      exitCode: 1,
-      output: expect.stringContaining('Usage:'),
-    });
   });
 
   test('applies to all processes that share the database', async (context) => {
     needs(context, HAS_POSTGRES, 'PostgreSQL');
     const server = await startPostgres();
     try {
-      const env = { DATABASE_URL: await server.freshDatabase() };
-      const [one, other] = [await launch({ env }), await launch({ env })];
+      const env = { DATABASE_URL: await server.freshDatabase(), PLUGINS: 'speech' };
+      const [one, other] = await Promise.all([launch({ env }), launch({ env })]);
       await one.switch('speech', false);
       await other.until('speech', 'off');
       expect(await errorOf(await speakStreamed(other, TEXT))).toEqual(DISABLED);
@@ -317,16 +363,5 @@ describe('the desired state', () => {
     } finally {
       await server.close();
     }
-  });
-
-  test('can only be changed by an operator', async () => {
-    const service = await launch();
-    const response = await service.fetch('/v1/plugins/speech', {
-      method: 'POST',
-      headers: { 'x-api-key': 'test-key-of-b', 'content-type': 'application/json' },
-      body: '{"enabled":false}',
-    });
-    expect(await errorOf(response)).toEqual({ status: 403, code: 'permission_denied' });
-    expect(await service.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
   });
 });

@@ -3,6 +3,7 @@ import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
 import {
   type LaunchedService,
   launchService,
+  NO_MODELS,
   NO_RECOGNISER,
   NO_TEXT,
   SERVICE_KEY,
@@ -13,7 +14,8 @@ import { tempDir } from '../harness/temp-dir.ts';
 
 const CONFIG = `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${NO_TEXT}`;
 const TEXT =
-  'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. '.repeat(4);
+  'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. '.repeat(3);
+const env = { PLUGINS: 'realtime' };
 
 let service: LaunchedService | undefined;
 afterEach(() => service?.stop());
@@ -35,7 +37,7 @@ async function openSpeaking(running: LaunchedService) {
 }
 
 test('SIGTERM closes idle connections immediately and others after their response, with 1001', async () => {
-  service = await launchService({ config: CONFIG });
+  service = await launchService({ config: CONFIG, env });
   const idle = await open(service);
   await idle.next('session.created');
   const busy = await openSpeaking(service);
@@ -60,7 +62,7 @@ test('SIGTERM closes idle connections immediately and others after their respons
 
 test('closes connections with running responses with 1001 after the grace time', async () => {
   const dataDir = await tempDir();
-  service = await launchService({ config: CONFIG, dataDir, env: { SHUTDOWN_GRACE_MS: '0' } });
+  service = await launchService({ config: CONFIG, dataDir, env: { ...env, SHUTDOWN_GRACE_MS: '0' } });
   const busy = await openSpeaking(service);
   service.signal('SIGTERM');
   expect((await busy.closed).code).toBe(1001);
@@ -69,7 +71,7 @@ test('closes connections with running responses with 1001 after the grace time',
   expect(await service.exited).toBe(0);
 
   // The usage of the cancelled response is recorded.
-  const again = await launchService({ config: CONFIG, dataDir });
+  const again = await launchService({ config: NO_MODELS, dataDir, env });
   service = again;
   const { data } = (await (await again.fetch('/v1/usage')).json()) as { data: object[] };
   expect(data).toMatchObject([{ endpoint: '/v1/audio/speech', status: 'cancelled' }]);

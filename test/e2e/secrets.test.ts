@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { type SharedServers, startSharedServers } from '../../tools/harness/batches/batch-sites.ts';
 import { sine, wavFile } from '../../tools/harness/media/wav-files.ts';
 import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
@@ -24,6 +25,7 @@ import {
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import { shake } from '../harness/handshake.ts';
 import { needs } from '../harness/needs.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /**
  * Sends private values that contain a marker to every endpoint. The marker must not appear in the output of the process
@@ -516,19 +518,37 @@ describe('with PostgreSQL, Redis and S3', () => {
 
 describe('a failed start', () => {
   const S3 = { S3_BUCKET: 'abc', S3_ACCESS_KEY_ID: MARK, S3_SECRET_ACCESS_KEY: MARK };
-  test.each<[string, Record<string, string>]>([
+  type Environments = readonly (readonly [string, Record<string, string>])[];
+  const unreachable: Environments = [
     ['an unreachable database', { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none` }],
+    ['an unreachable Redis', { REDIS_URL: `redis://:${MARK}@127.0.0.1:1` }],
+    ['an unreachable S3 endpoint', { S3_ENDPOINT: 'http://127.0.0.1:1', ...S3 }],
+  ];
+  const invalid: Environments = [
     ['an invalid sslmode', { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none?sslmode=${MARK}` }],
     ['an unsupported database', { DATABASE_URL: `mysql://service:${MARK}@127.0.0.1:1/none` }],
-    ['an unreachable Redis', { REDIS_URL: `redis://:${MARK}@127.0.0.1:1` }],
     ['an invalid Redis scheme', { REDIS_URL: `http://:${MARK}@127.0.0.1:1` }],
     ['a key without organization', { API_KEYS: `${MARK}` }],
     ['a key of two organizations', { API_KEYS: `${MARK}:a,${MARK}:b` }],
     ['an S3 endpoint with credentials', { S3_ENDPOINT: `http://u:${MARK}@127.0.0.1:1`, ...S3 }],
-    ['an unreachable S3 endpoint', { S3_ENDPOINT: 'http://127.0.0.1:1', ...S3 }],
     ['an invalid port', { PORT: MARK }],
     ['an invalid log level', { LOG_LEVEL: MARK }],
-  ])('by %s is reported without the values', async (_, env) => {
+  ];
+
+  test.each(invalid)('by %s has an error without the values', (_, env) => {
+    let error: unknown;
+    try {
+      loadConfig(env);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).not.toContain(MARK);
+  });
+
+  // The process reports all errors of its configuration in the same way.
+  const inProcess = [...unreachable, ...invalid.slice(0, repetitions(1, invalid.length))];
+  test.each(inProcess)('by %s is reported without the values', async (_, env) => {
     const failed = await launchService({ config: NO_MODELS, env }).then(
       async (service) => service.stop(),
       (error: unknown) => error,

@@ -7,9 +7,22 @@ import { SECTIONS } from '../../src/guide/guide-pages.ts';
 import { HAS_PIP } from '../../tools/harness/clients/python.ts';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { needs } from '../harness/needs.ts';
-import { matchesExtension, prepareFolder, runSnippet, snippetsOf, typeErrors } from '../harness/snippets.ts';
+import {
+  matchesExtension,
+  prepareFolder,
+  pythonSyntaxErrors,
+  runSnippet,
+  type Snippet,
+  snippetsOf,
+  typeErrors,
+} from '../harness/snippets.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
-/** Runs all code blocks of the README and the guide against one real process with the default models. */
+/**
+ * Runs the code blocks of the README and the guide against one real process with the default models: by default those in
+ * bash, and in all languages those of one page. The deep tier also runs the other blocks, which send the same requests as
+ * the bash blocks before them.
+ */
 
 const GUIDE = 'docs/guide';
 const PAGES = [
@@ -20,16 +33,32 @@ const WITH_CODE = PAGES.map((page) => ({ page, snippets: snippetsOf(page) })).fi
   ({ snippets }) => snippets.length > 0,
 );
 
+/** The page whose blocks run in all languages by default. */
+const USUAL_PAGE = `${GUIDE}/embeddings.md`;
+/** A faster speech model in addition, a small language model for conversations, and no adaptation of stored voices, which uses all of its time limit. */
+const CONFIG = `
+[models."svc-tts-fast"]
+kind = "piper"
+[models."svc-voice"]
+kind = "conversation"
+llm = "smollm2-135m-instruct"
+tts = "svc-tts-fast"
+[voices]
+fit_seconds = 0
+`;
+/** Pages whose examples are the same with each speech model. They use the faster one. */
+const ANY_VOICE = ['conversations', 'quick-start', 'partner', 'realtime', 'speech', 'transcription'];
+
 const PROGRAMS = { sh: ['bash', 'curl', 'jq'], ts: [], python: ['python3'] } as const;
 
 let service: LaunchedService;
 beforeAll(async () => {
-  service = await launchService();
+  service = await launchService({ config: CONFIG });
 });
 afterAll(() => service?.stop());
 
 // Pages run concurrently. The blocks of a page run in order, because later blocks use files of earlier blocks.
-describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
+describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'snippets-'));
@@ -37,15 +66,30 @@ describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
     return () => rm(folder, { recursive: true, force: true });
   });
 
-  test.for(snippets)('runs block $number ($language)', { concurrent: false }, async (snippet, context) => {
-    const missing = PROGRAMS[snippet.language].find((name) => Bun.which(name) === null);
-    needs(context, missing === undefined, `${missing}`);
-    needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
-    const { output, written } = await runSnippet(snippet, folder, service.baseUrl);
-    // Every block prints something or writes a file.
-    expect(output.trim() + written.join()).not.toBe('');
-    for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);
-  });
+  const isAnyVoice = ANY_VOICE.some((name) => page === `${GUIDE}/${name}.md`);
+  const codeOf = ({ code }: Snippet) => (isAnyVoice ? code.replaceAll('svc-tts', 'svc-tts-fast') : code);
+  const runs = (blocks: readonly Snippet[]) =>
+    test.for(blocks)('runs block $number ($language)', { concurrent: false }, async (snippet, context) => {
+      const missing = PROGRAMS[snippet.language].find((name) => Bun.which(name) === null);
+      needs(context, missing === undefined, `${missing}`);
+      needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
+      const { output, written } = await runSnippet(
+        { ...snippet, code: codeOf(snippet) },
+        folder,
+        service.baseUrl,
+      );
+      // Every block prints something or writes a file.
+      expect(output.trim() + written.join()).not.toBe('');
+      for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);
+    });
+  const isUsual = ({ language }: Snippet) => language === 'sh' || page === USUAL_PAGE;
+  runs(snippets.filter(isUsual));
+  inDeepTier(() => runs(snippets.filter((snippet) => !isUsual(snippet))));
+});
+
+test('Python blocks have no syntax errors', async (context) => {
+  needs(context, Bun.which('python3') !== null, 'python3');
+  expect(await pythonSyntaxErrors(WITH_CODE)).toBe('');
 });
 
 test('TypeScript blocks have no type errors', async () => {

@@ -1,20 +1,22 @@
-import { existsSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { isPublic } from '../../src/http/server/auth.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
+import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import { needs } from '../harness/needs.ts';
 
 /** The OpenAPI document of a running service, and its page in Chromium. */
 
-const CHROMIUM = '/usr/bin/chromium';
 const CONFIG = `
 [models."svc-tts"]
 kind = "piper"
+[models."smollm2-135m-instruct"]
+kind = "llama"
+default_max_tokens = 24
 `;
 
 interface Content {
@@ -286,20 +288,35 @@ const MISSING_OBJECT_STATUS: Readonly<Record<string, number>> = {
   '/v1/videos/extensions': 404,
 };
 
-test('the service accepts the examples of request bodies', async () => {
+test('the examples of request bodies get documented responses', async () => {
   const posts = operations().filter(({ name, path }) => name.startsWith('POST') && !path.includes('{'));
   const examples = posts.flatMap(({ path, operation }) =>
-    examplesOf(operation.requestBody?.content['application/json']).map((value) => ({ path, value })),
+    examplesOf(operation.requestBody?.content['application/json']).map((value) => ({
+      ...{ path, value, responses: operation.responses },
+    })),
   );
   // Concurrently: the model generates several responses in little more time than one.
   await Promise.all(
-    examples.map(async ({ path, value }) => {
+    examples.map(async ({ path, value, responses }) => {
       const headers = { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' };
       const response = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
-      expect(response.status, `${path}: ${await response.text()}`).toBe(MISSING_OBJECT_STATUS[path] ?? 200);
+      const text = await response.text();
+      expect(response.status, `${path}: ${text}`).toBe(MISSING_OBJECT_STATUS[path] ?? 200);
+      const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
+      const documented = responses[response.status]?.content?.[type];
+      expect(documented, `${path}: ${type}`).toBeDefined();
+      if (type === 'application/json') {
+        expect(exampleError(documented?.schema ?? {}, JSON.parse(text)), `${path}: ${text}`).toBeUndefined();
+      }
     }),
   );
   expect(new Set(examples.map(({ path }) => path)).size).toBeGreaterThan(6);
+  const page = (await (await service.fetch('/v1/usage?limit=100')).json()) as {
+    data: { endpoint: string }[];
+  };
+  expect(page.data.map(({ endpoint }) => endpoint)).toEqual(
+    expect.arrayContaining(['POST /v1/chat/completions', 'POST /v1/embeddings', 'POST /v1/responses']),
+  );
 });
 
 describe('the Swagger page', () => {
@@ -308,8 +325,8 @@ describe('the Swagger page', () => {
   const browserErrors: string[] = [];
   const requests: string[] = [];
   beforeAll(async () => {
-    if (!existsSync(CHROMIUM)) return;
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    if (!HAS_CHROMIUM) return;
+    browser = await startChromium();
     page = await browser.newPage();
     page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()));
     page.on('pageerror', (error) => browserErrors.push(String(error)));
@@ -322,7 +339,7 @@ describe('the Swagger page', () => {
     await bearer.getByRole('button', { name: 'Close' }).click();
   });
   afterAll(() => browser?.close());
-  beforeEach((context) => needs(context, existsSync(CHROMIUM), `Chromium at ${CHROMIUM}`));
+  beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
 
   /** Opens an operation, lets `fill` change its form, and runs it. */
   async function tryOut(name: string, fill: (block: Locator) => Promise<void> = async () => undefined) {

@@ -68,7 +68,7 @@ describe('with a scripted upstream server', () => {
       base_url = "${upstream.baseUrl}"
       model = "scripted"`;
     const config = NO_SPEAKER + NO_RECOGNISER + model(MODEL) + model(EMBED_MODEL);
-    service = await launchService({ config });
+    service = await launchService({ config, env: { PLUGINS: 'responses' } });
     return async () => {
       await service.stop();
       await upstream.close();
@@ -157,7 +157,10 @@ interface Documented {
 
 describe('with real models', () => {
   beforeAll(async () => {
-    service = await launchService({ config: NO_SPEAKER + NO_RECOGNISER });
+    service = await launchService({
+      config: NO_SPEAKER + NO_RECOGNISER,
+      env: { PLUGINS: 'responses' },
+    });
     return () => service.stop();
   }, PATIENCE_MS);
 

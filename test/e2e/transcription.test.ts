@@ -17,11 +17,15 @@ import {
   type FakeSttUpstream,
   startFakeSttUpstream,
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** The real process with the real audio file reader and a fake transcription upstream. */
 
 const PATH = '/v1/audio/transcriptions';
 const TEXT = 'Ask not what your country can do for you.';
+
+/** No other plugin is needed. */
+const ENV = { PLUGINS: 'speech' };
 
 let upstream: FakeSttUpstream;
 let service: LaunchedService;
@@ -30,6 +34,7 @@ beforeAll(async () => {
   const model = `kind = "upstream"\nbase_url = "${upstream.baseUrl}"\nmodel = "other"\n`;
   service = await launchService({
     config: `[models."svc-tts"]\n${model}[models."svc-stt"]\n${model}${NO_TEXT}[limits]\ntranscription_max_bytes = 4000000`,
+    env: ENV,
   });
 }, 60_000);
 afterAll(async () => {
@@ -221,7 +226,7 @@ describe('uploads', () => {
 
   test('of a killed process are deleted at the next start', async () => {
     const config = NO_MODELS;
-    const first = await launchService({ config });
+    const first = await launchService({ config, env: ENV });
     onTestFinished(async () => void (await first.stop()));
     const { socket, sent } = startUpload(`content-length: 100000\r\n\r\n${PART_OF_FILE}`, first);
     await sent;
@@ -231,7 +236,7 @@ describe('uploads', () => {
     await first.exited;
     socket.destroy();
     expect(readdirSync(uploads)).toHaveLength(1);
-    const second = await launchService({ config, dataDir: first.dataDir });
+    const second = await launchService({ config, dataDir: first.dataDir, env: ENV });
     onTestFinished(async () => void (await second.stop()));
     expect(readdirSync(uploads)).toEqual([]);
   });
@@ -295,10 +300,12 @@ test('aborting a streamed transcription cancels the upstream request', async () 
   expect(uploadedFiles()).toEqual([]);
 });
 
-test('30 concurrent requests succeed', async () => {
+const CONCURRENT = repetitions(10, 30);
+
+test(`${CONCURRENT} concurrent requests succeed`, async () => {
   upstream.answer(() => Response.json({ text: TEXT }));
-  const responses = await Promise.all(Array.from({ length: 30 }, () => post({ file: wav(0.2) })));
-  expect(responses.map(({ status }) => status)).toEqual(new Array(30).fill(200));
+  const responses = await Promise.all(Array.from({ length: CONCURRENT }, () => post({ file: wav(0.2) })));
+  expect(responses.map(({ status }) => status)).toEqual(new Array(CONCURRENT).fill(200));
 }, 60_000);
 
 test('transcripts, prompts and keys are not logged', () => {

@@ -50,7 +50,10 @@ beforeAll(async () => {
       [models."adapted"]
       kind = "kokoro"
       ${NO_RECOGNISER}
-      ${NO_TEXT}`,
+      ${NO_TEXT}
+      [voices]
+      fit_seconds = 0`,
+    env: { PLUGINS: 'speech,partner,realtime,voices' },
   });
   voices = await storedVoiceFiles(service.dataDir);
   anna = await voices.put(clipOf(VALUE));

@@ -1,17 +1,15 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { buildConsole } from '../../scripts/build-console.ts';
 import { withFileLock } from '../../src/kit/storage/file-lock.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { CHROMIUM, HAS_CHROMIUM, startChromium } from './chromium.ts';
 import { needs } from './needs.ts';
 
 /** Test helpers for the console in a real browser. */
-
-export const CHROMIUM = '/usr/bin/chromium';
-export const HAS_CHROMIUM = existsSync(CHROMIUM);
 
 /** Width of a phone screen, in pixels. */
 export const PHONE_WIDTH = 390;
@@ -23,14 +21,17 @@ export interface ConsoleSetup {
   readonly service: Pick<LaunchedService, 'baseUrl' | 'stop'>;
   /** Command-line arguments of the browser. */
   readonly browserArgs?: readonly string[];
+  /** API key to sign in with; default: {@link SERVICE_KEY}. */
+  readonly key?: string;
 }
 
 /**
- * Starts a service and a browser for all tests of a file; without Chromium, the tests are skipped. Consoles are closed
- * after each test, which fails on unexpected console errors ({@link unexpectedErrors}).
+ * Starts a service and a browser for all tests of a file; without Chromium, the tests are skipped. Each test fails on
+ * unexpected console errors ({@link unexpectedErrors}).
  * @param path the page, such as `/speak`.
  * @param start starts the service; called once, before the first test.
- * @returns a function that opens the console, by default at `path`.
+ * @returns a function that opens the console, by default at `path`. The tests of a file share one browser context, which is
+ * loaded again by each call, except for consoles with options that require their own ({@link OWN_CONTEXT}).
  */
 export function consoleTests(
   path: string,
@@ -39,6 +40,7 @@ export function consoleTests(
   let setup: ConsoleSetup | undefined;
   let browser: Browser | undefined;
   let opened: OpenConsole[] = [];
+  let shared: OpenConsole | undefined;
   beforeAll(async () => {
     if (!HAS_CHROMIUM) return;
     setup = await start();
@@ -52,12 +54,24 @@ export function consoleTests(
   afterEach(async () => {
     const ended = opened;
     opened = [];
-    for (const open of ended) await open.close();
+    for (const open of ended) if (open !== shared) await open.close();
     expect(ended.flatMap(({ consoleErrors }) => unexpectedErrors(consoleErrors))).toEqual([]);
   });
   return async (options = {}) => {
     if (setup === undefined || browser === undefined) throw new Error('open the console in a test');
-    const open = await openConsole(browser, options.baseUrl ?? setup.service.baseUrl, { path, ...options });
+    const baseUrl = options.baseUrl ?? setup.service.baseUrl;
+    const presets = { path, key: setup.key ?? SERVICE_KEY };
+    const isShared = !OWN_CONTEXT.some((name) => name in options);
+    let open: OpenConsole;
+    if (isShared && shared !== undefined) {
+      open = shared;
+      await loadAgain(shared, baseUrl, { ...presets, ...options });
+    } else {
+      // Otherwise it would play and record during this test.
+      if (shared !== undefined && !opened.includes(shared)) await leave(shared);
+      open = await openConsole(browser, baseUrl, { ...presets, ...options });
+      if (isShared) shared = open;
+    }
     opened.push(open);
     return open;
   };
@@ -74,10 +88,15 @@ export function unexpectedErrors(consoleErrors: readonly string[]): readonly str
 /** Builds the console if it is outdated, and starts a browser. The caller closes the browser. */
 export async function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   await withFileLock(LOCK, { signal: AbortSignal.timeout(120_000) }, buildConsole);
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', ...args] });
+  return startChromium(args);
 }
 
+/** Options of a console that is opened in a context of its own. */
+const OWN_CONTEXT = ['isolated', 'baseUrl', 'key', 'permissions', 'acceptDownloads'] as const;
+
 export interface ConsoleOptions {
+  /** Set by tests that change what outlives a reload: the session, routes, scripts. */
+  readonly isolated?: true;
   /** URL of the service; default: the service of the setup. */
   readonly baseUrl?: string;
   /** The page, such as `/speak`. */
@@ -110,7 +129,7 @@ export async function openConsole(
 ): Promise<OpenConsole> {
   const key = 'key' in options ? options.key : SERVICE_KEY;
   const context = await browser.newContext({
-    viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
+    viewport: viewportOf(options),
     colorScheme: options.scheme ?? 'light',
     reducedMotion: 'reduce',
     acceptDownloads: options.acceptDownloads ?? true,
@@ -130,11 +149,50 @@ export async function openConsole(
   return { page, context, consoleErrors, requestUrls, close: () => context.close() };
 }
 
+/** Loads another page of an open console, which stays signed in, with other options. */
+async function loadAgain(
+  { page, consoleErrors, requestUrls }: OpenConsole,
+  baseUrl: string,
+  options: ConsoleOptions,
+): Promise<void> {
+  await page.mouse.move(0, 0);
+  await page.setViewportSize(viewportOf(options));
+  await page.emulateMedia({ colorScheme: options.scheme ?? 'light', forcedColors: null });
+  consoleErrors.length = 0;
+  requestUrls.length = 0;
+  const hash = `#${options.path ?? '/'}`;
+  if (page.url() === BLANK) {
+    await page.goto(`${baseUrl}/${hash}`);
+  } else {
+    await page.evaluate(`localStorage.clear(); history.replaceState(null, '', '${hash}')`);
+    await page.reload();
+  }
+  await shown(page);
+}
+
+const BLANK = 'about:blank';
+
+/** Ends everything that a console does. */
+async function leave({ page }: OpenConsole): Promise<void> {
+  if (page.url() === BLANK) return;
+  await page.evaluate('localStorage.clear()');
+  await page.goto(BLANK);
+}
+
+function viewportOf({ width = 1280, height = 900 }: ConsoleOptions) {
+  return { width, height };
+}
+
 /** Signs in through the form and opens a page. */
-export async function signIn(page: Page, baseUrl: string, key: string, path = '/'): Promise<void> {
+async function signIn(page: Page, baseUrl: string, key: string, path = '/'): Promise<void> {
   await page.goto(`${baseUrl}/#${path}`);
   await page.getByLabel('API key', { exact: true }).fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  await shown(page);
+}
+
+/** Waits for a page of the console, not the form to sign in. */
+async function shown(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Voice service' }).waitFor();
 }
 
@@ -149,25 +207,34 @@ const TRANSITIONS_ENDED = `new Promise((drawn) => requestAnimationFrame(() => re
     .map(({ finished }) => finished)))
   .then(() => undefined)`;
 
-/** Expects no serious or critical finding of axe-core on the current page. */
-export async function expectAccessible(page: Page): Promise<void> {
+/** The rules of axe-core whose result depends on colors. */
+const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+
+/**
+ * Expects no serious or critical finding of axe-core on the current page.
+ * @param rules `colors`: only the rules about colors, for another color scheme of a page that has passed all rules.
+ */
+export async function expectAccessible(page: Page, rules: 'all' | 'colors' = 'all'): Promise<void> {
   const here = await page.evaluate('typeof axe');
   if (here === 'undefined') await page.evaluate(`${await Bun.file(AXE).text()}; undefined`);
   await page.evaluate(TRANSITIONS_ENDED);
-  const findings =
-    await page.evaluate(`axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) =>
+  const options = {
+    resultTypes: ['violations'],
+    preload: false,
+    ...(rules === 'colors' && { runOnly: COLOR_RULES }),
+  };
+  const findings = await page.evaluate(`axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
     violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => target + ': ' + failureSummary) })))`);
   expect(findings).toEqual([]);
 }
 
-/** Expects that the page does not scroll horizontally. */
+/** Expects that the page does not scroll horizontally. Charts adapt to a new width after the page. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  const [contentWidth, visibleWidth] = (await page.evaluate(
-    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-  )) as [number, number];
-  expect(contentWidth).toBeLessThanOrEqual(visibleWidth);
+  const excess = () =>
+    page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  await expect.poll(excess).toBeLessThanOrEqual(0);
 }
 
 /** Stores a screenshot in the folder $SCREENSHOTS, if that variable is set. */

@@ -5,7 +5,7 @@ import { check, type FrameEntry, initial, type Violation } from '../../tools/tra
 
 const FOLDER = join(import.meta.dirname, '../clients');
 
-/** A client under test in a separate Node process; see test/clients/bridge.mjs. */
+/** A client under test in a separate process, usually of Node; see test/clients/bridge.mjs. */
 export interface NodeClient {
   /** Messages that the client has printed so far. */
   readonly messages: readonly ClientMessage[];
@@ -29,17 +29,33 @@ export interface ClientMessage {
 
 export type WireEvent = { readonly type: string; readonly [name: string]: ClientMessage[string] };
 
+/** The function of the test context, which concurrent tests must pass. */
+type OnFinished = (end: () => Promise<void>) => void;
+
 /** Starts a client that ends with the test. */
 export function openNodeClient(
   script: string,
   ask: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string>> = {},
+  onFinished: OnFinished = onTestFinished,
 ): NodeClient {
-  const child = Bun.spawn(
-    // Node 20 needs a flag for the global WebSocket.
-    [nodePath(), '--experimental-websocket', '--no-warnings', join(FOLDER, script), JSON.stringify(ask)],
-    { env: { PATH: process.env.PATH ?? '', ...env }, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
-  );
+  // Node 20 needs a flag for the global WebSocket.
+  const node = [nodePath(), '--experimental-websocket', '--no-warnings'];
+  return openClient([...node, join(FOLDER, script), JSON.stringify(ask)], env, onFinished);
+}
+
+/** Starts a client with any command. It ends with the test. */
+export function openClient(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  onFinished: OnFinished = onTestFinished,
+): NodeClient {
+  const child = Bun.spawn([...command], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
   const messages: ClientMessage[] = [];
   const errors = new Response(child.stderr).text();
   let ended = false;
@@ -76,7 +92,7 @@ export function openNodeClient(
     clearTimeout(timer);
     expect(violations).toEqual([]);
   };
-  onTestFinished(end);
+  onFinished(end);
 
   let nextIndex = 0;
   /** Index of the first matching message from an index on. */

@@ -20,14 +20,14 @@ export type RealKokoro = Awaited<ReturnType<typeof openKokoro>>;
 /** The shipped Kokoro in this process, and the one-shot decoder that its windows are compared with. */
 export async function openKokoro() {
   const { modelsDir } = loadConfig(process.env);
-  const runtime = { provider: 'cpu', threads: 2 } as const;
+  const runtime = { provider: 'cpu', threads: 1 } as const;
   const { vocabulary, toPhonemes } = await loadPhonemizer(modelsDir);
   const options = { modelsDir, voices: [VOICE], runtime };
   const model = await loadKokoro(options);
 
   const synthesizeWindows = async (request: SpeechRequest, from = model): Promise<Float32Array[]> => {
     const windows: Float32Array[] = [];
-    for await (const window of from.open(request)) if (window) windows.push(window);
+    for await (const window of from.open(request)) if (window instanceof Float32Array) windows.push(window);
     return windows;
   };
 
@@ -57,6 +57,7 @@ export async function openKokoro() {
   };
   const runs = (request: SpeechRequest) => once(JSON.stringify(request), () => synthesizeWindows(request));
   return {
+    model,
     /** The windows of a request, synthesized once. */
     runs,
     /** The audio of a request, synthesized once. */

@@ -2,30 +2,54 @@ import { onTestFinished } from 'vitest';
 import { ConnectionRegistry } from '../../plugins/realtime/connection-registry.ts';
 import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
 import type { Id } from '../../src/contract/core/id.ts';
+import type { ConversationModel } from '../../src/contract/engines/conversation.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines/engine.ts';
+import type { TextEngine } from '../../src/contract/engines/text.ts';
+import type { TurnEndDetector } from '../../src/contract/engines/turn-end.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from '../../tools/harness/clients/realtime-client.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
+import { FakeTurnEnd } from '../doubles/fake-turn-end.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
-import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
-import { KEY_A, testApp } from './test-app.ts';
+import { KEY_A, type TestAppOptions, testApp } from './test-app.ts';
 
 export interface RealtimeAppParts {
   readonly stt: SttEngine;
   readonly tts: TtsEngine;
   readonly vad: VadEngine;
+  /** Default: every pause ends a turn. */
+  readonly turnEnd?: TurnEndDetector;
+  /** Language model of the conversation model `svc-voice`; absent: none. */
+  readonly text?: TextEngine;
+  /** Replaces settings of the conversation model. */
+  readonly conversation?: Partial<ConversationModel>;
   readonly perOrganization?: number;
   readonly maxTextCharacters?: number;
   /** Default: every well-formed id exists. */
   readonly voices?: Pick<StoredVoices, 'find'>;
   readonly billing?: RecordedCallsOptions;
+  /** Options of the app around the plugin. */
+  readonly app?: Omit<TestAppOptions, 'routes'>;
 }
 
 const ANY_VOICE: Pick<StoredVoices, 'find'> = {
   find: async (id) => (id.startsWith('tts-vc-voice_') ? spokenVoice({ id: id as Id<'voice'> }) : undefined),
+};
+
+const NO_TABLE = { ids: [], get: () => undefined };
+
+/** A conversation model with the engines of the app. */
+export const CONVERSATION: ConversationModel = {
+  ...{ id: 'svc-voice', stt: 'svc-stt', llm: 'llm', tts: 'svc-tts', instructions: 'Be brief.' },
+  ...{ guardsInterruptions: false, preparesReplies: true, choosesSpeech: false },
+  ...{ voice: undefined, turnDetection: 'server_vad', language: undefined, temperature: undefined },
+  ...{ maxOutputTokens: undefined, reasoningEffort: undefined, fallbackMessage: undefined },
+  ...{ maxSessionS: 3600, sessionsPerOrganization: 100, maxToolOutputCharacters: 20_000 },
+  ready: () => ({ ready: true }),
 };
 
 /** The app with the realtime plugin and the given engines, on a real port. */
@@ -33,9 +57,12 @@ export function realtimeApp({
   stt,
   tts,
   vad,
+  turnEnd = new FakeTurnEnd(),
   voices = ANY_VOICE,
   perOrganization = 100,
   billing,
+  text,
+  conversation,
   ...more
 }: RealtimeAppParts) {
   const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
@@ -48,7 +75,11 @@ export function realtimeApp({
   const connections = new ConnectionRegistry({
     stt: only('svc-stt', stt),
     tts: only('svc-tts', tts),
+    text: text === undefined ? NO_TABLE : only('llm', text),
+    conversations: text === undefined ? NO_TABLE : only('svc-voice', { ...CONVERSATION, ...conversation }),
     vad,
+    turnEnd,
+    fastSpeech: { open: () => Promise.reject(new Error('a test has one speech model')) },
     voices,
     calls,
     clock,
@@ -65,7 +96,7 @@ export function realtimeApp({
       maxTextCharacters: more.maxTextCharacters ?? 5000,
     },
   });
-  const { app, close } = testApp({ routes: [realtimeRoutes(connections)] });
+  const { app, close } = testApp({ ...more.app, routes: [realtimeRoutes(connections)] });
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',

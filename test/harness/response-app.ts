@@ -9,9 +9,9 @@ import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { responseStore } from '../../src/records/stores/response-store.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FakeTextEngine, type FakeTextOptions } from '../doubles/fake-text-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
 import { KEY_A, testApp } from './test-app.ts';
 
 export const RESPONSES = '/v1/responses';

@@ -113,6 +113,36 @@ async function commandOf({ language }: Snippet, code: string, folder: string) {
   }
 }
 
+/** Syntax errors of the Python blocks; empty without errors. */
+export async function pythonSyntaxErrors(pages: readonly PageCode[]): Promise<string> {
+  const blocks = pages.flatMap(({ page, snippets }) =>
+    snippets
+      .filter(({ language }) => language === 'python')
+      .map(({ number, code }) => [`${page}, block ${number}`, code]),
+  );
+  if (blocks.length === 0) throw new Error('the pages have no Python blocks');
+  const child = Bun.spawn(['python3', '-c', PARSE], {
+    stdin: new Blob([JSON.stringify(blocks)]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return (await child.exited) === 0 ? output : errors;
+}
+
+/** Prints the syntax errors of named programs in JSON. */
+const PARSE = `
+import ast, json, sys
+for name, code in json.load(sys.stdin):
+    try:
+        ast.parse(code)
+    except SyntaxError as error:
+        print(f"{name}: {error}")
+`;
+
 /** Compiler errors of the TypeScript blocks under the strict settings of this repository; empty without errors. */
 export async function typeErrors(pages: readonly PageCode[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'snippet-types-'));

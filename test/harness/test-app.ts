@@ -7,6 +7,7 @@ import type { RequestLimits } from '../../src/contract/accounts/limits.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
 import type { ServiceError } from '../../src/contract/core/error.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
+import type { ListedModel } from '../../src/http/routes/models.ts';
 import type { PluginSwitches } from '../../src/http/routes/plugins.ts';
 import type { ModelReadiness, PluginReadiness } from '../../src/http/routes/readiness.ts';
 import type { ServingPhase } from '../../src/http/routes/serving-phase.ts';
@@ -54,6 +55,8 @@ export interface TestAppOptions {
   readonly showMetrics?: boolean;
   readonly tracer?: Tracer;
   readonly prices?: readonly Price[];
+  /** Models of `GET /v1/models`. Default: two models of task `speech`. */
+  readonly listedModels?: readonly ListedModel[];
 }
 
 export interface TestApp {
@@ -102,7 +105,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     securityContact: options.securityContact,
     requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
-    models: ['svc-tts', 'svc-tts-fast'].map((id) => ({ id, task: 'speech' })),
+    models: options.listedModels ?? ['svc-tts', 'svc-tts-fast'].map((id) => ({ id, task: 'speech' })),
     keys,
     usage,
     credits,

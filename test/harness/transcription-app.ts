@@ -3,10 +3,10 @@ import { onTestFinished } from 'vitest';
 import { transcriptionRoutes } from '../../plugins/speech/transcription/routes.ts';
 import { Transcriber } from '../../plugins/speech/transcription/service.ts';
 import type { SttEngine } from '../../src/contract/engines/engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FakeAudioFiles } from '../doubles/fake-audio-files.ts';
 import { FakeSttEngine, type FakeSttOptions } from '../doubles/fake-stt-engine.ts';
-import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
 import { tempDir } from './temp-dir.ts';
 import { testApp } from './test-app.ts';
 

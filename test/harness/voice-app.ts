@@ -13,6 +13,7 @@ import { createMetrics } from '../../src/metrics/registry.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { voiceStore } from '../../src/records/stores/voice-store.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { FakeAudioFiles } from '../doubles/fake-audio-files.ts';
 import {
@@ -24,7 +25,6 @@ import {
 import { FakeTtsEngine } from '../doubles/fake-tts-engine.ts';
 import { FakeVadEngine } from '../doubles/fake-vad-engine.ts';
 import { withMethods } from '../doubles/with-methods.ts';
-import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
 import { tempDir } from './temp-dir.ts';
 import { KEY_A, testApp } from './test-app.ts';
 

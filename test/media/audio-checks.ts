@@ -61,6 +61,23 @@ export function maxGapMs(samples: Float32Array, rateHz: number): number {
   return longest * 10;
 }
 
+/** Silences below -46 dB of at least a length, including those at the edges, in ms. */
+export function pausesOf(
+  samples: Float32Array,
+  rateHz: number,
+  minMs: number,
+): { readonly startMs: number; readonly endMs: number }[] {
+  const runs = envelope(samples, rateHz, 10);
+  const pauses: { startMs: number; endMs: number }[] = [];
+  let start = 0;
+  for (let i = 0; i <= runs.length; i++) {
+    if ((runs[i] ?? 1) < 0.005) continue;
+    if ((i - start) * 10 >= minMs) pauses.push({ startMs: start * 10, endMs: i * 10 });
+    start = i + 1;
+  }
+  return pauses;
+}
+
 /**
  * Audibility of a click at a seam: the second difference at the seam divided by the largest second difference within
  * 10 ms. A smooth seam has a ratio of about 1 or less.

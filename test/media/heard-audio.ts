@@ -6,18 +6,27 @@ import { audioFileReader } from '../../src/media/audio/audio-file-reader.ts';
 import { type RecordingName, recording } from '../../tools/harness/media/recordings.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 
-/** A section of a recording, mixed to mono at 16 kHz. */
+/** Whole recordings, decoded once for all tests of a file, because each decoding starts a process. */
+const decoded = new Map<RecordingName, Promise<Float32Samples>>();
+
+/** A section of a recording, mixed to mono at 16 kHz. The caller may change the samples. */
 export async function recorded(
   name: RecordingName,
   fromS = 0,
   toS = Number.POSITIVE_INFINITY,
 ): Promise<Float32Samples> {
-  const path = recording(name);
+  const samples = decoded.get(name) ?? decode(name);
+  decoded.set(name, samples);
+  return (await samples).slice(fromS * LISTEN_RATE_HZ, toS * LISTEN_RATE_HZ);
+}
+
+async function decode(name: RecordingName): Promise<Float32Samples> {
   const { PATH = '', HOME = '' } = process.env;
   const reader = audioFileReader({ environment: { PATH, HOME } });
   try {
-    const { samples } = await reader.openFile(path, LISTEN_RATE_HZ, 'file', new AbortController().signal);
-    return joined(await Array.fromAsync(samples)).slice(fromS * LISTEN_RATE_HZ, toS * LISTEN_RATE_HZ);
+    const never = new AbortController().signal;
+    const { samples } = await reader.openFile(recording(name), LISTEN_RATE_HZ, 'file', never);
+    return joined(await Array.fromAsync(samples));
   } finally {
     await reader.close();
   }

@@ -39,7 +39,7 @@ const MEASURE = `
     if (target instanceof AudioDestinationNode) {
       const { context } = this;
       context.meter ??= (() => {
-        const meter = context.createScriptProcessor(256, 1, 1);
+        const meter = context.createScriptProcessor(512, 1, 1);
         meter.onaudioprocess = ({ inputBuffer }) => {
           const samples = inputBuffer.getChannelData(0);
           let squares = 0;

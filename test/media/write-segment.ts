@@ -1,6 +1,6 @@
 /**
- * Writes a segment, reads its end and prints the differences as JSON: `bun write-segment.ts PATH SEGMENT`. Runs in a
- * separate process.
+ * Writes segments, reads their ends and prints the differences as a JSON list: `bun write-segment.ts JSON`, with a list of
+ * paths and segments. Runs in a separate process.
  */
 
 import { readClipTail } from '../../src/media/clips/clip-tail.ts';
@@ -16,6 +16,11 @@ export interface TestSegment {
   readonly fps: number;
   readonly frames: number;
   readonly audio?: SegmentAudio;
+}
+
+export interface NewSegment {
+  readonly path: string;
+  readonly segment: TestSegment;
 }
 
 /** Facts of the written segment and of its end as read. */
@@ -68,8 +73,10 @@ async function read(path: string, segment: TestSegment): Promise<Pick<ReadSegmen
   return { tail, audio: { channels: audio.channels.length, samples: first.length, loudness } };
 }
 
-const [path = '', segment = '{}'] = process.argv.slice(2);
+const [list = '[]'] = process.argv.slice(2);
 loadCodecs();
-const requested = JSON.parse(segment) as TestSegment;
-const written = await write(path, requested);
-process.stdout.write(JSON.stringify({ ...written, ...(await read(path, requested)) } satisfies ReadSegment));
+const results: ReadSegment[] = [];
+for (const { path, segment } of JSON.parse(list) as readonly NewSegment[]) {
+  results.push({ ...(await write(path, segment)), ...(await read(path, segment)) });
+}
+process.stdout.write(JSON.stringify(results));

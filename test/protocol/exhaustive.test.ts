@@ -71,8 +71,8 @@ const WALKS: readonly Walk[] = [
   {
     from: 'a connection with the audio modality',
     start: configured,
-    depth: repetitions(5, 6),
-    sequences: repetitions(34_198, 300_647),
+    depth: repetitions(4, 6),
+    sequences: repetitions(4038, 300_647),
   },
   {
     from: 'an open turn, two commits and a response in flight',

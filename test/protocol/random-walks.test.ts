@@ -4,11 +4,12 @@ import { SERVER_EVENT_SCHEMAS } from '../../plugins/realtime/protocol/server-eve
 import { serverEventFault } from '../../tools/trace-check/frame-schema.ts';
 import type { Opening } from '../doubles/simulated-connection.ts';
 import { play, step } from '../generators/random-walk.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** Long random conversations. fast-check reduces a walk with a violation. */
 
 const STEPS = 800;
-const WALKS = 400;
+const WALKS = repetitions(100, 400);
 const SEED = 20_261_121;
 
 test.each<[string, Opening]>([

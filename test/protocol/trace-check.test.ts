@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { TraceEntry } from '../../tools/trace-check/check.ts';
+import { recorded } from '../generators/conversation-recordings.ts';
 import { legalConversation } from '../generators/legal-conversation.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -62,6 +63,19 @@ test('an event that violates its schema is reported', async () => {
   const { exitCode, out } = await traceCheck(text([...trace.slice(0, -1), more]));
   expect(exitCode).toBe(1);
   expect(out).toContain(`FILE:${trace.length}: schema (wire 8.5): error: 'error' must be an object.`);
+});
+
+test('a conversation is checked with its own rules and schemas', async () => {
+  const trace = await recorded('a spoken turn');
+  const frames = trace.length - 1;
+  const line = `${frames} frames of 1 connections: no violations\n`;
+  expect(await traceCheck(text(trace))).toEqual({ exitCode: 0, out: line, err: '' });
+  const place = trace.findIndex((entry) => 'frame' in entry && Object(entry.frame).type === 'response.done');
+  const wrong = { from: 'server', frame: { ...Object(Object(trace[place]).frame), response: {} } } as const;
+  const { exitCode, out } = await traceCheck(text(trace.with(place, wrong)));
+  expect(exitCode).toBe(1);
+  expect(out).toContain(`FILE:${place + 1}: conversation/response-known (talk 2.4): frame ${place}: `);
+  expect(out).toContain(`FILE:${place + 1}: schema (talk 2.2): response.done: `);
 });
 
 test('invalid lines are reported, and the others are checked', async () => {

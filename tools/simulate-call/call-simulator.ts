@@ -220,7 +220,7 @@ export class SimulatedCall {
       if (last?.transcriptType === 'final' && last.atMs > endMs) {
         const overMs = last.atMs + waitMs(last.transcription ?? '');
         if (performance.now() >= overMs) return;
-        await Promise.race([Bun.sleep(overMs - performance.now()), this.#nextNotification.promise]);
+        await settledWithin(this.#nextNotification.promise, overMs - performance.now());
       } else await this.#nextMessage(deadline);
     }
   }
@@ -234,11 +234,22 @@ export class SimulatedCall {
     if (this.#socket.readyState !== WebSocket.OPEN) throw new Error('the transcriber closed the call');
     const leftMs = deadlineMs - performance.now();
     if (leftMs <= 0) throw new Error(`no transcript arrived within ${PLATFORM_TIMEOUT_MS / 1000} s`);
-    await Promise.race([this.#nextNotification.promise, Bun.sleep(leftMs)]);
+    await settledWithin(this.#nextNotification.promise, leftMs);
   }
 }
 
 /** Timeout of each request of the platform. */
 function timeout(): AbortSignal {
   return AbortSignal.timeout(PLATFORM_TIMEOUT_MS);
+}
+
+/** Waits for a promise up to a time. The timer is stopped, because it would keep the process running after the call. */
+async function settledWithin(promise: Promise<void>, timeMs: number): Promise<void> {
+  const elapsed = Promise.withResolvers<void>();
+  const timer = setTimeout(elapsed.resolve, timeMs);
+  try {
+    await Promise.race([promise, elapsed.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -14,7 +14,6 @@ const MAX_WAIT_MS = 6000;
 const TAKEOVER_MS = 15_000;
 /** Maximum delay between the condition and the kill. */
 const MAX_DELAY_MS = 120;
-const POLL_MS = 40;
 /** Time limit of an operation that no kill interrupts. */
 const TIMEOUT_MS = 120_000;
 
@@ -24,6 +23,8 @@ export interface KillPlan {
   /** Lines of each batch. */
   readonly lines: number;
   readonly nodes: 1 | 2;
+  /** Interval of status requests. A shorter one notices more short states, and costs more processor time. Default: 40. */
+  readonly pollMs?: number;
   /** Starts a process of the service and waits until its port is open. The caller stops it. */
   readonly launch: (node: number) => Promise<LaunchedService>;
   readonly upstream: LineUpstream;
@@ -42,6 +43,7 @@ export function batchesThroughKills(plan: KillPlan): Promise<KillReport> {
 
 class KillRun {
   readonly #plan: KillPlan;
+  readonly #pollMs: number;
   readonly #random: () => number;
   readonly #running = new Map<number, LaunchedService>();
   readonly #killedIn: Record<string, number> = {};
@@ -54,6 +56,7 @@ class KillRun {
 
   constructor(plan: KillPlan) {
     this.#plan = plan;
+    this.#pollMs = plan.pollMs ?? 40;
     this.#random = seededRandom(plan.seed);
   }
 
@@ -108,7 +111,7 @@ class KillRun {
         if (this.#killed > killed) deadline = performance.now() + TIMEOUT_MS;
         killed = this.#killed;
         if (performance.now() > deadline) throw error;
-        await sleep(POLL_MS);
+        await sleep(this.#pollMs);
       }
     }
   }
@@ -117,7 +120,7 @@ class KillRun {
     const deadline = performance.now() + TIMEOUT_MS;
     while ((await service.fetch('/readyz')).status !== 200) {
       if (performance.now() > deadline) throw new Error('a restarted process did not become ready');
-      await sleep(POLL_MS);
+      await sleep(this.#pollMs);
     }
   }
 

@@ -23,8 +23,6 @@ const PRICE = 0.5;
 /** Intervals of lines with an unknown model, and of lines that the upstream rejects. */
 const UNKNOWN_EVERY = 70;
 const REFUSED_EVERY = 50;
-/** Response time of the upstream. */
-const LINE_MS = 150;
 /** Time limit of the cleanup after the end of a batch or the start of a process. */
 const CLEANUP_MS = 30_000;
 
@@ -41,14 +39,15 @@ export interface LineUpstream {
   close(): Promise<void>;
 }
 
-export function startLineUpstream(): LineUpstream {
+/** @param lineMs response time. A longer one gives the same duration of a batch with fewer lines. */
+export function startLineUpstream(lineMs = 150): LineUpstream {
   const upstream = startFakeUpstream();
   const answered = new Map<number, Set<number>>();
   let answers = 0;
   let repeated = 0;
   upstream.answer(async ({ input }) => {
     const [batch = 0, line = 0] = String(input).split(' ').map(Number);
-    await sleep(LINE_MS);
+    await sleep(lineMs);
     answers += 1;
     const lines = answered.get(batch) ?? new Set();
     if (lines.has(line)) repeated += 1;

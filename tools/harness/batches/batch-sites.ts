@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { openBlobs } from '../../../src/blobs/open-blobs.ts';
 import type { BlobSettings, DatabaseSettings } from '../../../src/contract/core/settings.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
-import { systemClock } from '../../../src/kit/clock.ts';
+import { systemClock, unixSeconds } from '../../../src/kit/clock.ts';
 import { parsePostgresUrl } from '../../../src/kit/validation/postgres-url.ts';
+import { creditStore } from '../../../src/records/accounts/credit-store.ts';
 import { openRecords } from '../../../src/records/open-records.ts';
 import type { Records } from '../../../src/records/schema/records.ts';
+import { parseCredits } from '../../../src/usage/credit-amounts.ts';
 import { type PostgresServer, startPostgres } from '../servers/postgres.ts';
 import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { type S3Server, startS3 } from '../servers/s3.ts';
@@ -110,7 +112,8 @@ async function openSite({ config, granted, env, folderOf, ...parts }: SiteParts)
   opened.defer(parts.close);
   const records = opened.adopt(await openRecords(parts.database), (it) => it.close());
   const blobs = opened.adopt(await openBlobs(parts.blobs, systemClock), (it) => it.close());
-  if (granted > 0) await grant(granted, { ...env, DATA_DIR: folderOf(0) });
+  const amount = parseCredits(`${granted}`);
+  if (amount) await creditStore(records).grant('a', amount, unixSeconds(systemClock));
   const launched: LaunchedService[] = [];
   return {
     records,
@@ -129,15 +132,4 @@ async function openSite({ config, granted, env, folderOf, ...parts }: SiteParts)
       await opened.disposeAsync();
     },
   };
-}
-
-/** Grants credits to organization `a` with `bun run credits grant`. */
-async function grant(amount: number, env: Readonly<Record<string, string>>): Promise<void> {
-  const script = resolve(import.meta.dirname, '../../../scripts/credits.ts');
-  const { PATH = '', HOME = '' } = process.env;
-  const tool = Bun.spawn([process.execPath, script, 'grant', '--org', 'a', String(amount)], {
-    ...{ cwd: tmpdir(), env: { PATH, HOME, ...env } },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  if ((await tool.exited) !== 0) throw new Error('credits could not be granted');
 }

@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-
-const CACHE = resolve(import.meta.dirname, '../../../.cache/test-python');
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { cachedPackages } from './package-cache.ts';
 
 /** Whether Python with pip is installed; for `needs(context, HAS_PIP, 'Python with pip')`. */
 export const HAS_PIP = (() => {
@@ -34,20 +31,17 @@ export async function runPython<Line>(script: string, input: object): Promise<Li
 
 /**
  * The folder with the packages of a requirements.txt. Not a virtual environment, because the module `venv` may be missing.
+ * @param options `dependencies: false` installs only the packages of the file, because some dependencies are large and unused.
  */
-export async function pythonPackages(requirements: string): Promise<string> {
-  const name = createHash('sha256')
-    .update(await readFile(requirements))
-    .digest('hex');
-  const folder = join(CACHE, name);
-  if (existsSync(folder)) return folder;
-  await mkdir(CACHE, { recursive: true });
-  // Renamed into place when complete, because other processes may install it concurrently.
-  const unfinished = await mkdtemp(join(CACHE, 'unfinished-'));
-  const pip = ['python3', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-  await run([...pip, '--target', unfinished, '-r', requirements]);
-  await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
-  return folder;
+export async function pythonPackages(
+  requirements: string,
+  { dependencies = true }: { readonly dependencies?: boolean } = {},
+): Promise<string> {
+  return cachedPackages('test-python', requirements, async (folder) => {
+    const pip = ['python3', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    if (!dependencies) pip.push('--no-deps');
+    await run([...pip, '--target', folder, '-r', requirements]);
+  });
 }
 
 function requirementsOf(script: string): string {

@@ -39,7 +39,7 @@ async function synthesize(folder: string, texts: readonly string[]): Promise<voi
   for (const [index, text] of texts.entries()) {
     const chunks: Float32Samples[] = [];
     for await (const chunk of piper.open({ text, speed: 1, delivery: 'whole' }))
-      if (chunk) chunks.push(chunk);
+      if (chunk instanceof Float32Array) chunks.push(chunk);
     const samples = joined(chunks);
     const peak = samples.reduce((max, sample) => Math.max(max, Math.abs(sample)), 0);
     const scaled = samples.map((sample) => (sample / peak) * 0.5);

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { sha256 } from '../../../src/kit/storage/content-hash.ts';
 import { selfSigned } from './certificate.ts';
 
 /** Folder of the server programs on Debian, one per version; they are not on the PATH. */
@@ -20,6 +21,14 @@ export const HAS_POSTGRES = ANY_PROGRAM !== undefined;
 const USER = 'service';
 /** A password with characters that a URL must escape. */
 const PASSWORD = 'p@ss/w%rd?';
+
+/** Folder of this checkout for files that tests generate once. */
+const CACHE = resolve(import.meta.dirname, '../../../.cache/test-fixtures');
+/** Small segments of the log, because the files are copied for each server. */
+const INITDB_OPTIONS = [
+  ...['-U', USER, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+  '--wal-segsize=1',
+];
 
 /** A separate PostgreSQL server on 127.0.0.1, with optional TLS. */
 export interface PostgresServer {
@@ -55,15 +64,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await chmod(folder, 0o755);
   const asServer = await handOver([folder, ...Object.values(files)]);
 
-  const initdb = Bun.spawn(
-    [
-      ...[...asServer, join(programs, 'initdb'), '-D', data, '-U', USER, '-A', 'scram-sha-256'],
-      ...['--pwfile', files.password, '-E', 'UTF8', '--locale=C', '--no-sync'],
-    ],
-    { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe', cwd: folder },
-  );
-  const [errors, code] = await Promise.all([new Response(initdb.stderr).text(), initdb.exited]);
-  if (code !== 0) throw new Error(`initdb failed: ${errors}`);
+  await createData({ data, programs, asServer, folder, passwordFile: files.password });
 
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -116,6 +117,39 @@ export async function startPostgres(): Promise<PostgresServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+interface DataFolder {
+  /** The folder to create. */
+  readonly data: string;
+  /** Folder of the programs of PostgreSQL. */
+  readonly programs: string;
+  /** Command prefix that changes the user. */
+  readonly asServer: readonly string[];
+  /** Working folder, which the user of the server may read. */
+  readonly folder: string;
+  readonly passwordFile: string;
+}
+
+/** Creates the files of an empty server. They are copied from the first server of this checkout: `initdb` takes a second. */
+async function createData({ data, programs, asServer, folder, passwordFile }: DataFolder): Promise<void> {
+  const inputs = [programs, asServer, PASSWORD, INITDB_OPTIONS];
+  const entry = join(CACHE, `postgres-${sha256(JSON.stringify(inputs))}`);
+  if (existsSync(entry)) return await run(folder, ['cp', '-a', entry, data]);
+  const initdb = [join(programs, 'initdb'), '-D', data, '--pwfile', passwordFile, ...INITDB_OPTIONS];
+  await run(folder, [...asServer, ...initdb]);
+  await mkdir(CACHE, { recursive: true });
+  const unfinished = await mkdtemp(join(CACHE, 'unfinished-'));
+  await run(folder, ['cp', '-a', data, join(unfinished, 'data')]);
+  // Fails if another process has created the same files in the meantime.
+  await rename(join(unfinished, 'data'), entry).catch(() => undefined);
+  await rm(unfinished, { recursive: true });
+}
+
+async function run(folder: string, command: string[]): Promise<void> {
+  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe', cwd: folder });
+  const [errors, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+  if (code !== 0) throw new Error(`${command.join(' ')} failed: ${errors}`);
 }
 
 /** Runs the server until its standard input is closed, at the latest when this process exits; does not wait for clients. */

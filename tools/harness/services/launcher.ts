@@ -24,26 +24,35 @@ base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
 
-/** CONFIG sections: text and embeddings by an upstream without a server. */
-export const NO_TEXT = `
-[models."smollm2-135m-instruct"]
-kind = "upstream"
-base_url = "http://127.0.0.1:9/v1"
-model = "none"
-
+/** CONFIG section: embeddings by an upstream without a server. */
+export const NO_EMBEDDINGS = `
 [models."all-minilm-l6-v2"]
 kind = "upstream"
 base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
 
+/** CONFIG sections: text and embeddings by an upstream without a server. */
+export const NO_TEXT = `
+[models."smollm2-135m-instruct"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+${NO_EMBEDDINGS}`;
+
 /** A CONFIG that loads no model. */
 export const NO_MODELS = NO_SPEAKER + NO_RECOGNISER + NO_TEXT;
+
+/**
+ * Whether the service is launched by a test. Several tests run at the same time, so the threads of a model would compete for
+ * cores and spin while they wait for each other, which costs several times more processor time than one thread.
+ */
+const IN_TESTS = process.env.VITEST !== undefined;
 
 export interface LaunchOptions {
   /** Added to the environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Text of the CONFIG file. Default: the defaults of the service, with real models. */
+  /** Text of the CONFIG file. Default: the defaults of the service, with real models. Tests run models in one thread. */
   readonly config?: string;
   /** Folder owned by the caller. Default: a new folder that {@link LaunchedService.stop} removes. */
   readonly dataDir?: string;
@@ -90,14 +99,15 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
   const folder = mkdtempSync(join(tmpdir(), 'service-test-'));
   const dataDir = options.dataDir ?? join(folder, 'data');
   const configPath = join(folder, 'service.toml');
-  if (options.config !== undefined) writeFileSync(configPath, options.config);
+  const config = IN_TESTS ? withOneThread(options.config ?? '') : options.config;
+  if (config !== undefined) writeFileSync(configPath, config);
   const { PATH, HOME, MODELS_DIR, XDG_CACHE_HOME, LD_LIBRARY_PATH } = process.env;
   const env = {
     ...{ PATH, HOME, MODELS_DIR, XDG_CACHE_HOME, LD_LIBRARY_PATH },
     PORT: '0',
     DATA_DIR: dataDir,
     API_KEYS: `${SERVICE_KEY}:a,${OTHER_KEY}:b`,
-    CONFIG: options.config === undefined ? undefined : configPath,
+    CONFIG: config === undefined ? undefined : configPath,
     ...options.env,
   };
   const child = Bun.spawn([process.execPath, options.main ?? MAIN], {
@@ -169,6 +179,13 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
       return stopped;
     },
   };
+}
+
+/** Sets the threads of inference processes and language models, unless a CONFIG sets them. */
+function withOneThread(config: string): string {
+  if (/^\s*threads\s*=/m.test(config)) return config;
+  const [before, after] = config.split('[inference]', 2);
+  return `${before}\n[inference]\nthreads = 1\n${after ?? ''}`;
 }
 
 const POLL_MS = 50;

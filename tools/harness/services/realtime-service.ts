@@ -21,7 +21,7 @@ export interface RealtimeService extends LaunchedService {
   readonly certificate: string;
 }
 
-/** @param options `config` is added to the configuration of the two models. */
+/** @param options `config` is added to the configuration of the two models. `env` may name other plugins. */
 export async function launchRealtimeService(
   options: Pick<LaunchOptions, 'config' | 'env'> = {},
 ): Promise<RealtimeService> {
@@ -35,7 +35,13 @@ export async function launchRealtimeService(
   try {
     const service = await launchService({
       config: CONFIG + (options.config ?? ''),
-      env: { TLS_CERT_FILE: certificate, TLS_KEY_FILE: keyFile, TLS_PORT: '0', ...options.env },
+      env: {
+        PLUGINS: 'speech,realtime',
+        TLS_CERT_FILE: certificate,
+        TLS_KEY_FILE: keyFile,
+        TLS_PORT: '0',
+        ...options.env,
+      },
     });
     const port = service.log().find(({ msg }) => msg === 'listening with TLS')?.port;
     return {

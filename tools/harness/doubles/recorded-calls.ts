@@ -1,5 +1,5 @@
-import type { Calls, NewCall, OpenCall } from '../../src/contract/accounts/calls.ts';
-import type { UsageEntry } from '../../src/contract/accounts/usage.ts';
+import type { Calls, NewCall, OpenCall } from '../../../src/contract/accounts/calls.ts';
+import type { UsageEntry } from '../../../src/contract/accounts/usage.ts';
 
 export interface RecordedCallsOptions {
   /** Awaited before a call is opened; may throw, for example for insufficient credits. */
