@@ -31,7 +31,7 @@ export async function conversation(modelsDir: string): Promise<Float32Array<Arra
     });
     const turn: number[] = [];
     for await (const run of piper.open({ text, speed: 1, delivery: 'whole' })) {
-      if (run) turn.push(...resampler.push(run));
+      if (run instanceof Float32Array) turn.push(...resampler.push(run));
     }
     turn.push(...resampler.flush());
     samples.push(...turn, ...new Array<number>(turn.length).fill(0));

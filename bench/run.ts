@@ -10,12 +10,18 @@ import { benchBatchEmbeddings } from './cases/batch/batch-embeddings.ts';
 import { benchBatchKills } from './cases/batch/batch-kills.ts';
 import { benchBatchPriority } from './cases/batch/batch-priority.ts';
 import { benchClients } from './cases/realtime/clients.ts';
+import { benchConversation } from './cases/realtime/conversation.ts';
+import { benchConversationBargeIn } from './cases/realtime/conversation-barge-in.ts';
+import { benchConversationFunctions } from './cases/realtime/conversation-functions.ts';
+import { benchConversationInterruptions } from './cases/realtime/conversation-interruptions.ts';
+import { benchConversationTurns } from './cases/realtime/conversation-turns.ts';
 import { benchPartner } from './cases/realtime/partner.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime/realtime.ts';
 import { benchVoiceActivity } from './cases/realtime/voice-activity.ts';
 import { benchApiFuzz } from './cases/service/api-fuzz.ts';
 import { benchCalls } from './cases/service/calls.ts';
 import { benchFairness } from './cases/service/fairness.ts';
+import { benchGpu } from './cases/service/gpu.ts';
 import { benchPluginSwitch } from './cases/service/plugin-switch.ts';
 import { benchEmbeddings } from './cases/text/embeddings.ts';
 import { benchLlm } from './cases/text/llm.ts';
@@ -35,6 +41,11 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'hearing-tiny.en': () => benchHearing('tiny.en'),
   realtime: benchRealtime,
   clients: benchClients,
+  conversation: benchConversation,
+  'conversation-barge-in': benchConversationBargeIn,
+  'conversation-functions': benchConversationFunctions,
+  'conversation-interruptions': benchConversationInterruptions,
+  'conversation-turns': benchConversationTurns,
   'api-fuzz': benchApiFuzz,
   text: benchText,
   llm: benchLlm,
@@ -48,6 +59,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'batch-kills': benchBatchKills,
   'batch-priority': benchBatchPriority,
   fairness: benchFairness,
+  gpu: benchGpu,
   partner: benchPartner,
   'plugin-switch': benchPluginSwitch,
   video: benchVideo,

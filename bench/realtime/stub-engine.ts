@@ -14,6 +14,7 @@ const TEXT = 'This is what a person may say.';
 
 export const stubEngine: SttEngine = {
   languages: ['en'],
+  hasPreviews: false,
   async *transcribe(
     audio: AsyncIterable<AudioChunk>,
     _request: TranscriptionRequest,
