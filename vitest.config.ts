@@ -1,48 +1,41 @@
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from './tools/harness/patience.ts';
 
+/** Tests next to the code. */
 const SOURCES = ['src', 'plugins', 'models', 'scripts', 'tools', 'web'].map(
   (folder) => `${folder}/**/*.test.ts`,
 );
-/** Tests beside the code that load models, or start processes and servers. */
-const SLOW_SOURCES = SOURCES.map((pattern) => pattern.replace('*.test.ts', '*.{models,process}.test.ts'));
+/** Files of a group that their suffix names, in every folder. */
+const withSuffix = (suffix: string) => `{src,plugins,models,scripts,tools,web,test}/**/*.${suffix}.test.ts`;
+const SUFFIXES = ['api', 'process', 'models', 'deep'].map(withSuffix);
 
-/**
- * Three tiers, run under Bun with `--pool=threads`:
- * - `unit` (`bun run test unit`): tests beside the code that need neither a model nor another process;
- * - `integration`: all other tests, except test/deep;
- * - test/deep and the heavier repetitions: vitest.deep.config.ts.
- */
+/** Tests that repeat their assertions more often in the deep tier. */
+const REPEATING = [...new Bun.Glob('{src,plugins,test}/**/*.test.ts').scanSync(import.meta.dirname)].filter(
+  (path) => readFileSync(path, 'utf8').includes('harness/tier.ts'),
+);
+
+/** The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. */
+const FILES: Readonly<Record<string, { include: string[]; exclude?: string[]; isolate?: boolean }>> = {
+  unit: { include: SOURCES, exclude: SUFFIXES, isolate: false },
+  api: { include: [withSuffix('api')], isolate: false },
+  process: { include: [withSuffix('process')] },
+  e2e: { include: ['test/**/*.test.ts'], exclude: ['test/deep/**', ...SUFFIXES] },
+  models: { include: [withSuffix('models')] },
+  deep: { include: ['test/deep/**/*.test.ts', withSuffix('deep'), ...REPEATING] },
+};
+
 export default defineConfig({
   test: {
     pool: 'threads',
-    // More than the cores of a small machine, because many tests wait for processes and servers.
-    maxWorkers: 3,
-    // Tests of one file that are marked as concurrent.
-    maxConcurrency: 2,
-    // Real models are slow on two busy cores; a test that hangs still fails.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    // Other work on a busy machine may delay the condition of an `expect.poll`.
-    expect: { poll: { timeout: 30_000 } },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: SOURCES,
-          exclude: SLOW_SOURCES,
-          // Most of the time of a small file is the import of its modules.
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'integration',
-          include: [...SLOW_SOURCES, 'test/**/*.test.ts'],
-          exclude: ['test/deep/**'],
-        },
-      },
-    ],
+    setupFiles: ['test/setup/property-seed.ts'],
+    // Only a test that hangs reaches these limits; a failed wait ends earlier, with a message.
+    testTimeout: 5 * PATIENCE_MS,
+    hookTimeout: 5 * PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
+    projects: Object.entries(FILES).map(([name, options]) => ({
+      extends: true,
+      test: { name, ...options },
+    })),
   },
 });

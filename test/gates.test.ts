@@ -29,11 +29,6 @@ async function run(args: readonly string[], cwd: string) {
   return { exitCode: await tool.exited, output: `${err}${out}` };
 }
 
-test('scripts/check.ts passes', async () => {
-  const { exitCode, output } = await run(['scripts/check.ts'], ROOT);
-  expect(exitCode, output).toBe(0);
-}, 300_000);
-
 describe('dependency directions', () => {
   const cruise = (folder: string) =>
     run(

@@ -164,9 +164,7 @@ describe('an upload', () => {
     expect(await bucket.heldBytes()).toBe(0);
   });
 
-  it('whose part is rejected leaves nothing behind, and stops reading its source', {
-    timeout: 30_000,
-  }, async () => {
+  it('whose part is rejected leaves nothing behind, and stops reading its source', {}, async () => {
     const { blobs, proxy, bucket } = await openBehindProxy();
     proxy.fault((request) =>
       isPart(request) && request.path.includes('partNumber=2') ? { kind: 'unavailable' } : { kind: 'pass' },
@@ -187,9 +185,7 @@ describe('an upload', () => {
 describe('an unavailable store', () => {
   it.each(['unavailable', 'conflict'] as const)(
     'is hidden by retries if it recovers soon: %s',
-    {
-      timeout: 30_000,
-    },
+    {},
     async (kind) => {
       const { blobs, proxy } = await openBehindProxy();
       const bytes = random(2 * PART_BYTES + 5);
@@ -208,7 +204,7 @@ describe('an unavailable store', () => {
     },
   );
 
-  it('is reported as overloaded by every method', { timeout: 60_000 }, async () => {
+  it('is reported as overloaded by every method', async () => {
     const { blobs, proxy, bucket } = await openBehindProxy();
     await blobs.write('files/x', chunks('text'), never);
     proxy.fault(() => ({ kind: 'unavailable' }));
@@ -237,7 +233,7 @@ describe('an unavailable store', () => {
   });
 });
 
-it('an abort ends the pause between two retries', { timeout: 30_000 }, async () => {
+it('an abort ends the pause between two retries', async () => {
   const { blobs, proxy } = await openBehindProxy();
   const controller = new AbortController();
   const left = new Error('left');
@@ -263,7 +259,7 @@ it('an abort ends the pause between two retries', { timeout: 30_000 }, async () 
 describe('abandoned uploads', () => {
   const HOUR_MS = 3_600_000;
 
-  it('are removed after a day, regardless of their number', { timeout: 60_000 }, async () => {
+  it('are removed after a day, regardless of their number', async () => {
     const { settings, heldBytes } = await started().freshBucket();
     const client = clientOf(settings);
     // In the deep tier more than one page of the server, which has 1000.
@@ -310,7 +306,7 @@ describe('abandoned uploads', () => {
 });
 
 describe('a download', () => {
-  it('resumes after a broken connection', { timeout: 30_000 }, async () => {
+  it('resumes after a broken connection', async () => {
     const { blobs, proxy } = await openBehindProxy();
     const bytes = random(3_000_000);
     await blobs.write('files/x', chunks(bytes), never);
@@ -325,7 +321,7 @@ describe('a download', () => {
     expect(ranges[0]).toBe('bytes=7-2999998');
   });
 
-  it('without any data is rejected', { timeout: 30_000 }, async () => {
+  it('without any data is rejected', async () => {
     const { blobs, proxy } = await openBehindProxy();
     await blobs.write('files/x', chunks('text'), never);
     proxy.fault((request) => (isDownload(request) ? { kind: 'cut', afterBytes: 0 } : { kind: 'pass' }));
@@ -333,7 +329,7 @@ describe('a download', () => {
     expect(proxy.requests.filter(isDownload).length).toBeLessThan(20);
   });
 
-  it('does not continue with a blob that replaced the original', { timeout: 30_000 }, async () => {
+  it('does not continue with a blob that replaced the original', async () => {
     const { blobs, proxy } = await openBehindProxy();
     await blobs.write('files/x', chunks(Buffer.alloc(2_000_000, 1)), never);
     let isCut = false;
@@ -357,7 +353,7 @@ describe('opening the store explains the problem', () => {
     ['with another region', { region: 'elsewhere-9' }, 'S3_REGION'],
     ['without a server', { endpoint: 'http://127.0.0.1:1' }, 'check S3_ENDPOINT'],
   ];
-  it.each(wrong)('%s', { timeout: 30_000 }, async (_, change, expected) => {
+  it.each(wrong)('%s', async (_, change, expected) => {
     const { settings } = await started().freshBucket();
     const opened = openS3Blobs({ ...settings, ...change }, systemClock);
     await expect(opened).rejects.toMatchObject({

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { needs } from '../../test/harness/needs.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../tools/harness/servers/redis.ts';
 import type { JobOutcome, JobQueue } from '../contract/core/jobs.ts';
 import { Secret } from '../contract/core/secret.ts';
@@ -14,8 +15,6 @@ import { bullmqJobs } from './bullmq-jobs.ts';
  */
 
 const TIMING = { leaseMs: 800, renewalMs: 200, pollMs: 100, firstRetryMs: 50 };
-const PATIENCE = { timeout: 15_000, interval: 20 };
-
 let server: RedisServer;
 let queue: JobQueue;
 let log: RecordingLogger;
@@ -57,16 +56,16 @@ describe('Redis', () => {
   it('unresponsive: enqueue fails fast, the run is aborted and resumes after recovery', async () => {
     const runs = untilTold(2);
     await queue.enqueue('batch', 'a');
-    await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
+    await expect.poll(() => runs).toHaveLength(1);
     server.pause();
     const asked = performance.now();
     expect(failures).toBe(0);
     await expect(queue.enqueue('batch', 'b')).rejects.toMatchObject({ kind: 'overloaded' });
     expect(failures).toBeGreaterThan(0);
     expect(performance.now() - asked).toBeLessThan(2500);
-    await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
+    await expect.poll(() => runs[0]?.aborted).toBe(true);
     server.resume();
-    await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
+    await expect.poll(() => runs).toHaveLength(2);
   });
 
   it('unresponsive at the first use of a kind: accepts jobs after recovery', async () => {
@@ -86,19 +85,19 @@ describe('Redis', () => {
   it('after data loss: jobs can be enqueued again, and the earlier run is aborted', async () => {
     const runs = untilTold(2);
     await queue.enqueue('batch', 'a');
-    await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
+    await expect.poll(() => runs).toHaveLength(1);
     await server.stop();
     await server.start();
     await vi.waitFor(() => queue.enqueue('batch', 'a'), PATIENCE);
-    await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
-    await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
+    await expect.poll(() => runs[0]?.aborted).toBe(true);
+    await expect.poll(() => runs).toHaveLength(2);
   });
 
   it('unavailable: logged once', async () => {
     untilTold(1);
     await server.stop();
-    await vi.waitFor(() => expect(log.lines).toHaveLength(1), PATIENCE);
-    await vi.waitFor(() => expect(failures).toBeGreaterThan(1), PATIENCE);
+    await expect.poll(() => log.lines).toHaveLength(1);
+    await expect.poll(() => failures).toBeGreaterThan(1);
     // Time for some more connection attempts.
     await Bun.sleep(1000);
     expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis unavailable, jobs paused' }]);
@@ -118,9 +117,9 @@ describe('Redis', () => {
     const redis = await openQueueRedis(new Secret(server.url));
     await queue.enqueue('batch', 'a');
     const ofJob = async () => (await redis.keys('*')).filter((key) => key.endsWith(':a'));
-    await vi.waitFor(async () => expect(await dump(redis)).toContain('job run failed'), PATIENCE);
+    await expect.poll(async () => await dump(redis)).toContain('job run failed');
     expect(await dump(redis)).not.toContain('private');
-    await vi.waitFor(async () => expect(await ofJob()).toEqual([]), PATIENCE);
+    await expect.poll(async () => await ofJob()).toEqual([]);
     redis.disconnect();
     expect(log.lines).toMatchObject([{ level: 'error', fields: { kind: 'batch', job: 'a' } }]);
   });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withMethods } from '../../test/doubles/with-methods.ts';
 import { silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
@@ -64,14 +64,14 @@ describe('the job of a crashed process', () => {
     await taken('a');
     const next = process({ ...FIRST, pid: 8, instance: 'next' }, new Set([8]));
     next.work();
-    await vi.waitFor(() => expect(next.runs).toEqual(['a']));
+    await expect.poll(() => next.runs).toEqual(['a']);
   });
 
   it('is run immediately by a process that reuses its process id', async () => {
     await taken('a');
     const next = process({ ...FIRST, instance: 'next' }, new Set([7]));
     next.work();
-    await vi.waitFor(() => expect(next.runs).toEqual(['a']));
+    await expect.poll(() => next.runs).toEqual(['a']);
   });
 
   it('is run by an existing process after it detects the crash', async () => {
@@ -80,9 +80,9 @@ describe('the job of a crashed process', () => {
     const other = process({ ...FIRST, pid: 8, instance: 'other' }, running);
     other.work();
     await other.queue.enqueue('batch', 'b');
-    await vi.waitFor(() => expect(other.runs).toEqual(['b']));
+    await expect.poll(() => other.runs).toEqual(['b']);
     running.delete(7);
-    await vi.waitFor(() => expect(other.runs).toEqual(['b', 'a']));
+    await expect.poll(() => other.runs).toEqual(['b', 'a']);
   });
 
   it('is not run on another host before its lease expires', async () => {
@@ -90,9 +90,9 @@ describe('the job of a crashed process', () => {
     const far = process({ hostId: 'there', pid: 8, instance: 'far' }, new Set([8]));
     far.work();
     await far.queue.enqueue('batch', 'b');
-    await vi.waitFor(() => expect(far.runs).toEqual(['b']));
+    await expect.poll(() => far.runs).toEqual(['b']);
     clock.advance(TIMING.leaseMs + 1);
-    await vi.waitFor(() => expect(far.runs).toEqual(['b', 'a']));
+    await expect.poll(() => far.runs).toEqual(['b', 'a']);
   });
 });
 
@@ -101,9 +101,9 @@ it('a job scheduled by a clock that was set back does not wait for it', async ()
   await jobStore(records).addJob('batch', 'b', clock.now() + MAX_SCHEDULE_AHEAD_MS);
   const runner = process(FIRST, new Set([7]));
   runner.work();
-  await vi.waitFor(() => expect(runner.runs).toEqual(['a']));
+  await expect.poll(() => runner.runs).toEqual(['a']);
   clock.advance(MAX_SCHEDULE_AHEAD_MS);
-  await vi.waitFor(() => expect(runner.runs).toEqual(['a', 'b']));
+  await expect.poll(() => runner.runs).toEqual(['a', 'b']);
 });
 
 it('logs an unavailable store once, and its recovery', async () => {
@@ -131,14 +131,14 @@ it('logs an unavailable store once, and its recovery', async () => {
     },
   });
   const told = () => log.lines.filter(({ message }) => message === 'jobs could not be claimed').length;
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(3));
+  await expect.poll(() => asked).toBeGreaterThan(3);
   expect(told()).toBe(1);
   isAway = false;
   await queue.enqueue('batch', 'a');
-  await vi.waitFor(() => expect(runs).toBe(1));
+  await expect.poll(() => runs).toBe(1);
   isAway = true;
   const before = asked;
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 3));
+  await expect.poll(() => asked).toBeGreaterThan(before + 3);
   expect(told()).toBe(2);
 });
 
@@ -170,7 +170,7 @@ it('logs unavailable dependencies once with their recovery, and other failures e
     },
   });
   await queue.enqueue('batch', 'a');
-  await vi.waitFor(() => expect(log.lines).toHaveLength(6));
+  await expect.poll(() => log.lines).toHaveLength(6);
   const waiting = 'jobs wait for an unavailable dependency';
   const fault = { level: 'error', message: 'job failed, will be retried', fields: { job: 'a' } };
   expect(log.lines).toMatchObject([

@@ -6,6 +6,7 @@ import { repetitions } from '../../test/harness/tier.ts';
 import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { PluginInstance, Slots } from '../contract/plugin.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
@@ -86,7 +87,7 @@ function wish(enabled: Readonly<Record<string, boolean>>): PluginDesiredStates {
 }
 
 const until = (registry: Registry, name: string, state: string) =>
-  vi.waitFor(() => expect(registry.report(name).state).toBe(state), { interval: 1 });
+  expect.poll(() => registry.report(name).state).toBe(state);
 
 describe('start', () => {
   test('gives a plugin only its declared services, and a logger with its name', async () => {
@@ -630,7 +631,7 @@ test('random switches and failures: dependencies start before and stop after, an
           const below = NAMES.filter((name) => on.has(name)).flatMap((name) => BELOW[name]);
           expect(open).toEqual(new Set([...on, ...below]));
         },
-        { interval: 1 },
+        { ...PATIENCE, interval: 1 },
       );
       await registry.close();
       expect(open).toEqual(new Set());

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
@@ -73,13 +73,13 @@ test('every process of the database applies a change, also one that starts later
   const [one, other] = [await open(store), await open(store)];
   expect(await one.switches.set('batch', false)).toMatchObject({ name: 'batch', enabled: false });
   for (const { registry } of [one, other]) {
-    await vi.waitFor(() => expect(registry.report('batch')).toEqual({ state: 'off' }));
+    await expect.poll(() => registry.report('batch')).toEqual({ state: 'off' });
   }
   const third = await open(store);
   expect(third.registry.report('batch')).toEqual({ state: 'off' });
   await other.switches.set('batch', true);
   for (const { registry } of [one, third]) {
-    await vi.waitFor(() => expect(registry.report('batch')).toMatchObject({ state: 'on' }));
+    await expect.poll(() => registry.report('batch')).toMatchObject({ state: 'on' });
   }
 });
 
@@ -115,9 +115,9 @@ test('an unavailable database is logged once, changes nothing, and is polled unt
   isAway = true;
   await store.setEnabled('batch', false);
   const before = asked;
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 3));
+  await expect.poll(() => asked).toBeGreaterThan(before + 3);
   expect(registry.report('batch')).toMatchObject({ state: 'on' });
   expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   isAway = false;
-  await vi.waitFor(() => expect(registry.report('batch').state).toBe('off'));
+  await expect.poll(() => registry.report('batch').state).toBe('off');
 });

@@ -147,7 +147,7 @@ describe('a collector', () => {
     const failed = () => metricValue(metrics, 'trace_spans_total{result="failed"}');
     for (const count of [1, 2]) {
       tracer.startSpan('work').end();
-      await expect.poll(failed, { timeout: 10_000 }).toBe(count);
+      await expect.poll(failed).toBe(count);
     }
     receiver.status = 200;
     tracer.startSpan('work').end();

@@ -133,7 +133,7 @@ it('credits are conserved and every call has one row after a crash between any t
   );
   // Otherwise the test would prove nothing about them.
   expect(Math.min(died.inEnd, died.inOpen)).toBeGreaterThan(3);
-}, 60_000);
+});
 
 /** Sums of the entries of `a`, by account. */
 async function sumsOf({ records: { db } }: ReturnType<typeof sharedAccounts>) {

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { JobHandler, JobOutcome, JobQueue } from '../../src/contract/core/jobs.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { RecordingTracer } from '../doubles/recording-tracer.ts';
 
 /** One of several nodes that share a job queue. */
@@ -56,7 +57,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     for (const jobs of closing.splice(0)) await jobs.close();
   });
   const waitForRuns = (runs: readonly string[], count: number) =>
-    vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 5 });
+    expect.poll(() => runs.length).toBeGreaterThanOrEqual(count);
 
   test('runs a job and removes it when it is done', async () => {
     const { queue } = await (await open()).machine();
@@ -65,13 +66,10 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await queue.enqueue('batch', 'a');
     await waitForRuns(runs, 1);
     // A second run is possible only if the queue has removed the job.
-    await vi.waitFor(
-      async () => {
-        await queue.enqueue('batch', 'a');
-        expect(runs).toEqual(['a', 'a']);
-      },
-      { timeout: 10_000 },
-    );
+    await vi.waitFor(async () => {
+      await queue.enqueue('batch', 'a');
+      expect(runs).toEqual(['a', 'a']);
+    }, PATIENCE);
   });
 
   test('traces each run separately, linked to the request that queued the job, across nodes', async () => {
@@ -87,13 +85,13 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await waitForRuns(runs, 3);
     const span = { name: 'job', parent: undefined };
     const attributes = { kind: 'batch', job: 'a' };
-    await vi.waitFor(() =>
-      expect(jobTracer.spans).toMatchObject([
+    await expect
+      .poll(() => jobTracer.spans)
+      .toMatchObject([
         { ...span, cause: request.traceparent, attributes: { ...attributes, outcome: 'again' } },
         { ...span, cause: request.traceparent, attributes: { ...attributes, outcome: 'done' } },
         { ...span, cause: undefined, attributes: { job: 'b', outcome: 'done' } },
-      ]),
-    );
+      ]);
   });
 
   test('runs a job once if it is added several times', async () => {
@@ -129,7 +127,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await vi.waitFor(async () => {
       await queue.enqueue('batch', 'b');
       expect(runs).toContain('b');
-    });
+    }, PATIENCE);
     expect(runs.filter((id) => id === 'a')).toEqual(['a']);
   });
 
@@ -286,11 +284,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     other.queue.startRunner(second.handler(1));
     await waitForRuns(second.runs, 1);
-    await vi.waitFor(() => expect(isAborted).toBe(true), { timeout: 5000 });
+    await expect.poll(() => isAborted).toBe(true);
     // The outcome of the first run is ignored: the second node keeps the job.
     lost.repair();
     end.resolve();
-    await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), { timeout: 10_000 });
+    await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), PATIENCE);
     await other.queue.enqueue('batch', 'b');
     await waitForRuns(first.runs, 2);
     expect([first.runs, second.runs]).toEqual([['a', 'b'], ['a']]);
@@ -312,8 +310,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     });
     expect(performance.now() - startedMs).toBeLessThan(3000);
     machine.repair();
-    await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), { timeout: 10_000 });
-    await vi.waitFor(() => expect(runs).toContain('b'), { timeout: 10_000 });
+    await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), PATIENCE);
+    await expect.poll(() => runs).toContain('b');
     // The first job runs again if its end was not stored before the cut.
     expect([...new Set(runs)]).toEqual(['a', 'b']);
   });

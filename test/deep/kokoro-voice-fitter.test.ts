@@ -82,4 +82,4 @@ test('fits a clip of a preset voice more closely than the default voice', async 
   expect(cosineSimilarity(own.embedding, speaker.embedding)).toBeGreaterThan(
     cosineSimilarity(usual.embedding, speaker.embedding) + 0.1,
   );
-}, 240_000);
+});

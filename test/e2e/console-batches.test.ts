@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { createBatch, type ResultLine, uploadInput } from '../../tools/harness/services/batch-service.ts';
 import {
   type LaunchedService,
@@ -24,8 +25,6 @@ kind = "upstream"
 base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
-const PATIENCE = { timeout: 60_000 };
-
 let service: LaunchedService;
 const open = consoleTests('/batches', async () => {
   service = await launchService({ config: CONFIG, env: { PLUGINS: 'batch,responses' } });

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
+import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { launchService, NO_MODELS, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   launchRealtimeService,
@@ -27,7 +28,7 @@ import { measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts'
 
 const SAID = 'Please book a table for two people on Friday.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
-const PATIENCE = { timeout: 60_000, interval: 100 };
+const PATIENCE = { timeout: PATIENCE_MS, interval: 100 };
 
 /** The embedding model is unavailable, because the page does not use it. */
 const CONFIG = `

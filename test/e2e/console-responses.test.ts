@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import {
   type LaunchedService,
   launchService,
@@ -29,8 +30,6 @@ import {
 /** The responses page in a real browser, with a real and a scripted language model. */
 
 const RAIN = '{"weather":"rain","celsius":4}';
-const PATIENCE = { timeout: 120_000 };
-
 /** Steps of the scripted model: code interpreter, web search, text. */
 const STEPS = [
   { call: 'code_interpreter', with: { code: 'print(6 * 7)' } },
@@ -109,7 +108,7 @@ async function idOf(at: Locator): Promise<string> {
 }
 
 describe('a conversation', () => {
-  test('is streamed, continued, shortened, reopened and deleted', { timeout: 400_000 }, async () => {
+  test('is streamed, continued, shortened, reopened and deleted', async () => {
     const { page, consoleErrors } = await openPlayground();
     await expectAccessible(page);
     await page.getByLabel('Instructions').fill('Be brief.');
@@ -169,9 +168,7 @@ describe('a conversation', () => {
     expect(consoleErrors).toEqual([]);
   });
 
-  test('can be stopped; a response without streaming has no events', {
-    timeout: 300_000,
-  }, async () => {
+  test('can be stopped; a response without streaming has no events', {}, async () => {
     const { page, consoleErrors } = await openPlayground();
     await send(page, 'Tell a very long story about a ship and its crew, with every detail.');
     await expect
@@ -204,7 +201,7 @@ describe('a conversation', () => {
   });
 });
 
-test('a function call is shown, and its result is sent as entered', { timeout: 300_000 }, async () => {
+test('a function call is shown, and its result is sent as entered', async () => {
   const { page, consoleErrors } = await openPlayground();
   await page.getByRole('region', { name: 'Tools' }).getByRole('button', { name: 'Example' }).click();
   await page.getByRole('combobox', { name: 'Tool choice' }).click();
@@ -239,7 +236,7 @@ test('a function call is shown, and its result is sent as entered', { timeout: 3
   expect(consoleErrors).toEqual([]);
 });
 
-test('built-in tools show their input and output', { timeout: 200_000 }, async () => {
+test('built-in tools show their input and output', async () => {
   const { page, consoleErrors } = await openPlayground();
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'writer' }).click();
@@ -260,7 +257,7 @@ test('built-in tools show their input and output', { timeout: 200_000 }, async (
   expect(consoleErrors).toEqual([]);
 });
 
-test('a stream that ends early is shown as interrupted', { timeout: 120_000 }, async () => {
+test('a stream that ends early is shown as interrupted', async () => {
   const proxy = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: cutShort });
   onTestFinished(() => proxy.stop(true));
   const { page } = await openPage({ baseUrl: proxy.url.origin });
@@ -282,7 +279,7 @@ async function cutShort(request: Request): Promise<Response> {
   return new Response(`${event}\n\n`, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-test('a response follows the schema, and its curl sample works', { timeout: 300_000 }, async () => {
+test('a response follows the schema, and its curl sample works', async () => {
   const { page, consoleErrors } = await openPlayground();
   await page.getByRole('combobox', { name: 'Format' }).click();
   await page.getByRole('option', { name: 'JSON schema' }).click();
@@ -313,7 +310,7 @@ test('a response follows the schema, and its curl sample works', { timeout: 300_
   expect(consoleErrors).toEqual([]);
 });
 
-test('an error of the service is shown at its field', { timeout: 120_000 }, async () => {
+test('an error of the service is shown at its field', async () => {
   const { page } = await openPlayground();
   await page.getByLabel('Functions').fill('[{"name": "not a name"}]');
   await send(page, 'Hello.');

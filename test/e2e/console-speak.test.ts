@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Download, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { transcriptWords } from '../../tools/harness/media/transcript-normalizer.ts';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { readWav, wavFile } from '../../web/audio/wav.ts';
@@ -40,7 +41,6 @@ async function open(options: ConsoleOptions = {}): Promise<void> {
   await measureLoudness(page);
 }
 
-const PATIENCE = { timeout: 60_000 };
 const figure = async (name: string) =>
   (await page.getByText(name, { exact: true }).locator('xpath=following-sibling::*').textContent()) ?? '';
 const bytesOf = async (download: Download) => readFile(await download.path());
@@ -60,7 +60,7 @@ async function synthesize(text: string): Promise<Buffer> {
   await page.getByLabel('Input text').fill(text);
   await page.getByRole('button', { name: 'Speak' }).click();
   const button = page.getByRole('button', { name: 'Download WAV' });
-  await expect.poll(() => button.isEnabled(), { timeout: 60_000 }).toBe(true);
+  await expect.poll(() => button.isEnabled()).toBe(true);
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
   expect(download.suggestedFilename()).toBe('speech.wav');
   return bytesOf(download);

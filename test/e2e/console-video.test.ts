@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { launchService } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import {
@@ -15,7 +16,6 @@ import {
 
 /** The video page in a real browser with the embedded model. */
 
-const PATIENCE = { timeout: 120_000 };
 const PROMPT = 'The camera pans on over the harbour.';
 
 let clip: Uint8Array<ArrayBuffer>;
@@ -39,9 +39,7 @@ const timeOf = (page: Page, name: string) =>
     .locator(`video[aria-label="${name}"]`)
     .evaluate((video) => (video as unknown as { currentTime: number }).currentTime);
 
-test('a clip is extended; segment and clip play side by side and in sequence', {
-  timeout: 300_000,
-}, async () => {
+test('a clip is extended; segment and clip play side by side and in sequence', {}, async () => {
   const { page, consoleErrors } = await open();
   await page.getByText('No videos yet').waitFor(PATIENCE);
   await expectAccessible(page);
@@ -84,7 +82,7 @@ test('a clip is extended; segment and clip play side by side and in sequence', {
   expect(consoleErrors).toEqual([]);
 });
 
-test('a stored video is extended, listed and deleted', { timeout: 300_000 }, async () => {
+test('a stored video is extended, listed and deleted', async () => {
   const { page, consoleErrors } = await open();
   await page.getByRole('link', { name: PROMPT }).click();
   await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
@@ -108,7 +106,7 @@ test('a stored video is extended, listed and deleted', { timeout: 300_000 }, asy
   expect(consoleErrors).toEqual([]);
 });
 
-test('errors of a clip are shown at its field', { timeout: 120_000 }, async () => {
+test('errors of a clip are shown at its field', async () => {
   const { page } = await open();
   await chooseClip(page, 'text.mp4', new TextEncoder().encode('no clip'));
   await page.getByText('Preview not supported by this browser').waitFor();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import {
   type LaunchedService,
   launchService,
@@ -30,8 +31,6 @@ const CONFIG = `${NO_RECOGNISER}${NO_TEXT}
 [voices]
 fit_seconds = 1
 `;
-const PATIENCE = { timeout: 60_000 };
-
 /** A WAV file of samples from -1 to 1. */
 async function wavOf(parts: readonly Float32Array[]): Promise<Buffer> {
   const pieces = parts.map((part) => Int16Array.from(part, (sample) => sample * 0x7fff));

@@ -12,7 +12,7 @@ import { openNodeClient } from '../harness/node-client.ts';
 let running: ConversationService;
 beforeAll(async () => {
   running = await launchConversationService();
-}, 300_000);
+});
 afterAll(() => running?.stop());
 
 // They speak in real time, and mostly wait.

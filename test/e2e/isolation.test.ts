@@ -131,7 +131,7 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
         ...{ file, batch: batch.id, response: response.id, voice: voice.id, video: video.id, key: key.id },
         ...{ item: response.output[0]?.id, usage: usage.data[0]?.id },
       });
-    }, 300_000);
+    });
     afterAll(() => full?.close());
 
     /** Every operation with an id in its path, with the id of organization `a`. */

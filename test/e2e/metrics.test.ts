@@ -24,7 +24,7 @@ ${NO_RECOGNISER}${NO_TEXT}`;
 let service: LaunchedService;
 beforeAll(async () => {
   service = await launchService({ config: CONFIG });
-}, 120_000);
+});
 afterAll(() => service?.stop());
 
 const page = async () => (await service.fetch('/metrics')).text();

@@ -75,9 +75,7 @@ test('a new process resumes the download of a killed process', async () => {
   });
   const atServer: CatalogEntry = { ...entry, sources: [{ kind: 'url', url: `${server.origin}/{name}` }] };
   const first = fetchInProcess(modelsDir, atServer);
-  await expect
-    .poll(async () => (await readFile(part).catch(() => undefined))?.length, { timeout: 20_000 })
-    .toBe(half);
+  await expect.poll(async () => (await readFile(part).catch(() => undefined))?.length).toBe(half);
   first.kill('SIGKILL');
   await first.exited;
 

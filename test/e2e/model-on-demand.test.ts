@@ -21,7 +21,7 @@ context_tokens = 512
 [inference]
 model_idle_seconds = 1
 `;
-const POLL = { timeout: 120_000, interval: 100 };
+const POLL = { interval: 100 };
 
 let weights: Uint8Array;
 beforeAll(() => {

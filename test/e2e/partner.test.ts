@@ -178,9 +178,7 @@ describe('a call', () => {
     void call.customerSays(voice);
     await Bun.sleep((voice.length / RATE_HZ) * 800);
     call.drop();
-    await expect
-      .poll(async () => (await rowsOf('POST /v1/transcribers/partner')).length, { timeout: 60_000 })
-      .toBe(before + 1);
+    await expect.poll(async () => (await rowsOf('POST /v1/transcribers/partner')).length).toBe(before + 1);
     const [row] = await rowsOf('POST /v1/transcribers/partner');
     expect(row?.status).toBe('completed');
     expect(words(row?.transcript ?? '')).toEqual(expect.arrayContaining(['call', 'me', 'back']));
@@ -195,9 +193,7 @@ describe('a call', () => {
     slow.send(JSON.stringify({ type: 'start', sampleRate: RATE_HZ, channels: 1 }));
     slow.send(new Uint8Array(voice.buffer, voice.byteOffset, voice.byteLength));
     slow.send(new Uint8Array(RATE_HZ * 2));
-    await expect
-      .poll(async () => (await rowsOf('POST /v1/transcribers/partner')).length, { timeout: 60_000 })
-      .toBe(before + 1);
+    await expect.poll(async () => (await rowsOf('POST /v1/transcribers/partner')).length).toBe(before + 1);
     expect(words(await slow.read('"final"'))).toEqual(expect.arrayContaining(['garden', 'spring']));
     slow.close();
   });

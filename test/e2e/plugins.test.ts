@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { familyMemoryKb } from '../../tools/harness/clients/process-memory.ts';
 import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
 import { HAS_POSTGRES, startPostgres } from '../../tools/harness/servers/postgres.ts';
 import {
@@ -118,20 +117,17 @@ describe('speech, realtime and embeddings share inference processes', () => {
     await service?.stop();
     await rm(dataDir, { recursive: true });
   });
-  const loadWithPauses = (request: () => Promise<void>) =>
+  const loadWithPauses = (request: () => Promise<void>, atLeast: number) =>
     load(async () => {
       await request();
       await Bun.sleep(PAUSE_MS);
-    });
+    }, atLeast);
 
-  test('switches of speech fail no other request and release the memory', async () => {
+  test('switches of speech fail no other request', async () => {
     for (const name of ['speech', 'realtime']) {
       expect(await service.plugin(name)).toMatchObject({ enabled: false, state: 'off', switchable: true });
     }
-    for (let count = 0; count < 20; count += 1) await embed(service);
-    const neverOn = familyMemoryKb(service.pid);
-
-    const embeddings = loadWithPauses(() => embed(service));
+    const embeddings = loadWithPauses(() => embed(service), 10);
     for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', true);
       const complete = await (await speakStreamed(service, TEXT)).bytes();
@@ -145,37 +141,29 @@ describe('speech, realtime and embeddings share inference processes', () => {
       await service.until('speech', 'off');
       expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
     }
-    const { count, errors } = await embeddings.stop();
-    expect(errors).toEqual([]);
-    expect(count).toBeGreaterThan(10);
+    expect(await embeddings.stop()).toEqual([]);
     expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
-    // The benchmark plugin-switch measures the limit of 5 % on an idle machine.
-    await expect
-      .poll(() => familyMemoryKb(service.pid) / neverOn, { timeout: 30_000, interval: 500 })
-      .toBeLessThan(1.2);
-  }, 400_000);
+  });
 
   test('realtime conversations with the same models continue while speech is switched', async () => {
     for (const name of ['speech', 'realtime']) await service.switch(name, true);
     const processes = childrenOf(service.pid, INFERENCE);
     const client = await openRealtime(service);
     await client.next('session.created');
-    const conversation = loadWithPauses(() => speakOver(client, 'All is well.'));
-    const embeddings = loadWithPauses(() => embed(service));
+    const conversation = loadWithPauses(() => speakOver(client, 'All is well.'), 3);
+    const embeddings = loadWithPauses(() => embed(service), 10);
     for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', false);
       expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
       await service.switch('speech', true);
       expect((await (await speakStreamed(service, TEXT)).bytes()).length).toBeGreaterThan(10_000);
     }
-    for (const { count, errors } of await Promise.all([conversation.stop(), embeddings.stop()])) {
-      expect(errors).toEqual([]);
-      expect(count).toBeGreaterThan(2);
-    }
+    expect(await conversation.stop()).toEqual([]);
+    expect(await embeddings.stop()).toEqual([]);
     await client.close('quiet');
     // The models of realtime stayed loaded.
     expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
-  }, 300_000);
+  });
 
   test('switching realtime off completes open responses, closes connections and rejects new ones', async () => {
     // The models stay loaded for speech.

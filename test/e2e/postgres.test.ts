@@ -162,10 +162,10 @@ test('another node closes the call of a killed node, once, and no open call of a
   await killed.exited;
   await killedStream?.cancel().catch(() => undefined);
   // The other nodes check the journal every 10 s.
-  await expect.poll(statuses, { timeout: 25_000, interval: 500 }).toEqual(['failed']);
+  await expect.poll(statuses, { interval: 500 }).toEqual(['failed']);
   expect(await credits()).toMatchObject({ balance: 4, reserved: 1 });
   await runningStream?.cancel();
-  await expect.poll(statuses, { timeout: 5000 }).toEqual(['cancelled', 'failed']);
+  await expect.poll(statuses).toEqual(['cancelled', 'failed']);
   expect(await credits()).toMatchObject({ balance: 4, reserved: 0 });
   await upstream.close();
 });

@@ -18,7 +18,7 @@ const LONG = 'The first of many sentences that follow each other without an end 
 let service: RealtimeService;
 beforeAll(async () => {
   service = await launchRealtimeService();
-}, 300_000);
+});
 afterAll(() => service?.stop());
 
 const SERVER_VAD = {

@@ -21,7 +21,7 @@ let spoken: Buffer;
 beforeAll(async () => {
   service = await launchRealtimeService();
   spoken = await spokenPcm(service, TEXT);
-}, 300_000);
+});
 afterAll(() => service?.stop());
 
 const COMMON = [

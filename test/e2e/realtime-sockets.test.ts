@@ -13,7 +13,7 @@ import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 let service: RealtimeService;
 beforeAll(async () => {
   service = await launchRealtimeService();
-}, 300_000);
+});
 afterAll(() => service?.stop());
 
 const headers = { authorization: `Bearer ${SERVICE_KEY}` };
@@ -223,15 +223,12 @@ describe('the ws package', () => {
     await client.event('response.audio.delta');
     client.do({ terminate: true });
     await expect
-      .poll(
-        async () => {
-          const page = (await (await service.fetch('/v1/usage?limit=1')).json()) as {
-            data: { status: string; characters: number }[];
-          };
-          return page.data[0];
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const page = (await (await service.fetch('/v1/usage?limit=1')).json()) as {
+          data: { status: string; characters: number }[];
+        };
+        return page.data[0];
+      })
       .toMatchObject({ status: 'cancelled', endpoint: '/v1/audio/speech' });
   });
 });

@@ -277,7 +277,7 @@ describe('with a disk and SQLite', () => {
         },
       },
     });
-  }, 300_000);
+  });
   afterAll(async () => {
     await full?.close();
     await echo.close();
@@ -313,7 +313,7 @@ describe('with a disk and SQLite', () => {
     const { id } = (await created.json()) as { id: string };
     const retrieve = async () => (await (await send(`/v1/batches/${id}`)).json()) as { status: string };
     await expect
-      .poll(async () => (await retrieve()).status, { timeout: 100_000, interval: 500 })
+      .poll(async () => (await retrieve()).status, { interval: 500 })
       .toMatch(/^(completed|failed)$/);
     expect(marked(await outputOf(service))).toEqual([]);
   });

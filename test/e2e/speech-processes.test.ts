@@ -56,7 +56,7 @@ test('a killed inference process is restarted, and SIGTERM to the process group 
   const responses = await Promise.all(Array.from({ length: 4 }, () => speakStreamed(running, 'Hello.')));
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   await Promise.all(responses.map((response) => response.bytes()));
-  await expect.poll(() => childrenOf(running.pid, INFERENCE).length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => childrenOf(running.pid, INFERENCE).length).toBe(2);
 
   await expectDrain(running, 'SIGTERM');
 });
@@ -67,7 +67,7 @@ test('the child processes exit when the API process is killed', async () => {
   const response = await speak(service);
   service.signal('SIGKILL');
   await expect(response.bytes()).rejects.toThrow();
-  await expect.poll(() => children.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => children.filter(isAlive)).toEqual([]);
 });
 
 test('in a folder whose name has spaces and non-ASCII letters, SIGINT does not cut off running speech', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { isPublic } from '../../src/http/server/auth.ts';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
@@ -352,7 +353,7 @@ describe('the Swagger page', () => {
     await fill(block);
     await block.getByRole('button', { name: 'Execute' }).click();
     const status = block.locator('.live-responses-table tbody .response-col_status').first();
-    await status.filter({ hasText: /\d{3}/ }).waitFor({ timeout: 60_000 });
+    await status.filter({ hasText: /\d{3}/ }).waitFor(PATIENCE);
     return { block, status: Number.parseInt((await status.textContent()) ?? '', 10) };
   }
 
@@ -410,9 +411,9 @@ describe('the Swagger page', () => {
     const background = () =>
       page.evaluate('getComputedStyle(document.querySelector(".swagger-ui")).backgroundColor');
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expect.poll(background, { timeout: 10_000 }).toBe('rgb(28, 32, 34)');
+    await expect.poll(background).toBe('rgb(28, 32, 34)');
     await page.emulateMedia({ colorScheme: 'light' });
-    await expect.poll(background, { timeout: 10_000 }).not.toBe('rgb(28, 32, 34)');
+    await expect.poll(background).not.toBe('rgb(28, 32, 34)');
   });
 
   test('loads nothing from other origins and causes no browser errors', () => {

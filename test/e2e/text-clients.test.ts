@@ -25,9 +25,6 @@ const MODEL = 'smollm2-135m-instruct';
 const EMBED_MODEL = 'all-minilm-l6-v2';
 /** Only the OpenAI client supports the flow `responses.stored`. */
 const CLIENTS = { 'ai-sdk.mjs': FLOWS, 'langchain.mjs': FLOWS, 'openai.mjs': [...FLOWS, 'responses.stored'] };
-const PATIENCE_MS = 120_000;
-/** Time limit of real models on a busy machine. */
-const MODEL_PATIENCE_MS = 600_000;
 
 type FlowResult = { readonly flow: string; readonly failed?: string; readonly [name: string]: unknown };
 
@@ -73,7 +70,7 @@ describe('with a scripted upstream server', () => {
       await service.stop();
       await upstream.close();
     };
-  }, PATIENCE_MS);
+  });
 
   const runtimes = { Node: [nodePath()], Bun: [process.execPath] };
   for (const [runtime, command] of Object.entries(runtimes)) {
@@ -84,26 +81,21 @@ describe('with a scripted upstream server', () => {
         const expected = flows.map((flow) => ({ flow, ...scriptedOf(flow) }));
         expect([...results.values()].sort(byFlow)).toEqual(expected.sort(byFlow));
       },
-      PATIENCE_MS,
     );
   }
 
-  test(
-    'the Python SDK returns the scripted responses',
-    async (context) => {
-      needs(context, HAS_PIP, 'Python with pip');
-      const input = {
-        base_url: `${service.baseUrl}/v1`,
-        key: SERVICE_KEY,
-        model: MODEL,
-        embed_model: EMBED_MODEL,
-      };
-      const results = await runPython<FlowResult>(join(FOLDER, 'openai_client.py'), input);
-      const expected = [...FLOWS, 'responses.stored'].map((flow) => ({ flow, ...scriptedOf(flow) }));
-      expect(results.sort(byFlow)).toEqual(expected.sort(byFlow));
-    },
-    PATIENCE_MS,
-  );
+  test('the Python SDK returns the scripted responses', async (context) => {
+    needs(context, HAS_PIP, 'Python with pip');
+    const input = {
+      base_url: `${service.baseUrl}/v1`,
+      key: SERVICE_KEY,
+      model: MODEL,
+      embed_model: EMBED_MODEL,
+    };
+    const results = await runPython<FlowResult>(join(FOLDER, 'openai_client.py'), input);
+    const expected = [...FLOWS, 'responses.stored'].map((flow) => ({ flow, ...scriptedOf(flow) }));
+    expect(results.sort(byFlow)).toEqual(expected.sort(byFlow));
+  });
 
   test.each([
     ['/v1/chat/completions', [200, 200]],
@@ -162,17 +154,13 @@ describe('with real models', () => {
       env: { PLUGINS: 'responses' },
     });
     return () => service.stop();
-  }, PATIENCE_MS);
+  });
 
-  test(
-    'openai.mjs returns responses of the expected shape',
-    async () => {
-      const results = await run([nodePath()], 'openai.mjs', { toolChoice: 'required', maxTokens: 12 });
-      expect([...results.keys()].sort()).toEqual(CLIENTS['openai.mjs'].toSorted());
-      for (const [flow, found] of results) expect(found, flow).toMatchObject(shapeOf(flow));
-    },
-    MODEL_PATIENCE_MS,
-  );
+  test('openai.mjs returns responses of the expected shape', async () => {
+    const results = await run([nodePath()], 'openai.mjs', { toolChoice: 'required', maxTokens: 12 });
+    expect([...results.keys()].sort()).toEqual(CLIENTS['openai.mjs'].toSorted());
+    for (const [flow, found] of results) expect(found, flow).toMatchObject(shapeOf(flow));
+  });
 });
 
 /** Expected properties of the result of a flow. */

@@ -36,7 +36,7 @@ beforeAll(async () => {
     config: `[models."svc-tts"]\n${model}[models."svc-stt"]\n${model}${NO_TEXT}[limits]\ntranscription_max_bytes = 4000000`,
     env: ENV,
   });
-}, 60_000);
+});
 afterAll(async () => {
   await service?.stop();
   await upstream?.close();
@@ -306,7 +306,7 @@ test(`${CONCURRENT} concurrent requests succeed`, async () => {
   upstream.answer(() => Response.json({ text: TEXT }));
   const responses = await Promise.all(Array.from({ length: CONCURRENT }, () => post({ file: wav(0.2) })));
   expect(responses.map(({ status }) => status)).toEqual(new Array(CONCURRENT).fill(200));
-}, 60_000);
+});
 
 test('transcripts, prompts and keys are not logged', () => {
   expect(service.log().length).toBeGreaterThan(20);

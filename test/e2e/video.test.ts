@@ -13,7 +13,7 @@ import { smallClip } from '../../tools/harness/services/video-service.ts';
 
 /** The unmodified OpenAI client against the real process with the embedded model: extend, poll, download. */
 
-const PATIENCE = { timeout: 120_000, interval: 200 };
+const PATIENCE = { interval: 200 };
 
 let clip: Uint8Array<ArrayBuffer>;
 let service: LaunchedService;
@@ -33,7 +33,7 @@ beforeAll(async () => {
       return fetch(url, init);
     },
   });
-}, 120_000);
+});
 afterAll(() => service?.stop());
 
 /** The types of the SDK have no `model` and other values of `seconds`. */
@@ -56,9 +56,7 @@ describe('a video', () => {
   let first: OpenAI.Video;
   let second: OpenAI.Video;
 
-  test('from a file is the new segment as MP4, with a thumbnail', {
-    timeout: 150_000,
-  }, async () => {
+  test('from a file is the new segment as MP4, with a thumbnail', {}, async () => {
     first = await extend({ video: await file() });
     expect(first).toMatchObject({
       status: 'queued',
@@ -93,9 +91,7 @@ describe('a video', () => {
     ).toBe('WEBP');
   });
 
-  test('can continue a generated video, which cannot be deleted until then', {
-    timeout: 150_000,
-  }, async () => {
+  test('can continue a generated video, which cannot be deleted until then', {}, async () => {
     second = await extend({ video: { id: first.id }, model: 'vid-2.5' });
     await expect(client.videos.delete(first.id)).rejects.toMatchObject({ status: 409 });
     expect(await waitForEnd(second.id)).toMatchObject({ status: 'completed', model: 'vid-2.5' });

@@ -59,7 +59,7 @@ beforeAll(async () => {
   anna = await voices.put(clipOf(VALUE));
   deleted = await voices.put(clipOf(1));
   await voices.delete('a', deleted.id);
-}, 120_000);
+});
 afterAll(async () => {
   await voices?.close();
   await service?.stop();

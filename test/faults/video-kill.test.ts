@@ -29,7 +29,7 @@ vi.setConfig({ testTimeout: 400_000, maxConcurrency: 2 });
 const GRANTED = 100_000;
 /** Credits for 2 s of input and 4 s of output at 400 × 300, at half a credit per token. */
 const COST = ((400 * 300 * 24) / 1024) * (4 + 2) * 0.5;
-const PATIENCE = { timeout: 200_000, interval: 200 };
+const PATIENCE = { interval: 200 };
 /** Maximum lifetime of a process that is killed at a random time. */
 const MAX_LIFE_MS = 3000;
 /** Maximum lifetime of a process that waits for a stored segment, if none is stored. */
@@ -37,7 +37,7 @@ const MAX_WAIT_MS = 15_000;
 /** Maximum time between the storage of a segment and the kill. */
 const MAX_DELAY_MS = 60;
 /** Maximum open videos. */
-const MAX_OPEN = repetitions(2, 3);
+const MAX_OPEN = repetitions(2, 3, 2);
 
 const CONFIG = `
   [[prices]]
@@ -150,13 +150,13 @@ beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'video-kill-'));
   clip = await smallClip(folder);
   await rm(folder, { recursive: true });
-}, 120_000);
+});
 
 // The seeds contain both times of a kill in the default tier.
 test.concurrent('one node killed at random times generates each video once', async ({ expect }) => {
   const site = await openMachineSite({ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } });
   try {
-    const service = await generateThroughKills(site, { kills: repetitions(2, 12), nodes: 1, seed: 5 });
+    const service = await generateThroughKills(site, { kills: repetitions(2, 12, 3), nodes: 1, seed: 5 });
     await expectGeneratedOnce(site, service, expect);
   } finally {
     await site.close();

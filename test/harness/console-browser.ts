@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { buildConsole } from '../../scripts/build-console.ts';
 import { withFileLock } from '../../src/kit/storage/file-lock.ts';
+import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from './chromium.ts';
 import { needs } from './needs.ts';
@@ -87,7 +88,7 @@ export function unexpectedErrors(consoleErrors: readonly string[]): readonly str
 
 /** Builds the console if it is outdated, and starts a browser. The caller closes the browser. */
 export async function launchBrowser(args: readonly string[] = []): Promise<Browser> {
-  await withFileLock(LOCK, { signal: AbortSignal.timeout(120_000) }, buildConsole);
+  await withFileLock(LOCK, { signal: AbortSignal.timeout(PATIENCE_MS) }, buildConsole);
   return startChromium(args);
 }
 
@@ -136,6 +137,7 @@ export async function openConsole(
     permissions: [...(options.permissions ?? [])],
     ignoreHTTPSErrors: true,
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const consoleErrors: string[] = [];
   const requestUrls: string[] = [];

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { check, type FrameEntry, initial, type Violation } from '../../tools/trace-check/check.ts';
 
 const FOLDER = join(import.meta.dirname, '../clients');
@@ -140,8 +141,6 @@ export function nodePath(): string {
   if (found === undefined) throw new Error('Node is not in PATH');
   return found;
 }
-
-const PATIENCE_MS = 30_000;
 
 /** @throws the error of `timeoutError` if the promise does not resolve within {@link PATIENCE_MS}. */
 async function within(promise: Promise<void>, timeoutError: () => Error): Promise<void> {

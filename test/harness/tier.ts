@@ -1,15 +1,17 @@
-/** Whether this is the deep tier, `bun run test:deep`. */
-const IS_DEEP = process.env.TEST_TIER === 'deep';
+/** The tier of this run: the default tier, the deep tier (`bun run test:deep`), or the gate, a part of the deep tier. */
+const TIER = process.env.TEST_TIER ?? 'default';
 
 /**
  * How often a test repeats an assertion: a few times by default, more often in the deep tier. Files that call this function
  * run in both tiers.
+ * @param gate the number in the gate. Default: as in the deep tier.
  */
-export function repetitions(usual: number, deep: number): number {
-  return IS_DEEP ? deep : usual;
+export function repetitions(usual: number, deep: number, gate = deep): number {
+  if (TIER === 'gate') return gate;
+  return TIER === 'deep' ? deep : usual;
 }
 
 /** Registers tests that repeat, with a larger model or longer input, what other tests of the default tier check. */
 export function inDeepTier(register: () => void): void {
-  if (IS_DEEP) register();
+  if (TIER === 'deep') register();
 }

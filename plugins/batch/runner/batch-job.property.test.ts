@@ -108,4 +108,4 @@ it('every line is in exactly one file and billed once, wherever runs are interru
     }),
     { numRuns: repetitions(4, 12), endOnFailure: true },
   );
-}, 60_000);
+});

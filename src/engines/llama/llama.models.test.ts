@@ -243,7 +243,7 @@ describe('the shipped model', () => {
     expect(texts.length).toBeGreaterThan(3);
   });
 
-  it('follows generated library schemas', { timeout: 300_000 }, async () => {
+  it('follows generated library schemas', async () => {
     // The first of the 200 schemas of the benchmark.
     for (const [index, schema] of generatedSchemas(4, 1).entries()) {
       const { text, error } = await schemaAnswer(engine, schema, index, 'org');

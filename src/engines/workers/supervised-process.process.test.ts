@@ -29,8 +29,7 @@ function supervise(load: EchoLoad = { greeting: 'hello' }, entry = ECHO) {
     },
   });
   onTestFinished(() => supervised.close());
-  const expectEvents = (...expected: string[]) =>
-    expect.poll(() => events, { timeout: 5000 }).toEqual(expected);
+  const expectEvents = (...expected: string[]) => expect.poll(() => events).toEqual(expected);
   const pausesMs = () => log.lines.flatMap(({ fields }) => fields.restartInMs ?? []);
   return { supervised, expectEvents, pausesMs };
 }

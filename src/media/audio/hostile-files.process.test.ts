@@ -96,9 +96,7 @@ async function marked(mark: string): Promise<number[]> {
 
 /** Waits until none of the processes exists. */
 function gone(pids: readonly number[], mark: string): Promise<boolean> {
-  return vi.waitUntil(async () => (await marked(mark)).every((pid) => !pids.includes(pid)), {
-    timeout: 20_000,
-  });
+  return vi.waitUntil(async () => (await marked(mark)).every((pid) => !pids.includes(pid)), {});
 }
 
 test('a killed decoder fails only its request, a killed spare process fails none, and close() ends all', async () => {
@@ -131,13 +129,10 @@ test('a spare process ends when its parent is killed', async () => {
     audioFileReader({ environment: { MARK: ${JSON.stringify(mark)} } });
     setInterval(() => undefined, 1000);`;
   const parent = Bun.spawn([process.execPath, '-e', script], { stdio: ['ignore', 'ignore', 'ignore'] });
-  const spare = await vi.waitUntil(
-    async () => {
-      const pids = await marked(mark);
-      return pids.length > 0 && pids;
-    },
-    { timeout: 20_000 },
-  );
+  const spare = await vi.waitUntil(async () => {
+    const pids = await marked(mark);
+    return pids.length > 0 && pids;
+  });
   parent.kill('SIGKILL');
   await parent.exited;
   await gone(spare, mark);

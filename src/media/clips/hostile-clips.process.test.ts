@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (const [index, path] of (await makeClips(folder, RECIPES)).entries()) {
     clips[(RECIPES[index] as ClipRecipe).name as Name] = new Uint8Array(await readFile(path));
   }
-}, 120_000);
+});
 // Shared, because it has a spare process that the next test can use.
 const reader = clipReader({ environment: {} });
 afterAll(async () => {

@@ -54,7 +54,7 @@ test.each([
   const child = start({ entry: FAKE });
   child.run({ ...job(`/x/opened-${doing}`), blockSamples: 100 }, 2);
   child.grant(1);
-  await expect.poll(() => child.hasEnded, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => child.hasEnded).toBe(true);
   const kinds: string[] = [];
   const all = (async () => {
     for (;;) kinds.push((await child.next()).kind);

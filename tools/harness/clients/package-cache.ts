@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-
-const CACHE = resolve(import.meta.dirname, '../../../.cache');
+import { join } from 'node:path';
+import { USER_CACHE } from '../user-cache.ts';
 
 /**
- * A folder in the cache of this checkout with the packages of a file. The first call installs them.
+ * A folder in the cache of the user with the packages of a file. The first call installs them.
  * @param cache name of the cache.
  * @param file names the packages and versions; another content is another folder.
  * @param install installs the packages into an empty folder.
@@ -16,7 +15,7 @@ export async function cachedPackages(
   file: string,
   install: (folder: string) => Promise<void>,
 ): Promise<string> {
-  const parent = join(CACHE, cache);
+  const parent = join(USER_CACHE, cache);
   const name = createHash('sha256')
     .update(await readFile(file))
     .digest('hex');

@@ -14,8 +14,8 @@ export async function pinnedFor(script: string): Promise<string> {
 }
 
 /**
- * Runs a Python script with the packages of the requirements.txt next to it, which the first run installs into the cache of this
- * checkout.
+ * Runs a Python script with the packages of the requirements.txt next to it, which the first run installs into the cache of
+ * the user.
  * @param input JSON for standard input.
  * @returns the output lines that are JSON objects.
  * @throws Error with the error output if the script fails.

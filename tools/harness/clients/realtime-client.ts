@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { check, initial, isQuiet, type State, type TraceEntry } from '../../trace-check/check.ts';
 import { serverEventFault } from '../../trace-check/frame-schema.ts';
+import { PATIENCE_MS } from '../patience.ts';
 
 /** A received event of the server. */
 export type ServerEventFrame = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -47,7 +48,7 @@ export class RealtimeClient {
   readonly #startedMs = performance.now();
 
   private constructor(socket: WebSocket, options: RealtimeClientOptions) {
-    const { timeoutMs = 10_000, strict = true, traced = strict } = options;
+    const { timeoutMs = PATIENCE_MS, strict = true, traced = strict } = options;
     this.#socket = socket;
     this.#timeoutMs = timeoutMs;
     this.#strict = strict;

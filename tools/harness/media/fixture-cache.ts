@@ -1,10 +1,11 @@
-/** Generated test files, kept in the checkout's `.cache` folder, because encoding and speech synthesis are slow. */
+/** Generated test files, kept in the cache of the user, because encoding and speech synthesis are slow. */
 
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { sha256 } from '../../../src/kit/storage/content-hash.ts';
+import { USER_CACHE } from '../user-cache.ts';
 
-const CACHE = resolve(import.meta.dirname, '../../../.cache/test-fixtures');
+const CACHE = join(USER_CACHE, 'test-fixtures');
 
 /**
  * Writes generated files into a folder, from the cache if they have been generated before.

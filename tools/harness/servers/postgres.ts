@@ -2,9 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
 import { sha256 } from '../../../src/kit/storage/content-hash.ts';
+import { USER_CACHE } from '../user-cache.ts';
 import { selfSigned } from './certificate.ts';
 
 /** Folder of the server programs on Debian, one per version; they are not on the PATH. */
@@ -22,8 +23,8 @@ const USER = 'service';
 /** A password with characters that a URL must escape. */
 const PASSWORD = 'p@ss/w%rd?';
 
-/** Folder of this checkout for files that tests generate once. */
-const CACHE = resolve(import.meta.dirname, '../../../.cache/test-fixtures');
+/** Files that tests generate once. */
+const CACHE = join(USER_CACHE, 'test-fixtures');
 /** Small segments of the log, because the files are copied for each server. */
 const INITDB_OPTIONS = [
   ...['-U', USER, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],

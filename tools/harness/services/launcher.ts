@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from '../patience.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../../src/main.ts');
 
@@ -75,11 +77,14 @@ export interface LaunchedService {
   signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2'): void;
   /** Sends a request, with the key of organization `a` unless `init` has headers. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Sends SIGTERM, removes the folders and returns the exit code. Idempotent. */
+  /**
+   * Sends SIGTERM, removes the folders and returns the exit code. Idempotent.
+   * @throws Error with the output if the process does not exit in time; it is killed then.
+   */
   stop(): Promise<number>;
 }
 
-/** The process exited before it was ready. */
+/** The process exited, or was killed after a long time, before it was ready. */
 export class LaunchError extends Error {
   readonly exitCode: number;
   readonly output: string;
@@ -148,11 +153,14 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
     throw error;
   }
   const baseUrl = `http://127.0.0.1:${port}`;
-  await untilOk(`${baseUrl}${options.until ?? '/readyz'}`, async () => {
+  const isReady = await untilOk(`${baseUrl}${options.until ?? '/readyz'}`, child.exited);
+  if (!isReady) {
+    if (child.exitCode === null) child.kill('SIGKILL');
     const exitCode = await child.exited;
     await reading;
-    return new LaunchError(exitCode, output + errors);
-  });
+    cleanUp();
+    throw new LaunchError(exitCode, output + errors);
+  }
 
   let stopped: Promise<number> | undefined;
   return {
@@ -171,9 +179,18 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
     stop() {
       stopped ??= (async () => {
         child.kill('SIGTERM');
+        const limit = new AbortController();
+        const isLate = await Promise.race([
+          child.exited.then(() => false),
+          sleep(STOP_LIMIT_MS, true, { signal: limit.signal }).catch(() => false),
+        ]);
+        limit.abort();
+        if (isLate) child.kill('SIGKILL');
         const exitCode = await child.exited;
         await reading;
         cleanUp();
+        if (isLate)
+          throw new Error(`the service did not stop within ${STOP_LIMIT_MS} ms:\n${output + errors}`);
         return exitCode;
       })();
       return stopped;
@@ -189,20 +206,24 @@ function withOneThread(config: string): string {
 }
 
 const POLL_MS = 50;
+/** Models may be converted during the first start. */
+const START_LIMIT_MS = 4 * PATIENCE_MS;
+const STOP_LIMIT_MS = 2 * PATIENCE_MS;
 
-/** Waits until a URL returns 200. @throws the error that `end` resolves with, if it resolves first. */
-async function untilOk(url: string, end: () => Promise<LaunchError>): Promise<void> {
-  let ended: LaunchError | undefined;
-  void end().then((error) => {
-    ended = error;
+/** Waits until a URL returns 200. Returns false if the process exits first, or if it takes too long. */
+async function untilOk(url: string, exited: Promise<number>): Promise<boolean> {
+  let isRunning = true;
+  void exited.then(() => {
+    isRunning = false;
   });
-  while (ended === undefined) {
+  const deadline = performance.now() + START_LIMIT_MS;
+  while (isRunning && performance.now() < deadline) {
     const response = await fetch(url).catch(() => undefined);
     await response?.arrayBuffer();
-    if (response?.ok) return;
+    if (response?.ok) return true;
     await Bun.sleep(POLL_MS);
   }
-  throw ended;
+  return false;
 }
 
 /** The complete JSON lines of an output, without other lines. */

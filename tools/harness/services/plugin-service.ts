@@ -61,16 +61,16 @@ export async function launchPluginService(options: LaunchOptions): Promise<Plugi
   };
 }
 
-/** Repeats a request until `stop` is called, which returns the number of requests and their errors. */
-export function load(request: () => Promise<void>): {
-  stop(): Promise<{ count: number; errors: unknown[] }>;
-} {
+/** Repeats a request until `stop` is called and a number of requests have ended. `stop` returns their errors. */
+export function load(request: () => Promise<void>, atLeast: number): { stop(): Promise<unknown[]> } {
   let stopped = false;
   const running = (async () => {
     const errors: unknown[] = [];
     let count = 0;
-    for (; !stopped; count += 1) await request().catch((error: unknown) => errors.push(error));
-    return { count, errors };
+    for (; !stopped || count < atLeast; count += 1) {
+      await request().catch((error: unknown) => errors.push(error));
+    }
+    return errors;
   })();
   return {
     stop() {

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import { type ClipRecipe, makeClips } from '../../../../tools/harness/media/video-files.ts';
+import { PATIENCE } from '../../../../tools/harness/patience.ts';
 import type { ClipFacts, ExtensionRequest } from '../../../contract/engines/video.ts';
 import { isRunning } from '../../../kit/process/host-id.ts';
 import { clipReader } from '../../../media/clips/clip-reader.ts';
@@ -48,8 +49,11 @@ async function runFake(behaviour: string, options: Partial<ContinuationOptions> 
   // Handled later by the test.
   segment.catch(() => undefined);
   const started = async () => {
-    await vi.waitFor(() => access(to), { timeout: 30_000 });
-    return vi.waitFor(async () => Number(await readFile(to, 'utf8')) || Promise.reject(new Error('not yet')));
+    await vi.waitFor(() => access(to), PATIENCE);
+    return vi.waitFor(
+      async () => Number(await readFile(to, 'utf8')) || Promise.reject(new Error('not yet')),
+      PATIENCE,
+    );
   };
   return { engine, log, segment, started };
 }
@@ -61,7 +65,7 @@ describe('the process of a segment', () => {
     expect(isRunning(await started())).toBe(false);
   });
 
-  it('is killed when the request is aborted, even while it is busy', { timeout: 60_000 }, async () => {
+  it('is killed when the request is aborted, even while it is busy', async () => {
     const leave = new AbortController();
     const { segment, started } = await runFake('compute', {}, leave.signal);
     const pid = await started();
@@ -70,7 +74,7 @@ describe('the process of a segment', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('is killed when the engine is closed', { timeout: 60_000 }, async () => {
+  it('is killed when the engine is closed', async () => {
     const { engine, segment, started } = await runFake('compute');
     const pid = await started();
     await engine.close();
@@ -80,7 +84,7 @@ describe('the process of a segment', () => {
     await expect(late).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  it('fails the request when it crashes or exceeds its memory limit', { timeout: 60_000 }, async () => {
+  it('fails the request when it crashes or exceeds its memory limit', async () => {
     const died = await runFake('die');
     await expect(died.segment).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
     const grown = await runFake('grow', { memoryLimitBytes: 256 * 1024 * 1024 });
@@ -89,15 +93,13 @@ describe('the process of a segment', () => {
     expect(isRunning(await grown.started())).toBe(false);
   });
 
-  it('is restarted once after a crash', {
-    timeout: 60_000,
-  }, async () => {
+  it('is restarted once after a crash', {}, async () => {
     const { segment, log } = await runFake('die-once');
     expect(await segment).toMatchObject({ seconds: 4 });
     expect(log.lines).toMatchObject([{ level: 'warn' }]);
   });
 
-  it('is killed when it exceeds its time limit', { timeout: 60_000 }, async () => {
+  it('is killed when it exceeds its time limit', async () => {
     const { segment } = await runFake('compute', { timeoutMs: 500 });
     await expect(segment).rejects.toMatchObject({ kind: 'timeout' });
   });
@@ -124,7 +126,7 @@ const CLIPS: readonly ClipRecipe[] = [
 ];
 
 describe('a generated segment', () => {
-  it('has the requested size, duration and audio', { timeout: 300_000 }, async () => {
+  it('has the requested size, duration and audio', async () => {
     const folder = await tempDir();
     const clips = clipReader({ environment: {} });
     onTestFinished(() => clips.close());
@@ -146,7 +148,7 @@ describe('a generated segment', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('cannot be generated from a file that is not a clip', { timeout: 60_000 }, async () => {
+  it('cannot be generated from a file that is not a clip', async () => {
     const { engine, log } = createEngine();
     const work = { to: join(await tempDir(), 'segment'), saveState: async () => {} };
     const segment = engine.extend(requestOf(import.meta.filename), work, never);

@@ -25,7 +25,7 @@ import { loadPhonemizer } from './phonemizer.ts';
 let kokoro: RealKokoro;
 beforeAll(async () => {
   kokoro = await openKokoro();
-}, 120_000);
+});
 afterAll(() => kokoro?.close());
 
 /** Speech of 1.4 s, decoded in two windows. */
@@ -142,7 +142,7 @@ describe('speech', () => {
     await expect(kokoro.speak({ ...request, voice: { kind: 'preset', name: 'unknown' } })).rejects.toThrow(
       /no voice 'unknown'.*af_heart/,
     );
-  }, 60_000);
+  });
 });
 
 describe('word times', () => {
@@ -216,7 +216,7 @@ describe('mixes', () => {
       } finally {
         await fresh.close();
       }
-    }, 120_000);
+    });
   });
 
   test('are rejected if the adaptation is not a mix', async () => {
@@ -232,7 +232,7 @@ test('startup loads every configured voice', async () => {
   await expect(loadKokoro({ modelsDir, voices: ['af_heart', 'unknown'], runtime })).rejects.toThrow(
     /no voice 'unknown'/,
   );
-}, 60_000);
+});
 
 describe('phonemizer', () => {
   test('spells unknown words when eSpeak cannot be loaded, and logs only the name of the error', async () => {

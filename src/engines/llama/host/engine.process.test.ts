@@ -82,7 +82,7 @@ function scene(engine: TextEngine) {
     },
     /** Resolves when all requests are measured and wait for a slot or have one. */
     waits: () => expect(all(engine, { tokens: 100 })).rejects.toMatchObject({ kind: 'invalid_request' }),
-    has: (...names: string[]) => expect.poll(() => started, { timeout: 10_000 }).toEqual(names),
+    has: (...names: string[]) => expect.poll(() => started).toEqual(names),
     error: (name: string) => onFinished.get(name),
   };
 }
@@ -187,7 +187,7 @@ describe('batches', () => {
     const batch = await who(engine, 'batch');
     expect([live.lowPriority, batch.lowPriority]).toEqual([false, true]);
     expect(await who(engine, 'realtime')).toEqual(live);
-    await expect.poll(() => isRunning(batch.pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(batch.pid)).toBe(false);
     const next = await who(engine, 'batch');
     expect(next.pid).not.toBe(batch.pid);
     await engine.close();
@@ -199,7 +199,7 @@ describe('batches', () => {
     const engine = await openFake({ slots: 2, batchIdleMs: 50 });
     const { ask, has, leave, started } = scene(engine);
     ask('who', { priority: 'batch' });
-    await expect.poll(() => started.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => started.length).toBe(1);
     const [pid = ''] = started;
     expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
     await Bun.sleep(200);
@@ -264,7 +264,7 @@ describe('a failing worker', () => {
     };
     expect(await lostAfterMs(90)).toBeGreaterThan(1000);
     const { ready } = engine;
-    await expect.poll(() => ready.call(engine).ready, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => ready.call(engine).ready).toBe(true);
     expect(await lostAfterMs(5)).toBeLessThan(1000);
   });
 
@@ -287,11 +287,11 @@ describe('a failing worker', () => {
     const engine = await openFake({ tokenTimeoutMs: 300, log });
     const { ask, leave, has, error, started } = scene(engine);
     ask('who', { messages: [orderMessage({ say: ['who'], after: 'stuck' })] });
-    await expect.poll(() => started.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => started.length).toBe(1);
     await leave('who');
     expect(await error('who')).toMatchObject({ message: 'left' });
     const [pid = 0] = started.map((text) => Number(text.split(' ')[0]));
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
     expect(log.lines.map(({ message }) => message)).toContain(
       'language model process watchdog timeout, killing process',
     );

@@ -119,7 +119,7 @@ it('rejects requests while the model cannot be loaded, and recovers', async () =
   await expect(waiting).rejects.toMatchObject(OVERLOADED);
   await expect(ask(detector, 0.5)).rejects.toMatchObject(OVERLOADED);
   await rm(broken);
-  await expect.poll(() => detector.ready().ready, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => detector.ready().ready).toBe(true);
   expect(await ask(detector, 0.5)).toBe(0.5);
 });
 

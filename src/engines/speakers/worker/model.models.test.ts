@@ -12,7 +12,7 @@ let model: SpeakerModel;
 beforeAll(async () => {
   const { modelsDir } = loadConfig(process.env);
   model = await loadSpeakers({ modelsDir, runtime: { provider: 'cpu', threads: 1 } });
-}, 60_000);
+});
 afterAll(() => model?.close());
 
 async function encode(samples: Float32Array<ArrayBuffer>, rateHz = LISTEN_RATE_HZ) {

@@ -36,7 +36,7 @@ beforeAll(async () => {
     await Promise.all([tools.clips.close(), tools.cutter.close()]);
     await rm(folder, { recursive: true });
   };
-}, 120_000);
+});
 
 let upstream: FakeVideoUpstream;
 let log: RecordingLogger;
@@ -115,7 +115,7 @@ function extend(
 const requestsWith = (method: string) => upstream.seen.filter((seen) => seen.method === method);
 
 describe('a segment', () => {
-  it('consists of the generated frames without those of the clip', { timeout: 60_000 }, async () => {
+  it('consists of the generated frames without those of the clip', async () => {
     const savedStates: string[] = [];
     const segment = await extend(createEngine({ apiKey: new Secret('key-of-upstream') }), { savedStates });
     expect(segment).toEqual({ width: 320, height: 320, seconds: 2, audio: true });
@@ -132,7 +132,7 @@ describe('a segment', () => {
     expect((await readdir(dir)).toSorted()).toEqual(['input', 'segment']);
   });
 
-  it('is shorter if the model generated fewer frames', { timeout: 60_000 }, async () => {
+  it('is shorter if the model generated fewer frames', async () => {
     const [short = ''] = await makeClips(dir, [{ ...SHAPE, name: 'short.mp4', seconds: 40 / 24 }]);
     upstream.content = new Uint8Array(await readFile(short));
     const segment = await extend(createEngine());
@@ -140,7 +140,7 @@ describe('a segment', () => {
     expect(segment.audio).toBe(false);
   });
 
-  it('is requested with the end of the clip', { timeout: 60_000 }, async () => {
+  it('is requested with the end of the clip', async () => {
     await extend(createEngine());
     const [post] = requestsWith('POST');
     expect(post?.reference).toMatchObject({ name: 'clip.mp4', type: 'video/mp4' });
@@ -149,7 +149,7 @@ describe('a segment', () => {
     expect(sent).toMatchObject({ frames: 24, width: 320, height: 320 });
   });
 
-  it('is requested with the last frame if the model expects an image', { timeout: 60_000 }, async () => {
+  it('is requested with the last frame if the model expects an image', async () => {
     await extend(createEngine({ tailSeconds: 0 }));
     const [post] = requestsWith('POST');
     expect(post?.reference).toMatchObject({ name: 'frame.webp', type: 'image/webp' });
@@ -159,7 +159,7 @@ describe('a segment', () => {
 });
 
 describe('a saved job', () => {
-  it('is resumed without a new request', { timeout: 60_000 }, async () => {
+  it('is resumed without a new request', async () => {
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
     const savedStates: string[] = [];
     await extend(createEngine(), { savedState: 'video_gen_9', savedStates });
@@ -167,13 +167,13 @@ describe('a saved job', () => {
     expect(savedStates).toEqual([]);
   });
 
-  it('is submitted again if the server has lost it', { timeout: 60_000 }, async () => {
+  it('is submitted again if the server has lost it', async () => {
     const savedStates: string[] = [];
     await extend(createEngine(), { savedState: 'video_gen_9', savedStates });
     expect(savedStates).toEqual(['video_gen_1']);
   });
 
-  it('continues on the server when the caller aborts', { timeout: 60_000 }, async () => {
+  it('continues on the server when the caller aborts', async () => {
     const leave = new AbortController();
     upstream.look(({ id }) => {
       leave.abort(new Error('left'));
@@ -196,7 +196,6 @@ describe('a saved job', () => {
 
   it.each(['overloaded', 'rate_limited'] as const)(
     'continues on the server when this process has no capacity: %s',
-    { timeout: 60_000 },
     async (kind) => {
       const busy = { ...tools.cutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
       upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
@@ -208,7 +207,7 @@ describe('a saved job', () => {
     },
   );
 
-  it('is not deleted when the server is unavailable', { timeout: 60_000 }, async () => {
+  it('is not deleted when the server is unavailable', async () => {
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
     upstream.content = () => new Response(null, { status: 502 });
     const gone = extend(createEngine(), { savedState: 'video_gen_9' });
@@ -216,7 +215,7 @@ describe('a saved job', () => {
     expect(upstream.jobs.get('video_gen_9')?.deleted).toBe(false);
   });
 
-  it('is not deleted when the local disk is full', { timeout: 60_000 }, async () => {
+  it('is not deleted when the local disk is full', async () => {
     // A device without space.
     await symlink('/dev/full', join(dir, 'segment.generated'));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
@@ -241,19 +240,15 @@ describe('a failure', () => {
   const failed = (status: number, error: object) =>
     upstream.look(({ id }) => Response.json(videoRecord(id, 'failed', error), { status }));
 
-  it.each([200, 422, 500])(
-    'of a job is reported with any HTTP status: %i',
-    { timeout: 60_000 },
-    async (status) => {
-      failed(status, { code: 'oom', message: 'CUDA out of memory at secret-host' });
-      const error = await extend(createEngine()).catch((it) => it);
-      expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
-      expect(error.message).not.toContain('secret-host');
-      expect(await readdir(dir)).toEqual(['input']);
-    },
-  );
+  it.each([200, 422, 500])('of a job is reported with any HTTP status: %i', async (status) => {
+    failed(status, { code: 'oom', message: 'CUDA out of memory at secret-host' });
+    const error = await extend(createEngine()).catch((it) => it);
+    expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
+    expect(error.message).not.toContain('secret-host');
+    expect(await readdir(dir)).toEqual(['input']);
+  });
 
-  it('by the content policy of the server is an error of the prompt', { timeout: 60_000 }, async () => {
+  it('by the content policy of the server is an error of the prompt', async () => {
     failed(400, { code: 'guardrail_blocked', message: 'no' });
     const policy = { kind: 'invalid_request', code: 'content_policy_violation', param: 'prompt' };
     await expect(extend(createEngine())).rejects.toMatchObject(policy);
@@ -264,7 +259,7 @@ describe('a failure', () => {
     await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
   });
 
-  it('of the submission is mapped by its status', { timeout: 60_000 }, async () => {
+  it('of the submission is mapped by its status', async () => {
     upstream.take(() => Response.json({ detail: 'queue full' }, { status: 503 }));
     await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'overloaded' });
     upstream.take(() => Response.json({ detail: 'no' }, { status: 400 }));
@@ -273,7 +268,7 @@ describe('a failure', () => {
     await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
   });
 
-  it('of a status request is retried', { timeout: 60_000 }, async () => {
+  it('of a status request is retried', async () => {
     upstream.look(({ looks, id }) => {
       if (looks < 3) return new Response('Bad gateway', { status: 500 });
       return looks < 5 ? Response.json(videoRecord(id, 'in_progress')) : undefined;
@@ -281,7 +276,7 @@ describe('a failure', () => {
     expect(await extend(createEngine())).toMatchObject({ seconds: 2 });
   });
 
-  it('of a download is retried', { timeout: 60_000 }, async () => {
+  it('of a download is retried', async () => {
     let answers = 0;
     upstream.content = () => {
       answers += 1;
@@ -291,19 +286,19 @@ describe('a failure', () => {
     expect(requestsWith('POST')).toHaveLength(1);
   });
 
-  it('of every status request fails the job', { timeout: 60_000 }, async () => {
+  it('of every status request fails the job', async () => {
     upstream.look(() => new Response('{}', { status: 500 }));
     await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     expect(upstream.jobs.get('video_gen_1')).toMatchObject({ looks: 9 });
   });
 
-  it('occurs if the server loses a job that it has just accepted', { timeout: 60_000 }, async () => {
+  it('occurs if the server loses a job that it has just accepted', async () => {
     upstream.look(() => Response.json({ detail: 'Video not found' }, { status: 404 }));
     await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     expect(requestsWith('POST')).toHaveLength(1);
   });
 
-  it('occurs if the response is not a video', { timeout: 60_000 }, async () => {
+  it('occurs if the response is not a video', async () => {
     upstream.content = new TextEncoder().encode('<html>');
     await expect(extend(createEngine())).rejects.toMatchObject({ kind: 'upstream' });
     upstream.content = () => new Response('{}', { status: 422 });
@@ -311,21 +306,21 @@ describe('a failure', () => {
     expect(await readdir(dir)).toEqual(['input']);
   });
 
-  it('occurs if the job exceeds the time limit', { timeout: 60_000 }, async () => {
+  it('occurs if the job exceeds the time limit', async () => {
     upstream.look(({ id }) => Response.json(videoRecord(id, 'in_progress')));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
     const slow = extend(createEngine({ timeoutMs: 100 }), { savedState: 'video_gen_9' });
     await expect(slow).rejects.toMatchObject({ kind: 'timeout' });
   });
 
-  it('to save the state deletes the job on the server', { timeout: 60_000 }, async () => {
+  it('to save the state deletes the job on the server', async () => {
     const remember = () => Promise.reject(new Error('another runner has it'));
     await expect(extend(createEngine(), { remember })).rejects.toThrow('another runner has it');
     expect(upstream.jobs.get('video_gen_1')?.deleted).toBe(true);
   });
 });
 
-it('neither errors nor logs contain the prompt', { timeout: 60_000 }, async () => {
+it('neither errors nor logs contain the prompt', async () => {
   upstream.take(() => Response.json({ error: { message: 'on and on is refused' } }, { status: 500 }));
   const error = await extend(createEngine()).catch((it) => it);
   expect(error.message).not.toContain('on and on');

@@ -66,7 +66,7 @@ describe('audio of several windows', () => {
   beforeAll(async () => {
     subject = await openWhisper();
     speech = await synthesize(LONG_TEXTS);
-  }, 120_000);
+  });
 
   async function* chunks(length: number): AsyncGenerator<AudioChunk> {
     for (let start = 0; start < speech.length; start += length) {
@@ -101,5 +101,5 @@ describe('audio of several windows', () => {
       lastS = endS;
     }
     expect(lastS).toBeLessThanOrEqual(whole.durationS);
-  }, 120_000);
+  });
 });

@@ -50,7 +50,7 @@ describe('worker processes', () => {
     const pool = openPool({ idleMs: 300 });
     const pid = await workerPid(pool);
     expect(await workerPid(pool)).toBe(pid);
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
     const next = await workerPid(pool);
     expect(next).not.toBe(pid);
     await pool.close();
@@ -66,7 +66,7 @@ describe('worker processes', () => {
     expect(await workerPid(pool)).toBe(pid);
     await Bun.sleep(100);
     expect([await open.next(), await open.next(), await open.next()]).toEqual(['7.0', '7.1', undefined]);
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
   it.skipIf(process.platform !== 'linux')('run every thread under SCHED_IDLE', async () => {

@@ -381,7 +381,7 @@ describe('a crashed process', () => {
       // Jobs do not wait for a process that may never start.
       { reason: { kind: 'overloaded', code: 'server_overloaded' } },
     ]);
-    await expect.poll(() => pool.ready().ready, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => pool.ready().ready).toBe(true);
     expect(spawn).toHaveBeenCalledTimes(2);
     expect(await collect(pool, { mark: 3, steps: 1, samples: 1 })).toEqual([3]);
   });
@@ -405,7 +405,7 @@ describe('a crashed process', () => {
       kind: 'overloaded',
     });
     await Bun.write(needsFile, '');
-    await expect.poll(() => pool.ready().ready, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => pool.ready().ready).toBe(true);
     expect(await collect(pool, { mark: 3, steps: 1, samples: 1 })).toEqual([3]);
   });
 });
