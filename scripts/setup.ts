@@ -72,6 +72,7 @@ async function main(args: readonly string[]): Promise<void> {
   });
   if (isInstalled) return await continueInNewProcess(args);
   if (engines !== undefined) await step('models', () => downloadModels(engines));
+  if (name === 'test') await step('packages and graphs of tests', prepareForTests);
 }
 
 /** Runs a step and logs its duration and result. */
@@ -156,6 +157,11 @@ async function addGpuPackages(): Promise<string> {
   } catch (error) {
     throw new SetupError(error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+async function prepareForTests(): Promise<string> {
+  const { prepareTests } = await import('./setup/prepare-tests.ts');
+  return await prepareTests(root);
 }
 
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */

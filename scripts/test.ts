@@ -1,154 +1,94 @@
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { openGate } from './test-runner/gate.ts';
-import { DEEP, GROUPS, type Group } from './test-runner/groups.ts';
+import { DEEP, GROUPS } from './test-runner/groups.ts';
 import { loadOfMachine } from './test-runner/machine-load.ts';
-import { type FileResult, hasFailed } from './test-runner/progress.ts';
-import { runVitest } from './test-runner/run-vitest.ts';
+import { printOutcome } from './test-runner/print-outcome.ts';
+import { runPlan } from './test-runner/run-plan.ts';
 import { startStress } from './test-runner/stress.ts';
 
 /**
  * Runs the tests with vitest under Bun.
  * - `bun run test`: `bun run check`, then all groups but the deep tier;
  * - `bun run test unit`, `bun run test e2e models`: only these groups;
- * - `bun run test src/kit`: tests whose path contains the argument; arguments go to vitest;
+ * - `bun run test src/kit`: tests whose path contains the argument;
  * - `bun run test --stress`: everything, while other processes compete for the cores and processes of the service pause;
  * - `bun run test:deep` (`--deep`): container images, rolling restarts, more repetitions, with random inputs;
  * - `bun run test:deep --gate`: the part of it that runs before every landing.
  *
- * Files that fail run once more, alone, after everything else. Files that pass then are printed as flaky. The run fails if a
- * file fails twice, if a file of a strict group fails, or if many files fail. The last line is always
- * `N passed, N failed, N skipped`.
+ * In a run of all groups, and in the gate, files that fail run once more, alone, after everything else. Files that pass then are
+ * printed as flaky. The last line is always `N passed, N failed, N skipped`.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
-/** More failed files are a defect, not bad luck: they do not run again. */
-const MAX_RERUNS = 6;
-const MAX_FLAKY = 3;
 const STALL_MS = 360_000;
-/** A container image is built without any result of a test. */
+/** The deep tier builds container images within one test. */
 const DEEP_STALL_MS = 1_800_000;
+/** How much longer waits last while the machine is loaded on purpose. */
+const LOADED_PATIENCE = 4;
 
+const { values: flags, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    deep: { type: 'boolean', default: false },
+    gate: { type: 'boolean', default: false },
+    stress: { type: 'boolean', default: false },
+    // For the tests of this command: another folder with a vitest configuration, and another limit.
+    root: { type: 'string', default: ROOT },
+    'stall-ms': { type: 'string' },
+  },
+});
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
 
-const args = process.argv.slice(2);
-const takeFlag = (name: string): boolean => {
-  const at = args.indexOf(name);
-  if (at >= 0) args.splice(at, 1);
-  return at >= 0;
-};
-const [isDeep, isGate, isStress] = ['--deep', '--gate', '--stress'].map(takeFlag);
-const env: Record<string, string> = {};
-if (isStress) env.TEST_PATIENCE = process.env.TEST_PATIENCE ?? '4';
-if (isDeep) {
-  env.TEST_TIER = isGate ? 'gate' : 'deep';
-  env.TEST_PATIENCE = process.env.TEST_PATIENCE ?? '4';
+/** Runs a command of this repository. Returns whether it succeeded. */
+async function succeeds(...command: string[]): Promise<boolean> {
+  const stdio = ['ignore', 'inherit', 'inherit'] as const;
+  const child = Bun.spawn(command, { cwd: ROOT, stdio: [...stdio], signal: stop.signal });
+  return (await child.exited) === 0;
 }
-if (isDeep && !isGate) {
+
+const gate = flags.gate ? openGate(ROOT) : undefined;
+const isFull = names.length === 0 && !flags.deep;
+const named = GROUPS.filter(({ name }) => names.includes(name));
+const isNamed = named.length > 0 && named.length === names.length;
+const defaults = isNamed ? named : GROUPS;
+const selection = { group: { name: '!deep', workers: 2 }, files: names };
+const steps = flags.deep
+  ? [{ group: DEEP, files: gate?.files ?? names }]
+  : isFull || isNamed
+    ? defaults.map((group) => ({ group }))
+    : [selection];
+
+const env: Record<string, string> = {};
+if (flags.deep) env.TEST_TIER = gate ? 'gate' : 'deep';
+if (flags.deep || flags.stress) env.TEST_PATIENCE = process.env.TEST_PATIENCE ?? String(LOADED_PATIENCE);
+if (flags.deep && !gate) {
   env.FC_SEED = process.env.FC_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
   console.log(`seed of the property tests: FC_SEED=${env.FC_SEED}`);
 }
 
-/** The results by file. A second run replaces the first. */
-const results = new Map<string, FileResult>();
-const errors: string[] = [];
-
-/** Runs files of a group, or all its files. Returns the results. */
-async function run(group: Group, files: readonly string[], extra: Record<string, string> = {}) {
-  const found = await runVitest({
-    args: [`--project=${group.name}`, `--maxWorkers=${group.workers}`, ...files],
-    env: { ...env, ...extra },
-    stallMs: isDeep ? DEEP_STALL_MS : STALL_MS * Number(env.TEST_PATIENCE ?? 1),
-    signal: stop.signal,
-  });
-  for (const file of found.files) results.set(file.file, file);
-  errors.push(...found.errors.map((error) => `${group.name}: ${error}`));
-  return found.files;
-}
-
-/** Files of a group that failed. */
-type Failure = { readonly group: Group; readonly result: FileResult };
-
-/** Runs failed files again, one at a time. Returns a line for each that passes now. */
-async function runAgain(failures: readonly Failure[]): Promise<string[]> {
-  const flaky: string[] = [];
-  for (const { group, result } of failures) {
-    console.log(`\nrunning again, alone: ${result.file}`);
-    const patience = String(3 * Number(env.TEST_PATIENCE ?? 1));
-    await run({ ...group, workers: 1 }, [result.file], { TEST_PATIENCE: patience });
-    const again = results.get(result.file);
-    if (again === undefined || hasFailed(again)) continue;
-    const test = result.tests.find(({ state }) => state === 'failed');
-    const what = test ? ` › ${test.name} — ${test.error}` : ` — ${result.errors[0]}`;
-    flaky.push(`flaky: ${result.file}${what} (${result.load})`);
-  }
-  return flaky;
-}
-
-const isFull = args.length === 0 && !isDeep;
-const named = GROUPS.filter(({ name }) => args.includes(name));
-const isNamed = named.length > 0 && named.length === args.length;
-const gate = isGate ? openGate(ROOT) : undefined;
-const plan: readonly { readonly group: Group; readonly files: readonly string[] }[] = isDeep
-  ? [{ group: DEEP, files: gate?.files ?? args }]
-  : isFull || isNamed
-    ? (isNamed ? named : GROUPS).map((group) => ({ group, files: [] }))
-    : [{ group: { name: '!deep', workers: 2 }, files: args }];
-
 console.log(`machine: ${loadOfMachine()}`);
-if (isFull) {
-  const check = Bun.spawn([process.execPath, 'scripts/check.ts'], {
-    cwd: ROOT,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    signal: stop.signal,
-  });
-  if ((await check.exited) !== 0) errors.push('bun run check failed');
+const errors: string[] = [];
+if (isFull && flags.root === ROOT && !(await succeeds(process.execPath, 'scripts/check.ts'))) {
+  errors.push('bun run check failed');
 }
-if (gate?.hasContainer) {
-  const script = ['bash', 'test/deep/containers/base-images.sh'];
-  const images = Bun.spawn(script, {
-    cwd: ROOT,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    signal: stop.signal,
-  });
-  if ((await images.exited) !== 0) errors.push('the base images could not be built');
+if (gate?.hasContainer && !(await succeeds('bash', 'test/deep/containers/base-images.sh'))) {
+  errors.push('the base images could not be built');
 }
-const stress = isStress ? startStress() : undefined;
-const failures: Failure[] = [];
-const times: string[] = [];
-for (const { group, files } of plan) {
-  if (stop.signal.aborted) break;
-  const startMs = performance.now();
-  const failed = (await run(group, files)).filter(hasFailed);
-  times.push(`${group.name} ${((performance.now() - startMs) / 1000).toFixed(0)} s`);
-  failures.push(...failed.map((result) => ({ group, result })));
-  if (group.isStrict && failed.length > 0) break;
-}
-const canRunAgain =
-  (isFull || isGate) && failures.length <= MAX_RERUNS && failures.every(({ group }) => !group.isStrict);
-const flaky = canRunAgain && !stop.signal.aborted ? await runAgain(failures) : [];
+const stress = flags.stress ? startStress() : undefined;
+const outcome = await runPlan({
+  root: flags.root,
+  steps,
+  env,
+  stallMs: Number(
+    flags['stall-ms'] ?? (flags.deep ? DEEP_STALL_MS : STALL_MS * Number(env.TEST_PATIENCE ?? 1)),
+  ),
+  runsAgain: isFull || gate !== undefined,
+  signal: stop.signal,
+});
 stress?.stop();
-
-const files = [...results.values()];
-const tests = files.flatMap((file) => file.tests.map((test) => ({ ...test, file: file.file })));
-const count = (state: string) => tests.filter((test) => test.state === state).length;
-// A file that could not be loaded, or whose hook failed, may have no failed test.
-const broken = files.filter((file) => hasFailed(file) && file.tests.every(({ state }) => state !== 'failed'));
-for (const { file, errors: reasons } of broken) console.log(`could not run: ${file} — ${reasons[0]}`);
-for (const { file, name } of tests.filter(({ state }) => state === 'skipped')) {
-  console.log(`skipped: ${file} › ${name}`);
-}
-for (const { file, name, error } of tests.filter(({ state }) => state === 'failed')) {
-  console.log(`failed: ${file} › ${name} — ${error}`);
-}
-for (const error of errors) console.log(`error: ${error}`);
-for (const line of flaky) console.log(line);
-if (flaky.length > MAX_FLAKY) errors.push(`more than ${MAX_FLAKY} files are flaky`);
-if (stop.signal.aborted) errors.push('stopped');
-const passed = count('passed');
-const failed = count('failed') + broken.length + errors.length;
-const isGreen = failed === 0 && passed > 0;
+console.log(`machine: ${loadOfMachine()}; ${outcome.durations.join(', ')}`);
+const isGreen = printOutcome({ ...outcome, errors: [...errors, ...outcome.errors] });
 if (isGreen) gate?.recordPass();
-console.log(`machine: ${loadOfMachine()}; ${times.join(', ')}`);
-console.log(`${passed} passed, ${isGreen ? 0 : Math.max(1, failed)} failed, ${count('skipped')} skipped`);
 process.exit(isGreen ? 0 : 1);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -176,36 +176,5 @@ describe('documents', () => {
 
   test('a missing configuration page is reported', async () => {
     expect(await docsErrors(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
-  });
-});
-
-describe('the test command', () => {
-  const suite = (text: string) => {
-    const folder = tree({ 'scratch.test.ts': text });
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    return run(['scripts/test.ts', '--root', folder], ROOT);
-  };
-  const head = "import { expect, test } from 'vitest';\n";
-  const lastLine = (output: string) => output.trimEnd().split('\n').at(-1);
-
-  test.each([
-    [
-      'a skipped test',
-      `${head}test('a', () => expect(1).toBe(1));\ntest.skip('b', () => {});`,
-      0,
-      '1 passed, 0 failed, 1 skipped',
-    ],
-    [
-      'a failed test',
-      `${head}test('a', () => expect(1).toBe(1));\ntest('b', () => expect(1).toBe(2));`,
-      1,
-      '1 passed, 1 failed, 0 skipped',
-    ],
-    ['a file that cannot be loaded', "import './gone.ts';", 1, '0 passed, 1 failed, 0 skipped'],
-    ['only skipped tests', `${head}test.skip('a', () => {});`, 1, '0 passed, 1 failed, 1 skipped'],
-  ])('prints its counts in the last line for %s', async (_, text, exitCode, line) => {
-    const outcome = await suite(text);
-    expect(lastLine(outcome.output)).toBe(line);
-    expect(outcome.exitCode).toBe(exitCode);
   });
 });

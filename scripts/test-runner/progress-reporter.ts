@@ -6,7 +6,8 @@ import { PROGRESS_FILE, type ProgressEvent, type TestResult, writeProgress } fro
 export default class ProgressReporter implements Reporter {
   readonly #path = process.env[PROGRESS_FILE];
 
-  onTestModuleStart(module: TestModule): void {
+  // Before the file is loaded, so that a file that crashes the process is named.
+  onTestModuleQueued(module: TestModule): void {
     this.#write({ type: 'start', file: module.relativeModuleId });
   }
 

@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 /** What the reporter writes and the runner reads: one JSON object a line, so that a crash of vitest loses at most one line. */
 
 export type ProgressEvent =
-  /** A file starts: its path relative to the repository. */
+  /** A file will be loaded: its path relative to the repository. */
   | { readonly type: 'start'; readonly file: string }
   /** A test has ended. */
   | { readonly type: 'test'; readonly file: string }

@@ -11,6 +11,8 @@ const POLL_MS = 500;
 const GRACE_MS = 5000;
 
 export interface VitestRun {
+  /** Folder of the vitest configuration. */
+  readonly root: string;
   /** Arguments of vitest: the configuration, projects, files. */
   readonly args: readonly string[];
   /** Added to the environment. */
@@ -39,6 +41,8 @@ export async function runVitest(run: VitestRun): Promise<VitestResult> {
       process.execPath,
       join(ROOT, 'node_modules/vitest/vitest.mjs'),
       'run',
+      `--root=${run.root}`,
+      '--passWithNoTests',
       '--pool=threads',
       '--reporter=default',
       `--reporter=${REPORTER}`,

@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { onReservedPort } from './reserved-port.ts';
+import { runWithParent } from './run-with-parent.ts';
 
 const CONFIGURATION = resolve(import.meta.dirname, '../../../docker/haproxy.cfg');
 
@@ -26,26 +28,17 @@ export async function startBalancer(
   configuration = CONFIGURATION,
 ): Promise<Balancer> {
   const folder = await mkdtemp(join(tmpdir(), 'balancer-test-'));
-  const port = freePort();
   const path = join(folder, 'haproxy.cfg');
-  await writeFile(path, localized(await readFile(configuration, 'utf8'), port, nodes));
-  const shell = Bun.spawn(['sh', '-c', RUN_WITH_PARENT, 'haproxy', path], {
-    stdio: ['pipe', 'pipe', 'pipe'],
+  const template = await readFile(configuration, 'utf8');
+  let baseUrl = '';
+  const { shell, output, reading } = await onReservedPort(async (port) => {
+    baseUrl = `http://127.0.0.1:${port}`;
+    await writeFile(path, localized(template, port, nodes));
+    return await startProcess(path, baseUrl);
   });
-  let output = '';
-  const read = async (stream: ReadableStream<Uint8Array>) => {
-    const decoder = new TextDecoder();
-    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
-  };
-  const reading = Promise.all([read(shell.stdout), read(shell.stderr)]);
-  const baseUrl = `http://127.0.0.1:${port}`;
-  while (!(await fetch(`${baseUrl}/healthz`).catch(() => undefined))?.ok) {
-    if (shell.exitCode !== null) throw new Error(`haproxy did not start: ${output}`);
-    await Bun.sleep(20);
-  }
   return {
     baseUrl,
-    output: () => output,
+    output,
     async close() {
       shell.stdin.end();
       await shell.exited;
@@ -55,9 +48,23 @@ export async function startBalancer(
   };
 }
 
-/** Runs the server until its standard input is closed, at the latest when this process exits. */
-const RUN_WITH_PARENT =
-  'exec 3<&0; haproxy -db -f "$1" & server=$!; (read -r _ <&3; kill -TERM $server) & wait $server';
+/** @throws Error with the output if HAProxy exits before a node responds through it. */
+async function startProcess(path: string, baseUrl: string) {
+  const shell = Bun.spawn(['sh', '-c', runWithParent('TERM'), 'haproxy', '-db', '-f', path], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
+  };
+  const reading = Promise.all([read(shell.stdout), read(shell.stderr)]);
+  while (!(await fetch(`${baseUrl}/healthz`).catch(() => undefined))?.ok) {
+    if (shell.exitCode !== null) throw new Error(`haproxy did not start: ${output}`);
+    await Bun.sleep(20);
+  }
+  return { shell, reading, output: () => output };
+}
 
 /** Replaces the addresses and paths of containers by those of this machine. */
 function localized(configuration: string, port: number, [first, second]: readonly [number, number]): string {
@@ -70,12 +77,4 @@ function localized(configuration: string, port: number, [first, second]: readonl
       .replaceAll('api-2:8080', `127.0.0.1:${second}`)
       .replaceAll(/ resolvers \S+ init-addr \S+/g, '')
   );
-}
-
-function freePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port } = probe;
-  void probe.stop(true);
-  if (port === undefined) throw new Error('no port is free');
-  return port;
 }

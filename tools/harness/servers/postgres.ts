@@ -1,12 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { sha256 } from '../../../src/kit/storage/content-hash.ts';
 import { USER_CACHE } from '../user-cache.ts';
 import { selfSigned } from './certificate.ts';
+import { onReservedPort } from './reserved-port.ts';
+import { runWithParent } from './run-with-parent.ts';
 
 /** Folder of the server programs on Debian, one per version; they are not on the PATH. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
@@ -52,7 +53,6 @@ export async function startPostgres(): Promise<PostgresServer> {
   const programs = ANY_PROGRAM.replace(/\/[^/]*$/, '');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-test-'));
   const data = join(folder, 'data');
-  const port = await freePort();
   const certificate = selfSigned();
   const files = {
     password: join(folder, 'password'),
@@ -69,7 +69,6 @@ export async function startPostgres(): Promise<PostgresServer> {
 
   const settings = {
     listen_addresses: '127.0.0.1',
-    port: String(port),
     unix_socket_directories: folder,
     max_connections: '60',
     shared_buffers: '16MB',
@@ -78,9 +77,11 @@ export async function startPostgres(): Promise<PostgresServer> {
     ssl_cert_file: files.certificate,
     ssl_key_file: files.key,
   };
-  const command = [
-    ...[...asServer, 'sh', '-c', RUN_WITH_PARENT, join(programs, 'postgres'), '-D', data],
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  let port = 0;
+  // SIGINT does not wait for clients.
+  const command = () => [
+    ...[...asServer, 'sh', '-c', runWithParent('INT'), join(programs, 'postgres'), '-D', data],
+    ...Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
   const url = (database: string) =>
     `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`;
@@ -95,9 +96,12 @@ export async function startPostgres(): Promise<PostgresServer> {
     await running.exited;
   };
   const start = async () => {
-    server = await untilReady(command, folder);
+    server = await untilReady(command(), folder);
   };
-  await start();
+  await onReservedPort((free) => {
+    port = free;
+    return start();
+  });
   return {
     port,
     password: PASSWORD,
@@ -153,9 +157,6 @@ async function run(folder: string, command: string[]): Promise<void> {
   if (code !== 0) throw new Error(`${command.join(' ')} failed: ${errors}`);
 }
 
-/** Runs the server until its standard input is closed, at the latest when this process exits; does not wait for clients. */
-const RUN_WITH_PARENT = '"$0" "$@" & server=$!; read -r _; kill -INT $server; wait $server';
-
 type ServerProcess = Bun.Subprocess<'pipe', 'ignore', 'pipe'>;
 
 async function untilReady(command: string[], folder: string): Promise<ServerProcess> {
@@ -179,14 +180,4 @@ async function handOver(paths: readonly string[]): Promise<string[]> {
   const id = Number(await new Response(Bun.spawn(['id', '-u', 'postgres']).stdout).text());
   for (const path of paths) await chown(path, id, -1);
   return ['runuser', '-u', 'postgres', '--'];
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1', () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-  });
-  return promise;
 }

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onReservedPort } from './reserved-port.ts';
+import { runWithParent } from './run-with-parent.ts';
 
 const PROGRAM = Bun.which('redis-server') ?? undefined;
 
@@ -26,9 +27,8 @@ export interface RedisServer {
 export async function startRedis(): Promise<RedisServer> {
   if (PROGRAM === undefined) throw new Error('this machine has no Redis: check HAS_REDIS first');
   const folder = await mkdtemp(join(tmpdir(), 'redis-test-'));
-  const port = await freePort();
-  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-  const guarded = `${PROGRAM} "$@" & server=$!; read _; kill $server; wait $server`;
+  let port = 0;
+  const settings = () => ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
   let running:
     | { readonly shell: Bun.Subprocess<'pipe', 'pipe', 'inherit'>; readonly pid: number }
     | undefined;
@@ -36,7 +36,7 @@ export async function startRedis(): Promise<RedisServer> {
     if (running !== undefined) process.kill(running.pid, signal);
   };
   const start = async () => {
-    const shell = Bun.spawn(['sh', '-c', guarded, 'redis', ...settings], {
+    const shell = Bun.spawn(['sh', '-c', runWithParent('TERM'), PROGRAM, ...settings()], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     running = { shell, pid: await pidWhenReady(shell.stdout) };
@@ -48,7 +48,10 @@ export async function startRedis(): Promise<RedisServer> {
     shell?.stdin.end();
     await shell?.exited;
   };
-  await start();
+  await onReservedPort((free) => {
+    port = free;
+    return start();
+  });
   return {
     url: `redis://127.0.0.1:${port}`,
     stop,
@@ -62,21 +65,15 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
+/** @throws Error with the output if the server exits before it is ready. */
 async function pidWhenReady(stdout: ReadableStream<Uint8Array>): Promise<number> {
   const decoder = new TextDecoder();
   let output = '';
   for await (const chunk of stdout) {
     output += decoder.decode(chunk, { stream: true });
-    if (output.includes('Ready to accept connections')) break;
+    if (output.includes('Ready to accept connections')) {
+      return Number(/pid=(\d+), just started/.exec(output)?.[1]);
+    }
   }
-  return Number(/pid=(\d+), just started/.exec(output)?.[1]);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('no port is free');
-  return address.port;
+  throw new Error(`Redis did not start: ${output}`);
 }

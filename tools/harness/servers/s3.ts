@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Secret } from '../../../src/contract/core/secret.ts';
 import type { S3BlobSettings } from '../../../src/contract/core/settings.ts';
+import { onReservedPort } from './reserved-port.ts';
+import { runWithParent } from './run-with-parent.ts';
 
 /** Path where `.ci/run` builds the tested version, shared by all checkouts of the user. */
 const BUILT = join(
@@ -44,11 +45,19 @@ export async function startS3(): Promise<S3Server> {
   // Metadata in separate files, because not every file system supports extended attributes.
   const [data, attributes] = [join(folder, 'data'), join(folder, 'attributes')];
   for (const path of [data, attributes]) await mkdir(path);
-  const port = await freePort();
-  const endpoint = `http://127.0.0.1:${port}`;
+  let endpoint = '';
   const access = { accessKeyId: 'test', secretAccessKey: 'secret-of-test', region: 'test-1' };
-  const command = [
-    ...['sh', '-c', RUN_WITH_PARENT, PROGRAM, '--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive'],
+  const command = (): string[] => [
+    ...[
+      'sh',
+      '-c',
+      runWithParent('KILL'),
+      PROGRAM,
+      '--port',
+      new URL(endpoint).host,
+      '--quiet',
+      '--keep-alive',
+    ],
     ...['--access', access.accessKeyId, '--secret', access.secretAccessKey, '--region', access.region],
     ...['--health', '/health', 'posix', '--sidecar', attributes, data],
   ];
@@ -60,10 +69,13 @@ export async function startS3(): Promise<S3Server> {
     await running?.exited;
   };
   const start = async () => {
-    server = Bun.spawn(command, { stdin: 'pipe', stdout: 'ignore', stderr: 'inherit', cwd: folder });
+    server = Bun.spawn(command(), { stdin: 'pipe', stdout: 'ignore', stderr: 'inherit', cwd: folder });
     await untilReady(`${endpoint}/health`, server);
   };
-  await start();
+  await onReservedPort((port) => {
+    endpoint = `http://127.0.0.1:${port}`;
+    return start();
+  });
   let buckets = 0;
   return {
     ...{ endpoint, ...access },
@@ -87,9 +99,6 @@ export async function startS3(): Promise<S3Server> {
   };
 }
 
-/** Runs the server until its standard input is closed, at the latest when this process exits. */
-const RUN_WITH_PARENT = '"$0" "$@" & server=$!; read -r _; kill -KILL $server; wait $server 2>/dev/null';
-
 async function untilReady(url: string, server: Bun.Subprocess): Promise<void> {
   for (;;) {
     if (server.exitCode !== null) throw new Error('the S3 server did not start');
@@ -104,14 +113,4 @@ async function bytesIn(folder: string): Promise<number> {
   const files = entries.filter((entry) => entry.isFile());
   const sizes = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
   return sizes.reduce((sum, { size }) => sum + size, 0);
-}
-
-async function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1', () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-  });
-  return promise;
 }
