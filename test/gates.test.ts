@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { docsErrors, environmentTable } from '../scripts/checks/docs-true.ts';
 import { sourceErrors } from '../scripts/checks/source-rules.ts';
+import { testErrors } from '../scripts/checks/test-rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -176,5 +177,33 @@ describe('documents', () => {
 
   test('a missing configuration page is reported', async () => {
     expect(await docsErrors(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
+  });
+});
+
+describe('test rules', () => {
+  test.each([
+    ['src/kit/a.test.ts', 'expect(performance.now() - startMs).toBeLessThan(100);', 'measure time in bench'],
+    ['test/e2e/a.test.ts', 'expect(Date.now() - startMs).toBeLessThan(100);', 'measure time in bench'],
+    ['test/e2e/a.test.ts', 'await expect.poll(count, { timeout: 5000 }).toBe(1);', 'PATIENCE'],
+    ['test/contract/a.cases.ts', "test('a', async () => {\n}, 60_000);", 'PATIENCE'],
+    ['src/kit/a.process.test.ts', 'await vi.waitFor(() => expect(count).toBe(1));', 'a limit of 1 s'],
+    ['src/kit/a.test.ts', 'await Bun.sleep(200);', 'a sleep orders nothing'],
+    ['src/kit/a.test.ts', 'setTimeout(() => stop(), 500);', 'a sleep orders nothing'],
+    ['src/kit/a.test.ts', "const child = Bun.spawn(['true']);", 'name the file x.process.test.ts'],
+    ['plugins/a/b.test.ts', 'const server = Bun.serve({ port: 0 });', 'name the file x.api.test.ts'],
+  ])('reject in %s: %s', async (path, text, why) => {
+    const errors = await testErrors(tree({ [path]: text }));
+    expect(errors).toEqual([expect.stringContaining(why)]);
+  });
+
+  test('the deep tier may measure, and other groups may use what unit tests may not', async () => {
+    const folder = tree({
+      'test/deep/a.test.ts': 'expect(performance.now()).toBeLessThan(100);',
+      'src/kit/a.deep.test.ts': 'await Bun.sleep(500);',
+      'src/kit/a.process.test.ts': "Bun.spawn(['true']);\nawait vi.waitFor(() => go(), PATIENCE);",
+      'src/kit/a.api.test.ts': 'Bun.serve({ port: 0 });',
+      'src/kit/a.test.ts': 'await Bun.sleep(0);\nsetTimeout(done, 1);\nvi.useFakeTimers();',
+    });
+    expect(await testErrors(folder)).toEqual([]);
   });
 });
