@@ -1,5 +1,6 @@
 /** A language model process that executes the command in the last message of the conversation. */
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import type {
   LlamaCommand,
   LlamaReply,
@@ -28,11 +29,15 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
   let stuck = false;
   const pauses: string[] = [];
   let load: LoadLlama | undefined;
-  /** The order of each conversation that was converted. */
-  const orders = new Map<number, FakeLlamaOrder>();
+  /** The order of a converted prompt, next to the model, because another process may execute it. */
+  const orderFile = ([token]: Uint32Array) => `${load?.model}.${token}`;
   const start = (message: Extract<LlamaCommand, { kind: 'generate' }>) => {
-    const { id, sampling, format } = message;
-    const { say = [], after, tokens = 5 } = orders.get(id) ?? {};
+    const { id, prompt, sampling, format } = message;
+    const {
+      say = [],
+      after,
+      tokens = 5,
+    } = JSON.parse(readFileSync(orderFile(prompt), 'utf8')) as FakeLlamaOrder;
     if (after === 'refuse') return send({ kind: 'failed', id });
     const reader = new LlamaResponseReader(format);
     let output = 0;
@@ -72,16 +77,19 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           return;
         case 'tokenize': {
           const { id, conversation } = message;
-          const order: FakeLlamaOrder = JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
-          orders.set(id, order);
-          const { tokenize, tokens = 5 } = order;
+          const text = conversation.messages.at(-1)?.content ?? '{}';
+          const { tokenize, tokens = 5 }: FakeLlamaOrder = JSON.parse(text);
           if (tokenize === 'die') process.exit(7);
           if (tokenize === 'hang') return;
-          const elapsedMs = 1;
+          const elapsedMs = 0;
           if (tokenize === 'refuse') send({ kind: 'unsupported', id, elapsedMs });
           else if (tokens >= (load?.contextTokens ?? 0)) {
             send({ kind: 'too_long', id, minTokens: tokens, elapsedMs });
-          } else send({ kind: 'tokenized', id, prompt: new Uint32Array(tokens), elapsedMs });
+          } else {
+            const prompt = crypto.getRandomValues(new Uint32Array(tokens));
+            writeFileSync(orderFile(prompt), text);
+            send({ kind: 'tokenized', id, prompt, elapsedMs });
+          }
           return;
         }
         case 'generate':
