@@ -331,7 +331,7 @@ describe('a response that is stopped', () => {
     speaking.stop('resp_1');
     await speaking.close();
     expect(fake.runsMade).toBe(0);
-    expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioBytes: 0, characters: 39 }]);
+    expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioBytes: 0, characters: 0 }]);
   });
 
   it.each([0, 1, 2, 3, 4, 5])('before chunk %d reports nothing more and has its row', async (at) => {

@@ -21,14 +21,13 @@ describe('usage', () => {
     ]);
   });
 
-  it('of a failed request counts the audio that was processed', async () => {
+  it('has no row for a file that is damaged before the first text', async () => {
     const { post, rows, files } = await transcriptionApp();
     files.breaksAfter = 3;
     const response = await post({ prompt: 'Eight ch' });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { param: 'file' } });
-    expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 0.3, inputTokens: 5, outputTokens: 0 }]);
-    expect(rows[0]).not.toHaveProperty('transcript');
+    expect(rows).toEqual([]);
   });
 
   it('has no row if the queue is full', async () => {
@@ -83,7 +82,8 @@ describe('usage', () => {
     const { post, rows, staged } = await transcriptionApp({ before: () => controller.abort() });
     const response = await post({}, { signal: controller.signal });
     expect(response.status).toBe(499);
-    expect(rows).toMatchObject([{ status: 'cancelled', audioSeconds: 0.5 }]);
+    // There was no text yet.
+    expect(rows).toMatchObject([{ status: 'cancelled', audioSeconds: 0, inputTokens: 0 }]);
     expect(staged()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** Metrics and trace spans of model calls, independent of the engine: one decorator for each kind of engine. */
 
 import type { Clock } from '../contract/core/clock.ts';
-import { type ErrorKind, ServiceError } from '../contract/core/error.ts';
+import { isRejection } from '../contract/core/error.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import type { Span, SpanAttributes, Tracer } from '../contract/core/tracer.ts';
 import type { EmbedEngine } from '../contract/engines/embed.ts';
@@ -16,14 +16,6 @@ const LATENCY_SECONDS_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6
 const REAL_TIME_FACTOR_BUCKETS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4];
 /** Shorter gaps are not underruns, because the buffer of a player covers them. */
 const MIN_UNDERRUN_MS = 20;
-/** Errors of the request or of admission, not of the model. */
-const REJECTION_KINDS: ReadonlySet<ErrorKind> = new Set([
-  'invalid_request',
-  'overloaded',
-  'rate_limited',
-  'payload_too_large',
-]);
-
 type Task = 'speech' | 'transcription' | 'chat' | 'embedding' | 'turn_end';
 type Outcome = 'completed' | 'rejected' | 'failed' | 'cancelled';
 
@@ -302,5 +294,5 @@ function engineSeries(metrics: Metrics) {
 
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   if (signal.aborted) return 'cancelled';
-  return error instanceof ServiceError && REJECTION_KINDS.has(error.kind) ? 'rejected' : 'failed';
+  return isRejection(error) ? 'rejected' : 'failed';
 }

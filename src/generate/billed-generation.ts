@@ -2,9 +2,10 @@
 
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { Calls } from '../contract/accounts/calls.ts';
+import { isRejection } from '../contract/core/error.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../contract/engines/text.ts';
 import { codePoints } from '../kit/validation/code-points.ts';
-import { BilledTextCall, isRejection } from './text-call.ts';
+import { BilledTextCall } from './text-call.ts';
 import { maxTokenUsage, reservedTokenLimit } from './token-limits.ts';
 
 export interface BilledGenerationOptions {

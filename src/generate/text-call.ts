@@ -2,7 +2,6 @@
 
 import type { NewCall, OpenCall } from '../contract/accounts/calls.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
-import { ServiceError } from '../contract/core/error.ts';
 import type { OperationContext } from '../contract/engines/operation.ts';
 import type { TextRequest, TokenUsage } from '../contract/engines/text.ts';
 import type { OpenRequest, OpenRequests } from '../kit/limits/open-requests.ts';
@@ -28,12 +27,6 @@ export function startRequest(
   signal: AbortSignal,
 ): OpenRequest {
   return priority === 'batch' ? open.startUncounted(signal) : open.startRequest(caller, signal);
-}
-
-/** Returns whether an engine rejected a request before doing any work. */
-export function isRejection(error: unknown): boolean {
-  const kinds = ['invalid_request', 'overloaded', 'rate_limited'];
-  return error instanceof ServiceError && kinds.includes(error.kind);
 }
 
 /** A billed call that counts tokens. The tokens of interrupted generations are estimated. */

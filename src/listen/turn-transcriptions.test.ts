@@ -402,7 +402,7 @@ describe('a committed turn that is stopped', () => {
     await transcriptions.close();
     expect(log.lines).toEqual([]);
     expect(fake.leftEarly).toBe(1);
-    expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioSeconds: 0, inputTokens: 2 }]);
+    expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioSeconds: 0, inputTokens: 0 }]);
   });
 
   it.each([0, 1])('before delta %d has a row with the usage so far and reports nothing more', async (at) => {
@@ -417,7 +417,7 @@ describe('a committed turn that is stopped', () => {
     await transcriptions.close();
     expect(fake.leftEarly).toBe(1);
     expect(happened.slice(at)).toMatchObject([
-      { kind: 'row', status: 'cancelled', audioSeconds: 0.1, outputTokens: at },
+      { kind: 'row', status: 'cancelled', audioSeconds: at === 0 ? 0 : 0.1, outputTokens: at },
     ]);
   });
 
@@ -485,8 +485,8 @@ describe('close', () => {
     expect(kinds()).toEqual(['row', 'row', 'row']);
     expect(rows().map(({ status, endpoint, audioSeconds }) => [status, endpoint, audioSeconds])).toEqual([
       ['cancelled', '/v1/audio/translations', 0],
-      ['cancelled', '/v1/audio/transcriptions', 0.1],
-      ['cancelled', '/v1/audio/transcriptions', 0.1],
+      ['cancelled', '/v1/audio/transcriptions', 0],
+      ['cancelled', '/v1/audio/transcriptions', 0],
     ]);
   });
 

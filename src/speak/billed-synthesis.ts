@@ -1,12 +1,13 @@
 /** Billed speech synthesis for HTTP responses and realtime responses, paced by the consumer (spec 4.3, 4.7, 4.9). */
 
 import { type Encoding, encodeAudio } from '../audio/codec.ts';
-import { type ErrorKind, ServiceError } from '../contract/core/error.ts';
+import { isRejection } from '../contract/core/error.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { SpokenVoice } from '../contract/engines/spoken-voice.ts';
 import type { Slots } from '../contract/plugin.ts';
 import type { PlaybackClock } from '../kit/playback-clock.ts';
+import { codePoints } from '../kit/validation/code-points.ts';
 import type { SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
@@ -59,10 +60,19 @@ export async function* billedSynthesis(
   try {
     await meter.open(calls);
     const { engine, voice } = await options.selectVoice();
+    /** Characters of the sentences without audio so far. */
+    let waitingCharacters = 0;
     const observer = {
-      ...(onSentence && { onSentence }),
+      onSentence(sentence: string) {
+        waitingCharacters += codePoints(sentence);
+        onSentence?.(sentence);
+      },
       ...(playback && { playback }),
-      onGenerated: (samples: number) => meter.addSamples(samples, engine.rateHz),
+      onGenerated(samples: number) {
+        meter.addSpokenCharacters(waitingCharacters);
+        waitingCharacters = 0;
+        meter.addSamples(samples, engine.rateHz);
+      },
     };
     for await (const samples of synthesizeText(engine, { ...request, voice }, clock, signal, observer)) {
       for (const part of partsOf(samples, maxSamples)) {
@@ -87,11 +97,4 @@ export async function* billedSynthesis(
 
 function* partsOf(samples: Float32Samples, maxSamples: number): Generator<Float32Samples> {
   for (let at = 0; at < samples.length; at += maxSamples) yield samples.subarray(at, at + maxSamples);
-}
-
-/** Error kinds after which nothing was synthesized. */
-const REJECTIONS: ReadonlySet<ErrorKind> = new Set(['overloaded', 'invalid_request']);
-
-function isRejection(error: unknown): boolean {
-  return error instanceof ServiceError && REJECTIONS.has(error.kind);
 }

@@ -63,6 +63,22 @@ describe('SpeechRequests', () => {
     ]);
   });
 
+  it('bills an interrupted synthesis by the sentences and the audio that it produced', async () => {
+    const { start, rows } = setup({ runs: () => [[0.1], [0.1]] });
+    const speech = await start({ text: 'One. Two.', characters: 9 });
+    await speech.rest.return();
+    expect(rows).toMatchObject([{ status: 'cancelled', characters: 5, inputTokens: 2, audioBytes: 2 }]);
+  });
+
+  it('bills nothing before the first audio', async () => {
+    const leaving = new AbortController();
+    const { start, rows } = setup({ before: () => leaving.abort(new Error('gone')) });
+    await expect(start({}, leaving.signal)).rejects.toThrow('gone');
+    expect(rows).toMatchObject([
+      { status: 'cancelled', characters: 0, inputTokens: 0, outputTokens: 0, audioSeconds: 0 },
+    ]);
+  });
+
   it('marks the call as failed when an error is thrown into the stream', async () => {
     const { start, rows, engine } = setup({ runs: () => [[0.1], [0.1], [0.1]] });
     const speech = await start();

@@ -38,7 +38,7 @@ abstract class UsageMeter {
    * close has an effect.
    */
   async close(status: UsageStatus): Promise<void> {
-    await this.closeCall({ ...this.consumed(), status });
+    await this.closeCall({ ...this.consumed(status), status });
   }
 
   /** Discards a call that was rejected before any work was done: it has no usage row. */
@@ -54,7 +54,8 @@ abstract class UsageMeter {
     this.#call = await calls.openCall({ ...opening, caller: this.#caller });
   }
 
-  protected abstract consumed(): CallUsage;
+  /** What was produced so far; nothing before the first output. */
+  protected abstract consumed(status: UsageStatus): CallUsage;
 }
 
 /** Parameters of a synthesis call. */
@@ -74,6 +75,7 @@ export interface SynthesisUsage {
 export class SpeechUsageMeter extends UsageMeter {
   readonly #text: SynthesisUsage;
   #characters: number;
+  #spokenCharacters = 0;
   #samples = 0;
   #rateHz = SPEECH_RATE_HZ;
   #bytes = 0;
@@ -98,6 +100,11 @@ export class SpeechUsageMeter extends UsageMeter {
   /** Adds text that was not known when the call was opened. */
   addCharacters(characters: number): void {
     this.#characters += characters;
+  }
+
+  /** Adds text whose audio has started. */
+  addSpokenCharacters(characters: number): void {
+    this.#spokenCharacters += characters;
   }
 
   /**
@@ -128,12 +135,13 @@ export class SpeechUsageMeter extends UsageMeter {
     };
   }
 
-  protected consumed(): CallUsage {
-    const { input: inputTokens, output: outputTokens } = this.tokens;
+  protected consumed(status: UsageStatus): CallUsage {
+    // The rest of an interrupted text was not synthesized.
+    const characters = status === 'completed' ? this.#characters : this.#spokenCharacters;
     return {
-      inputTokens,
-      outputTokens,
-      characters: this.#characters,
+      inputTokens: characterTokens(characters),
+      outputTokens: this.tokens.output,
+      characters,
       audioBytes: this.#bytes,
       audioSeconds: this.#billedSamples / SPEECH_RATE_HZ,
     };
@@ -212,6 +220,10 @@ export class TranscriptionUsageMeter extends UsageMeter {
   }
 
   protected consumed(): CallUsage {
+    // Audio may be read before it is transcribed, and while the request waits.
+    if (this.#final === undefined && !this.hasTranscript) {
+      return { inputTokens: 0, outputTokens: 0, audioSeconds: 0 };
+    }
     const { prompt = '' } = this.#request;
     const audioSeconds = this.#samples / LISTEN_RATE_HZ;
     // Engines report token counts only for finished transcriptions.

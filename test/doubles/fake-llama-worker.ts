@@ -1,5 +1,6 @@
 /** A language model process that executes the command in the last message of the conversation. */
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import type {
   LlamaCommand,
   LlamaReply,
@@ -13,24 +14,31 @@ import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 export interface FakeLlamaOrder {
   /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process, `pauses` by the received commands. */
   readonly say?: readonly string[];
-  /** Action after the pieces; default: the response ends. After `stuck`, the process only measures. */
+  /** Action after the pieces; default: the response ends. After `stuck`, the process only converts prompts. */
   readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
-  /** Action when the conversation is measured. */
-  readonly measure?: 'die' | 'refuse' | 'hang';
+  /** Action when the conversation is converted to tokens. */
+  readonly tokenize?: 'die' | 'refuse' | 'hang';
   readonly tokens?: number;
 }
+
+/** No text of a test is too long. */
+const BOUNDS = { bytes: 1000, spaceBytes: 1000, wordBytes: 1000 };
 
 serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language model process', (send) => {
   const open = new Set<number>();
   let stuck = false;
   const pauses: string[] = [];
   let load: LoadLlama | undefined;
-  const orderOf = ({ conversation }: Extract<LlamaCommand, { conversation: unknown }>): FakeLlamaOrder =>
-    JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
+  /** The order of a converted prompt, next to the model, because another process may execute it. */
+  const orderFile = ([token]: Uint32Array) => `${load?.model}.${token}`;
   const start = (message: Extract<LlamaCommand, { kind: 'generate' }>) => {
-    const { id, sampling, format } = message;
-    const { say = [], after, tokens = 5 } = orderOf(message);
-    if (after === 'refuse') return send({ kind: 'unsupported', id });
+    const { id, prompt, sampling, format } = message;
+    const {
+      say = [],
+      after,
+      tokens = 5,
+    } = JSON.parse(readFileSync(orderFile(prompt), 'utf8')) as FakeLlamaOrder;
+    if (after === 'refuse') return send({ kind: 'failed', id });
     const reader = new LlamaResponseReader(format);
     let output = 0;
     for (const text of say) {
@@ -54,7 +62,12 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
       if (it.model.endsWith('broken.gguf')) throw new Error('it is broken.');
       if (it.model.endsWith('crashing.gguf')) process.exit(7);
       load = it;
-      return { contextTokens: load.contextTokens, toolCallSyntax: undefined, tokenMs: 1 };
+      return {
+        contextTokens: load.contextTokens,
+        toolCallSyntax: undefined,
+        tokenMs: 1,
+        tokenBounds: BOUNDS,
+      };
     },
     receive(message) {
       switch (message.kind) {
@@ -62,12 +75,21 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
         case 'resume':
           pauses.push(message.kind);
           return;
-        case 'measure': {
-          const { id } = message;
-          const { measure, tokens: inputTokens = 5 } = orderOf(message);
-          if (measure === 'die') process.exit(7);
-          if (measure === 'hang') return;
-          send(measure === 'refuse' ? { kind: 'unsupported', id } : { kind: 'measured', id, inputTokens });
+        case 'tokenize': {
+          const { id, conversation } = message;
+          const text = conversation.messages.at(-1)?.content ?? '{}';
+          const { tokenize, tokens = 5 }: FakeLlamaOrder = JSON.parse(text);
+          if (tokenize === 'die') process.exit(7);
+          if (tokenize === 'hang') return;
+          const elapsedMs = 0;
+          if (tokenize === 'refuse') send({ kind: 'unsupported', id, elapsedMs });
+          else if (tokens >= (load?.contextTokens ?? 0)) {
+            send({ kind: 'too_long', id, minTokens: tokens, elapsedMs });
+          } else {
+            const prompt = crypto.getRandomValues(new Uint32Array(tokens));
+            writeFileSync(orderFile(prompt), text);
+            send({ kind: 'tokenized', id, prompt, elapsedMs });
+          }
           return;
         }
         case 'generate':

@@ -1,9 +1,10 @@
 /** Service of POST /v1/embeddings: computes the vectors of a validated request and bills them. */
 
+import { isRejection } from '../../../src/contract/core/error.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
-import { isRejection, startRequest } from '../../../src/generate/text-call.ts';
+import { startRequest } from '../../../src/generate/text-call.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import type { EmbedParams } from './schema.ts';
 

@@ -1,13 +1,14 @@
 /** Service of POST /v1/responses: generates, stores and bills a response for a validated request. */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
+import { isRejection } from '../../../src/contract/core/error.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { ResponseStore } from '../../../src/contract/stores/response-store.ts';
-import { BilledTextCall, isRejection, startRequest } from '../../../src/generate/text-call.ts';
+import { BilledTextCall, startRequest } from '../../../src/generate/text-call.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';

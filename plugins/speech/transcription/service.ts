@@ -1,7 +1,7 @@
 /** The service behind POST /v1/audio/transcriptions and /v1/audio/translations. */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
-import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
+import { invalidRequest, isRejection } from '../../../src/contract/core/error.ts';
 import { LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { OpenAudioFile } from '../../../src/contract/engines/audio-file.ts';
 import type { AudioChunk, SttEngine, TranscriptionEvent } from '../../../src/contract/engines/engine.ts';
@@ -107,7 +107,7 @@ export class Transcriber {
         yield event;
       }
     } catch (error) {
-      isRejected = !signal.aborted && isRejection(error, usageMeter);
+      isRejected = !signal.aborted && !usageMeter.hasTranscript && isRejection(error);
       if (!isRejected) await usageMeter.close(signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
@@ -147,10 +147,4 @@ async function* countAudio(
     usageMeter.addAudio(chunk.length);
     yield chunk;
   }
-}
-
-/** Whether the request was rejected before any billable work. An engine may read some audio before it reports overload. */
-function isRejection(error: unknown, { hasReceivedAudio, hasTranscript }: TranscriptionUsageMeter): boolean {
-  if (!(error instanceof ServiceError)) return false;
-  return error.kind === 'overloaded' ? !hasTranscript : error.kind === 'invalid_request' && !hasReceivedAudio;
 }

@@ -80,7 +80,7 @@ function scene(engine: TextEngine) {
       leaving.get(name)?.abort(new Error('left'));
       await onFinished.get(name);
     },
-    /** Resolves when all requests are measured and wait for a slot or have one. */
+    /** Resolves when all prompts are converted and the requests wait for a slot or have one. */
     waits: () => expect(all(engine, { tokens: 100 })).rejects.toMatchObject({ kind: 'invalid_request' }),
     has: (...names: string[]) => expect.poll(() => started).toEqual(names),
     error: (name: string) => onFinished.get(name),
@@ -239,7 +239,7 @@ describe('a failing worker', () => {
 
   it('fails a request during prompt processing', async () => {
     const engine = await openFake();
-    await expect(all(engine, { measure: 'die' })).rejects.toMatchObject(crashed);
+    await expect(all(engine, { tokenize: 'die' })).rejects.toMatchObject(crashed);
     expect((await all(engine, { say: ['again'] })).text).toBe('again');
   });
 
@@ -251,7 +251,7 @@ describe('a failing worker', () => {
     await leave('a1');
     await Bun.sleep(500);
     expect(engine.ready().ready).toBe(true);
-    await expect(all(engine, { measure: 'hang' })).rejects.toMatchObject(crashed);
+    await expect(all(engine, { tokenize: 'hang' })).rejects.toMatchObject(crashed);
   });
 
   it('gets time for prompt processing', async () => {
@@ -268,7 +268,7 @@ describe('a failing worker', () => {
     expect(await lostAfterMs(5)).toBeLessThan(1000);
   });
 
-  it('is replaced when it generates nothing, even if it still responds to measurements', async () => {
+  it('is replaced when it generates nothing, even if it still converts prompts', async () => {
     const engine = await openFake({ slots: 2, tokenTimeoutMs: 400 });
     const { ask, has, error, waits } = scene(engine);
     ask('a1');
@@ -381,9 +381,9 @@ describe('a response', () => {
 
   it('is rejected if the chat template does not support the conversation', async () => {
     const engine = await openFake();
-    for (const order of [{ measure: 'refuse' }, { after: 'refuse' }] as const) {
+    for (const order of [{ tokenize: 'refuse' }, { after: 'refuse' }] as const) {
       const failure =
-        'measure' in order ? { kind: 'invalid_request', param: 'messages' } : { kind: 'internal' };
+        'tokenize' in order ? { kind: 'invalid_request', param: 'messages' } : { kind: 'internal' };
       await expect(all(engine, order)).rejects.toMatchObject(failure);
     }
   });
@@ -448,4 +448,37 @@ it('fails pending and new requests when it is closed', async () => {
   for (const name of ['a1', 'b1']) expect(await error(name)).toMatchObject({ kind: 'overloaded' });
   await expect(all(engine, {})).rejects.toMatchObject({ kind: 'overloaded' });
   expect(engine.ready().ready).toBe(false);
+});
+
+describe('a long prompt', () => {
+  const tooLong = { kind: 'invalid_request', param: 'messages', code: 'context_length_exceeded' };
+  const ofText = (text: string) =>
+    textRequest({ messages: [{ role: 'user', parts: [{ kind: 'text', text }] }], fairnessKey: 'b' });
+
+  it('that cannot fit is rejected although the worker is busy', async () => {
+    const engine = await openFake({ slots: 2 });
+    const { ask, leave, has } = scene(engine);
+    ask('a1', { messages: [orderMessage({ tokenize: 'hang' })] });
+    // The fake worker has 100 tokens of at most 1000 bytes.
+    for (const text of ['x'.repeat(100_000), `x${' '.repeat(100_000)}x`]) {
+      const answer = Array.fromAsync(engine.generate(ofText(text), never));
+      await expect(answer).rejects.toMatchObject(tooLong);
+    }
+    await leave('a1');
+    ask('b1');
+    await has('b1');
+  });
+
+  it('does not count white space that a template may remove', async () => {
+    const engine = await openFake();
+    const order = JSON.stringify({ say: ['a'] } satisfies FakeLlamaOrder);
+    const answer = Array.fromAsync(engine.generate(ofText(order + ' '.repeat(200_000)), never));
+    expect(wholeAnswer(await answer).text).toBe('a');
+  });
+
+  it('is converted in turn with the prompts of other keys', async () => {
+    const { ask, has } = scene(await openFake({ slots: 8 }));
+    for (const name of ['a1', 'a2', 'a3', 'b1']) ask(name);
+    await has('a1', 'a2', 'b1', 'a3');
+  });
 });

@@ -5,8 +5,6 @@ export class PendingResponse<Message> {
   readonly id: number;
   readonly fairnessKey: string;
   readonly priority: Priority;
-  /** Number of prompt tokens; 0 until it is measured. */
-  inputTokens = 0;
   /** Prompt tokens that the worker may still have to process. */
   unreadTokens = 0;
   /** Called when the worker has finished with the request. The consumer may read the last message later or have left. */

@@ -16,6 +16,7 @@ import type { UrgentAudio } from '../../urgent-audio.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
+import { minTokens } from '../shared/token-bounds.ts';
 import { PendingResponse } from './pending-response.ts';
 import type { LlamaWorkerMeter } from './worker-metrics.ts';
 
@@ -35,8 +36,8 @@ const RETRY_AFTER_S = 2;
 /** Lower ranks are served first. */
 const PRIORITY_RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
 const PRIORITY_COUNT = Object.keys(PRIORITY_RANKS).length;
-/** Messages that prove progress of the model. A worker may send other messages while inference hangs. */
-const PROGRESS: ReadonlySet<LlamaReply['kind']> = new Set(['events', 'finished', 'cancelled']);
+/** Messages that prove progress of the model. A worker may convert prompts to tokens while inference hangs. */
+const PROGRESS: ReadonlySet<LlamaReply['kind']> = new Set(['events', 'finished', 'cancelled', 'failed']);
 /** llama.cpp uses 32-bit seeds; -1 means random. */
 const SEEDS = 2 ** 31;
 
@@ -65,6 +66,8 @@ export class LlamaWorkerClient {
   readonly #options: LlamaWorkerOptions;
   readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>;
   readonly #slots: FairSemaphore;
+  /** Of all prompts that wait, the worker converts one at a time, in turn by key: meanwhile it starts no step. */
+  readonly #conversions: FairSemaphore;
   /** All pending responses, including those that wait for a slot. */
   readonly #responses = new Map<number, PendingResponse<LlamaReply>>();
   /** All responses that the worker is processing, including cancelled ones: a hanging worker must be detected. */
@@ -87,6 +90,11 @@ export class LlamaWorkerClient {
     this.#slots = new FairSemaphore({
       maxConcurrent: slots,
       maxConcurrentPerKey: maxPerKey,
+      maxQueued: PRIORITY_COUNT * this.#maxPending,
+    });
+    this.#conversions = new FairSemaphore({
+      maxConcurrent: 1,
+      maxConcurrentPerKey: 1,
       maxQueued: PRIORITY_COUNT * this.#maxPending,
     });
     this.#process = new SupervisedProcess({
@@ -136,15 +144,17 @@ export class LlamaWorkerClient {
   ): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
     const prompt = buildPrompt(request, known.toolCallSyntax);
+    requireFits(prompt, known);
     const response = this.#admit(request);
     const arrivedMs = systemClock.monotonicMs();
     this.#tokenMs = known.tokenMs;
     const abort = () => response.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      response.inputTokens = await this.#measure(prompt, known, response);
-      const generate = this.#generateCommand(request, prompt, known, response);
       const rank = PRIORITY_RANKS[request.priority];
+      const releaseTurn = await this.#conversions.acquire(request.fairnessKey, signal, rank);
+      const tokens = await this.#tokenize(prompt, known, response).finally(releaseTurn);
+      const generate = this.#generateCommand(request, prompt, known, { id: response.id, tokens });
       const releaseSlot = await this.#slots.acquire(request.fairnessKey, signal, rank);
       this.#options.meter?.requestStarted(request.priority, arrivedMs, systemClock.monotonicMs());
       response.onFinished = () => {
@@ -192,22 +202,19 @@ export class LlamaWorkerClient {
   }
 
   /**
-   * Counts the tokens of the conversation.
+   * Converts the conversation to tokens.
    * @throws ServiceError `invalid_request` when they fill the context.
    */
-  async #measure(
+  async #tokenize(
     { conversation }: LlamaPrompt,
     { contextTokens }: LoadedLlama,
     response: PendingResponse<LlamaReply>,
-  ): Promise<number> {
-    await this.#sendCommand({ kind: 'measure', id: response.id, conversation }, response);
+  ): Promise<Uint32Array> {
+    await this.#sendCommand({ kind: 'tokenize', id: response.id, conversation }, response);
     const message = await response.next();
-    if (message.kind !== 'measured') {
-      throw invalidRequest("The model's chat template does not support this conversation.", 'messages');
-    }
-    const { inputTokens } = message;
-    if (inputTokens < contextTokens) return inputTokens;
-    throw contextLengthExceeded(contextTokens, inputTokens);
+    if (message.kind === 'tokenized') return message.prompt;
+    if (message.kind === 'too_long') throw contextLengthExceeded(contextTokens, message.minTokens);
+    throw invalidRequest("The model's chat template does not support this conversation.", 'messages');
   }
 
   /** @throws ServiceError `invalid_request` for an unsupported schema. */
@@ -215,17 +222,17 @@ export class LlamaWorkerClient {
     request: TextRequest,
     prompt: LlamaPrompt,
     { contextTokens }: LoadedLlama,
-    response: PendingResponse<LlamaReply>,
+    { id, tokens }: { readonly id: number; readonly tokens: Uint32Array },
   ): GenerateCommand {
     const { settings } = this.#options;
-    const left = contextTokens - response.inputTokens;
+    const left = contextTokens - tokens.length;
     const maxTokens = Math.min(request.maxTokens ?? settings.defaultMaxTokens, left);
     const { whole: grammar, json: ending } = buildGrammar(request, prompt, maxTokens);
     const { temperature, topP, seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
     return {
       kind: 'generate',
-      id: response.id,
-      conversation: prompt.conversation,
+      id,
+      prompt: tokens,
       rank: PRIORITY_RANKS[request.priority],
       scope: request.fairnessKey,
       sampling: {
@@ -246,7 +253,7 @@ export class LlamaWorkerClient {
     generate: GenerateCommand,
     response: PendingResponse<LlamaReply>,
   ): AsyncGenerator<TextEvent, void, undefined> {
-    response.unreadTokens = response.inputTokens;
+    response.unreadTokens = generate.prompt.length;
     await this.#sendCommand(generate, response);
     for (;;) {
       const message = await response.next();
@@ -292,8 +299,10 @@ export class LlamaWorkerClient {
     }
     // An idle worker sends nothing.
     if (this.#work.size === 0) this.#process.stopWatchdog();
-    else if (PROGRESS.has(message.kind)) {
-      this.#aliveAtMs = systemClock.monotonicMs();
+    else {
+      if (PROGRESS.has(message.kind)) this.#aliveAtMs = systemClock.monotonicMs();
+      // During the conversion of a prompt, inference could not progress.
+      else if ('elapsedMs' in message) this.#aliveAtMs += message.elapsedMs;
       this.#updateWatchdog();
     }
   }
@@ -327,6 +336,16 @@ export class LlamaWorkerClient {
       response.onFinished();
     }
   }
+}
+
+/**
+ * Rejects a conversation that cannot fit into the context, without sending it to the worker. Chat templates may trim the texts.
+ * @throws ServiceError `invalid_request`.
+ */
+function requireFits({ conversation }: LlamaPrompt, { contextTokens, tokenBounds }: LoadedLlama): void {
+  const texts = conversation.messages.map(({ content }) => content.trim());
+  const least = minTokens(texts, tokenBounds);
+  if (least >= contextTokens) throw contextLengthExceeded(contextTokens, least);
 }
 
 /** The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context. */

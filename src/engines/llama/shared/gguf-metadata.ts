@@ -6,7 +6,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Value of a pair. Integers above 2^53 lose precision. */
+/** Value of a pair; of an array, its number of elements. Integers above 2^53 lose precision. */
 export type GgufValue = string | number | boolean;
 
 /** The file is not a GGUF file, is damaged, or exceeds a limit. */
@@ -49,7 +49,7 @@ const SCALARS: Readonly<Record<number, { bytes: number; read: (chunk: Buffer, at
 };
 
 /**
- * Reads the scalar and string values of a GGUF file by key. Arrays are skipped without being stored.
+ * Reads the scalar and string values of a GGUF file by key. The elements of arrays are skipped.
  * @throws GgufError if the file is not a valid GGUF file; system errors if it cannot be read; the signal's reason after an abort.
  */
 export async function readGgufMetadata(
@@ -88,7 +88,7 @@ async function readPairs(reader: ByteReader): Promise<Map<string, GgufValue>> {
     keys.add(key);
     const type = await reader.scalar(TYPE_UINT32);
     if (type === TYPE_ARRAY) {
-      await skipArray(reader, 1);
+      values.set(key, await skipArray(reader, 1));
     } else {
       const value = type === TYPE_STRING ? await reader.text(MAX_STRING_BYTES) : await reader.scalar(type);
       values.set(key, type === TYPE_BOOL ? value !== 0 : value);
@@ -102,19 +102,24 @@ async function readPairs(reader: ByteReader): Promise<Map<string, GgufValue>> {
   return values;
 }
 
-async function skipArray(reader: ByteReader, depth: number): Promise<void> {
+/** Returns the number of elements. */
+async function skipArray(reader: ByteReader, depth: number): Promise<number> {
   if (depth > MAX_ARRAY_DEPTH)
     throw new GgufError(`arrays are nested more than ${MAX_ARRAY_DEPTH} levels deep.`);
   const type = await reader.scalar(TYPE_UINT32);
   const length = await reader.scalar(TYPE_UINT64);
   const scalar = SCALARS[type];
-  if (scalar !== undefined) return reader.skip(length * scalar.bytes);
+  if (scalar !== undefined) {
+    reader.skip(length * scalar.bytes);
+    return length;
+  }
   if (type !== TYPE_STRING && type !== TYPE_ARRAY) throw new GgufError(`unknown value type ${type}.`);
   reader.require(length * 8);
   for (let i = 0; i < length; i++) {
     if (type === TYPE_ARRAY) await skipArray(reader, depth + 1);
     else if (!reader.skipBufferedText()) reader.skip(await reader.scalar(TYPE_UINT64));
   }
+  return length;
 }
 
 /** Sequential reader of a file in chunks. */

@@ -3,6 +3,7 @@
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
 import type { Conversation } from './conversation.ts';
+import type { TokenBounds } from './token-bounds.ts';
 import type { ToolCallSyntax } from './tool-call-syntax.ts';
 
 export interface LoadLlama {
@@ -27,6 +28,7 @@ export interface LoadedLlama {
   readonly toolCallSyntax: ToolCallSyntax | undefined;
   /** Prompt processing time of one token in ms. */
   readonly tokenMs: number;
+  readonly tokenBounds: TokenBounds;
 }
 
 /** Sampling parameters of a response. */
@@ -53,17 +55,17 @@ export interface ResponseFormat {
 }
 
 export type LlamaCommand =
-  /** Counts the tokens of a conversation. Reply: `measured` or `unsupported`. */
-  | { readonly kind: 'measure'; readonly id: number; readonly conversation: Conversation }
+  /** Converts a conversation to tokens. Reply: `tokenized`, `too_long` or `unsupported`. */
+  | { readonly kind: 'tokenize'; readonly id: number; readonly conversation: Conversation }
   /**
-   * Generates the response to a measured conversation. Replies: any number of `events`, then `finished` or `failed`.
+   * Generates the response to a prompt. Replies: any number of `events`, then `finished` or `failed`.
    * @property rank priority; lower ranks are served first.
    * @property scope only responses of one scope share cached prompts.
    */
   | {
       readonly kind: 'generate';
       readonly id: number;
-      readonly conversation: Conversation;
+      readonly prompt: Uint32Array;
       readonly rank: number;
       readonly scope: string;
       readonly sampling: LlamaSampling;
@@ -77,10 +79,22 @@ export type LlamaCommand =
   | { readonly kind: 'resume' };
 
 export type LlamaReply =
-  /** @property inputTokens number of tokens of the conversation. */
-  | { readonly kind: 'measured'; readonly id: number; readonly inputTokens: number }
+  /** @property elapsedMs time during which the worker could not do anything else. */
+  | {
+      readonly kind: 'tokenized';
+      readonly id: number;
+      readonly prompt: Uint32Array;
+      readonly elapsedMs: number;
+    }
+  /** The conversation does not fit into the context. @property minTokens number of tokens, or a lower bound. */
+  | {
+      readonly kind: 'too_long';
+      readonly id: number;
+      readonly minTokens: number;
+      readonly elapsedMs: number;
+    }
   /** The chat template does not support these messages. */
-  | { readonly kind: 'unsupported'; readonly id: number }
+  | { readonly kind: 'unsupported'; readonly id: number; readonly elapsedMs: number }
   | { readonly kind: 'events'; readonly id: number; readonly events: readonly TextEvent[] }
   /** @property events the rest of the response and its end. */
   | { readonly kind: 'finished'; readonly id: number; readonly events: readonly TextEvent[] }

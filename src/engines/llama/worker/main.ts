@@ -1,5 +1,6 @@
 /** Entry point of a language model worker. Never loaded by the server. */
 
+import { systemClock } from '../../../kit/clock.ts';
 import { setNice, setSchedIdle } from '../../workers/cpu-priority.ts';
 import { serveProcess } from '../../workers/worker-main.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
@@ -19,22 +20,21 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
     },
     receive(message) {
       if (opened === undefined) return;
-      const { model, generator } = opened;
+      const { model, generator, loaded } = opened;
       switch (message.kind) {
-        case 'measure': {
+        case 'tokenize': {
           const { id } = message;
-          const tokens = model.promptTokens(message.conversation);
-          if (tokens === undefined) send({ kind: 'unsupported', id });
-          else send({ kind: 'measured', id, inputTokens: tokens.length });
+          const startMs = systemClock.monotonicMs();
+          // The response needs at least one token.
+          const tokens = model.promptTokens(message.conversation, loaded.contextTokens - 1);
+          const elapsedMs = systemClock.monotonicMs() - startMs;
+          if (tokens === undefined) send({ kind: 'unsupported', id, elapsedMs });
+          else if (typeof tokens === 'number') send({ kind: 'too_long', id, minTokens: tokens, elapsedMs });
+          else send({ kind: 'tokenized', id, prompt: tokens, elapsedMs });
           return;
         }
         case 'generate': {
-          const { id, conversation, rank, scope, sampling, format } = message;
-          const prompt = model.promptTokens(conversation);
-          if (prompt === undefined) {
-            send({ kind: 'unsupported', id });
-            return;
-          }
+          const { id, prompt, rank, scope, sampling, format } = message;
           generator.start(id, {
             prompt,
             rank,

@@ -3,6 +3,7 @@
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { Conversation } from '../shared/conversation.ts';
 import { type GgufValue, readGgufMetadata } from '../shared/gguf-metadata.ts';
+import { minTokens, NO_TOKEN_BOUNDS, type TokenBounds, tokenBounds } from '../shared/token-bounds.ts';
 import { ChatTemplate } from './chat-template.ts';
 import { type LlamaBinding, loadBinding, type NativeGrammarState, type NativeModel } from './native.ts';
 
@@ -39,6 +40,7 @@ export class LlamaModel {
   readonly template: ChatTemplate;
   /** Maximum context length in tokens; undefined if the file does not name it. */
   readonly trainedTokens: number | undefined;
+  readonly tokenBounds: TokenBounds;
   readonly #beginToken: number | undefined;
   /** Control tokens that are part of a tool call and therefore have a text. */
   readonly #syntaxTokens: ReadonlySet<number>;
@@ -62,12 +64,22 @@ export class LlamaModel {
     });
     const { opens = '', between = '', closes = '' } = this.template.toolCallSyntax ?? {};
     this.#syntaxTokens = new Set([opens, between, closes].flatMap((text) => [...this.tokenize(text)]));
+    this.tokenBounds = this.#boundsOf(Number(metadata.get('tokenizer.ggml.tokens') ?? 0));
   }
 
-  /** Tokens of a conversation up to the start of the response; undefined if the chat template does not support it. */
-  promptTokens(conversation: Conversation): Uint32Array | undefined {
+  /**
+   * Tokens of a conversation up to the start of the response.
+   * @param maxTokens a text that needs more tokens is not converted.
+   * @returns the number of tokens, or a lower bound, if there are too many; undefined if the chat template does not support
+   *   the conversation.
+   */
+  promptTokens(conversation: Conversation, maxTokens: number): Uint32Array | number | undefined {
     const text = this.template.render(conversation);
-    return text === undefined ? undefined : this.tokenize(text);
+    if (text === undefined) return undefined;
+    const least = minTokens([text], this.tokenBounds);
+    if (least > maxTokens) return least;
+    const tokens = this.tokenize(text);
+    return tokens.length > maxTokens ? tokens.length : tokens;
   }
 
   /** Tokens of a text, in which the text of a control token is one token. */
@@ -81,6 +93,17 @@ export class LlamaModel {
   detokenize(tokens: readonly number[]): string {
     const special = tokens.some((token) => this.#syntaxTokens.has(token));
     return this.native.detokenize(Uint32Array.from(tokens), special);
+  }
+
+  /** @param size number of tokens of the vocabulary; 0 if the file does not name them. */
+  #boundsOf(size: number): TokenBounds {
+    if (size === 0) return NO_TOKEN_BOUNDS;
+    const texts = Array.from({ length: size }, (_, token) =>
+      this.native.detokenize(Uint32Array.of(token), true),
+    );
+    const { bytes, spaceBytes, wordBytes } = tokenBounds(texts);
+    // Some tokenizers omit the space before the first word of a text.
+    return { bytes: bytes + 1, spaceBytes: spaceBytes + 1, wordBytes };
   }
 
   /** @throws Error for an invalid grammar. */

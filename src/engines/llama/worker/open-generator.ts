@@ -38,7 +38,9 @@ export async function openGenerator(load: LoadLlama): Promise<OpenedGenerator> {
   const speed = await measureSpeed(model, context);
   const generator = new LlamaGenerator({ model, context, sequences: slots, maxPromptTokens, threads, speed });
   const { toolCallSyntax } = model.template;
-  return { model, generator, loaded: { contextTokens, toolCallSyntax, tokenMs: speed.tokenMs } };
+  const { tokenBounds } = model;
+  const loaded = { contextTokens, toolCallSyntax, tokenMs: speed.tokenMs, tokenBounds };
+  return { model, generator, loaded };
 }
 
 /** Measures the speed of a step with one token and of a step with a prompt: the fastest of several runs. */
