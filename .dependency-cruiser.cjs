@@ -9,7 +9,7 @@ const allowed = {
   kit: ['contract', 'kit'],
   audio: [...base, 'audio'],
   blobs: [...base, 'blobs'],
-  engines: [...base, 'audio', 'engines', 'media', 'text'],
+  engines: [...base, 'audio', 'engines', 'media', 'outbound', 'text'],
   conversation: [...base, 'audio', 'conversation', 'generate', 'listen', 'speak', 'usage'],
   generate: [...base, 'generate'],
   guide: [...base, 'guide'],
@@ -75,7 +75,7 @@ const importers = [
   [
     'addresses',
     'node_modules/ipaddr\\.js/',
-    '^src/(outbound/guarded-fetch|kit/validation/network-address)\\.ts$',
+    '^src/(outbound/public-url|kit/validation/network-address)\\.ts$',
   ],
   ['redis', 'node_modules/ioredis/', '^src/redis/'],
   ['rate-limiter', 'node_modules/rate-limiter-flexible/', '^src/limits/'],

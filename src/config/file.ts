@@ -85,7 +85,11 @@ const upstreamKeys = {
   model: name,
 };
 const UpstreamPlain = modelTable(upstreamKeys);
-const UpstreamChat = modelTable({ ...upstreamKeys, context_tokens: contextTokens });
+const UpstreamChat = modelTable({
+  ...upstreamKeys,
+  context_tokens: contextTokens,
+  image_urls: Type.Optional(oneOf(['public', 'any'])),
+});
 const UpstreamSpeech = modelTable({
   ...upstreamKeys,
   voice: Type.Optional(name),
@@ -548,7 +552,8 @@ function parseModel(
       };
       if (task === 'transcription' || task === 'embeddings') return { required, task, model: server };
       if (task === 'chat') {
-        return { required, task, model: { ...server, contextTokens: model.context_tokens } };
+        const { context_tokens: contextTokens, image_urls: imageUrls } = model;
+        return { required, task, model: { ...server, contextTokens, imageUrls } };
       }
       if (task === 'video') {
         const { tail_seconds: tailSeconds = TAIL_SECONDS, audio = false, fields = {} } = model;

@@ -1,6 +1,6 @@
 /** Billing of text generation: chat completions, responses and conversations. */
 
-import type { NewCall, OpenCall } from '../contract/accounts/calls.ts';
+import type { NewCall, OpenCall, UsageAmounts } from '../contract/accounts/calls.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 import type { OperationContext } from '../contract/engines/operation.ts';
 import type { TextRequest, TokenUsage } from '../contract/engines/text.ts';
@@ -32,11 +32,13 @@ export function startRequest(
 /** A billed call that counts tokens. The tokens of interrupted generations are estimated. */
 export class BilledTextCall {
   readonly #call: OpenCall;
+  readonly #maxUsage: UsageAmounts;
   #input = 0;
   #output = 0;
 
-  private constructor(call: OpenCall) {
+  private constructor(call: OpenCall, maxUsage: UsageAmounts) {
     this.#call = call;
+    this.#maxUsage = maxUsage;
   }
 
   /** @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost. */
@@ -44,7 +46,7 @@ export class BilledTextCall {
     { calls, caller }: Pick<OperationContext, 'calls' | 'caller'>,
     opening: Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>,
   ): Promise<BilledTextCall> {
-    return new BilledTextCall(await calls.openCall({ ...opening, caller }));
+    return new BilledTextCall(await calls.openCall({ ...opening, caller }), opening.maxUsage);
   }
 
   /** Whether credits are reserved. The call must then not consume more than its `maxUsage`. */
@@ -69,7 +71,14 @@ export class BilledTextCall {
 
   /** Resolves when the usage row is stored. */
   close(status: UsageStatus): Promise<void> {
-    return this.#call.close({ status, inputTokens: this.#input, outputTokens: this.#output });
+    const { inputTokens, outputTokens } = this.#maxUsage;
+    // The request has limits that keep it within its reservation, so that a higher count is an error of the server.
+    const isLimited = this.hasReservation;
+    return this.#call.close({
+      status,
+      inputTokens: isLimited ? Math.min(this.#input, inputTokens) : this.#input,
+      outputTokens: isLimited ? Math.min(this.#output, outputTokens) : this.#output,
+    });
   }
 
   /** The call was rejected before any work was done. It has no usage row. */

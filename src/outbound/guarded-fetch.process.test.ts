@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Certificate, selfSigned } from '../../tools/harness/servers/certificate.ts';
-import { GuardedFetch, type GuardedFetchSettings, isPublicAddress } from './guarded-fetch.ts';
+import { GuardedFetch, type GuardedFetchSettings } from './guarded-fetch.ts';
+import { isPublicAddress } from './public-url.ts';
 
 /** Over a real TLS server on this machine; only what makes it reachable at all is changed. */
 

@@ -80,6 +80,17 @@ describe('the billed usage', () => {
     expect(calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0 }]);
   });
 
+  it('does not exceed the reservation, whatever the engine counts', async () => {
+    const tokens = { input: 1_000_000, output: 1_000_000, cached: 0, reasoning: 0 };
+    const { complete, calls } = setUp({ tokens }, { holds: true });
+    await complete({ max_tokens: 50 });
+    const [opening] = calls.openings;
+    expect(calls.rows).toMatchObject([
+      { inputTokens: opening?.maxUsage.inputTokens, outputTokens: opening?.maxUsage.outputTokens },
+    ]);
+    expect(opening?.maxUsage.outputTokens).toBe(50);
+  });
+
   it('has no row if the engine rejected the request', async () => {
     const { complete, calls } = setUp({ refusal: () => new ServiceError('overloaded', 'Full.') });
     await expect(complete()).rejects.toThrow('Full.');

@@ -108,7 +108,11 @@ export interface UpstreamTextSettings extends UpstreamModelSettings {
    * report it.
    */
   readonly contextTokens?: number | undefined;
+  /** URLs of images that are sent to the server: only those of hosts on the public internet (default), or any. */
+  readonly imageUrls?: ImageUrls | undefined;
 }
+
+export type ImageUrls = 'public' | 'any';
 
 export type TextModelSettings = EmbeddedTextSettings | UpstreamTextSettings;
 export type TextModels = ReadonlyMap<string, TextModelSettings>;

@@ -66,7 +66,7 @@ export class LlamaWorkerClient {
   readonly #options: LlamaWorkerOptions;
   readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>;
   readonly #slots: FairSemaphore;
-  /** Of all prompts that wait, the worker converts one at a time, in turn by key: meanwhile it starts no step. */
+  /** The worker starts no step while it converts a prompt, so it converts one at a time, in turn by key. */
   readonly #conversions: FairSemaphore;
   /** All pending responses, including those that wait for a slot. */
   readonly #responses = new Map<number, PendingResponse<LlamaReply>>();

@@ -6,9 +6,11 @@ import type { TextEvent } from '../../../contract/engines/text.ts';
 import { readEvents } from '../client/event-stream.ts';
 import { ChatResponseReader, MAX_CALLS, MAX_RESPONSE_LENGTH } from './chat-response.ts';
 
+const EXPECTED = { estimatedInput: () => 7, maxInput: 1000, maxHiddenReasoning: 100 };
+
 /** The events of a response with this data. */
 function eventsOf(...data: readonly string[]): TextEvent[] {
-  const reader = new ChatResponseReader(() => 7);
+  const reader = new ChatResponseReader(EXPECTED);
   return [...data.flatMap((each) => reader.readData(each)), reader.finish()];
 }
 
@@ -112,6 +114,43 @@ it('a rejection in a stream is an error of the caller, without the message of th
 });
 
 describe('usage', () => {
+  const readAll = (...data: readonly string[]) => {
+    const reader = new ChatResponseReader(EXPECTED);
+    for (const each of data) reader.readData(each);
+    const end = reader.finish();
+    return { tokens: end.kind === 'end' ? end.tokens : undefined, implausible: reader.hasImplausibleUsage };
+  };
+  const answer = chatChunk({ content: 'Yes' }, 'stop');
+
+  it.each([
+    ['a prompt that cannot have so many tokens', 1001, 1, { input: 7, output: 1 }],
+    ['a response that cannot have so many tokens', 12, 9_007_199_254_740_991, { input: 12, output: 1 }],
+    ['both', 9_007_199_254_740_991, 9_007_199_254_740_991, { input: 7, output: 1 }],
+  ])('is estimated if the server reports %s', (_, prompt, completion, expected) => {
+    expect(readAll(answer, usageChunk(prompt, completion))).toMatchObject({
+      tokens: expected,
+      implausible: true,
+    });
+  });
+
+  it('may have more tokens than text: control tokens and reasoning without text', () => {
+    expect(readAll(answer, usageChunk(1000, 60))).toMatchObject({
+      tokens: { input: 1000, output: 60 },
+      implausible: false,
+    });
+    const details = { completion_tokens_details: { reasoning_tokens: 90 } };
+    const usage = JSON.stringify({
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens: 150, ...details },
+    });
+    expect(readAll(answer, usage)).toMatchObject({
+      tokens: { output: 150, reasoning: 90 },
+      implausible: false,
+    });
+    const inflated = usage.replace('150', '1000000').replace('90', '999990');
+    expect(readAll(answer, inflated)).toMatchObject({ tokens: { output: 101 }, implausible: true });
+  });
+
   const tokens = (...data: string[]) => {
     const end = eventsOf(...data).at(-1);
     return end?.kind === 'end' ? end.tokens : undefined;
@@ -240,13 +279,13 @@ describe('an endless response', () => {
     ['a refusal', { refusal: 'x'.repeat(MAX_RESPONSE_LENGTH / 4) }],
     ['arguments', { tool_calls: [args('x'.repeat(MAX_RESPONSE_LENGTH / 4), { index: 0 })] }],
   ])('of %s is aborted at the length limit', (_, delta) => {
-    const reader = new ChatResponseReader(() => 0);
+    const reader = new ChatResponseReader(EXPECTED);
     for (let index = 0; index < 4; index += 1) reader.readData(chatChunk(delta));
     expect(() => reader.readData(calls(named('f', { index: 0 })))).toThrow('the response is too long');
   });
 
   it('of tool calls is aborted at the limit of calls', () => {
-    const reader = new ChatResponseReader(() => 0);
+    const reader = new ChatResponseReader(EXPECTED);
     for (let index = 0; index < MAX_CALLS; index += 1) reader.readData(calls(args('', { index })));
     expect(() => reader.readData(calls(args('', { index: MAX_CALLS })))).toThrow('too many tool calls');
   });

@@ -26,6 +26,20 @@ export const MAX_CALLS = 1000;
 /** Finish reasons of an aborted response. */
 const ABORT_REASONS: ReadonlySet<string> = new Set(['abort', 'error']);
 
+/** Tokens that separate the parts of a response: control tokens, the syntax of a tool call. */
+const SEPARATOR_TOKENS = 64;
+const CALL_TOKENS = 64;
+
+/** What is known of the token counts of a response without the report of its server. */
+export interface ExpectedUsage {
+  /** Estimate of the input tokens, for servers that do not report usage. */
+  estimatedInput(): number;
+  /** No prompt of this length has more tokens. */
+  readonly maxInput: number;
+  /** Maximum of reasoning tokens whose text the server does not send. */
+  readonly maxHiddenReasoning: number;
+}
+
 /** A tool call that is being streamed. */
 interface PendingCall {
   /** Index from the server; undefined if it sends none. */
@@ -42,19 +56,26 @@ interface PendingCall {
 
 /** Converts one response to events. */
 export class ChatResponseReader {
-  readonly #estimatedInput: () => number;
+  readonly #expected: ExpectedUsage;
   readonly #calls: PendingCall[] = [];
   readonly #ids = new Set<string>();
   #usage: Fields | undefined;
   #reason: FinishReason | undefined;
   #isDone = false;
   #length = 0;
+  /** UTF-8 bytes of all text: a token has at least one. */
+  #bytes = 0;
+  #hasImplausibleUsage = false;
   /** Code points, for servers that do not report usage. */
   readonly #characters = { text: 0, reasoning: 0, calls: 0 };
 
-  /** @param estimatedInput estimates the input tokens, for servers that do not report usage. */
-  constructor(estimatedInput: () => number) {
-    this.#estimatedInput = estimatedInput;
+  constructor(expected: ExpectedUsage) {
+    this.#expected = expected;
+  }
+
+  /** Whether the server reported more tokens than the prompt or the response can have. They were estimated instead. */
+  get hasImplausibleUsage(): boolean {
+    return this.#hasImplausibleUsage;
   }
 
   /** Whether the server has sent `[DONE]`. */
@@ -176,19 +197,31 @@ export class ChatResponseReader {
   #count(kind: 'text' | 'reasoning' | 'calls', text: string): void {
     this.#length += text.length;
     if (this.#length > MAX_RESPONSE_LENGTH) throw upstreamError('the response is too long');
+    this.#bytes += Buffer.byteLength(text);
     this.#characters[kind] += codePoints(text);
+  }
+
+  /** The count, unless it exceeds the maximum. */
+  #plausible(count: number | undefined, max: number): number | undefined {
+    if (count === undefined || count <= max) return count;
+    this.#hasImplausibleUsage = true;
+    return undefined;
   }
 
   #tokens(): TokenUsage {
     const usage = this.#usage ?? {};
-    const input = countOf(usage.prompt_tokens) ?? this.#estimatedInput();
+    const { maxInput, maxHiddenReasoning } = this.#expected;
+    const input = this.#plausible(countOf(usage.prompt_tokens), maxInput) ?? this.#expected.estimatedInput();
     const { text, reasoning, calls } = this.#characters;
     const reasoningEstimate = characterTokens(reasoning);
+    const reported = countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens);
+    const hidden = reasoning === 0 ? Math.min(reported ?? 0, maxHiddenReasoning) : 0;
+    const maxOutput = this.#bytes + SEPARATOR_TOKENS + CALL_TOKENS * this.#calls.length + hidden;
     const output =
-      countOf(usage.completion_tokens) ?? characterTokens(text) + characterTokens(calls) + reasoningEstimate;
+      this.#plausible(countOf(usage.completion_tokens), maxOutput) ??
+      characterTokens(text) + characterTokens(calls) + reasoningEstimate + hidden;
     const cached = countOf(fieldsOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
-    const reasoningTokens =
-      countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens) ?? reasoningEstimate;
+    const reasoningTokens = reported ?? reasoningEstimate;
     return { input, output, cached: Math.min(cached, input), reasoning: Math.min(reasoningTokens, output) };
   }
 }

@@ -43,7 +43,7 @@ const meter: UpstreamMeter = {
 };
 
 function createEngine(
-  fields: { baseUrl?: string; apiKey?: Secret; contextTokens?: number } = {},
+  fields: { baseUrl?: string; apiKey?: Secret; contextTokens?: number; imageUrls?: 'any' } = {},
   timeouts: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
 ): TextEngine {
   const engine = upstreamTextEngine({
@@ -82,6 +82,28 @@ async function bodyOf(fields: Partial<TextRequest>) {
   await collectResponse(createEngine(), fields);
   return upstream.seen.at(-1)?.body ?? {};
 }
+
+describe('the URL of an image', () => {
+  const withImage = (url: string): Partial<TextRequest> => ({
+    messages: [{ role: 'user', parts: [{ kind: 'image', url }] }],
+  });
+
+  it('of a file or an internal host is not sent', async () => {
+    for (const url of ['file:///etc/passwd', 'https://127.0.0.1/a.png', 'http://169.254.169.254/']) {
+      await expect(collectResponse(createEngine(), withImage(url))).rejects.toMatchObject({
+        kind: 'invalid_request',
+      });
+    }
+    expect(upstream.seen).toEqual([]);
+  });
+
+  it('is sent unchanged if the configuration allows any', async () => {
+    await collectResponse(createEngine({ imageUrls: 'any' }), withImage('http://images.internal/a.png'));
+    expect(upstream.seen.at(-1)?.body).toMatchObject({
+      messages: [{ content: [{ image_url: { url: 'http://images.internal/a.png' } }] }],
+    });
+  });
+});
 
 describe('the upstream request', () => {
   it('is a stream with usage, with the model name and key of the configuration', async () => {

@@ -8,14 +8,22 @@ import type { UpstreamTextSettings } from '../../../contract/core/settings.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { textTokens } from '../../../kit/text/token-estimate.ts';
+import { PUBLIC_URLS, type UrlRules } from '../../../outbound/public-url.ts';
 import { readEvents } from '../client/event-stream.ts';
 import { explainRejection, StreamOptionsError } from '../client/explain-rejection.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { mediaTypeOf, readBodyText } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { chatRequestBody } from './chat-request.ts';
-import { ChatResponseReader } from './chat-response.ts';
+import { ChatResponseReader, type ExpectedUsage } from './chat-response.ts';
+import { requirePublicImages } from './image-urls.ts';
 
+/** Tokens of instructions that a chat template may add. */
+const TEMPLATE_TOKENS = 4096;
+/** Tokens of an image at the maximum resolution of open models. */
+const IMAGE_TOKENS = 16_384;
+/** Reasoning without text, if neither the request nor the model has a limit. */
+const MAX_HIDDEN_REASONING = 131_072;
 /** Maximum wait for the end of the body after the last event. A connection can be reused only after the end. */
 const BODY_END_TIMEOUT_MS = 100;
 
@@ -29,6 +37,8 @@ export interface UpstreamTextOptions {
   readonly idleMs?: number;
   /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
+  /** Rules of the URLs of images; replaced in tests. */
+  readonly urlRules?: UrlRules;
 }
 
 /** Creates the engine. Nothing is sent before the first request. */
@@ -42,12 +52,18 @@ class UpstreamTextEngine implements TextEngine {
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
   readonly #idleMs: number;
+  readonly #log: Logger;
+  readonly #allowsAnyImage: boolean;
+  readonly #urlRules: UrlRules;
   /** Set to false when the server rejects `stream_options`. */
   #supportsStreamOptions = true;
 
   constructor(options: UpstreamTextOptions) {
     this.contextTokens = options.settings.contextTokens;
     this.#model = options.settings.model;
+    this.#log = options.log;
+    this.#allowsAnyImage = options.settings.imageUrls === 'any';
+    this.#urlRules = options.urlRules ?? PUBLIC_URLS;
     this.#server = new UpstreamServer({ ...options, explain: explainRejection });
     // The first token of a long prompt may be late, in particular if the server has a queue.
     this.#firstByteMs = options.firstByteMs ?? 300_000;
@@ -56,15 +72,18 @@ class UpstreamTextEngine implements TextEngine {
 
   async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
+    if (!this.#allowsAnyImage) await requirePublicImages(request.messages, this.#urlRules, signal);
     const timeouts = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
     const send = (call: UpstreamCall) => this.#send(call, request);
+    const expected = expectedUsage(request, this.contextTokens);
+    const finish = (reader: ChatResponseReader) => this.#finish(reader);
     yield* this.#server.call(timeouts, signal, async function* (call) {
       const response = await send(call);
-      const reader = new ChatResponseReader(() => estimatedTokens(request.messages));
+      const reader = new ChatResponseReader(expected);
       const chunks = call.readChunks(response);
       if (mediaTypeOf(response) === 'application/json') {
         yield* reader.readData(await readBodyText(chunks));
-        yield reader.finish();
+        yield finish(reader);
         return;
       }
       const events = readEvents(chunks);
@@ -73,9 +92,20 @@ class UpstreamTextEngine implements TextEngine {
         if (done) break;
         yield* reader.readData(value);
       }
-      yield reader.finish();
+      yield finish(reader);
       await Promise.race([events.next().catch(() => undefined), Bun.sleep(BODY_END_TIMEOUT_MS)]);
     });
+  }
+
+  /** The last event. A report of impossible token counts is a defect of the server, which must not be charged. */
+  #finish(reader: ChatResponseReader): TextEvent {
+    const end = reader.finish();
+    if (reader.hasImplausibleUsage) {
+      this.#log.warn('upstream reported more tokens than possible; they were estimated', {
+        model: this.#model,
+      });
+    }
+    return end;
   }
 
   ready(): ReadyReport {
@@ -107,6 +137,20 @@ class UpstreamTextEngine implements TextEngine {
       return response;
     }
   }
+}
+
+function expectedUsage(request: TextRequest, contextTokens: number | undefined): ExpectedUsage {
+  const { messages, tools, output, maxTokens } = request;
+  const images = messages.flatMap((message) =>
+    message.role === 'user' ? message.parts.filter(({ kind }) => kind === 'image') : [],
+  );
+  // Chat templates may write JSON with more white space.
+  const bytes = 2 * Buffer.byteLength(JSON.stringify([messages, tools, output]));
+  return {
+    estimatedInput: () => estimatedTokens(messages),
+    maxInput: TEMPLATE_TOKENS + bytes + IMAGE_TOKENS * images.length,
+    maxHiddenReasoning: maxTokens ?? contextTokens ?? MAX_HIDDEN_REASONING,
+  };
 }
 
 /** Token estimate for servers that do not report usage. */
