@@ -21,10 +21,8 @@ import { sqlJobs } from './sql-jobs.ts';
 
 /** Runs the shared queue suite (test/contract) for every queue. */
 
-const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, pollMs: 100, firstRetryMs: 50 };
-
 /** Machines that share a table, each with a connection that can be cut. */
-function tableJobs(records: Records) {
+function tableJobs(records: Records, timing: JobTiming) {
   const opened: JobMachine[] = [];
   return {
     async machine(tracer?: Tracer) {
@@ -42,7 +40,7 @@ function tableJobs(records: Records) {
       const self = { hostId: 'here', pid: 1 + opened.length, instance: `${opened.length}` };
       const machine: JobMachine = {
         queue: sqlJobs({
-          ...{ store: guarded, clock: systemClock, log: silentLog, self, timing: TIMING },
+          ...{ store: guarded, clock: systemClock, log: silentLog, self, timing },
           ...(tracer && { tracer }),
           isRunning: () => true,
         }),
@@ -63,9 +61,9 @@ function tableJobs(records: Records) {
 }
 
 describe('a table in SQLite', () => {
-  jobQueueCases(async () => {
+  jobQueueCases(async (timing) => {
     const records = await openRecords({ kind: 'sqlite', path: ':memory:' });
-    const jobs = tableJobs(records);
+    const jobs = tableJobs(records, timing);
     return {
       ...jobs,
       async close() {
@@ -89,10 +87,10 @@ describe('a table in PostgreSQL', () => {
     await server?.close();
   });
   beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
-  jobQueueCases(async () => {
+  jobQueueCases(async (timing) => {
     if (records === undefined) throw new Error('the server was not started');
     await sql`TRUNCATE jobs`.execute(records.db);
-    return tableJobs(records);
+    return tableJobs(records, timing);
   });
 });
 
@@ -104,7 +102,7 @@ describe('BullMQ on Redis', () => {
   afterAll(() => server?.close());
   beforeEach((context) => needs(context, HAS_REDIS, 'Redis'));
   let databases = 0;
-  jobQueueCases(async () => {
+  jobQueueCases(async (timing) => {
     // Redis has 16 databases; each case clears the one that it uses.
     const database = databases % 16;
     databases += 1;
@@ -115,7 +113,7 @@ describe('BullMQ on Redis', () => {
         const proxy = await startCutProxy(target);
         const url = new Secret(`redis://127.0.0.1:${proxy.port}/${database}`);
         const queue = await bullmqJobs({
-          ...{ url, clock: systemClock, log: silentLog, timing: TIMING },
+          ...{ url, clock: systemClock, log: silentLog, timing },
           ...(tracer && { tracer }),
         });
         const machine = { queue, cut: proxy.cut, repair: proxy.repair };

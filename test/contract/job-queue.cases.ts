@@ -1,8 +1,11 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { JobHandler, JobOutcome, JobQueue } from '../../src/contract/core/jobs.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
+import type { JobTiming } from '../../src/jobs/job-timing.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { PATIENCE } from '../../tools/harness/patience.ts';
 import { RecordingTracer } from '../doubles/recording-tracer.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** One of several nodes that share a job queue. */
 export interface JobMachine {
@@ -12,8 +15,13 @@ export interface JobMachine {
   repair(): void;
 }
 
+/** No lease expires during a test, also on a machine that stalls. */
+const LONG_LEASES: JobTiming = { leaseMs: 60_000, renewalMs: 20_000, pollMs: 100, firstRetryMs: 50 };
+/** For tests of leases that expire. A stall of 2 s does not cost a node its lease. */
+const SHORT_LEASES: JobTiming = { ...LONG_LEASES, leaseMs: 2500, renewalMs: 250 };
+
 /** Opens an empty queue and nodes that share it. `close` closes them all. */
-export type OpenJobs = () => Promise<{
+export type OpenJobs = (timing: JobTiming) => Promise<{
   machine(tracer?: Tracer): Promise<JobMachine>;
   close(): Promise<void>;
 }>;
@@ -32,7 +40,7 @@ function recorded(
     concurrency,
     async runJob(id, signal) {
       runs.push(id);
-      times.push(performance.now());
+      times.push(systemClock.monotonicMs());
       return outcomeOf(id, runs.length, signal);
     },
   });
@@ -45,11 +53,11 @@ const fired = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Contract of the job queue. Queues under test have leases of less than 1 s and a first retry after 50 ms. */
+/** Contract of the job queue. */
 export function jobQueueCases(openJobs: OpenJobs): void {
   const closing: { close(): Promise<void> }[] = [];
-  const open = async () => {
-    const jobs = await openJobs();
+  const open = async (timing = LONG_LEASES) => {
+    const jobs = await openJobs(timing);
     closing.push(jobs);
     return jobs;
   };
@@ -142,10 +150,10 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     expect(runs).toEqual(['a']);
   });
 
-  test('runs 1,000 jobs once each on three nodes, within the concurrency of each node', async () => {
+  test('runs many jobs once each on three nodes, within the concurrency of each node', async () => {
     const jobs = await open();
     const machines = [await jobs.machine(), await jobs.machine(), await jobs.machine()];
-    const ids = Array.from({ length: 1000 }, (_, at) => `job-${at}`);
+    const ids = Array.from({ length: repetitions(100, 1000) }, (_, at) => `job-${at}`);
     const all: string[] = [];
     let maxOpen = 0;
     for (const { queue } of machines) {
@@ -187,16 +195,19 @@ export function jobQueueCases(openJobs: OpenJobs): void {
 
   test('resets the retry delay after a run without an error', async () => {
     const { queue } = await (await open()).machine();
-    const { runs, times, handler } = recorded((_, run) => {
+    const { runs, handler } = recorded(async (_, run) => {
       if (run === 4) return again(0);
-      if (run === 6) return DONE;
+      if (run === 5) await queue.enqueue('batch', 'b');
+      // Job `b`, which is due 300 ms after the failure of run 5.
+      if (run === 6) return again(300);
+      if (run >= 7) return DONE;
       throw new Error('not yet');
     });
     queue.startRunner(handler(1));
     await queue.enqueue('batch', 'a');
-    await waitForRuns(runs, 6);
+    await waitForRuns(runs, 8);
     // Only consecutive failures count: a fourth one would be followed by a delay of 400 ms.
-    expect((times[5] ?? 0) - (times[4] ?? 0)).toBeLessThan(390);
+    expect(runs).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'a', 'b']);
   });
 
   test('runs a job that returns `again` after the waiting jobs', async () => {
@@ -222,10 +233,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   });
 
   test('renews the lease of a long run', async () => {
-    const jobs = await open();
+    const jobs = await open(SHORT_LEASES);
     const [one, other] = [await jobs.machine(), await jobs.machine()];
-    const { runs, handler } = recorded(async (_, __, signal) => {
-      await Promise.race([Bun.sleep(2500), fired(signal)]);
+    const end = Promise.withResolvers<void>();
+    const { runs, times, handler } = recorded(async (_, __, signal) => {
+      await Promise.race([end.promise, fired(signal)]);
       expect(signal.aborted).toBe(false);
       return DONE;
     });
@@ -233,8 +245,10 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     other.queue.startRunner(handler(1));
     await one.queue.enqueue('batch', 'a');
     await waitForRuns(runs, 1);
-    await Bun.sleep(2600);
+    const elapsedMs = () => systemClock.monotonicMs() - (times[0] ?? 0);
+    await expect.poll(elapsedMs).toBeGreaterThan(1.5 * SHORT_LEASES.leaseMs);
     expect(runs).toEqual(['a']);
+    end.resolve();
   });
 
   test('aborts runs when a runner stops and waits for them; another node continues', async () => {
@@ -243,7 +257,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const saved: string[] = [];
     const first = recorded(async (id, _, signal) => {
       await fired(signal);
-      await Bun.sleep(20);
+      await Bun.sleep(1);
       saved.push(id);
       return again(0);
     });
@@ -263,7 +277,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   });
 
   test('gives the job of a disconnected node to another node and aborts the first run', async () => {
-    const jobs = await open();
+    const jobs = await open(SHORT_LEASES);
     const [lost, other] = [await jobs.machine(), await jobs.machine()];
     const end = Promise.withResolvers<void>();
     let isAborted = false;
@@ -295,20 +309,18 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     gate.resolve();
   });
 
-  test('rejects new jobs soon while disconnected; the runner continues after the repair', async () => {
+  test('rejects new jobs while disconnected; the runner continues after the repair', async () => {
     const machine = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
     machine.queue.startRunner(handler(1));
     await machine.queue.enqueue('batch', 'a');
     await waitForRuns(runs, 1);
     machine.cut();
-    const startedMs = performance.now();
     await expect(machine.queue.enqueue('batch', 'b')).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: expect.any(Number),
     });
-    expect(performance.now() - startedMs).toBeLessThan(3000);
     machine.repair();
     await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), PATIENCE);
     await expect.poll(() => runs).toContain('b');
@@ -326,9 +338,7 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     await machine.queue.enqueue('batch', 'a');
     await waitForRuns(runs, 1);
     machine.cut();
-    const startedMs = performance.now();
     await machine.queue.close();
-    expect(performance.now() - startedMs).toBeLessThan(5000);
     machine.repair();
   });
 

@@ -263,15 +263,16 @@ describe('cancellation', () => {
   it('fails a queued job immediately', async () => {
     const pool = await startPool();
     const blocker = pool.runJob('fake', work({ mark: 1, steps: 1, samples: 1, stepMs: 300 }), never);
-    const first = blocker.next();
+    const order: string[] = [];
+    const first = blocker.next().then(() => order.push('step of the other job'));
     const controller = new AbortController();
     const waiting = collect(pool, { mark: 2, steps: 1, samples: 1 }, controller.signal);
     const outcome = expect(waiting).rejects.toThrow('hung up');
-    const startedMs = performance.now();
     controller.abort(new Error('hung up'));
     await outcome;
-    expect(performance.now() - startedMs).toBeLessThan(100);
+    order.push('failure');
     await first;
+    expect(order).toEqual(['failure', 'step of the other job']);
   });
 
   it.each(['abort', 'return'] as const)('runs no further step after %s', async (how) => {
@@ -361,7 +362,8 @@ describe('a crashed process', () => {
   });
 
   it('is killed and replaced when a step exceeds the timeout', async () => {
-    const pool = await startPool({ stepTimeoutMs: 150 });
+    // Long enough for a step of the second process on a busy machine.
+    const pool = await startPool({ stepTimeoutMs: 2000 });
     await expect(
       collect(pool, { mark: 1, steps: 1, samples: 1, at: 0, failure: 'hang' }),
     ).rejects.toMatchObject({ code: 'worker_crashed' });

@@ -1,8 +1,12 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { isRunning } from './host-id.ts';
 import { type EndReason, limitedCommand, OneShotProcess } from './one-shot-process.ts';
 
 const IDLE = 'setInterval(() => undefined, 1000)';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** Runs code in a process and records why it ended. */
 function start(code: string, limits: readonly string[] = []) {
@@ -35,13 +39,16 @@ it('reports a process that exits or is killed by a signal as crashed', async () 
 it('kills a process at its deadline, unless it is cleared or replaced', async () => {
   const { process, reasons, ended } = start(IDLE);
   expect(process.hasDeadline).toBe(false);
+  vi.useFakeTimers();
   process.setDeadline(10, 'slow');
   expect(process.hasDeadline).toBe(true);
   process.clearDeadline();
   process.setDeadline(20, 'slow');
   process.setDeadline(150, 'invalid');
-  await Bun.sleep(60);
+  vi.advanceTimersByTime(149);
   expect(reasons).toEqual([]);
+  vi.advanceTimersByTime(1);
+  vi.useRealTimers();
   await ended;
   expect([reasons, process.hasDeadline]).toEqual([['invalid'], false]);
   await process.kill();
@@ -61,10 +68,12 @@ it('keeps the first reason, and ignores limits that are set later', async () => 
   const { process, reasons } = start(IDLE);
   process.end('invalid');
   process.end('slow');
+  vi.useFakeTimers();
   process.setDeadline(0, 'slow');
   process.limitMemory(0);
+  vi.advanceTimersByTime(1000);
+  vi.useRealTimers();
   await Promise.all([process.kill(), process.kill()]);
-  await Bun.sleep(100);
   expect([reasons, process.endReason, process.hasDeadline]).toEqual([['invalid'], 'invalid', false]);
   expect(isRunning(process.pid)).toBe(false);
 });

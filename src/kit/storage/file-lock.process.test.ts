@@ -1,8 +1,10 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { systemClock } from '../clock.ts';
 import { withFileLock } from './file-lock.ts';
 
 const quick = { pollMs: 2 } as const;
@@ -100,27 +102,50 @@ describe('withFileLock', () => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     await writeFile(path, content);
-    const startMs = performance.now();
+    const startMs = systemClock.monotonicMs();
     expect(await withFileLock(path, { ...quick, staleMs: 100 }, async () => 'mine')).toBe('mine');
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(100);
+    expect(systemClock.monotonicMs() - startMs).toBeGreaterThanOrEqual(100);
   });
 
   test('keeps a lock while its owner touches it', async () => {
     const dir = await tempDir();
     const path = join(dir, 'lock');
     const order: string[] = [];
-    const startMs = performance.now();
+    /** Counts the polls of the waiting task. */
+    let polls = 0;
+    const manual = new ManualClock();
+    const clock = {
+      now: () => manual.now(),
+      monotonicMs() {
+        polls += 1;
+        return manual.monotonicMs();
+      },
+    };
     let second: Promise<void> | undefined;
-    await withFileLock(path, { ...quick, staleMs: 80 }, async () => {
-      const { promise: done, resolve: finish } = Promise.withResolvers<void>();
-      // Four times the stale time passes before the first task may finish.
-      const onWait = () => setTimeout(finish, 320);
-      second = withFileLock(path, { ...quick, staleMs: 80, onWait }, async () => void order.push('second'));
-      await done;
+    await withFileLock(path, quick, async () => {
+      const waiting = Promise.withResolvers<void>();
+      const options = { ...quick, staleMs: 60_000, clock, onWait: waiting.resolve };
+      second = withFileLock(path, options, async () => void order.push('second'));
+      await waiting.promise;
+      // Three times the stale time passes. The owner touches the lock in between.
+      for (let touches = 1; touches <= 4; touches += 1) {
+        manual.advance(45_000);
+        await utimes(path, touches, touches);
+        const seen = polls;
+        await expect.poll(() => polls).toBeGreaterThan(seen + 4);
+      }
       order.push('first');
     });
     await second;
     expect(order).toEqual(['first', 'second']);
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(320);
+  });
+
+  test('is touched while its owner works', async () => {
+    const path = join(await tempDir(), 'lock');
+    await withFileLock(path, { ...quick, staleMs: 40 }, async () => {
+      const touchedMs = async () => (await stat(path)).mtimeMs;
+      const createdMs = await touchedMs();
+      await expect.poll(touchedMs).toBeGreaterThan(createdMs);
+    });
   });
 });

@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../contract/core/clock.ts';
 import { systemClock } from '../clock.ts';
 
 export interface FileLockOptions {
@@ -12,6 +13,8 @@ export interface FileLockOptions {
   /** Time without a change of the lock file after which the lock is stale, in ms. */
   readonly staleMs?: number | undefined;
   readonly pollMs?: number | undefined;
+  /** Measures the stale time. Default: the system clock. */
+  readonly clock?: Clock | undefined;
 }
 
 const STALE_MS = 60_000;
@@ -49,6 +52,7 @@ async function acquire(
   staleMs: number,
   options: FileLockOptions,
 ): Promise<void> {
+  const { clock = systemClock } = options;
   let seen = '';
   let seenAt = 0;
   for (let waits = 0; ; waits++) {
@@ -61,9 +65,9 @@ async function acquire(
     const state = `${holder} ${changed}`;
     if (state !== seen) {
       seen = state;
-      seenAt = systemClock.monotonicMs();
+      seenAt = clock.monotonicMs();
     }
-    const untouchedMs = systemClock.monotonicMs() - seenAt;
+    const untouchedMs = clock.monotonicMs() - seenAt;
     if (ownerIsGone(holder) || untouchedMs > staleMs) {
       if (await takeOver(path, holder, owner, untouchedMs > 2 * staleMs)) return;
     }

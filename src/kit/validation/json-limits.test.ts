@@ -63,7 +63,7 @@ it('terminates for invalid JSON', () => {
   for (const text of ['"', '"\\', ']]]]', '{"a":"']) expect(excess(text)).toBeUndefined();
 });
 
-it('is fast, and so is parsing of accepted text', () => {
+it('accepts the largest texts, which are parsed', () => {
   const worst = [
     list('1', MAX_JSON_VALUES),
     `{${Array.from({ length: MAX_JSON_PARTS - 1 }, (_, at) => `"${at}":1`).join(',')}}`,
@@ -72,10 +72,7 @@ it('is fast, and so is parsing of accepted text', () => {
     JSON.stringify(`${'x'.repeat(70)}"`.repeat(100_000)),
   ];
   for (const text of worst) {
-    const start = performance.now();
     expect(excess(text)).toBeUndefined();
     JSON.parse(text);
-    // Takes 30 ms on an idle machine.
-    expect(performance.now() - start).toBeLessThan(500);
   }
 });

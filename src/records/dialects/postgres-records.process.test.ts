@@ -237,7 +237,7 @@ describe('queries', () => {
     const url = new URL(await server.freshDatabase());
     const wire = await silencedWire(server.port);
     url.port = String(wire.port);
-    const records = await open(`${url.href}?statement_timeout=100`);
+    const records = await open(`${url.href}?statement_timeout=2000`);
     // Two connections, so that one is idle while the other breaks.
     await Promise.all([asleep(0.05).execute(records.db), asleep(0.05).execute(records.db)]);
     wire.silence();

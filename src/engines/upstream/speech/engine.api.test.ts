@@ -112,20 +112,22 @@ it('fails running requests with an overload error when it is closed', async () =
 });
 
 describe('timeouts', () => {
+  /** Four times this time passes only after a stall of seconds. */
+  const firstByteMs = 1000;
   const slowUpstream = () =>
     upstream.answer(async () => {
-      await Bun.sleep(300);
+      await Bun.sleep(1.2 * firstByteMs);
       return pcmAnswer([[1, 0]]);
     });
 
   it('are longer for slow speech', async () => {
     slowUpstream();
-    expect(await collect(createEngine({}, { firstByteMs: 200 }), { speed: 0.25 })).toEqual([1]);
+    expect(await collect(createEngine({}, { firstByteMs }), { speed: 0.25 })).toEqual([1]);
   });
 
   it.each([1, 4])('are not extended at speed %d', async (speed) => {
     slowUpstream();
-    await expect(collect(createEngine({}, { firstByteMs: 200 }), { speed })).rejects.toThrow(
+    await expect(collect(createEngine({}, { firstByteMs }), { speed })).rejects.toThrow(
       'the request timed out',
     );
   });
