@@ -220,7 +220,7 @@ describe('download', () => {
         ...properReply(request, file),
         ...(index === 0 ? { stallAfterBytes: half } : {}),
       }),
-      stallTimeoutMs: 100,
+      stallTimeoutMs: 1000,
     });
     expect(failure).toBeUndefined();
     expect(same(bytes)).toBe(true);
@@ -233,9 +233,9 @@ describe('download', () => {
         ...properReply(request, file),
         stallAfterBytes: request.fromByte === undefined ? half : 0,
       }),
-      stallTimeoutMs: 50,
+      stallTimeoutMs: 500,
     });
-    expect(failure).toMatchObject({ name: 'SourceError', message: 'no data for 50 ms' });
+    expect(failure).toMatchObject({ name: 'SourceError', message: 'no data for 500 ms' });
     expect(bytes?.length).toBe(half);
   });
 

@@ -3,6 +3,7 @@ import { asyncApiErrors } from './asyncapi.ts';
 import { docsErrors, environmentTable } from './checks/docs-true.ts';
 import { plainEnglishErrors } from './checks/plain-english.ts';
 import { sourceErrors } from './checks/source-rules.ts';
+import { testErrors } from './checks/test-rules.ts';
 import { licenceErrors } from './licences.ts';
 
 /**
@@ -41,6 +42,7 @@ const CHECKS: readonly Check[] = [
     '--no-progress',
   ]),
   { name: 'source rules', run: async () => (await sourceErrors(ROOT)).join('\n') },
+  { name: 'test rules', run: async () => (await testErrors(ROOT)).join('\n') },
   { name: 'plain English', run: async () => (await plainEnglishErrors(ROOT)).join('\n') },
   { name: 'documents are consistent', run: async () => (await docsErrors(ROOT)).join('\n') },
   { name: 'licences are known', run: async () => (await licenceErrors(ROOT)).join('\n') },

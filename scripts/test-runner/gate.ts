@@ -12,8 +12,8 @@ const GATE_FILES = [
   'test/protocol/exhaustive.test.ts',
   'test/protocol/conversation-fuzz.test.ts',
   'test/faults/realtime-fuzz.test.ts',
-  'test/faults/batch-kill.test.ts',
-  'test/faults/video-kill.test.ts',
+  'test/faults/batch-kill.deep.test.ts',
+  'test/faults/video-kill.deep.test.ts',
   'test/deep/schemathesis.test.ts',
 ];
 /** Builds and runs the container image. */

@@ -4,10 +4,11 @@ import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 
 /**
- * A build for tests of plugin selection and shutdown. `GET /v1/slow/:pieces` of the plugin `slow` streams pieces at
- * intervals of 100 ms and then closes its call. The plugin `extra` has one route.
+ * A build for tests of plugin selection and shutdown. `GET /v1/slow/:pieces` of the plugin `slow` streams the first piece, the
+ * others after the signal SIGUSR2, and then closes its call. The plugin `extra` has one route.
  */
-const PIECE_MS = 100;
+const released = Promise.withResolvers<void>();
+process.once('SIGUSR2', () => released.resolve());
 
 await runProcess({
   plugins: () => [
@@ -30,7 +31,7 @@ await runProcess({
           async function* pieces() {
             for (let piece = 0; piece < Number(params.pieces); piece += 1) {
               yield new TextEncoder().encode(`${piece}\n`);
-              await Bun.sleep(PIECE_MS);
+              await released.promise;
             }
             await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0 });
             running -= 1;

@@ -76,6 +76,9 @@ async function credits(...args: string[]): Promise<{ code: number; text: string 
   return { code: await tool.exited, text: (out + errors).trim() };
 }
 
+/** Interval of the chunks of an endless speech. */
+const PACE_MS = 20;
+
 /** Makes the upstream stream speech until it is cancelled. */
 function streamWithoutEnd(): void {
   upstream.answer(
@@ -84,7 +87,7 @@ function streamWithoutEnd(): void {
         new ReadableStream({
           start: (controller) => controller.enqueue(SECOND),
           pull: async (controller) => {
-            await Bun.sleep(20);
+            await Bun.sleep(PACE_MS);
             controller.enqueue(SECOND.subarray(0, 480));
           },
         }),

@@ -383,28 +383,25 @@ describe('malformed WebSocket frames', () => {
 });
 
 describe('slow clients', () => {
-  /** Lifetime of a connection whose client sends one byte per second, in ms. */
-  async function lifetimeOf(start: string): Promise<number> {
+  /** Resolves when the service has closed the connection of a client that sends one byte per second. */
+  async function closedAfter(start: string): Promise<void> {
     const socket = dial();
     socket.write(start);
     const dripping = setInterval(() => socket.writable && socket.write('a'), 1000);
-    const startedMs = performance.now();
     try {
       for await (const _ of socket) break;
     } finally {
       clearInterval(dripping);
     }
-    return performance.now() - startedMs;
   }
 
   test('are disconnected before their request is complete', async () => {
-    const lifetimesMs = await Promise.all(
+    // The runtime has a timeout of 10 s with a resolution of 4 s. Without it, the test would not end.
+    await Promise.all(
       ['', `GET /v1/models HTTP/1.1\r\nhost: test\r\nx: `, `GET /v1/models HTTP/1.1\r\n${KEYED}`].map(
-        lifetimeOf,
+        closedAfter,
       ),
     );
-    // The runtime has a timeout of 10 s with a resolution of 4 s.
-    for (const lifetimeMs of lifetimesMs) expect(lifetimeMs).toBeLessThan(60_000);
   });
 });
 

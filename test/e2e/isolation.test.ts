@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { PATIENCE } from '../../tools/harness/patience.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../tools/harness/servers/postgres.ts';
 import { createBatch, retrieveBatch, uploadInput } from '../../tools/harness/services/batch-service.ts';
 import {
@@ -56,12 +57,12 @@ async function comparable(response: Response, id: string) {
 
 /** Waits until a job is completed. */
 async function waitUntilCompleted(statusOf: () => Promise<string>): Promise<void> {
-  for (;;) {
+  const ended = await vi.waitFor(async () => {
     const status = await statusOf();
-    if (status === 'completed') return;
-    if (['failed', 'expired', 'cancelled'].includes(status)) throw new Error(`the job has status ${status}`);
-    await Bun.sleep(200);
-  }
+    if (['completed', 'failed', 'expired', 'cancelled'].includes(status)) return status;
+    throw new Error(`the job has status ${status}`);
+  }, PATIENCE);
+  if (ended !== 'completed') throw new Error(`the job has status ${ended}`);
 }
 
 /** A well-formed id that does not exist. */

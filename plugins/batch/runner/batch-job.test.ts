@@ -517,7 +517,7 @@ describe('a batch that other batches wait for', () => {
       calls += 1;
       if (calls === 5) work.clock.advance(30_000);
       // Lets polls run.
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      for (let turns = 0; turns < 10; turns += 1) await turn();
       return await echo(...args);
     };
     const job = work.job(call, { maxConcurrentBatches: 1, maxConcurrentLines: 1 });

@@ -13,6 +13,7 @@ import { createMetrics } from '../../../src/metrics/registry.ts';
 import { settled } from '../../../test/doubles/fake-vad-engine.ts';
 import { OrderedVadEngine, type VadOrder } from '../../../test/doubles/scripted-engines.ts';
 import { metricValue } from '../../../test/harness/metric-values.ts';
+import { inDeepTier } from '../../../test/harness/tier.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
@@ -547,7 +548,8 @@ describe('limits', () => {
   });
 });
 
-it('half an hour of audio does not accumulate memory', async () => {
+// The memory of all tests in this process is measured.
+const accumulatesNoMemory = async () => {
   const speech = Array.from({ length: 180 }, (_, i) => [i * 10_000 + 1000, i * 10_000 + 5000] as const);
   const { start, talk, sent } = openTestCall({ speech: [speech], partialMs: 700, recording: 'counted' });
   const memoryBytes = () => {
@@ -562,7 +564,8 @@ it('half an hour of audio does not accumulate memory', async () => {
   expect(sent().filter((text) => text.startsWith('final'))).toHaveLength(180);
   // Without discarding it would be 96 MB.
   expect(memoryBytes() - before).toBeLessThan(10_000_000);
-});
+};
+inDeepTier(() => it('half an hour of audio does not accumulate memory', accumulatesNoMemory));
 
 describe('a detector', () => {
   it('that fails is reported once, and the next one continues', async () => {

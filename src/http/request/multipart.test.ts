@@ -392,10 +392,11 @@ describe('readForm', () => {
       }),
       never,
     );
-    // All buffers are full when nothing was read for a while.
-    for (let before = -1; before !== sent; ) {
-      before = sent;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    // All buffers are full when many turns of the event loop read nothing.
+    for (let idleTurns = 0; idleTurns < 50; idleTurns += 1) {
+      const before = sent;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (before !== sent) idleTurns = 0;
     }
     expect(sent).toBeLessThan(20);
     goOn.resolve();

@@ -125,6 +125,6 @@ test('over a real connection, a slow body gets 408 and the connection is closed'
 });
 
 test('over a real connection, a body can take longer than the idle timeout of the server', async () => {
-  const response = await drip(listen({ graceMs: 2000, bytesPerSecond: 10 }), 60, 100);
+  const response = await drip(listen({ graceMs: 2000, bytesPerSecond: 1 }), 60, 100);
   expect(response).toMatch(/^HTTP\/1\.1 200 /);
 });

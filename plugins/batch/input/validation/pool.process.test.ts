@@ -131,12 +131,14 @@ describe('a local file', () => {
   });
 
   it('may take longer than the stall timeout while the process reports progress', async () => {
+    // A report every 50 ms, for longer than the timeout.
+    const [reports, intervalMs] = [50, 50];
     const entry = await script(`
-      const until = performance.now() + 2500;
+      let reports = 0;
       const report = () => {
-        if (performance.now() > until) return process.send({ kind: 'valid', total: 7, model: 'm' });
+        if (++reports > ${reports}) return process.send({ kind: 'valid', total: 7, model: 'm' });
         process.send({ kind: 'progress' });
-        setTimeout(report, 50);
+        setTimeout(report, ${intervalMs});
       };
       report();
     `);
@@ -212,12 +214,13 @@ describe('a process', () => {
     const entry = await script("process.send({ kind: 'progress' }); setInterval(() => undefined, 1000);");
     const reason = new Error('cancelled');
     const controller = new AbortController();
+    const stallTimeoutMs = 1000;
     async function* slow() {
       yield* pieces(LINE(1));
-      setTimeout(() => controller.abort(reason), 1000);
+      setTimeout(() => controller.abort(reason), 2 * stallTimeoutMs);
       await new Promise(() => undefined);
     }
-    const checking = checks({ entry, stallTimeoutMs: 300 }).validateInput(input(slow()), controller.signal);
+    const checking = checks({ entry, stallTimeoutMs }).validateInput(input(slow()), controller.signal);
     await expect(checking).rejects.toBe(reason);
   });
 });

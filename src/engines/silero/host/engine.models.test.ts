@@ -208,12 +208,17 @@ describe('limits and crashes', () => {
 
   it('minutes of audio in one write do not block the serving thread', async () => {
     const stream = engine.openStream(DEFAULT_VAD_SETTINGS, 48_000);
-    let ticks = 0;
-    const timer = setInterval(() => (ticks += 1), 1);
+    let turns = 0;
+    let timer: NodeJS.Immediate;
+    const countTurn = () => {
+      turns += 1;
+      timer = setImmediate(countTurn);
+    };
+    timer = setImmediate(countTurn);
     await stream.write(new Float32Array(48_000 * 240));
-    clearInterval(timer);
+    clearImmediate(timer);
     stream.close();
-    expect(ticks).toBeGreaterThan(10);
+    expect(turns).toBeGreaterThan(10);
   });
 
   it('a crash fails streams with state in the process, not silent streams, and the process is replaced', async () => {
@@ -258,7 +263,7 @@ describe('limits and crashes', () => {
   });
 
   it('kills and replaces a process that hangs', async () => {
-    const { own, signal } = await openSeparate({ batchTimeoutMs: 1500 });
+    const { own, signal } = await openSeparate({ batchTimeoutMs: 5000 });
     signal('SIGSTOP');
     await expect(eventsOf(own, spoken[0] ?? silence(0))).rejects.toMatchObject({ code: 'worker_crashed' });
     expect((await eventsOf(own, spoken[0] ?? silence(0))).length).toBeGreaterThan(0);

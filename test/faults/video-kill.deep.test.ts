@@ -163,7 +163,7 @@ test.concurrent('one node killed at random times generates each video once', asy
   }
 });
 
-// Generates videos for half a minute; batch-kill.test.ts kills two nodes by default.
+// Generates videos for half a minute; batch-kill.deep.test.ts kills two nodes by default.
 inDeepTier(() => {
   test.concurrent('two nodes killed at random times generate each video once', async (context) => {
     needs(context, HAS_POSTGRES, 'PostgreSQL');
