@@ -49,7 +49,7 @@ const KINDS: [string, Uint8Array[]][] = [
 describe('FrameGenerator', () => {
   it.each(KINDS)('starts like the end of the clip and has no flash: %s', (_, tail) => {
     const last = tail.at(-1) as Uint8Array;
-    const count = repetitions(16, 40);
+    const count = repetitions(8, 40);
     const { frames } = generateFrames(tail, count);
     expect(frames).toHaveLength(count);
     expect(similarity(last, frames[0])).toBeGreaterThan(0.97);
