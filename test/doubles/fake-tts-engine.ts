@@ -8,7 +8,7 @@ export interface FakeTtsOptions {
   /** Error that is thrown after the audio. */
   readonly failure?: (request: SynthesisRequest) => unknown;
   /** Awaited before each array. */
-  readonly before?: (request: SynthesisRequest, run: number) => Promise<void> | void;
+  readonly before?: (request: SynthesisRequest, run: number, signal: AbortSignal) => Promise<void> | void;
 }
 
 /** An engine without a model that records its requests and counts its sample arrays. */
@@ -32,7 +32,7 @@ export class FakeTtsEngine implements TtsEngine {
     let ended = false;
     try {
       for (const [index, run] of all.entries()) {
-        await before?.(request, index);
+        await before?.(request, index, signal);
         signal.throwIfAborted();
         this.runsMade += 1;
         yield Float32Array.from(run);

@@ -110,6 +110,20 @@ export class FakeVadStream implements VadStream {
   }
 }
 
+/** Script of a turn in audio of 24 kHz, which is decided 0.3 s after its end. Positions in s. */
+export function scriptedTurn(startS: number, endS: number): ScriptedVadEvent[] {
+  const sample = (seconds: number) => Math.round(seconds * 24_000);
+  const endSample = sample(endS);
+  return [
+    {
+      atSample: sample(startS + 0.1),
+      event: { kind: 'started', onsetSample: sample(startS), startSample: sample(startS) },
+    },
+    { atSample: sample(endS + 0.1), event: { kind: 'paused', endSample } },
+    { atSample: sample(endS + 0.3), event: { kind: 'stopped', endSample } },
+  ];
+}
+
 /**
  * Random events that the contract of `VadEngine` allows.
  * @param random 0 to 1, as `Math.random`.

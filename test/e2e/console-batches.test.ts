@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import { PATIENCE } from '../../tools/harness/patience.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createBatch, type ResultLine, uploadInput } from '../../tools/harness/services/batch-service.ts';
 import {
   type LaunchedService,
@@ -9,6 +8,7 @@ import {
   NO_RECOGNISER,
   NO_SPEAKER,
 } from '../../tools/harness/services/launcher.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 import {
   consoleTests,
   expectAccessible,
@@ -16,18 +16,34 @@ import {
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
-/** The batches page in a real browser, with a real embedding model and an unavailable language model. */
+/** The batches page in a real browser, with a scripted embedding model and an unavailable language model. */
 
-const CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}
-[models."smollm2-135m-instruct"]
-kind = "upstream"
-base_url = "http://127.0.0.1:9/v1"
-model = "none"
-`;
+/** Length of an embedding. */
+const DIMENSIONS = 384;
+
 let service: LaunchedService;
+let embedder: FakeUpstream;
+// The service uses this server and is closed earlier.
+afterAll(() => embedder?.close());
 const open = consoleTests('/batches', async () => {
-  service = await launchService({ config: CONFIG, env: { PLUGINS: 'batch,responses' } });
+  embedder = startFakeUpstream();
+  embedder.answer(({ input }) => {
+    const embedding = new Array(DIMENSIONS).fill(1 / Math.sqrt(DIMENSIONS));
+    const data = [input].flat().map((_, index) => ({ object: 'embedding', index, embedding }));
+    return Response.json({ object: 'list', data, usage: { prompt_tokens: 5, total_tokens: 5 } });
+  });
+  const config = `${NO_SPEAKER}${NO_RECOGNISER}
+    [models."smollm2-135m-instruct"]
+    kind = "upstream"
+    base_url = "http://127.0.0.1:9/v1"
+    model = "none"
+    [models."all-minilm-l6-v2"]
+    kind = "upstream"
+    base_url = "${embedder.baseUrl}"
+    model = "scripted"`;
+  service = await launchService({ config, env: { PLUGINS: 'batch,responses' } });
   return { service };
 });
 
@@ -64,7 +80,7 @@ const results = (text: string) =>
 describe('a batch from a file', () => {
   test('is uploaded, run, and its results are downloaded', async () => {
     const { page, consoleErrors } = await open();
-    await expect.poll(() => page.getByText('No batches yet').isVisible(), PATIENCE).toBe(true);
+    await expect.poll(() => page.getByText('No batches yet').isVisible()).toBe(true);
     await expectAccessible(page);
     await page.getByRole('button', { name: 'New batch' }).click();
     const lines = ['a', 'b', 'c'].map((id) => line(id));
@@ -78,7 +94,7 @@ describe('a batch from a file', () => {
     await screenshot(page, 'batches-new');
     await page.getByRole('button', { name: 'Start batch' }).click();
 
-    await page.getByText('The result files are available.').waitFor(PATIENCE);
+    await page.getByText('The result files are available.').waitFor();
     await page.getByRole('progressbar', { name: '3 of 4 lines completed' }).waitFor();
     await page.getByText('model_not_found').waitFor();
     await expectAccessible(page);
@@ -88,7 +104,7 @@ describe('a batch from a file', () => {
     expect(succeeded.map(({ custom_id: id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
     for (const { response } of succeeded) {
       expect(response?.body).toMatchObject({
-        data: [{ embedding: expect.objectContaining({ length: 384 }) }],
+        data: [{ embedding: expect.objectContaining({ length: DIMENSIONS }) }],
       });
     }
     const [failed] = results(await download(page, 'Download errors'));
@@ -96,7 +112,7 @@ describe('a batch from a file', () => {
 
     // The URL opens the batch, and the browser history leads back.
     await page.reload();
-    await page.getByText('The result files are available.').waitFor(PATIENCE);
+    await page.getByText('The result files are available.').waitFor();
     await page.goBack();
     await page.getByRole('button', { name: 'Start batch' }).waitFor();
     await page.getByRole('button', { name: 'All batches' }).click();
@@ -121,7 +137,7 @@ describe('a batch from a file', () => {
     await page.getByText('Line 3: Not a JSON object.').waitFor();
     await page.getByRole('button', { name: 'Start batch' }).click();
 
-    await page.getByText('The input is invalid; no line was run.').waitFor(PATIENCE);
+    await page.getByText('The input is invalid; no line was run.').waitFor();
     const cells = await page.getByRole('cell').allTextContents();
     expect([0, 4, 8].map((row) => cells.slice(row, row + 3))).toEqual([
       ['2', 'duplicate_custom_id', 'custom_id'],
@@ -142,7 +158,7 @@ test('a result too long for the preview can be downloaded', async () => {
   );
   const { id } = await createBatch(service, input, '/v1/embeddings');
   const { page } = await open({ path: `/batches/${id}` });
-  await page.getByText('The first line is too long for the preview').waitFor(PATIENCE);
+  await page.getByText('The first line is too long for the preview').waitFor();
   const [result] = results(await download(page, 'Download results'));
   expect(result?.response?.body).toMatchObject({ data: expect.objectContaining({ length: 20 }) });
 });
@@ -160,29 +176,14 @@ test('a batch from typed texts can be cancelled', async () => {
   await page.getByRole('button', { name: 'Start batch' }).click();
 
   // The lines wait, because their model is unavailable.
-  await page.getByText('Lines are processed at lower priority than live requests.').waitFor(PATIENCE);
+  await page.getByText('Lines are processed at lower priority than live requests.').waitFor();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Cancel batch' }).click();
-  await page.getByText('Completed lines are in the results').waitFor(PATIENCE);
+  await page.getByText('Completed lines are in the results').waitFor();
   await page.getByText('batch_cancelled').first().waitFor();
   expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
   expect(consoleErrors).toEqual([]);
-});
-
-test('fit a phone and are accessible in the dark color scheme', async () => {
-  const { page } = await open({ width: PHONE_WIDTH, scheme: 'dark' });
-  await page.getByRole('button', { name: 'New batch' }).click();
-  await page.getByLabel('Input file').setInputFiles(jsonl(line('a')));
-  await page.getByText('"custom_id":"a"').waitFor();
-  await expectNoSidewaysScroll(page);
-  await expectAccessible(page);
-  await screenshot(page, 'batches-new-phone');
-  await page.getByRole('button', { name: 'All batches' }).click();
-  await page.getByRole('row').first().waitFor();
-  await expectNoSidewaysScroll(page);
-  await expectAccessible(page);
-  await screenshot(page, 'batches-list-phone');
 });
 
 test('lists batches in pages', async () => {
@@ -198,10 +199,27 @@ test('lists batches in pages', async () => {
       .getByRole('link')
       .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
   const newest = ids.toReversed().map((id) => `#/batches/${id}`);
-  await expect.poll(addresses, PATIENCE).toEqual(newest.slice(0, 20));
+  await expect.poll(addresses).toEqual(newest.slice(0, 20));
   await page.getByRole('button', { name: 'Older' }).click();
-  await expect.poll(async () => (await addresses())[0], PATIENCE).toBe(newest[20]);
+  await expect.poll(async () => (await addresses())[0]).toBe(newest[20]);
   await page.getByRole('button', { name: 'Newer' }).click();
-  await expect.poll(addresses, PATIENCE).toEqual(newest.slice(0, 20));
+  await expect.poll(addresses).toEqual(newest.slice(0, 20));
   expect(await page.getByRole('button', { name: 'Newer' }).isDisabled()).toBe(true);
+});
+
+inDeepTier(() => {
+  test('fit a phone and are accessible in the dark color scheme', async () => {
+    const { page } = await open({ width: PHONE_WIDTH, scheme: 'dark' });
+    await page.getByRole('button', { name: 'New batch' }).click();
+    await page.getByLabel('Input file').setInputFiles(jsonl(line('a')));
+    await page.getByText('"custom_id":"a"').waitFor();
+    await expectNoSidewaysScroll(page);
+    await expectAccessible(page);
+    await screenshot(page, 'batches-new-phone');
+    await page.getByRole('button', { name: 'All batches' }).click();
+    await page.getByRole('row').first().waitFor();
+    await expectNoSidewaysScroll(page);
+    await expectAccessible(page);
+    await screenshot(page, 'batches-list-phone');
+  });
 });

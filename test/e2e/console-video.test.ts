@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { PATIENCE } from '../../tools/harness/patience.ts';
 import { launchService } from '../../tools/harness/services/launcher.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
 import {
@@ -13,6 +12,7 @@ import {
   PHONE_WIDTH,
   screenshot,
 } from '../harness/console-browser.ts';
+import { inDeepTier } from '../harness/tier.ts';
 
 /** The video page in a real browser with the embedded model. */
 
@@ -33,15 +33,33 @@ async function chooseClip(page: Page, name = 'small.mp4', bytes = clip): Promise
     .setInputFiles({ name, mimeType: 'video/mp4', buffer: Buffer.from(bytes) });
 }
 
-/** Playback position of a video element, in seconds. */
-const timeOf = (page: Page, name: string) =>
-  page
-    .locator(`video[aria-label="${name}"]`)
-    .evaluate((video) => (video as unknown as { currentTime: number }).currentTime);
+/** An event of a video element, with the positions of both videos in s. */
+interface PlayEvent {
+  readonly type: 'play' | 'ended';
+  readonly name: string;
+  readonly clipS: number;
+  readonly segmentS: number;
+}
 
-test('a clip is extended; segment and clip play side by side and in sequence', {}, async () => {
+/** Collects the events of the video elements from now on, and plays them four times as fast. */
+const COLLECT_EVENTS = `
+  globalThis.playEvents = [];
+  const positionOf = (name) => document.querySelector('video[aria-label="' + name + '"]').currentTime;
+  for (const type of ['play', 'ended']) {
+    addEventListener(type, ({ target }) => {
+      target.playbackRate = 4;
+      const positions = { clipS: positionOf('Clip'), segmentS: positionOf('Segment') };
+      playEvents.push({ type, name: target.ariaLabel, ...positions });
+    }, { capture: true });
+  }
+  undefined;
+`;
+const playEvents = (page: Page) => page.evaluate<PlayEvent[]>('playEvents');
+const namesOf = (events: readonly PlayEvent[]) => events.map(({ name, type }) => `${name} ${type}`);
+
+test('a clip is extended; segment and clip play side by side and in sequence', async () => {
   const { page, consoleErrors } = await open();
-  await page.getByText('No videos yet').waitFor(PATIENCE);
+  await page.getByText('No videos yet').waitFor();
   await expectAccessible(page);
   await chooseClip(page);
   await page.getByText('400x300, 2.0 s').waitFor();
@@ -53,26 +71,32 @@ test('a clip is extended; segment and clip play side by side and in sequence', {
   await screenshot(page, 'video-new');
   await page.getByRole('button', { name: 'Create segment' }).click();
 
-  await page.getByText(PROMPT).waitFor(PATIENCE);
+  await page.getByText(PROMPT).waitFor();
   await page.getByText('How this model works').waitFor();
-  await page.locator('video[aria-label="Segment"]').waitFor(PATIENCE);
+  await page.locator('video[aria-label="Segment"]').waitFor();
   await page.locator('video[aria-label="Clip"]').waitFor();
   await expectAccessible(page);
+  await page.evaluate(COLLECT_EVENTS);
   await page.getByRole('button', { name: 'Play both' }).click();
-  await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBeGreaterThan(0.5);
-  await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.5);
+  const both = ['Clip ended', 'Clip play', 'Segment ended', 'Segment play'];
+  await expect.poll(async () => namesOf(await playEvents(page)).sort()).toEqual(both);
   await screenshot(page, 'video-side-by-side');
 
   await page.getByText('Continuous').click();
+  await page.evaluate('playEvents.length = 0');
   await page.getByRole('button', { name: 'Play', exact: true }).click();
-  await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.2);
-  expect(await timeOf(page, 'Segment')).toBe(0);
-  await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBeGreaterThan(0.5);
+  await expect.poll(async () => namesOf(await playEvents(page)).sort()).toEqual(both);
+  const events = await playEvents(page);
+  expect(events[0]).toMatchObject({ name: 'Clip', type: 'play', segmentS: 0 });
+  // The segment starts when the clip ends, or a moment earlier.
+  expect(events.find(({ name }) => name === 'Segment')?.clipS).toBeGreaterThan(1.8);
+  expect(namesOf(events).at(-1)).toBe('Segment ended');
   await screenshot(page, 'video-through');
   await expectAccessible(page);
   // After its end, playback restarts at the beginning of the clip.
-  await page.getByRole('button', { name: 'Play', exact: true }).click(PATIENCE);
-  await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBe(0);
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
+  await expect.poll(async () => (await playEvents(page)).length).toBeGreaterThan(4);
+  expect((await playEvents(page))[4]).toMatchObject({ name: 'Clip', type: 'play', segmentS: 0 });
 
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -85,24 +109,24 @@ test('a clip is extended; segment and clip play side by side and in sequence', {
 test('a stored video is extended, listed and deleted', async () => {
   const { page, consoleErrors } = await open();
   await page.getByRole('link', { name: PROMPT }).click();
-  await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
+  await page.getByText('it was not uploaded from this tab').waitFor();
   // The URL opens the video.
   await page.reload();
-  await page.getByText('it was not uploaded from this tab').waitFor(PATIENCE);
+  await page.getByText('it was not uploaded from this tab').waitFor();
   await page.getByRole('button', { name: 'Extend', exact: true }).click();
   await page.getByLabel('Prompt').fill('And on.');
   await page.getByRole('button', { name: 'Create segment' }).click();
-  await page.locator('video[aria-label="Segment"]').waitFor(PATIENCE);
+  await page.locator('video[aria-label="Segment"]').waitFor();
   // The clip is the stored video that the segment continues.
-  await page.locator('video[aria-label="Clip"]').waitFor(PATIENCE);
+  await page.locator('video[aria-label="Clip"]').waitFor();
   await page.getByRole('button', { name: 'All videos' }).click();
-  await expect.poll(() => page.getByRole('article').locator('img').count(), PATIENCE).toBe(2);
+  await expect.poll(() => page.getByRole('article').locator('img').count()).toBe(2);
   await expectAccessible(page);
   await screenshot(page, 'video-list');
   await page.getByRole('link', { name: 'And on.' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete video' }).click();
-  await expect.poll(() => page.getByRole('article').count(), PATIENCE).toBe(1);
+  await expect.poll(() => page.getByRole('article').count()).toBe(1);
   expect(consoleErrors).toEqual([]);
 });
 
@@ -114,25 +138,27 @@ test('errors of a clip are shown at its field', async () => {
   await page.getByText('Enter a prompt.').waitFor();
   await page.getByLabel('Prompt').fill('On.');
   await page.getByRole('button', { name: 'Create segment' }).click();
-  await page.getByRole('alert').filter({ hasText: "'video'" }).waitFor(PATIENCE);
+  await page.getByRole('alert').filter({ hasText: "'video'" }).waitFor();
 
   await page.getByText('URL', { exact: true }).click();
   await page.getByLabel('Clip URL', { exact: true }).fill('https://127.0.0.1/clip.mp4');
   await page.getByRole('button', { name: 'Create segment' }).click();
   await expect
-    .poll(() => page.getByLabel('Clip URL', { exact: true }).getAttribute('aria-invalid'), PATIENCE)
+    .poll(() => page.getByLabel('Clip URL', { exact: true }).getAttribute('aria-invalid'))
     .toBe('true');
 });
 
-test('fit a phone and are accessible in the dark color scheme', async () => {
-  const { page } = await open({ width: PHONE_WIDTH, scheme: 'dark' });
-  await page.getByRole('article').first().waitFor(PATIENCE);
-  await expectNoSidewaysScroll(page);
-  await expectAccessible(page);
-  await screenshot(page, 'video-list-phone');
-  await chooseClip(page);
-  await page.getByText('400x300, 2.0 s').waitFor(PATIENCE);
-  await expectNoSidewaysScroll(page);
-  await expectAccessible(page);
-  await screenshot(page, 'video-new-phone');
+inDeepTier(() => {
+  test('fit a phone and are accessible in the dark color scheme', async () => {
+    const { page } = await open({ width: PHONE_WIDTH, scheme: 'dark' });
+    await page.getByRole('article').first().waitFor();
+    await expectNoSidewaysScroll(page);
+    await expectAccessible(page);
+    await screenshot(page, 'video-list-phone');
+    await chooseClip(page);
+    await page.getByText('400x300, 2.0 s').waitFor();
+    await expectNoSidewaysScroll(page);
+    await expectAccessible(page);
+    await screenshot(page, 'video-new-phone');
+  });
 });

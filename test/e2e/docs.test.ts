@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import {
   expectAccessible,
@@ -60,6 +61,7 @@ async function open(path: string, options: { width?: number; scripts?: boolean }
     viewport: { width, height: 900 },
     javaScriptEnabled: scripts,
   });
+  page.setDefaultTimeout(PATIENCE_MS);
   consoleErrors = [];
   page.on('console', (message) => message.type() === 'error' && consoleErrors.push(message.text()));
   await page.goto(new URL(path, server.url).href);

@@ -4,21 +4,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { isPublic } from '../../src/http/server/auth.ts';
-import { PATIENCE } from '../../tools/harness/patience.ts';
+import { PATIENCE_MS } from '../../tools/harness/patience.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
-import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
+import {
+  type FakeSttUpstream,
+  startFakeSttUpstream,
+} from '../../tools/harness/upstreams/fake-stt-upstream.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
 import { CHROMIUM, HAS_CHROMIUM, startChromium } from '../harness/chromium.ts';
 import { needs } from '../harness/needs.ts';
 
-/** The OpenAPI document of a running service, and its page in Chromium. */
+/** The OpenAPI document of a running service with scripted models, and its page in Chromium. */
 
-const CONFIG = `
-[models."svc-tts"]
-kind = "piper"
-[models."smollm2-135m-instruct"]
-kind = "llama"
-default_max_tokens = 24
-`;
+/** Length of all speech in s. */
+const SPEECH_S = 1.5;
+/** 16-bit samples. */
+const SPEECH = Buffer.alloc(SPEECH_S * SPEECH_RATE_HZ * 2, 1);
 
 interface Content {
   readonly schema: object;
@@ -57,11 +59,29 @@ interface JsonSchema {
 
 let service: LaunchedService;
 let document: OpenApi;
+let voice: FakeUpstream;
+let ear: FakeSttUpstream;
+let text: FakeUpstream;
 beforeAll(async () => {
-  service = await launchService({ config: CONFIG });
+  [voice, ear, text] = [startFakeUpstream(), startFakeSttUpstream(), startScriptedTextUpstream()];
+  voice.answer(() => new Response(SPEECH, { headers: { 'content-type': 'audio/pcm' } }));
+  const servers = {
+    'svc-tts': voice,
+    'svc-stt': ear,
+    'smollm2-135m-instruct': text,
+    'all-minilm-l6-v2': text,
+  };
+  const models = Object.entries(servers).map(
+    ([id, { baseUrl }]) =>
+      `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "scripted"\n`,
+  );
+  service = await launchService({ config: models.join('') });
   document = (await (await service.fetch('/swagger/json')).json()) as OpenApi;
 });
-afterAll(() => service?.stop());
+afterAll(async () => {
+  await service?.stop();
+  await Promise.all([voice, ear, text].map((server) => server?.close()));
+});
 
 /** Sends a JSON body. */
 function send(path: string, body: object): Promise<Response> {
@@ -296,7 +316,6 @@ test('the examples of request bodies get documented responses', async () => {
       ...{ path, value, responses: operation.responses },
     })),
   );
-  // Concurrently: the model generates several responses in little more time than one.
   await Promise.all(
     examples.map(async ({ path, value, responses }) => {
       const headers = { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' };
@@ -329,6 +348,7 @@ describe('the Swagger page', () => {
     if (!HAS_CHROMIUM) return;
     browser = await startChromium();
     page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()));
     page.on('pageerror', (error) => browserErrors.push(String(error)));
     page.on('request', (request) => requests.push(request.url()));
@@ -353,7 +373,7 @@ describe('the Swagger page', () => {
     await fill(block);
     await block.getByRole('button', { name: 'Execute' }).click();
     const status = block.locator('.live-responses-table tbody .response-col_status').first();
-    await status.filter({ hasText: /\d{3}/ }).waitFor(PATIENCE);
+    await status.filter({ hasText: /\d{3}/ }).waitFor();
     return { block, status: Number.parseInt((await status.textContent()) ?? '', 10) };
   }
 
@@ -375,17 +395,16 @@ describe('the Swagger page', () => {
     const player = block.locator('audio');
     await player.waitFor();
     const duration = () => player.evaluate((audio) => (audio as unknown as { duration: number }).duration);
-    await expect.poll(duration).toBeGreaterThan(1);
+    await expect.poll(duration).toBeCloseTo(SPEECH_S, 1);
   });
 
   test('transcribes a recording', async () => {
-    const pcm = await spokenPcm(service, 'Please book a table for two people.');
     const { block, status } = await tryOut('POST /v1/audio/transcriptions', async (form) => {
-      const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: pcmToWav(pcm, SPEECH_RATE_HZ) };
+      const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: pcmToWav(SPEECH, SPEECH_RATE_HZ) };
       await form.locator('input[type=file]').setInputFiles(file);
     });
     expect(status).toBe(200);
-    expect((await jsonOf(block)).text).toMatch(/book a table/i);
+    expect((await jsonOf(block)).text).toMatch(/^Ask not what your country/);
   });
 
   test('uploads a batch file and creates a batch', async () => {

@@ -7,12 +7,14 @@ import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines
 import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { TurnEndDetector } from '../../src/contract/engines/turn-end.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
+import { withAbsoluteUrl } from '../../src/http/transport/address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from '../../tools/harness/clients/realtime-client.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
+import type { Certificate } from '../../tools/harness/servers/certificate.ts';
 import { FakeTurnEnd } from '../doubles/fake-turn-end.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
 import { KEY_A, type TestAppOptions, testApp } from './test-app.ts';
@@ -32,6 +34,8 @@ export interface RealtimeAppParts {
   /** Default: every well-formed id exists. */
   readonly voices?: Pick<StoredVoices, 'find'>;
   readonly billing?: RecordedCallsOptions;
+  /** Serves with TLS. */
+  readonly tls?: Certificate;
   /** Options of the app around the plugin. */
   readonly app?: Omit<TestAppOptions, 'routes'>;
 }
@@ -63,6 +67,7 @@ export function realtimeApp({
   billing,
   text,
   conversation,
+  tls,
   ...more
 }: RealtimeAppParts) {
   const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
@@ -100,13 +105,14 @@ export function realtimeApp({
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
+    ...(tls !== undefined && { tls }),
     fetch(request, listener) {
       setServerOf(listener as unknown as ConnectionServer, request);
-      return app.fetch(request);
+      return app.fetch(withAbsoluteUrl(request));
     },
     websocket: socketHandler,
   });
-  const url = `ws://127.0.0.1:${server.port}/v1/realtime`;
+  const url = `${tls === undefined ? 'ws' : 'wss'}://127.0.0.1:${server.port}/v1/realtime`;
   return {
     rows: calls.rows,
     calls,

@@ -55,6 +55,8 @@ export interface TestAppOptions {
   readonly showMetrics?: boolean;
   readonly tracer?: Tracer;
   readonly prices?: readonly Price[];
+  /** More keys of organization `a`. */
+  readonly keysOfA?: readonly string[];
   /** Models of `GET /v1/models`. Default: two models of task `speech`. */
   readonly listedModels?: readonly ListedModel[];
 }
@@ -81,8 +83,9 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   const records = openSqlite(':memory:');
   const usage = usageStore(records);
   const credits = creditStore(records);
+  const keysOfA = [KEY_A, ...(options.keysOfA ?? [])];
   const fixedKeys = [
-    { keyHash: hashApiKey(KEY_A), organization: 'a' },
+    ...keysOfA.map((key) => ({ keyHash: hashApiKey(key), organization: 'a' })),
     { keyHash: hashApiKey(KEY_B), organization: 'b' },
   ];
   const keys = apiKeyStore(records, clock);
