@@ -7,6 +7,7 @@ import type { Clock } from './contract/core/clock.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Tracer } from './contract/core/tracer.ts';
 import { openapiRoutes } from './http/openapi/openapi.ts';
+import { BodyBudget, type BodyBudgetLimits } from './http/request/body-budget.ts';
 import { consoleRoutes } from './http/routes/console.ts';
 import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
@@ -44,6 +45,8 @@ export interface AppDeps {
   readonly securityContact: string | undefined;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
+  /** Limits of the memory of bodies that are being received. */
+  readonly bodyLimits: BodyBudgetLimits;
   /** Models listed by the API. */
   readonly models: readonly ListedModel[];
   /** Start time of the process, in Unix seconds. */
@@ -63,6 +66,7 @@ export interface AppDeps {
 /** Builds the HTTP application: routes of the core and of the running plugins. Does not listen. */
 export function buildApp(deps: AppDeps): AnyElysia {
   const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = deps;
+  const bodyBudget = new BodyBudget(deps.bodyLimits);
   let table: RouteTable | undefined;
   // Created on first use, after all routes are mounted.
   const routes = () => {
@@ -80,7 +84,7 @@ export function buildApp(deps: AppDeps): AnyElysia {
     .use(
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
-        ...{ requestLimits, requestBytes, phase, routes },
+        ...{ requestLimits, requestBytes, bodyBudget, phase, routes },
         unavailableError: (path) => registry.unavailableError(path),
       }),
     )

@@ -282,6 +282,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       securityContact: config.http.securityContact,
       requestLimits: requestLimits(requestsPerMinute, redisBreaker),
       requestBytes: config.limits.requestBytes,
+      bodyLimits: config.limits.bodies,
       startedAt,
       keys,
       usage,

@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 const SOURCES = resolve(import.meta.dir, '../../src/');
 const BUSY_PROCESSES = 4;
 const PAUSE_MS = 300;
+/** State of a process that a test has stopped; it must not be continued. */
+const STOPPED = 'T';
 /** Maximum time between two pauses. */
 const MAX_INTERVAL_MS = 2000;
 
@@ -39,17 +41,20 @@ export function startStress(): { stop(): void } {
 
 /** Ids of the descendants of this process that run sources of the service. */
 function serviceProcesses(): number[] {
-  const table = Bun.spawnSync(['ps', '-eo', 'pid=,ppid=,args=']).stdout.toString();
+  const table = Bun.spawnSync(['ps', '-eo', 'pid=,ppid=,stat=,args=']).stdout.toString();
   const rows = table.split('\n').flatMap((line) => {
-    const [, pid, parent, args = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), args }];
+    const [, pid, parent, state, args = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), state, args }];
   });
   const own = new Set([process.pid]);
   for (let size = 0; size !== own.size; ) {
     size = own.size;
     for (const { pid, parent } of rows) if (own.has(parent)) own.add(pid);
   }
-  return rows.filter(({ pid, args }) => own.has(pid) && args.includes(SOURCES)).map(({ pid }) => pid);
+  return rows
+    .filter(({ pid, args }) => own.has(pid) && args.includes(SOURCES))
+    .filter(({ state }) => state?.startsWith(STOPPED) === false)
+    .map(({ pid }) => pid);
 }
 
 function send(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {

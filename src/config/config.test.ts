@@ -106,6 +106,7 @@ describe('defaults', () => {
     expect(config.batch).toEqual({ maxConcurrentLines: 64, maxConcurrentBatches: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
+      bodies: { bytesPerKey: 67_108_864, totalBytes: 268_435_456 },
       speechCharacters: 5000,
       speechRequestsPerOrganization: 128,
       transcriptionBytes: 26_214_400,
@@ -701,6 +702,8 @@ describe('file', () => {
       queue_limit = 7
       [limits]
       max_request_bytes = 2048
+      body_bytes_per_key = 1024
+      body_bytes_total = 9000
       speech_max_characters = 100
       transcription_max_bytes = 4096
       transcription_max_seconds = 60
@@ -734,6 +737,8 @@ describe('file', () => {
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
       requestBytes: 2048,
+      // At least a body of the maximum size.
+      bodies: { bytesPerKey: 2048, totalBytes: 9000 },
       speechCharacters: 100,
       speechRequestsPerOrganization: 4,
       transcriptionBytes: 4096,
@@ -852,7 +857,7 @@ describe('file', () => {
 
   test.each([
     ['model = 1', "'model' is unknown; allowed: models, inference"],
-    ['[limits]\nspeech = 1', "'limits.speech' is unknown; allowed: max_request_bytes, speech_max_characters"],
+    ['[limits]\nspeech = 1', "'limits.speech' is unknown; allowed: max_request_bytes, body_bytes_per_key"],
     [
       '[limits]\nspeech_max_characters = 5001',
       "'limits.speech_max_characters' must be an integer from 1 to 5000",

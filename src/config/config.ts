@@ -157,9 +157,17 @@ export interface BatchSettings {
   readonly maxConcurrentBatches: number;
 }
 
+/** Default of `max_request_bytes`. */
+const REQUEST_BYTES = 8 * 1024 * 1024;
+/** Bodies of the maximum size of one key, and of all keys, that are received at the same time by default. */
+const BODIES_PER_KEY = 8;
+const BODIES_IN_TOTAL = 32;
+
 export interface Limits {
   /** Maximum size of a request body, in bytes. */
   readonly requestBytes: number;
+  /** Maximum size of all request bodies that are being received, in bytes. */
+  readonly bodies: { readonly bytesPerKey: number; readonly totalBytes: number };
   /** Maximum number of code points of a speech `input`; at most the limit of the specification (8: 5000). */
   readonly speechCharacters: number;
   /** Maximum number of concurrent speech requests per organization. */
@@ -384,7 +392,8 @@ export function loadConfig(environment: Environment = process.env): Config {
       maxConcurrentBatches: file.batch?.max_concurrent_batches ?? 8,
     }),
     limits: Object.freeze({
-      requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
+      requestBytes: file.limits?.max_request_bytes ?? REQUEST_BYTES,
+      bodies: bodyLimits(file),
       speechCharacters: file.limits?.speech_max_characters ?? 5000,
       speechRequestsPerOrganization: file.limits?.speech_requests_per_organization ?? placesOfOne,
       transcriptionBytes: file.limits?.transcription_max_bytes ?? 25 * 1024 * 1024,
@@ -685,4 +694,20 @@ function libraryEnvironment(environment: Environment): Record<string, string> {
 
 function userCache(env: EnvironmentReader): string {
   return env.text('XDG_CACHE_HOME') ?? join(homedir(), '.cache');
+}
+
+/** A body of the maximum size always fits. */
+function bodyLimits({ limits }: { readonly limits?: FileLimits | undefined }): Limits['bodies'] {
+  const requestBytes = limits?.max_request_bytes ?? REQUEST_BYTES;
+  const bytesPerKey = Math.max(requestBytes, limits?.body_bytes_per_key ?? BODIES_PER_KEY * requestBytes);
+  return {
+    bytesPerKey,
+    totalBytes: Math.max(requestBytes, limits?.body_bytes_total ?? BODIES_IN_TOTAL * requestBytes),
+  };
+}
+
+interface FileLimits {
+  readonly max_request_bytes?: number;
+  readonly body_bytes_per_key?: number;
+  readonly body_bytes_total?: number;
 }

@@ -196,6 +196,8 @@ export const ConfigFile = Type.Object(
       Type.Object(
         {
           max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          body_bytes_per_key: Type.Optional(Type.Integer({ minimum: 1024 })),
+          body_bytes_total: Type.Optional(Type.Integer({ minimum: 1024 })),
           speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
           speech_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           transcription_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),

@@ -4,6 +4,7 @@ import {
   type LaunchedService,
   launchService,
   NO_MODELS,
+  OTHER_KEY,
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
 
@@ -380,6 +381,31 @@ describe('malformed WebSocket frames', () => {
     }
     expect(await isUp()).toBe(true);
   });
+});
+
+test('a key that keeps many bodies incomplete gets 429, and other keys are served', async () => {
+  const limits = '[limits]\nmax_request_bytes = 100000\nbody_bytes_per_key = 150000';
+  const limited = await launchService({ config: `${NO_MODELS}\n${limits}` });
+  onTestFinished(async () => void (await limited.stop()));
+  const bytes = 60_000;
+  const answers: string[] = [];
+  const sockets = Array.from({ length: 4 }, () => {
+    const socket = connect(Number(new URL(limited.baseUrl).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => answers.push(chunk.toString('latin1', 0, 12)));
+    socket.write(
+      `POST /v1/embeddings HTTP/1.1\r\n${KEYED}content-type: application/json\r\ncontent-length: ${bytes + 1}\r\n\r\n${' '.repeat(bytes)}`,
+    );
+    return socket;
+  });
+  await expect.poll(() => answers).toEqual(['HTTP/1.1 429', 'HTTP/1.1 429']);
+  const other = await limited.fetch('/v1/embeddings', {
+    method: 'POST',
+    headers: { 'x-api-key': OTHER_KEY, 'content-type': 'application/json' },
+    body: ' '.repeat(bytes),
+  });
+  expect(other.status).toBe(400);
+  for (const socket of sockets) socket.destroy();
 });
 
 describe('slow clients', () => {

@@ -7,6 +7,7 @@ import type { RequestLimits } from '../../src/contract/accounts/limits.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
 import type { ServiceError } from '../../src/contract/core/error.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
+import type { BodyBudgetLimits } from '../../src/http/request/body-budget.ts';
 import type { ListedModel } from '../../src/http/routes/models.ts';
 import type { PluginSwitches } from '../../src/http/routes/plugins.ts';
 import type { ModelReadiness, PluginReadiness } from '../../src/http/routes/readiness.ts';
@@ -44,6 +45,8 @@ export interface TestAppOptions {
   readonly unavailableError?: (path: string) => ServiceError | undefined;
   readonly plugins?: PluginSwitches;
   readonly requestBytes?: number;
+  /** Default: no limit. */
+  readonly bodyLimits?: BodyBudgetLimits;
   readonly models?: () => ReadonlyMap<string, ModelReadiness>;
   readonly requiredModels?: readonly string[];
   readonly phase?: () => ServingPhase;
@@ -108,6 +111,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     securityContact: options.securityContact,
     requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
+    bodyLimits: options.bodyLimits ?? { bytesPerKey: 2 ** 30, totalBytes: 2 ** 30 },
     models: options.listedModels ?? ['svc-tts', 'svc-tts-fast'].map((id) => ({ id, task: 'speech' })),
     keys,
     usage,

@@ -1,5 +1,4 @@
-/** Lifetime of the object URL in ms: browsers may start reading some time after the click. */
-const URL_LIFETIME_MS = 40_000;
+import { revokeLater } from './object-urls.ts';
 
 /** Downloads bytes as a file, like a click on a download link. */
 export function saveFile(bytes: Blob, name: string): void {
@@ -8,5 +7,5 @@ export function saveFile(bytes: Blob, name: string): void {
   link.href = address;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), URL_LIFETIME_MS);
+  revokeLater(address);
 }

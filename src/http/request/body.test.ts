@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../contract/core/error.ts';
 import { readBody } from './body.ts';
+import { BodyBudget } from './body-budget.ts';
 
 const LIMIT = 64 * 1024;
 const URL = 'http://service.test/v1/x';
@@ -32,6 +33,46 @@ async function errorOf(request: Request, limit = LIMIT): Promise<ServiceError> {
   expect(outcome).toBeInstanceOf(ServiceError);
   return outcome as ServiceError;
 }
+
+describe('the budget of all bodies', () => {
+  const budget = () => new BodyBudget({ bytesPerKey: 100, totalBytes: 1000 });
+
+  test('has the bytes of a body until it is parsed, also if it is rejected', async () => {
+    const bodies = budget();
+    const gate = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"a":'));
+        await gate.promise;
+        controller.enqueue(new TextEncoder().encode('1}'));
+        controller.close();
+      },
+    });
+    const headers = { 'content-type': 'application/json' };
+    const reading = readBody(new Request(URL, { method: 'POST', body, headers }), LIMIT, {
+      share: bodies.startBody('a'),
+    });
+    await expect.poll(() => bodies.bytes).toBe(5);
+    gate.resolve();
+    expect(await reading).toEqual({ a: 1 });
+    expect(bodies.bytes).toBe(0);
+    const broken = readBody(json('{'), LIMIT, { share: bodies.startBody('a') });
+    await expect(broken).rejects.toMatchObject({ code: 'invalid_json' });
+    expect(bodies.bytes).toBe(0);
+  });
+
+  test('rejects a body with 429 as soon as it exceeds the bytes of its key', async () => {
+    const bodies = budget();
+    const held = bodies.startBody('a');
+    held.add(90);
+    const over = { kind: 'rate_limited', retryAfterS: 1 };
+    const text = `{"a":"${'x'.repeat(50)}"}`;
+    const rejected = readBody(json(text), LIMIT, { share: bodies.startBody('a') });
+    await expect(rejected).rejects.toMatchObject(over);
+    expect(await readBody(json(text), LIMIT, { share: bodies.startBody('b') })).toHaveProperty('a');
+    expect(bodies.bytes).toBe(90);
+  });
+});
 
 describe('JSON', () => {
   test.each(['application/json', 'APPLICATION/JSON; charset=utf-8', 'application/vnd.api+json'])(

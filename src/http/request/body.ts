@@ -1,25 +1,40 @@
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { jsonLimitViolation } from '../../kit/validation/json-limits.ts';
+import type { BodyShare } from './body-budget.ts';
 import { FormBuilder, MAX_FIELDS, tooManyFields } from './form-fields.ts';
-import { rateCheckedBody, type UploadRate } from './upload-rate.ts';
+import { BODY_UPLOAD_RATE, rateCheckedBody, type UploadRate } from './upload-rate.ts';
 
 /**
  * Reads a request body into memory by its content type: the object of a JSON body, the fields of a multipart form (see
  * {@link FormBuilder}), or null for an empty body. Bytes are counted as they arrive, so the limit also applies to a body
  * without `content-length`. Forms with large files are read by `multipart.ts`.
- * @param pace minimum upload rate.
- * @throws ServiceError 413 over the limit, 408 below the minimum rate, 415 for other content types and compressed bodies,
+ * @param options.pace minimum upload rate.
+ * @param options.share counts the bytes until the body is parsed; ended by this function.
+ * @throws ServiceError 413 over the limit, 429 or 503 over the budget of all bodies, 408 below the minimum rate, 415 for other content types and compressed bodies,
  *   400 `invalid_json`, `invalid_value` if parsing would block the main thread ({@link jsonLimitViolation}), and for malformed
  *   forms.
  */
 export async function readBody(
   request: Request,
   limitBytes: number,
-  pace?: UploadRate,
+  { pace = BODY_UPLOAD_RATE, share }: { readonly pace?: UploadRate; readonly share?: BodyShare } = {},
+): Promise<object | null> {
+  try {
+    return await readParsed(request, limitBytes, pace, share);
+  } finally {
+    share?.end();
+  }
+}
+
+async function readParsed(
+  request: Request,
+  limitBytes: number,
+  pace: UploadRate,
+  share: BodyShare | undefined,
 ): Promise<object | null> {
   assertDeclaredLength(request.headers, limitBytes);
   assertNotEncoded(request.headers);
-  const bytes = await readLimited(rateCheckedBody(request, pace), limitBytes);
+  const bytes = await readLimited(rateCheckedBody(request, pace), limitBytes, share);
   if (bytes.length === 0) return null;
   const contentType = request.headers.get('content-type') ?? '';
   const mediaType = mediaTypeOf(contentType);
@@ -55,12 +70,14 @@ export function assertNotEncoded(headers: Headers): void {
 async function readLimited(
   body: AsyncIterable<Uint8Array>,
   limitBytes: number,
+  share: BodyShare | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let lengthBytes = 0;
   for await (const chunk of body) {
     lengthBytes += chunk.length;
     if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
+    share?.add(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, lengthBytes);

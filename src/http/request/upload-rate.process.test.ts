@@ -50,6 +50,16 @@ test('fast data does not extend the grace time beyond its maximum', async () => 
   expect(isCancelled()).toBe(true);
 });
 
+test('requires a higher rate for more received bytes', async () => {
+  const clock = new ManualClock();
+  const pace = { ...PACE, maxSeconds: 10 };
+  const second = () => clock.advance(1000);
+  // 10,000 bytes immediately, then 100 bytes per second, where 1000 are required.
+  const { request, isCancelled } = portions([10_000, ...Array(50).fill(100)], second, NEVER);
+  await expect(Array.fromAsync(rateCheckedBody(request, pace, clock))).rejects.toMatchObject(SLOW);
+  expect(isCancelled()).toBe(true);
+});
+
 test('does not count time in which the consumer does not read', async () => {
   const clock = new ManualClock();
   const { request } = portions([1, 1, 1], () => undefined);
@@ -83,7 +93,7 @@ function listen(pace: UploadRate) {
     async fetch(request, self) {
       setServerOf(self as ConnectionServer, request);
       try {
-        await readBody(request, 1000, pace);
+        await readBody(request, 1000, { pace });
         return new Response('read');
       } catch (error) {
         return toErrorResponse(toServiceError(error));

@@ -9,10 +9,15 @@ export interface UploadRate {
   readonly graceMs: number;
   /** Number of received bytes that restore one second of that time. */
   readonly bytesPerSecond: number;
+  /** If set, at least the received bytes divided by this time (s) are needed for that: a large body must be sent faster. */
+  readonly maxSeconds?: number;
 }
 
 /** Below the data rate of any connection that can carry a telephone call. */
 export const MIN_UPLOAD_RATE: UploadRate = { graceMs: 30_000, bytesPerSecond: 1024 };
+
+/** The rate of bodies that are kept in memory until they are complete. */
+export const BODY_UPLOAD_RATE: UploadRate = { ...MIN_UPLOAD_RATE, maxSeconds: 300 };
 
 /**
  * Reads a request body and enforces a minimum upload rate, so that a slow sender cannot occupy a request slot. Time in which
@@ -22,19 +27,22 @@ export const MIN_UPLOAD_RATE: UploadRate = { graceMs: 30_000, bytesPerSecond: 10
  */
 export async function* rateCheckedBody(
   request: Request,
-  { graceMs, bytesPerSecond }: UploadRate = MIN_UPLOAD_RATE,
+  { graceMs, bytesPerSecond, maxSeconds = Number.POSITIVE_INFINITY }: UploadRate = MIN_UPLOAD_RATE,
   clock: Clock = systemClock,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = request.body?.getReader();
   const idleTimeout = idleTimeoutOf(request);
   let leftMs = graceMs;
+  let receivedBytes = 0;
   try {
     idleTimeout.suspend();
     while (reader !== undefined) {
       const fromMs = clock.monotonicMs();
       const { done, value } = await withinTime(reader.read(), leftMs);
       if (done) return;
-      const earnedMs = (value.length / bytesPerSecond) * 1000;
+      const minimum = Math.max(bytesPerSecond, receivedBytes / maxSeconds);
+      const earnedMs = (value.length / minimum) * 1000;
+      receivedBytes += value.length;
       leftMs = Math.min(graceMs, leftMs - (clock.monotonicMs() - fromMs) + earnedMs);
       yield value;
     }

@@ -7,6 +7,7 @@ import type { Logger } from '../../contract/core/logger.ts';
 import type { Metrics } from '../../contract/core/metrics.ts';
 import { isExpectedError } from '../../kit/logging/log-failure.ts';
 import { assertDeclaredLength, readBody } from '../request/body.ts';
+import type { BodyBudget } from '../request/body-budget.ts';
 import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
 import { requestContextOf, setPrincipal, startRequestContext } from '../security/caller.ts';
@@ -25,6 +26,7 @@ export interface RequestHookDeps {
   readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
+  readonly bodyBudget: BodyBudget;
   readonly phase: () => ServingPhase;
   /** Available once all routes are mounted. */
   readonly routes: () => RouteTable;
@@ -78,7 +80,11 @@ export function requestHooks(deps: RequestHookDeps) {
       return undefined;
     })
     .onParse({ as: 'global' }, ({ request }) =>
-      uploadBytes(request) === undefined ? readBody(request, deps.requestBytes) : null,
+      uploadBytes(request) === undefined
+        ? readBody(request, deps.requestBytes, {
+            share: deps.bodyBudget.startBody(requestContextOf(request)?.principal?.keyId ?? ''),
+          })
+        : null,
     )
     .onError({ as: 'global' }, ({ request, error, code, set }) => {
       // The client disconnected, so an error is expected: it is logged with the request, not as a failure.
