@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../src/kit/clock.ts';
 import { sha256File } from '../src/kit/storage/content-hash.ts';
@@ -290,7 +290,8 @@ async function removeOldTemporaryFiles(partialDir: string): Promise<void> {
   const oldestMs = systemClock.now() - MAX_TEMPORARY_AGE_MS;
   for (const name of await readdir(partialDir)) {
     const path = join(partialDir, name);
-    const found = await stat(path).catch(() => undefined);
+    // The age of a link, not of its target.
+    const found = await lstat(path).catch(() => undefined);
     if (found !== undefined && found.mtimeMs < oldestMs) await rm(path, { recursive: true, force: true });
   }
 }
