@@ -7,7 +7,7 @@ import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 import { FakeSttEngine } from '../doubles/fake-stt-engine.ts';
 import { called, type FakeAnswer, FakeTextEngine, said } from '../doubles/fake-text-engine.ts';
 import { FakeTtsEngine } from '../doubles/fake-tts-engine.ts';
-import { FakeVadEngine, type ScriptedVadEvent } from '../doubles/fake-vad-engine.ts';
+import { FakeVadEngine, type ScriptedVadEvent, scriptedTurn } from '../doubles/fake-vad-engine.ts';
 import {
   type ConsoleOptions,
   consoleTests,
@@ -18,26 +18,14 @@ import {
 } from '../harness/console-browser.ts';
 import { type RealtimeAppParts, realtimeApp } from '../harness/realtime-app.ts';
 import { KEY_A } from '../harness/test-app.ts';
+import { inDeepTier } from '../harness/tier.ts';
+import { hearTone, play, playUntil, replaceAudio, scheduledBy } from '../media/page-audio.ts';
 import { measureLoudness, playedBy } from '../media/page-sound.ts';
 
 /**
- * The Talk page in a real browser with a fake microphone. Engines are scripted: what they hear depends on the amount of audio,
- * what they answer on the number of the request.
+ * The Talk page in a real browser. The test provides the audio of the microphone and moves the playback forward. Engines are
+ * scripted: what they hear depends on the amount of audio, what they answer on the number of the request.
  */
-
-/** A turn in the audio of the microphone. Positions in s. */
-function turn(startS: number, endS: number): ScriptedVadEvent[] {
-  const sample = (seconds: number) => Math.round(seconds * 24_000);
-  const endSample = sample(endS);
-  return [
-    {
-      atSample: sample(startS + 0.1),
-      event: { kind: 'started', onsetSample: sample(startS), startSample: sample(startS) },
-    },
-    { atSample: sample(endS + 0.1), event: { kind: 'paused', endSample } },
-    { atSample: sample(endS + 0.3), event: { kind: 'stopped', endSample } },
-  ];
-}
 
 const FIND_BOOKING = '[{"type":"function","name":"find_booking"}]';
 const REPLY = 'Certainly, a table for two on Friday.';
@@ -48,12 +36,15 @@ let answers: FakeAnswer[] = [];
 let clauses: number[] = [];
 /** Error of the next preparations of the language model. */
 let loading: ServiceError[] = [];
+/** The language model is loaded when this is resolved. */
+let loaded: Promise<void> = Promise.resolve();
 let openingError: ServiceError | undefined;
 
 class LoadedTextEngine extends FakeTextEngine implements TextEngine {
   async prepare(): Promise<void> {
     const error = loading.shift();
     if (error !== undefined) throw error;
+    await loaded;
   }
 }
 
@@ -107,9 +98,11 @@ let sent: { readonly type: string; readonly audio_end_ms?: number; readonly item
 
 beforeEach(() => {
   [heard, answers, clauses, loading, openingError, sent] = [[], [], [], [], undefined, []];
+  loaded = Promise.resolve();
 });
 
-async function open(options: ConsoleOptions = {}): Promise<string[]> {
+/** @param sound whether the test or the sound card, in real time, records and plays. */
+async function open(options: ConsoleOptions = {}, sound: 'test' | 'card' = 'test'): Promise<string[]> {
   const opened = await openPage(options);
   page = opened.page;
   // Tests share a page.
@@ -120,7 +113,7 @@ async function open(options: ConsoleOptions = {}): Promise<string[]> {
       if (frame.type !== 'input_audio_buffer.append') sent.push(frame);
     }),
   );
-  await measureLoudness(page);
+  await (sound === 'test' ? replaceAudio : measureLoudness)(page);
   return opened.consoleErrors;
 }
 
@@ -129,10 +122,15 @@ const status = (words: string) => page.getByRole('status').getByText(words, { ex
 const entries = (kind: string): Locator => page.locator(`[data-kind=${kind}]`);
 const framesOf = (type: string) => sent.filter((frame) => frame.type === type);
 
-async function start(): Promise<void> {
+/** @param activity the status when the session and the microphone are ready. */
+async function start(activity = 'Listening'): Promise<void> {
   await button('Start conversation').click();
-  await expect.poll(() => page.getByLabel('Message').isEnabled()).toBe(true);
+  await status(activity).waitFor();
 }
+
+/** Plays until the assistant has said words. */
+const playUntilSaid = (words: string) =>
+  playUntil(page, async () => (await entries('assistant').getByText(words).count()) > 0);
 
 async function type(message: string): Promise<void> {
   await page.getByLabel('Message').fill(message);
@@ -148,58 +146,83 @@ const COLLECT_WORDS = `
   }).observe(document.body, { subtree: true, childList: true, characterData: true });
 `;
 
+/** Delay of the player before the first audio, in s. */
+const LEAD_S = 0.08;
+
 describe('a spoken turn', () => {
   test('is answered aloud, and the words of the answer appear in step with its playback', async () => {
-    heard = turn(0.2, 0.6);
-    clauses = [1];
+    heard = scriptedTurn(0.2, 0.6);
+    // The reply has two clauses.
+    clauses = [0.5, 0.5];
     await open();
-    await page.evaluate(COLLECT_WORDS);
     await start();
+    await hearTone(page, 480);
     await status('You are speaking').waitFor();
+    await hearTone(page, 480);
     await status('Speaking').waitFor();
-    expect(await entries('user').textContent()).toBe('YouA table for two, please.');
-    await expect.poll(() => entries('assistant').textContent()).toBe(`Assistant${REPLY}`);
-    const shown = (await page.evaluate<string[]>('[...shown]')).filter((words) => words !== '');
-    expect(shown.length).toBeGreaterThan(2);
-    for (const words of shown) expect(REPLY.startsWith(words)).toBe(true);
+    await expect.poll(() => entries('user').textContent()).toBe('YouA table for two, please.');
+    await expect.poll(async () => (await scheduledBy(page)).seconds).toBeCloseTo(1, 6);
+    const words = entries('assistant').locator('[data-words]');
+    expect(await words.textContent()).toBe('');
+    await play(page, LEAD_S + 0.5);
+    await expect.poll(() => words.textContent()).toMatch(/^Certainly,/);
+    expect(REPLY.startsWith((await words.textContent()) ?? '')).toBe(true);
+    expect(await words.textContent()).not.toBe(REPLY);
+    await status('Speaking').waitFor();
+    await play(page, 0.5);
     await status('Listening').waitFor();
-    expect((await playedBy(page)).loudS).toBeGreaterThan(0.7);
+    expect(await entries('assistant').textContent()).toBe(`Assistant${REPLY}`);
 
     const times = page.getByRole('list', { name: 'Response times' }).getByRole('listitem');
     expect(await times.count()).toBe(1);
-    const words = (await times.textContent()) ?? '';
-    expect(words).toMatch(/Turn decision\d+ msTranscript\d+ msFirst token\d+ msFirst audio\d+ ms/);
-    const [decision = 0, transcript = 0, token = 0, audio = 0] = [...words.matchAll(/(\d+) ms/g)]
-      .slice(1)
-      .map(([, ms]) => Number(ms));
-    expect(decision).toBeGreaterThan(0);
-    expect(decision).toBeLessThanOrEqual(transcript);
-    expect(transcript).toBeLessThanOrEqual(token);
-    expect(token).toBeLessThanOrEqual(audio);
+    const measured = (await times.textContent()) ?? '';
+    expect(measured).toMatch(/Turn decision\d+ msTranscript\d+ msFirst token\d+ msFirst audio\d+ ms/);
+    const stages = [...measured.matchAll(/(\d+) ms/g)].slice(1).map(([, ms]) => Number(ms));
+    expect(stages).toEqual(stages.toSorted((one, other) => one - other));
     await button('End conversation').click();
     await status('Conversation ended').waitFor();
   });
 
   test('interrupts the answer: playback stops, and the service learns what was played', async () => {
-    heard = [...turn(0.1, 0.3), ...turn(2.4, 2.6)];
-    clauses = [3, 0.1];
+    heard = [...scriptedTurn(0.1, 0.3), ...scriptedTurn(1.1, 1.3)];
+    clauses = [0.5, 2.5];
     await open();
     await start();
+    await hearTone(page, 640);
     await status('Speaking').waitFor();
+    await expect.poll(async () => (await scheduledBy(page)).seconds).toBeCloseTo(3, 6);
+    await play(page, LEAD_S + 1);
+    // The user starts to speak, and continues after the page has reported what was played.
+    await hearTone(page, 640);
     await page.getByText('interrupted', { exact: true }).waitFor();
-    const [truncation] = framesOf('conversation.item.truncate');
-    const playedMs = truncation?.audio_end_ms ?? 0;
-    expect(playedMs).toBeGreaterThan(300);
-    expect(playedMs).toBeLessThan(2500);
+    await expect.poll(() => framesOf('conversation.item.truncate').length).toBe(1);
+    await hearTone(page, 480);
+    expect(framesOf('conversation.item.truncate')[0]?.audio_end_ms).toBe(1000);
     await entries('assistant').nth(1).waitFor();
     // The words that the user has heard are those that the model remembers.
     const message = text.requests.at(-1)?.messages.at(-2);
     const remembered = message?.role === 'assistant' ? message.text : undefined;
-    expect(remembered?.length).toBeGreaterThan(3);
-    expect(remembered?.length).toBeLessThan(REPLY.length);
+    expect(remembered).toMatch(/^Certainly, a/);
+    expect(REPLY.startsWith(remembered ?? '')).toBe(true);
+    expect(remembered).not.toBe(REPLY);
     expect(await entries('assistant').first().textContent()).toBe(`Assistantinterrupted${remembered} …`);
-    expect((await playedBy(page)).loudS).toBeLessThan(playedMs / 1000 + 0.4);
     expect(framesOf('response.cancel')).toEqual([]);
+  });
+
+  inDeepTier(() => {
+    test('is answered over the sound card', async () => {
+      heard = scriptedTurn(0.2, 0.6);
+      clauses = [0.5, 0.5];
+      await open({}, 'card');
+      await page.evaluate(COLLECT_WORDS);
+      await start();
+      await expect.poll(() => entries('assistant').textContent()).toBe(`Assistant${REPLY}`);
+      const shown = (await page.evaluate<string[]>('[...shown]')).filter((words) => words !== '');
+      expect(shown.length).toBeGreaterThan(2);
+      for (const words of shown) expect(REPLY.startsWith(words)).toBe(true);
+      await status('Listening').waitFor();
+      expect((await playedBy(page)).loudS).toBeGreaterThan(0.7);
+    });
   });
 });
 
@@ -229,21 +252,23 @@ describe('push to talk', () => {
   test('sends a turn when the space bar is released', async () => {
     await open();
     await page.getByText('Push to talk', { exact: true }).click();
-    await start();
-    await status('Ready').waitFor();
+    await start('Ready');
     await page.getByRole('heading', { name: 'Talk' }).click();
     await page.keyboard.down('Space');
     await status('You are speaking').waitFor();
     expect(await button('Hold to talk').getAttribute('aria-pressed')).toBe('true');
+    await hearTone(page, 400);
     await expect.poll(() => page.getByRole('meter').getAttribute('aria-valuenow')).not.toBe('0');
     await page.keyboard.up('Space');
+    await hearTone(page, 80);
     await status('Speaking').waitFor();
-    expect(await entries('user').textContent()).toBe('YouA table for two, please.');
+    await expect.poll(() => entries('user').textContent()).toBe('YouA table for two, please.');
     expect(sent.map((frame) => frame.type)).toEqual([
       'session.update',
       'input_audio_buffer.commit',
       'response.create',
     ]);
+    await play(page, 1);
     await status('Ready').waitFor();
   });
 });
@@ -256,7 +281,7 @@ describe('functions', () => {
     await page.getByRole('switch', { name: 'Dice' }).click({ force: true });
     await start();
     await type('Roll two dice.');
-    await entries('assistant').getByText('Done.').waitFor();
+    await playUntilSaid('Done.');
     const call = (await entries('tool').textContent()) ?? '';
     expect(call).toMatch(/^Function roll_diceArguments\{\s*"count": 2\s*\}Output\{\s*"rolls": \[\s*[1-6],/);
     expect(text.requests.at(-1)?.messages.at(-1)).toMatchObject({
@@ -280,7 +305,7 @@ describe('functions', () => {
     await status('Waiting for an output').waitFor();
     await page.getByLabel('Output of find_booking').fill('{"room":7}');
     await button('Send output').click();
-    await entries('assistant').getByText('Room 7.').waitFor();
+    await playUntilSaid('Room 7.');
     expect(await entries('tool').textContent()).toMatch(/Output\{\s*"room": 7\s*\}$/);
   });
 });
@@ -293,11 +318,14 @@ describe('problems are shown in words', () => {
         retryAfterS: 1,
       });
     loading = [error(41), error(42)];
+    const gate = Promise.withResolvers<void>();
+    loaded = gate.promise;
     const consoleErrors = await open();
     await button('Start conversation').click();
     await status('Loading the language model…').waitFor();
     await page.getByText("Model 'llm' is being downloaded: 42 % done. The conversation starts").waitFor();
     await screenshot(page, 'talk-loading');
+    gate.resolve();
     await status('Listening').waitFor();
     for (const message of consoleErrors.splice(0)) expect(message).toMatch(/503|426/);
   });
@@ -307,9 +335,8 @@ describe('problems are shown in words', () => {
     await page.evaluate(`
       navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', 'NotAllowedError'));
     `);
-    await start();
+    await start('Ready');
     await page.getByRole('alert').getByText('Microphone access was denied.').waitFor();
-    await status('Ready').waitFor();
     await type('Hello?');
     await status('Speaking').waitFor();
   });
@@ -359,7 +386,7 @@ describe('problems are shown in words', () => {
 });
 
 test('is accessible in both color schemes and fits a phone', async () => {
-  heard = turn(0.1, 0.3);
+  heard = scriptedTurn(0.1, 0.3);
   answers = [said(REPLY), [...said('Let me look.'), ...called(0, 'find_booking', '{"guest":"Ada"}')]];
   await open();
   await screenshot(page, 'talk-start');
@@ -367,9 +394,10 @@ test('is accessible in both color schemes and fits a phone', async () => {
   await page.getByLabel('Your functions').fill(FIND_BOOKING);
   await button('Settings').click();
   await start();
-  await entries('assistant').getByText(REPLY).waitFor();
+  await hearTone(page, 640);
+  await playUntilSaid(REPLY);
   await type('I am Ada.');
-  await status('Waiting for an output').waitFor();
+  await playUntil(page, () => status('Waiting for an output').isVisible());
   await screenshot(page, 'talk');
   await button('Settings').click();
   await expectAccessible(page);
