@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type ExtendForm, extensionField, extensionForm, NEW_EXTENSION } from './extension-form.ts';
+import {
+  type ExtendForm,
+  errorsAfter,
+  extensionField,
+  extensionForm,
+  NEW_EXTENSION,
+} from './extension-form.ts';
 
 const CLIP = new File(['bytes'], 'clip.mp4');
 const created = (changes: Partial<ExtendForm>) =>
@@ -50,4 +56,16 @@ test.each([
   [null, undefined],
 ])('an error of %s is shown at %s', (param, field) => {
   expect(extensionField(param)).toBe(field);
+});
+
+test.each<[Partial<ExtendForm>, object]>([
+  [{ model: 'vid-2.0' }, { prompt: 'p', video: 'v' }],
+  [{ prompt: 'On.' }, { model: 'm', video: 'v' }],
+  [{ url: 'https://a.test/' }, { model: 'm', prompt: 'p' }],
+  [
+    { source: 'file', file: CLIP },
+    { model: 'm', prompt: 'p' },
+  ],
+])('a change of %j keeps the errors of other fields', (changes, left) => {
+  expect(errorsAfter({ model: 'm', prompt: 'p', video: 'v' }, changes)).toEqual(left);
 });

@@ -45,6 +45,20 @@ export function extensionForm(
   return { form: fields };
 }
 
+/**
+ * The errors that remain when fields change. The other fields keep theirs: the list of models may arrive late and select a
+ * model after the form was checked.
+ */
+export function errorsAfter(errors: ExtensionErrors, changes: Partial<ExtendForm>): ExtensionErrors {
+  const changed = new Set<string>(
+    Object.keys(changes).map((name) => (SOURCE_FIELDS.has(name) ? 'video' : name)),
+  );
+  return Object.fromEntries(Object.entries(errors).filter(([field]) => !changed.has(field)));
+}
+
+/** Parts of the field `video`. */
+const SOURCE_FIELDS: ReadonlySet<string> = new Set(['source', 'file', 'video', 'url']);
+
 /** Form field of an error's `param`. */
 export function extensionField(param: string | null): ExtensionField | undefined {
   const [, name] = /^(model|prompt|seconds|video)\b/.exec(param ?? '') ?? [];

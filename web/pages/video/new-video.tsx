@@ -24,6 +24,7 @@ import { clipHint, formatRange, type LocalClip, type VideoModel } from './clip-r
 import {
   type ExtendForm,
   type ExtensionErrors,
+  errorsAfter,
   extensionField,
   extensionForm,
   NEW_EXTENSION,
@@ -49,7 +50,7 @@ export function NewVideo(props: {
   useEffect(() => () => running.current?.abort(), []);
   const change = (changes: Partial<ExtendForm>) => {
     setForm((before) => ({ ...before, ...changes }));
-    setFieldErrors({});
+    setFieldErrors((before) => errorsAfter(before, changes));
   };
 
   const start = async () => {
