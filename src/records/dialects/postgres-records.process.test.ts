@@ -205,7 +205,7 @@ describe('queries', () => {
   });
 
   test('are cancelled after statement_timeout, and the connection is reused', async () => {
-    const { db } = await open(`${await server.freshDatabase()}?statement_timeout=100&pool_size=1`);
+    const { db } = await open(`${await server.freshDatabase()}?statement_timeout=2000&pool_size=1`);
     expect(await failure(asleep(60).execute(db))).toMatchObject({ kind: 'overloaded' });
     expect((await sql`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
   });

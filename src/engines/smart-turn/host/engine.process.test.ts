@@ -102,7 +102,8 @@ it('fails the running request at a crash, and processes the queued ones in the n
 });
 
 it('replaces a process that hangs', async () => {
-  const detector = await openFake({ requestTimeoutMs: 100 });
+  // Also enough for the next process on a busy machine.
+  const detector = await openFake({ requestTimeoutMs: 3000 });
   const hanging = ask(detector, HANG);
   const waiting = ask(detector, 0.5);
   await expect(hanging).rejects.toMatchObject(CRASHED);

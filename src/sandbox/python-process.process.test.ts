@@ -49,7 +49,7 @@ test('it has no environment variables, and no descriptors except its pipes', asy
 });
 
 test.each([
-  ['spin', 'time', { timeMs: 300 }],
+  ['spin', 'time', { timeMs: 3000 }],
   ['fill memory', 'memory', {}],
   ['send an unexpected message', 'protocol_violation', {}],
   ['send another kind', 'protocol_violation', {}],
