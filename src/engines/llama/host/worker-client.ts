@@ -345,11 +345,14 @@ export class LlamaWorkerClient {
 function requireFits({ conversation }: LlamaPrompt, { contextTokens, tokenBounds }: LoadedLlama): void {
   const texts = conversation.messages.map(({ content }) => content.trim());
   const least = minTokens(texts, tokenBounds);
-  if (least >= contextTokens) throw contextLengthExceeded(contextTokens, least);
+  if (least >= contextTokens) throw contextLengthExceeded(contextTokens, `at least ${least}`);
 }
 
-/** The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context. */
-function contextLengthExceeded(contextTokens: number, inputTokens: number): ServiceError {
+/**
+ * The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context.
+ * @param inputTokens their number, or `at least N`.
+ */
+function contextLengthExceeded(contextTokens: number, inputTokens: number | string): ServiceError {
   return invalidRequest(
     `This model's maximum context length is ${contextTokens} tokens, including the response. However, your messages resulted in ${inputTokens} tokens. Please reduce the length of the messages.`,
     'messages',
