@@ -12,12 +12,12 @@ import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 
 /** A command as JSON in a message. */
 export interface FakeLlamaOrder {
-  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process, `pauses` by the received commands. */
+  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process, `received` by the commands pause, resume, and convert during a slow conversion. */
   readonly say?: readonly string[];
   /** Action after the pieces; default: the response ends. After `stuck`, the process only converts prompts. */
   readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
-  /** Action when the conversation is converted to tokens. */
-  readonly tokenize?: 'die' | 'refuse' | 'hang';
+  /** Action when the conversation is converted to tokens; `slow`: the conversion ends at the next `pause`. */
+  readonly tokenize?: 'die' | 'refuse' | 'hang' | 'slow';
   readonly tokens?: number;
 }
 
@@ -27,7 +27,8 @@ const BOUNDS = { bytes: 1000, spaceBytes: 1000, wordBytes: 1000 };
 serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language model process', (send) => {
   const open = new Set<number>();
   let stuck = false;
-  const pauses: string[] = [];
+  const received: string[] = [];
+  let endSlow: (() => void) | undefined;
   let load: LoadLlama | undefined;
   /** The order of a converted prompt, next to the model, because another process may execute it. */
   const orderFile = ([token]: Uint32Array) => `${load?.model}.${token}`;
@@ -44,7 +45,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
     for (const text of say) {
       if (reader.stopped) break;
       output += 1;
-      const special = { who: `${process.pid} ${load?.lowPriority}`, pauses: pauses.join(' ') };
+      const special = { who: `${process.pid} ${load?.lowPriority}`, received: received.join(' ') };
       const events = reader.push(text in special ? special[text as keyof typeof special] : text);
       if (events.length > 0) send({ kind: 'events', id, events });
     }
@@ -67,13 +68,18 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
         toolCallSyntax: undefined,
         tokenMs: 1,
         tokenBounds: BOUNDS,
+        ...(load.model.endsWith('old-driver.gguf')
+          ? { provider: 'cpu', providerProblem: 'The driver is too old.' }
+          : { provider: load.provider, providerProblem: undefined }),
       };
     },
     receive(message) {
       switch (message.kind) {
         case 'pause':
         case 'resume':
-          pauses.push(message.kind);
+          received.push(message.kind);
+          endSlow?.();
+          endSlow = undefined;
           return;
         case 'tokenize': {
           const { id, conversation } = message;
@@ -82,9 +88,14 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           if (tokenize === 'die') process.exit(7);
           if (tokenize === 'hang') return;
           const elapsedMs = 0;
+          if (endSlow !== undefined) received.push('convert');
+          if (tokenize === 'slow') {
+            endSlow = () => send({ kind: 'tokenized', id, prompt: new Uint32Array(tokens), elapsedMs });
+            return;
+          }
           if (tokenize === 'refuse') send({ kind: 'unsupported', id, elapsedMs });
           else if (tokens >= (load?.contextTokens ?? 0)) {
-            send({ kind: 'too_long', id, minTokens: tokens, elapsedMs });
+            send({ kind: 'too_long', id, inputTokens: `${tokens}`, elapsedMs });
           } else {
             const prompt = crypto.getRandomValues(new Uint32Array(tokens));
             writeFileSync(orderFile(prompt), text);
@@ -97,7 +108,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           return;
         case 'cancel':
           open.delete(message.id);
-          if (!stuck) send({ kind: 'cancelled', id: message.id });
+          if (!stuck && endSlow === undefined) send({ kind: 'cancelled', id: message.id });
           return;
       }
     },

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FakeLlamaOrder } from '../../../../test/doubles/fake-llama-worker.ts';
@@ -90,6 +91,23 @@ function scene(engine: TextEngine) {
   };
 }
 
+it('reports that it runs on the CPU because the GPUs cannot run it', async () => {
+  const log = new RecordingLogger();
+  const engine = await openFake({ file: 'old-driver.gguf', provider: 'cuda', log });
+  expect(engine.ready()).toEqual({ ready: true, detail: 'llama, cpu' });
+  expect(log.lines).toMatchObject([
+    {
+      message: 'the language model runs on the CPU instead of CUDA',
+      fields: { reason: 'The driver is too old.' },
+    },
+  ]);
+  const [{ text: live }, { text: batch }] = await Promise.all([
+    all(engine, { say: ['who'] }),
+    all(engine, { say: ['who'] }, { priority: 'batch' }),
+  ]);
+  expect([live, batch]).toEqual([expect.stringMatching(/ false$/), expect.stringMatching(/ true$/)]);
+});
+
 describe('urgent audio', () => {
   it('pauses the worker, also one that starts later', async () => {
     const urgentAudio = new UrgentAudio();
@@ -97,7 +115,7 @@ describe('urgent audio', () => {
     const engine = await openFake({ urgentAudio });
     urgentAudio.set(true);
     urgentAudio.set(false);
-    const { text } = await all(engine, { say: ['pauses'] });
+    const { text } = await all(engine, { say: ['received'] });
     expect(text).toBe('pause resume');
   });
 });
@@ -479,6 +497,20 @@ describe('a long prompt', () => {
     const order = JSON.stringify({ say: ['a'] } satisfies FakeLlamaOrder);
     const answer = Array.fromAsync(engine.generate(ofText(order + ' '.repeat(200_000)), never));
     expect(wholeAnswer(await answer).text).toBe('a');
+  });
+
+  it('keeps its turn until the worker has converted it, although the client has left', async () => {
+    const urgentAudio = new UrgentAudio();
+    const engine = await openFake({ slots: 2, urgentAudio });
+    const { ask, leave, has } = scene(engine);
+    ask('a1', { messages: [orderMessage({ tokenize: 'slow' })] });
+    await leave('a1');
+    ask('b1');
+    // A conversion that started too early is sent before the pause.
+    await nextTick();
+    urgentAudio.set(true);
+    await has('b1');
+    expect((await all(engine, { say: ['received'] })).text).toBe('pause');
   });
 
   it('is converted in turn with the prompts of other keys', async () => {

@@ -32,7 +32,13 @@ export async function openLlama(options: LlamaOptions): Promise<TextEngine> {
   const file = llamaFile(options.settings.weights, options.modelsDir);
   const worker = new LlamaWorkerClient({ ...options, model: file, lowPriority: false });
   try {
-    return new LlamaEngine(file, options, worker, await worker.start());
+    const info = await worker.start();
+    if (info.providerProblem !== undefined) {
+      options.log.warn('the language model runs on the CPU instead of CUDA', {
+        reason: info.providerProblem,
+      });
+    }
+    return new LlamaEngine(file, options, worker, info);
   } catch (error) {
     await worker.close();
     const reason = error instanceof Error ? error.message : String(error);
@@ -47,14 +53,12 @@ export async function openLlama(options: LlamaOptions): Promise<TextEngine> {
 
 class LlamaEngine implements TextEngine {
   readonly contextTokens: number;
-  readonly #options: LlamaOptions;
   readonly #info: LoadedLlama;
   readonly #worker: LlamaWorkerClient;
   readonly #batchWorker: BackgroundWorker<LlamaWorkerClient>;
 
   constructor(model: string, options: LlamaOptions, worker: LlamaWorkerClient, info: LoadedLlama) {
     this.contextTokens = info.contextTokens;
-    this.#options = options;
     this.#info = info;
     this.#worker = worker;
     this.#batchWorker = new BackgroundWorker({
@@ -67,7 +71,7 @@ class LlamaEngine implements TextEngine {
 
   generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     // On a GPU, a second worker would need memory for a second copy of the weights.
-    const usesBatchWorker = request.priority === 'batch' && this.#options.inference.provider === 'cpu';
+    const usesBatchWorker = request.priority === 'batch' && this.#info.provider === 'cpu';
     const generate = (worker: LlamaWorkerClient) => worker.generate(request, this.#info, signal);
     return usesBatchWorker ? this.#batchWorker.runJob(generate) : generate(this.#worker);
   }
@@ -90,7 +94,7 @@ class LlamaEngine implements TextEngine {
     const ready = this.#worker.loaded;
     return {
       ready,
-      detail: ready ? `llama, ${this.#options.inference.provider}` : 'worker is starting',
+      detail: ready ? `llama, ${this.#info.provider}` : 'worker is starting',
     };
   }
 

@@ -7,8 +7,7 @@ export class PendingResponse<Message> {
   readonly priority: Priority;
   /** Prompt tokens that the worker may still have to process. */
   unreadTokens = 0;
-  /** Called when the worker has finished with the request. The consumer may read the last message later or have left. */
-  onFinished: () => void = () => undefined;
+  #release: (() => void) | undefined;
   readonly #messages: Message[] = [];
   #failure: { readonly error: unknown } | undefined;
   #change = Promise.withResolvers<void>();
@@ -17,6 +16,18 @@ export class PendingResponse<Message> {
     this.id = id;
     this.fairnessKey = fairnessKey;
     this.priority = priority;
+  }
+
+  /** Keeps a permit until the worker has finished with the request, even if the consumer leaves before or reads later. */
+  hold(release: () => void): void {
+    this.#release = release;
+  }
+
+  /** Releases the permit. Does nothing without one. */
+  release(): void {
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
   }
 
   push(message: Message): void {

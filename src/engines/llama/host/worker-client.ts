@@ -16,7 +16,7 @@ import type { UrgentAudio } from '../../urgent-audio.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
-import { minTokens } from '../shared/token-bounds.ts';
+import { minTokens, type TokenCount } from '../shared/token-bounds.ts';
 import { PendingResponse } from './pending-response.ts';
 import type { LlamaWorkerMeter } from './worker-metrics.ts';
 
@@ -152,22 +152,18 @@ export class LlamaWorkerClient {
     signal.addEventListener('abort', abort, { once: true });
     try {
       const rank = PRIORITY_RANKS[request.priority];
-      const releaseTurn = await this.#conversions.acquire(request.fairnessKey, signal, rank);
-      const tokens = await this.#tokenize(prompt, known, response).finally(releaseTurn);
+      response.hold(await this.#conversions.acquire(request.fairnessKey, signal, rank));
+      const tokens = await this.#tokenize(prompt, known, response);
       const generate = this.#generateCommand(request, prompt, known, { id: response.id, tokens });
-      const releaseSlot = await this.#slots.acquire(request.fairnessKey, signal, rank);
+      response.hold(await this.#slots.acquire(request.fairnessKey, signal, rank));
       this.#options.meter?.requestStarted(request.priority, arrivedMs, systemClock.monotonicMs());
-      response.onFinished = () => {
-        response.onFinished = () => undefined;
-        releaseSlot();
-      };
       yield* this.#events(generate, response);
     } finally {
       signal.removeEventListener('abort', abort);
       this.#responses.delete(response.id);
-      // The slot is released when the worker has stopped processing.
+      // Otherwise its turn or slot is released when the worker has stopped processing.
       if (this.#work.has(response.id)) this.#process.send({ kind: 'cancel', id: response.id });
-      else response.onFinished();
+      else response.release();
     }
   }
 
@@ -213,7 +209,7 @@ export class LlamaWorkerClient {
     await this.#sendCommand({ kind: 'tokenize', id: response.id, conversation }, response);
     const message = await response.next();
     if (message.kind === 'tokenized') return message.prompt;
-    if (message.kind === 'too_long') throw contextLengthExceeded(contextTokens, message.minTokens);
+    if (message.kind === 'too_long') throw contextLengthExceeded(contextTokens, message.inputTokens);
     throw invalidRequest("The model's chat template does not support this conversation.", 'messages');
   }
 
@@ -294,8 +290,8 @@ export class LlamaWorkerClient {
     if (message.kind === 'events') response.unreadTokens = 0;
     else {
       this.#work.delete(message.id);
-      // The slot is released before a slow consumer has read the end.
-      response.onFinished();
+      // The turn or slot is released before a slow consumer has read the message.
+      response.release();
     }
     // An idle worker sends nothing.
     if (this.#work.size === 0) this.#process.stopWatchdog();
@@ -333,7 +329,7 @@ export class LlamaWorkerClient {
     this.#work.clear();
     for (const response of dropped) {
       response.fail(reason);
-      response.onFinished();
+      response.release();
     }
   }
 }
@@ -348,11 +344,8 @@ function requireFits({ conversation }: LlamaPrompt, { contextTokens, tokenBounds
   if (least >= contextTokens) throw contextLengthExceeded(contextTokens, `at least ${least}`);
 }
 
-/**
- * The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context.
- * @param inputTokens their number, or `at least N`.
- */
-function contextLengthExceeded(contextTokens: number, inputTokens: number | string): ServiceError {
+/** The wording of OpenAI's API, by which LiteLLM and LangChain recognize the error and choose a model with a longer context. */
+function contextLengthExceeded(contextTokens: number, inputTokens: TokenCount): ServiceError {
   return invalidRequest(
     `This model's maximum context length is ${contextTokens} tokens, including the response. However, your messages resulted in ${inputTokens} tokens. Please reduce the length of the messages.`,
     'messages',

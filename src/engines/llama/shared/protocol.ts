@@ -3,7 +3,7 @@
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
 import type { Conversation } from './conversation.ts';
-import type { TokenBounds } from './token-bounds.ts';
+import type { TokenBounds, TokenCount } from './token-bounds.ts';
 import type { ToolCallSyntax } from './tool-call-syntax.ts';
 
 export interface LoadLlama {
@@ -29,6 +29,10 @@ export interface LoadedLlama {
   /** Prompt processing time of one token in ms. */
   readonly tokenMs: number;
   readonly tokenBounds: TokenBounds;
+  /** `cpu` instead of the configured `cuda` if the GPUs cannot run llama.cpp. */
+  readonly provider: OrtProvider;
+  /** In this case, the reason as a sentence. */
+  readonly providerProblem: string | undefined;
 }
 
 /** Sampling parameters of a response. */
@@ -86,11 +90,11 @@ export type LlamaReply =
       readonly prompt: Uint32Array;
       readonly elapsedMs: number;
     }
-  /** The conversation does not fit into the context. @property minTokens number of tokens, or a lower bound. */
+  /** The conversation does not fit into the context. */
   | {
       readonly kind: 'too_long';
       readonly id: number;
-      readonly minTokens: number;
+      readonly inputTokens: TokenCount;
       readonly elapsedMs: number;
     }
   /** The chat template does not support these messages. */

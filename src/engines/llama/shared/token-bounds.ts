@@ -3,6 +3,9 @@
  * without tokenizing it, which takes about 1 µs per byte and delays all other responses of the model.
  */
 
+/** Number of tokens of a text, or a lower bound. */
+export type TokenCount = `${number}` | `at least ${number}`;
+
 /** The longest tokens of a vocabulary, in UTF-8 bytes. */
 export interface TokenBounds {
   /** All bytes of a token. */

@@ -29,7 +29,7 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
           const tokens = model.promptTokens(message.conversation, loaded.contextTokens - 1);
           const elapsedMs = systemClock.monotonicMs() - startMs;
           if (tokens === undefined) send({ kind: 'unsupported', id, elapsedMs });
-          else if (typeof tokens === 'number') send({ kind: 'too_long', id, minTokens: tokens, elapsedMs });
+          else if (typeof tokens === 'string') send({ kind: 'too_long', id, inputTokens: tokens, elapsedMs });
           else send({ kind: 'tokenized', id, prompt: tokens, elapsedMs });
           return;
         }

@@ -3,7 +3,13 @@
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { Conversation } from '../shared/conversation.ts';
 import { type GgufValue, readGgufMetadata } from '../shared/gguf-metadata.ts';
-import { minTokens, NO_TOKEN_BOUNDS, type TokenBounds, tokenBounds } from '../shared/token-bounds.ts';
+import {
+  minTokens,
+  NO_TOKEN_BOUNDS,
+  type TokenBounds,
+  type TokenCount,
+  tokenBounds,
+} from '../shared/token-bounds.ts';
 import { ChatTemplate } from './chat-template.ts';
 import { type LlamaBinding, loadBinding, type NativeGrammarState, type NativeModel } from './native.ts';
 
@@ -70,16 +76,15 @@ export class LlamaModel {
   /**
    * Tokens of a conversation up to the start of the response.
    * @param maxTokens a text that needs more tokens is not converted.
-   * @returns the number of tokens, or a lower bound, if there are too many; undefined if the chat template does not support
-   *   the conversation.
+   * @returns their number if there are too many; undefined if the chat template does not support the conversation.
    */
-  promptTokens(conversation: Conversation, maxTokens: number): Uint32Array | number | undefined {
+  promptTokens(conversation: Conversation, maxTokens: number): Uint32Array | TokenCount | undefined {
     const text = this.template.render(conversation);
     if (text === undefined) return undefined;
     const least = minTokens([text], this.tokenBounds);
-    if (least > maxTokens) return least;
+    if (least > maxTokens) return `at least ${least}`;
     const tokens = this.tokenize(text);
-    return tokens.length > maxTokens ? tokens.length : tokens;
+    return tokens.length > maxTokens ? `${tokens.length}` : tokens;
   }
 
   /** Tokens of a text, in which the text of a control token is one token. */

@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../../kit/clock.ts';
 import type { LoadedLlama, LoadLlama } from '../shared/protocol.ts';
+import { readCudaDriver, unusableGpu } from './cuda-driver.ts';
 import { LlamaGenerator, type StepSpeed } from './generator.ts';
 import { type LlamaModel, loadLlamaModel } from './model.ts';
 import type { NativeContext } from './native.ts';
@@ -21,7 +22,9 @@ export interface OpenedGenerator {
 
 /** @throws Error for a model that cannot be loaded, or too little memory. */
 export async function openGenerator(load: LoadLlama): Promise<OpenedGenerator> {
-  const { provider, slots, threads } = load;
+  const { slots, threads } = load;
+  const unusable = load.provider === 'cuda' ? unusableCuda() : undefined;
+  const provider = unusable === undefined ? load.provider : 'cpu';
   const model = await loadLlamaModel({ file: load.model, provider, chatTemplate: load.chatTemplate });
   const contextTokens = Math.min(load.contextTokens, model.trainedTokens ?? load.contextTokens);
   const maxPromptTokens = MAX_PROMPT_TOKENS[provider];
@@ -39,8 +42,21 @@ export async function openGenerator(load: LoadLlama): Promise<OpenedGenerator> {
   const generator = new LlamaGenerator({ model, context, sequences: slots, maxPromptTokens, threads, speed });
   const { toolCallSyntax } = model.template;
   const { tokenBounds } = model;
-  const loaded = { contextTokens, toolCallSyntax, tokenMs: speed.tokenMs, tokenBounds };
+  const loaded = {
+    contextTokens,
+    toolCallSyntax,
+    tokenMs: speed.tokenMs,
+    tokenBounds,
+    provider,
+    providerProblem: unusable,
+  };
   return { model, generator, loaded };
+}
+
+/** @returns why llama.cpp cannot use the GPUs; undefined if it can, or reports the problem itself. */
+function unusableCuda(): string | undefined {
+  const driver = readCudaDriver();
+  return driver && unusableGpu(driver);
 }
 
 /** Measures the speed of a step with one token and of a step with a prompt: the fastest of several runs. */
