@@ -237,14 +237,16 @@ it('an abort ends the pause between two retries', async () => {
   const { blobs, proxy } = await openBehindProxy();
   const controller = new AbortController();
   const left = new Error('left');
-  // The longest pause, because a short one could end before the abort.
-  const jitter = vi.spyOn(Math, 'random').mockReturnValue(0.999);
-  onTestFinished(() => jitter.mockRestore());
   let tries = 0;
+  // The client draws the length of a pause when the pause begins.
+  const jitter = vi.spyOn(Math, 'random').mockImplementation(() => {
+    if (tries === 3) setImmediate(() => controller.abort(left));
+    // The longest pause, because a short one could end before the abort.
+    return 0.999;
+  });
+  onTestFinished(() => jitter.mockRestore());
   proxy.fault(() => {
     tries += 1;
-    // Before the end of the pause, at the latest when it begins.
-    if (tries === 3) setImmediate(() => controller.abort(left));
     return { kind: 'unavailable' };
   });
   await expect(blobs.read('files/x', controller.signal)).rejects.toBe(left);
