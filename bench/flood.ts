@@ -1,12 +1,48 @@
-/** `bun bench/flood.ts URL KEY COUNT BODY`: sends COUNT requests concurrently and waits for their responses. */
+/**
+ * `bun bench/flood.ts FLOOD`: sends requests of one key concurrently until it is killed, or once each. `FLOOD` is JSON of type
+ * {@link Flood}. A process of its own, so that its work and its limits of connections do not delay the measured requests.
+ */
 
-const [url = '', key = '', count = '0', body = ''] = process.argv.slice(2);
-const requests = Array.from({ length: Number(count) }, async () => {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': key },
-    body,
-  });
-  await response.bytes();
-});
-await Promise.allSettled(requests);
+export interface Flood {
+  readonly url: string;
+  readonly key: string;
+  /** Requests at the same time. */
+  readonly count: number;
+  /** A JSON body. */
+  readonly json?: string;
+  /** Fields of a form, and a file in its field `file`. */
+  readonly form?: Readonly<Record<string, string>>;
+  readonly file?: { readonly path: string; readonly name: string };
+  /** Whether each request is sent again when its response has ended. */
+  readonly repeat?: boolean;
+  /** Whether the responses are left unread after their first bytes. */
+  readonly unread?: boolean;
+}
+
+if (import.meta.main) await sendFlood(JSON.parse(process.argv[2] ?? '{}') as Flood);
+
+async function sendFlood({ url, key, count, json, form, file, repeat, unread }: Flood): Promise<void> {
+  const send = async () => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'x-api-key': key, ...(json !== undefined && { 'content-type': 'application/json' }) },
+      body: json ?? formOf(form, file),
+    });
+    if (!unread) return void (await response.bytes());
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await new Promise(() => undefined);
+  };
+  const loop = async () => {
+    do await send().catch(() => undefined);
+    while (repeat);
+  };
+  await Promise.all(Array.from({ length: count }, loop));
+}
+
+function formOf(fields: Flood['form'] = {}, file: Flood['file']): FormData {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.append(name, value);
+  if (file !== undefined) body.append('file', Bun.file(file.path), file.name);
+  return body;
+}

@@ -20,6 +20,7 @@ import { benchRealtime, realtimeParts } from './cases/realtime/realtime.ts';
 import { benchVoiceActivity } from './cases/realtime/voice-activity.ts';
 import { benchApiFuzz } from './cases/service/api-fuzz.ts';
 import { benchCalls } from './cases/service/calls.ts';
+import { benchExpensiveInputs } from './cases/service/expensive-inputs.ts';
 import { benchFairness } from './cases/service/fairness.ts';
 import { benchGpu } from './cases/service/gpu.ts';
 import { benchPluginSwitch } from './cases/service/plugin-switch.ts';
@@ -58,6 +59,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'batch-embeddings': benchBatchEmbeddings,
   'batch-kills': benchBatchKills,
   'batch-priority': benchBatchPriority,
+  'expensive-inputs': benchExpensiveInputs,
   fairness: benchFairness,
   gpu: benchGpu,
   partner: benchPartner,

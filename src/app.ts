@@ -7,7 +7,7 @@ import type { Clock } from './contract/core/clock.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Tracer } from './contract/core/tracer.ts';
 import { openapiRoutes } from './http/openapi/openapi.ts';
-import { BodyBudget, type BodyBudgetLimits } from './http/request/body-budget.ts';
+import { bodyBudget } from './http/request/body-budget.ts';
 import { consoleRoutes } from './http/routes/console.ts';
 import { docsRoutes } from './http/routes/docs.ts';
 import { healthRoutes } from './http/routes/health.ts';
@@ -23,6 +23,7 @@ import type { Authenticator } from './http/server/auth.ts';
 import { requestHooks } from './http/server/request-hooks.ts';
 import { requestSpans } from './http/server/request-spans.ts';
 import { type RouteTable, routeTable } from './http/server/route-table.ts';
+import type { ByteLimits } from './kit/limits/byte-budget.ts';
 import type { MetricsRegistry } from './metrics/registry.ts';
 import type { Registry } from './plugin-host/registry.ts';
 import { creditRoutes } from './usage/credit-routes.ts';
@@ -46,7 +47,7 @@ export interface AppDeps {
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   /** Limits of the memory of bodies that are being received. */
-  readonly bodyLimits: BodyBudgetLimits;
+  readonly bodyLimits: ByteLimits;
   /** Models listed by the API. */
   readonly models: readonly ListedModel[];
   /** Start time of the process, in Unix seconds. */
@@ -66,7 +67,7 @@ export interface AppDeps {
 /** Builds the HTTP application: routes of the core and of the running plugins. Does not listen. */
 export function buildApp(deps: AppDeps): AnyElysia {
   const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = deps;
-  const bodyBudget = new BodyBudget(deps.bodyLimits);
+  const budget = bodyBudget(deps.bodyLimits);
   let table: RouteTable | undefined;
   // Created on first use, after all routes are mounted.
   const routes = () => {
@@ -84,7 +85,7 @@ export function buildApp(deps: AppDeps): AnyElysia {
     .use(
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
-        ...{ requestLimits, requestBytes, bodyBudget, phase, routes },
+        ...{ requestLimits, requestBytes, bodyBudget: budget, phase, routes },
         unavailableError: (path) => registry.unavailableError(path),
       }),
     )

@@ -7,7 +7,6 @@ import type { RequestLimits } from '../../src/contract/accounts/limits.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
 import type { ServiceError } from '../../src/contract/core/error.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
-import type { BodyBudgetLimits } from '../../src/http/request/body-budget.ts';
 import type { ListedModel } from '../../src/http/routes/models.ts';
 import type { PluginSwitches } from '../../src/http/routes/plugins.ts';
 import type { ModelReadiness, PluginReadiness } from '../../src/http/routes/readiness.ts';
@@ -18,6 +17,7 @@ import { authenticator } from '../../src/http/server/auth.ts';
 import { clientAddress } from '../../src/http/transport/client-address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { hashApiKey } from '../../src/kit/keys/api-key.ts';
+import type { ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/metrics/registry.ts';
 import { apiKeyStore } from '../../src/records/accounts/api-key-store.ts';
@@ -46,7 +46,7 @@ export interface TestAppOptions {
   readonly plugins?: PluginSwitches;
   readonly requestBytes?: number;
   /** Default: no limit. */
-  readonly bodyLimits?: BodyBudgetLimits;
+  readonly bodyLimits?: ByteLimits;
   readonly models?: () => ReadonlyMap<string, ModelReadiness>;
   readonly requiredModels?: readonly string[];
   readonly phase?: () => ServingPhase;

@@ -5,6 +5,7 @@ import {
   launchService,
   NO_RECOGNISER,
 } from '../../../tools/harness/services/launcher.ts';
+import type { Flood } from '../../flood.ts';
 import { type Row, report } from '../../report.ts';
 import { median, quantile } from '../../statistics.ts';
 
@@ -69,9 +70,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** Runs in a separate process, because the concurrency limit of an HTTP client must not delay the light key. */
-function startFlood(url: string, body: string) {
+function startFlood(url: string, json: string) {
   const script = new URL('../../flood.ts', import.meta.url).pathname;
-  return Bun.spawn([process.execPath, script, url, FLOODING_KEY, String(FLOOD), body], {
+  const flood: Flood = { url, key: FLOODING_KEY, count: FLOOD, json };
+  return Bun.spawn([process.execPath, script, JSON.stringify(flood)], {
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * FLOOD) },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
 import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
@@ -8,6 +9,7 @@ import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
 import { speechRoutes } from './routes.ts';
+import { wavBudget } from './wav-body.ts';
 
 const PATH = '/v1/audio/speech';
 let apps: TestApp[] = [];
@@ -21,9 +23,9 @@ const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 /** The routes over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
-  limits: { maxWavS?: number; perOrganization?: number } & RecordedCallsOptions = {},
+  limits: { maxWavS?: number; wavs?: ByteBudget; perOrganization?: number } & RecordedCallsOptions = {},
 ) {
-  const { maxWavS, perOrganization = 100 } = limits;
+  const { maxWavS, wavs = wavBudget(), perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
   const requests = new SpeechRequests({
@@ -36,7 +38,9 @@ function setUp(
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
     },
   });
-  const app = testApp({ routes: [speechRoutes(requests, 5000, maxWavS)] });
+  const app = testApp({
+    routes: [speechRoutes(requests, 5000, { ...(maxWavS !== undefined && { maxWavS }), wavs })],
+  });
   apps.push(app);
   const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
   return {
@@ -98,6 +102,39 @@ describe('wav', () => {
     expect(engine.runsMade).toBeLessThan(13);
     // Work was done, so the row exists; its status is not `cancelled`, because the client did not disconnect.
     expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 1.1 }]);
+  });
+});
+
+describe('the memory of wav responses', () => {
+  const CHUNK_BYTES = 400_000;
+  const runs = () => new Array(3).fill(new Array(CHUNK_BYTES / 2).fill(0.1));
+
+  it('is limited per key until they are read', async () => {
+    const wavs = wavBudget({ bytesPerKey: 5 * CHUNK_BYTES, totalBytes: 100 * CHUNK_BYTES });
+    const { post, rows } = setUp({ runs }, { wavs });
+    const unread = await post({});
+    expect(wavs.bytes).toBe(3 * CHUNK_BYTES);
+    const rejected = await post({});
+    expect(rejected.status).toBe(503);
+    expect(await rejected.json()).toMatchObject({
+      error: { code: 'server_overloaded', message: expect.stringContaining("use 'pcm'") },
+    });
+    // The audio that was produced is paid.
+    expect(rows).toMatchObject([{ status: 'completed' }, { status: 'failed', audioBytes: 3 * CHUNK_BYTES }]);
+    expect(wavs.bytes).toBe(3 * CHUNK_BYTES);
+    await unread.arrayBuffer();
+    await expect.poll(() => wavs.bytes).toBe(0);
+    expect((await post({})).status).toBe(200);
+  });
+
+  it('is limited in total', async () => {
+    const wavs = wavBudget({ bytesPerKey: 5 * CHUNK_BYTES, totalBytes: 5 * CHUNK_BYTES });
+    const { post } = setUp({ runs }, { wavs });
+    const unread = await post({});
+    expect((await post({}, undefined, 'key-of-b')).status).toBe(503);
+    await unread.body?.cancel();
+    await expect.poll(() => wavs.bytes).toBe(0);
+    expect((await post({}, undefined, 'key-of-b')).status).toBe(200);
   });
 });
 

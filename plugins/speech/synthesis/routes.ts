@@ -6,11 +6,13 @@ import {
   toPlainSchema,
   WORK_FAILURES,
 } from '../../../src/http/openapi/route-docs.ts';
-import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
+import { WHOLE_BYTES } from '../../../src/http/response/content-response.ts';
+import { bodyOutcomeOf, idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
+import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './schema.ts';
-import { wavBody } from './wav-body.ts';
+import { wavBody, wavBudget } from './wav-body.ts';
 
 /**
  * Maximum length of the audio that is buffered for a `wav` response: 260 MB. Only malicious texts exceed it, but the
@@ -20,9 +22,13 @@ const MAX_WAV_S = 90 * 60;
 
 /**
  * POST /v1/audio/speech (spec 4.3).
- * @param maxWavS maximum length of the audio of a `wav` response, in seconds.
+ * @param limits of `wav` responses: maximum length of the audio, in seconds, and the memory of all of them.
  */
-export function speechRoutes(requests: SpeechRequests, maxCharacters: number, maxWavS = MAX_WAV_S) {
+export function speechRoutes(
+  requests: SpeechRequests,
+  maxCharacters: number,
+  { maxWavS = MAX_WAV_S, wavs = wavBudget() }: { maxWavS?: number; wavs?: ByteBudget } = {},
+) {
   return new Elysia({ name: 'speech', tags: ['audio'] }).post(
     '/v1/audio/speech',
     async ({ body, request }) => {
@@ -44,11 +50,23 @@ export function speechRoutes(requests: SpeechRequests, maxCharacters: number, ma
           callerOf(request),
           signal,
         );
-        const responseBody =
-          format === 'wav'
-            ? await wavBody(speech, maxWavS)
-            : streamedBody(speech.rest, disconnected, request, speech.first);
-        return new Response(responseBody, { headers: { 'content-type': `audio/${format}` } });
+        if (format === 'pcm') {
+          const pcm = streamedBody(speech.rest, disconnected, request, speech.first);
+          return new Response(pcm, { headers: { 'content-type': 'audio/pcm' } });
+        }
+        const share = wavs.openShare(callerOf(request).keyId);
+        const { lengthBytes, chunks } = await wavBody(speech, maxWavS, share).catch((error: unknown) => {
+          share.end();
+          throw error;
+        });
+        const response = { headers: { 'content-type': 'audio/wav' } };
+        if (lengthBytes <= WHOLE_BYTES) {
+          share.end();
+          return new Response(Buffer.concat(await Array.fromAsync(chunks)), response);
+        }
+        const wav = streamedBody(chunks, disconnected, request);
+        bodyOutcomeOf(request)?.then(share.end, share.end);
+        return new Response(wav, response);
       } finally {
         idleTimeout.resume();
       }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { BodyBudget } from './body-budget.ts';
+import { bodyBudget } from './body-budget.ts';
 
-const open = () => new BodyBudget({ bytesPerKey: 100, totalBytes: 150 });
+const open = () => bodyBudget({ bytesPerKey: 100, totalBytes: 150 });
 
 describe('the bytes of one key', () => {
   it('are limited over all its bodies, and released at their end', () => {
     const budget = open();
-    const [one, other] = [budget.startBody('a'), budget.startBody('a')];
+    const [one, other] = [budget.openShare('a'), budget.openShare('a')];
     one.add(60);
     other.add(40);
     const over = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: 1 };
@@ -21,8 +21,8 @@ describe('the bytes of one key', () => {
 
   it('do not count for other keys, except in the total', () => {
     const budget = open();
-    budget.startBody('a').add(100);
-    const other = budget.startBody('b');
+    budget.openShare('a').add(100);
+    const other = budget.openShare('b');
     other.add(50);
     const over = { kind: 'overloaded', code: 'server_overloaded', retryAfterS: 1 };
     expect(() => other.add(1)).toThrow(expect.objectContaining(over));

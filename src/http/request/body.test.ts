@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../contract/core/error.ts';
 import { readBody } from './body.ts';
-import { BodyBudget } from './body-budget.ts';
+import { bodyBudget } from './body-budget.ts';
 
 const LIMIT = 64 * 1024;
 const URL = 'http://service.test/v1/x';
@@ -35,7 +35,7 @@ async function errorOf(request: Request, limit = LIMIT): Promise<ServiceError> {
 }
 
 describe('the budget of all bodies', () => {
-  const budget = () => new BodyBudget({ bytesPerKey: 100, totalBytes: 1000 });
+  const budget = () => bodyBudget({ bytesPerKey: 100, totalBytes: 1000 });
 
   test('has the bytes of a body until it is parsed, also if it is rejected', async () => {
     const bodies = budget();
@@ -50,26 +50,26 @@ describe('the budget of all bodies', () => {
     });
     const headers = { 'content-type': 'application/json' };
     const reading = readBody(new Request(URL, { method: 'POST', body, headers }), LIMIT, {
-      share: bodies.startBody('a'),
+      share: bodies.openShare('a'),
     });
     await expect.poll(() => bodies.bytes).toBe(5);
     gate.resolve();
     expect(await reading).toEqual({ a: 1 });
     expect(bodies.bytes).toBe(0);
-    const broken = readBody(json('{'), LIMIT, { share: bodies.startBody('a') });
+    const broken = readBody(json('{'), LIMIT, { share: bodies.openShare('a') });
     await expect(broken).rejects.toMatchObject({ code: 'invalid_json' });
     expect(bodies.bytes).toBe(0);
   });
 
   test('rejects a body with 429 as soon as it exceeds the bytes of its key', async () => {
     const bodies = budget();
-    const held = bodies.startBody('a');
+    const held = bodies.openShare('a');
     held.add(90);
     const over = { kind: 'rate_limited', retryAfterS: 1 };
     const text = `{"a":"${'x'.repeat(50)}"}`;
-    const rejected = readBody(json(text), LIMIT, { share: bodies.startBody('a') });
+    const rejected = readBody(json(text), LIMIT, { share: bodies.openShare('a') });
     await expect(rejected).rejects.toMatchObject(over);
-    expect(await readBody(json(text), LIMIT, { share: bodies.startBody('b') })).toHaveProperty('a');
+    expect(await readBody(json(text), LIMIT, { share: bodies.openShare('b') })).toHaveProperty('a');
     expect(bodies.bytes).toBe(90);
   });
 });

@@ -1,6 +1,6 @@
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
+import type { ByteShare } from '../../kit/limits/byte-budget.ts';
 import { jsonLimitViolation } from '../../kit/validation/json-limits.ts';
-import type { BodyShare } from './body-budget.ts';
 import { FormBuilder, MAX_FIELDS, tooManyFields } from './form-fields.ts';
 import { BODY_UPLOAD_RATE, rateCheckedBody, type UploadRate } from './upload-rate.ts';
 
@@ -17,7 +17,7 @@ import { BODY_UPLOAD_RATE, rateCheckedBody, type UploadRate } from './upload-rat
 export async function readBody(
   request: Request,
   limitBytes: number,
-  { pace = BODY_UPLOAD_RATE, share }: { readonly pace?: UploadRate; readonly share?: BodyShare } = {},
+  { pace = BODY_UPLOAD_RATE, share }: { readonly pace?: UploadRate; readonly share?: ByteShare } = {},
 ): Promise<object | null> {
   try {
     return await readParsed(request, limitBytes, pace, share);
@@ -30,7 +30,7 @@ async function readParsed(
   request: Request,
   limitBytes: number,
   pace: UploadRate,
-  share: BodyShare | undefined,
+  share: ByteShare | undefined,
 ): Promise<object | null> {
   assertDeclaredLength(request.headers, limitBytes);
   assertNotEncoded(request.headers);
@@ -70,7 +70,7 @@ export function assertNotEncoded(headers: Headers): void {
 async function readLimited(
   body: AsyncIterable<Uint8Array>,
   limitBytes: number,
-  share: BodyShare | undefined,
+  share: ByteShare | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let lengthBytes = 0;

@@ -11,7 +11,7 @@ import { streamedBody } from './streamed-body.ts';
  * Content up to this size is sent from memory, with a `content-length`. Longer content is streamed, and the runtime omits
  * the `content-length` of streams (oven-sh/bun#10507); clients get the length from HEAD or from `content-range`.
  */
-const WHOLE_BYTES = 1024 * 1024;
+export const WHOLE_BYTES = 1024 * 1024;
 /** Only the client itself may cache the content, and it must revalidate each time. */
 const CACHING = 'private, no-cache';
 

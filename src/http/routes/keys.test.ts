@@ -53,12 +53,22 @@ describe('POST /v1/keys', () => {
     expect((await send('GET', '/v1/keys', key)).status).toBe(200);
   });
 
+  test('measures names in Unicode characters', async () => {
+    const longest = '🔑'.repeat(64);
+    expect((await createKey({ name: longest })).name).toBe(longest);
+  });
+
   test.each([
     [{ name: '' }, 'name'],
     [{ name: 'x'.repeat(65) }, 'name'],
     [{ name: '\u001b[2Jgone' }, 'name'],
     [{ name: 'a\nkey_0  b  admin' }, 'name'],
     [{ name: 'a\0' }, 'name'],
+    [{ name: '🔑'.repeat(65) }, 'name'],
+    [{ name: 'member\u202Enimda' }, 'name'],
+    [{ name: 'a\u2066b' }, 'name'],
+    [{ name: 'a\uD800' }, 'name'],
+    [{ name: 7 }, 'name'],
     [{ role: 'owner' }, 'role'],
     [{ scope: 'all' }, 'scope'],
     [{ role: null }, 'role'],

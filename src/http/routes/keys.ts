@@ -3,6 +3,7 @@ import { Elysia, t } from 'elysia';
 import { type ApiKeyRecord, type ApiKeyStore, KEY_ROLES } from '../../contract/accounts/api-key.ts';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { issueKey } from '../../kit/keys/issue-key.ts';
+import { codePoints } from '../../kit/validation/code-points.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import {
   deletionSchema,
@@ -43,19 +44,26 @@ const NewKey = Type.Object(
   { title: 'New api key' },
 );
 
-/** Matches text without control characters, in syntax that every JSON Schema validator supports. */
-const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
+const NAME_CHARACTERS = 64;
+/**
+ * Matches text without control characters, including those of bidirectional text (UAX #9), which could make a name look like
+ * another one. The syntax is supported by every JSON Schema validator.
+ */
+const NAME_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]*$';
 
 const CreateKeyBody = t.Object(
   {
     name: Type.Optional(
-      Type.Union(
-        [Type.String({ minLength: 1, maxLength: 64, pattern: NO_CONTROL_CHARACTERS }), Type.Null()],
-        {
-          description: 'Display name, without control characters.',
-          examples: ['Reception'],
-        },
-      ),
+      // Checked by `requireName`, because TypeBox counts UTF-16 code units.
+      Type.Unknown({
+        anyOf: [
+          { type: 'string', minLength: 1, maxLength: NAME_CHARACTERS, pattern: NAME_PATTERN },
+          { type: 'null' },
+        ],
+        description: 'Display name, without control characters.',
+        examples: ['Reception'],
+      }),
     ),
     role: Type.Optional(oneOf(KEY_ROLES, { default: 'member' })),
   },
@@ -107,7 +115,7 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         readQuery(request, []);
         const { organization } = requireAdmin(request);
         const { name, role = 'member' } = body;
-        const issued = await issueKey(keys, { organization, role, name }, MAX_KEYS);
+        const issued = await issueKey(keys, { organization, role, name: requireName(name) }, MAX_KEYS);
         return { ...keyObject(issued.record), key: issued.key };
       },
       {
@@ -160,6 +168,20 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         },
       },
     );
+}
+
+/** @throws ServiceError `invalid_request` for another type, an empty or long name, or control characters. */
+function requireName(name: unknown): string | null | undefined {
+  if (name === undefined || name === null) return name;
+  if (typeof name !== 'string') throw invalidRequest("'name' must be a string or null.", 'name');
+  const characters = codePoints(name);
+  if (characters < 1 || characters > NAME_CHARACTERS) {
+    throw invalidRequest(`'name' must have 1 to ${NAME_CHARACTERS} characters, not ${characters}.`, 'name');
+  }
+  if (!name.isWellFormed() || !new RegExp(NAME_PATTERN).test(name)) {
+    throw invalidRequest("'name' must not contain control characters.", 'name');
+  }
+  return name;
 }
 
 function keyObject({ id, name, hint, role, createdAt, revokedAt }: ApiKeyRecord) {

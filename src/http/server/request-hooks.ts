@@ -5,9 +5,9 @@ import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/
 import { newId } from '../../contract/core/id.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { Metrics } from '../../contract/core/metrics.ts';
+import type { ByteBudget } from '../../kit/limits/byte-budget.ts';
 import { isExpectedError } from '../../kit/logging/log-failure.ts';
 import { assertDeclaredLength, readBody } from '../request/body.ts';
-import type { BodyBudget } from '../request/body-budget.ts';
 import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
 import { requestContextOf, setPrincipal, startRequestContext } from '../security/caller.ts';
@@ -26,7 +26,7 @@ export interface RequestHookDeps {
   readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
-  readonly bodyBudget: BodyBudget;
+  readonly bodyBudget: ByteBudget;
   readonly phase: () => ServingPhase;
   /** Available once all routes are mounted. */
   readonly routes: () => RouteTable;
@@ -82,7 +82,7 @@ export function requestHooks(deps: RequestHookDeps) {
     .onParse({ as: 'global' }, ({ request }) =>
       uploadBytes(request) === undefined
         ? readBody(request, deps.requestBytes, {
-            share: deps.bodyBudget.startBody(requestContextOf(request)?.principal?.keyId ?? ''),
+            share: deps.bodyBudget.openShare(requestContextOf(request)?.principal?.keyId ?? ''),
           })
         : null,
     )

@@ -8,6 +8,7 @@ import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import type { Secret } from '../../../contract/core/secret.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
+import { systemClock } from '../../../kit/clock.ts';
 import { UnreachableError, UpstreamCircuit } from './circuit-breaker.ts';
 import type { UpstreamMeter } from './metrics.ts';
 import { upstreamError, upstreamErrorName, upstreamStatusError } from './upstream-error.ts';
@@ -48,11 +49,15 @@ interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Limits of the time in which a call progresses, without the time in which the consumer processes a chunk. Only a part of the
+ * result counts as progress: bytes that keep the connection open, such as comments between events, do not.
+ */
 export interface CallTimeouts {
-  /** Maximum time until the first byte of a response. */
-  readonly firstByteMs: number;
-  /** Maximum time between two chunks of a response. */
-  readonly idleMs: number;
+  /** Maximum time until the first part of the result, or until the end of a result without parts. */
+  readonly firstPartMs: number;
+  /** Maximum time between two parts of the result. Absent: the result has no parts. */
+  readonly idleMs?: number;
 }
 
 /** Requests of one call, which share its timeouts and its abort signal. */
@@ -72,6 +77,8 @@ export interface UpstreamCall {
   request(method: 'GET' | 'DELETE', path: string): Promise<Response>;
   /** Yields the chunks of a response body as they arrive. */
   readChunks(response: Response): AsyncGenerator<Uint8Array, void, undefined>;
+  /** Call it for every part of the result that has been received. Restarts the timeout. */
+  progressed(): void;
 }
 
 export class UpstreamServer {
@@ -110,14 +117,15 @@ export class UpstreamServer {
     signal: AbortSignal,
     run: (call: UpstreamCall) => AsyncGenerator<Item, Result, undefined>,
   ): AsyncGenerator<Item, Result, undefined> {
-    const timer = new InactivityTimer(timeouts.firstByteMs);
+    const timer = new ProgressTimer(timeouts.firstPartMs);
     const stop = new AbortController();
     const cancelled = AbortSignal.any([signal, timer.signal, stop.signal, this.#closed.signal]);
     try {
       const result = yield* run({
         post: (...args) => this.#post(cancelled, timer, ...args),
         request: (method, path) => this.#fetchThroughCircuit(cancelled, timer, { method, path }),
-        readChunks: (response) => readChunks(response, timer, timeouts.idleMs),
+        readChunks: (response) => readChunks(response, timer),
+        progressed: () => timer.restart(timeouts.idleMs ?? timeouts.firstPartMs),
       });
       this.#markAvailable();
       this.#meter?.call('succeeded');
@@ -145,7 +153,7 @@ export class UpstreamServer {
 
   async #post(
     signal: AbortSignal,
-    timer: InactivityTimer,
+    timer: ProgressTimer,
     path: string,
     body: Body,
     headers: Readonly<Record<string, string>> = {},
@@ -161,7 +169,7 @@ export class UpstreamServer {
 
   #fetchThroughCircuit(
     signal: AbortSignal,
-    timer: InactivityTimer,
+    timer: ProgressTimer,
     options: RequestOptions,
   ): Promise<Response> {
     return this.#circuit.run(async () => {
@@ -175,7 +183,7 @@ export class UpstreamServer {
   }
 
   /** Converts the error of a failed call to one that is safe to show, and starts health checks if the server is unavailable. */
-  #recordFailure(error: unknown, timer: InactivityTimer): ServiceError {
+  #recordFailure(error: unknown, timer: ProgressTimer): ServiceError {
     const failure = this.#toServiceError(error, timer);
     this.#meter?.call(failure.kind === 'upstream' ? 'failed' : 'rejected');
     // Only connection errors and timeouts have a cause. A rejected request does not affect the next one.
@@ -219,7 +227,7 @@ export class UpstreamServer {
     return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` };
   }
 
-  #toServiceError(error: unknown, timer: InactivityTimer): ServiceError {
+  #toServiceError(error: unknown, timer: ProgressTimer): ServiceError {
     if (this.#closed.signal.aborted) return this.#closed.signal.reason;
     if (error instanceof ServiceError) return error;
     if (timer.signal.aborted) return upstreamError('the request timed out', error);
@@ -260,36 +268,50 @@ export class UpstreamServer {
 /** Yields the chunks of a body. The timer is paused while the consumer processes a chunk. */
 async function* readChunks(
   response: Response,
-  timer: InactivityTimer,
-  idleMs: number,
+  timer: ProgressTimer,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const chunk of response.body ?? []) {
     timer.pause();
     yield chunk;
-    timer.start(idleMs);
+    timer.resume();
   }
 }
 
-/** Aborts its signal when no data arrives for a given time. Can be paused and restarted. */
-class InactivityTimer {
+/** Aborts its signal when a time elapses, without the pauses. */
+class ProgressTimer {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #leftMs: number;
+  /** When {@link #leftMs} began to elapse; undefined during a pause. */
+  #runningSinceMs: number | undefined;
 
-  constructor(initialMs: number) {
-    this.start(initialMs);
+  constructor(ms: number) {
+    this.#leftMs = ms;
+    this.resume();
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  start(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#controller.abort(), ms);
+  /** Sets the time that is left. A pause continues. */
+  restart(ms: number): void {
+    const isRunning = this.#runningSinceMs !== undefined;
+    this.pause();
+    this.#leftMs = ms;
+    if (isRunning) this.resume();
   }
 
   pause(): void {
     clearTimeout(this.#timer);
+    if (this.#runningSinceMs === undefined) return;
+    this.#leftMs -= systemClock.monotonicMs() - this.#runningSinceMs;
+    this.#runningSinceMs = undefined;
+  }
+
+  resume(): void {
+    this.#runningSinceMs = systemClock.monotonicMs();
+    this.#timer = setTimeout(() => this.#controller.abort(), Math.max(0, this.#leftMs));
   }
 }
 

@@ -10,7 +10,7 @@ import { textTokens } from '../../../kit/text/token-estimate.ts';
 import { explainRejection } from '../client/explain-rejection.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { readBodyText } from '../client/response-body.ts';
-import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import { type CallTimeouts, type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError } from '../client/upstream-error.ts';
 import { type Fields, fieldsOf, listOf } from '../client/wire-values.ts';
 
@@ -21,10 +21,8 @@ export interface UpstreamEmbedOptions {
   readonly settings: UpstreamModelSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
-  /** Maximum time until the first byte of a response, default 300,000 ms. */
-  readonly firstByteMs?: number;
-  /** Maximum time between two chunks, default 60,000 ms. */
-  readonly idleMs?: number;
+  /** Maximum time until the end of a response, default 300,000 ms. */
+  readonly timeoutMs?: number;
   /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
 }
@@ -39,12 +37,12 @@ class UpstreamEmbedEngine implements EmbedEngine {
   readonly maxTokens = undefined;
   readonly #model: string;
   readonly #server: UpstreamServer;
-  readonly #timeouts: { readonly firstByteMs: number; readonly idleMs: number };
+  readonly #timeouts: CallTimeouts;
 
   constructor(options: UpstreamEmbedOptions) {
     this.#model = options.settings.model;
     this.#server = new UpstreamServer({ ...options, explain: explainRejection });
-    this.#timeouts = { firstByteMs: options.firstByteMs ?? 300_000, idleMs: options.idleMs ?? 60_000 };
+    this.#timeouts = { firstPartMs: options.timeoutMs ?? 300_000 };
   }
 
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings> {

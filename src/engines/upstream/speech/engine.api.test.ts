@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { drippingResponse } from '../../../../test/doubles/dripping-response.ts';
 import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import {
   deadBaseUrl,
@@ -30,7 +31,7 @@ afterEach(() => upstream.close());
 
 function createEngine(
   fields: { baseUrl?: string; apiKey?: Secret; voice?: string; rateHz?: number } = {},
-  timeouts: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
+  timeouts: { firstPartMs?: number; idleMs?: number; probeMs?: number } = {},
 ): TtsEngine {
   const engine = upstreamTtsEngine({
     settings: {
@@ -113,21 +114,21 @@ it('fails running requests with an overload error when it is closed', async () =
 
 describe('timeouts', () => {
   /** Four times this time passes only after a stall of seconds. */
-  const firstByteMs = 1000;
+  const firstPartMs = 1000;
   const slowUpstream = () =>
     upstream.answer(async () => {
-      await Bun.sleep(1.2 * firstByteMs);
+      await Bun.sleep(1.2 * firstPartMs);
       return pcmAnswer([[1, 0]]);
     });
 
   it('are longer for slow speech', async () => {
     slowUpstream();
-    expect(await collect(createEngine({}, { firstByteMs }), { speed: 0.25 })).toEqual([1]);
+    expect(await collect(createEngine({}, { firstPartMs }), { speed: 0.25 })).toEqual([1]);
   });
 
   it.each([1, 4])('are not extended at speed %d', async (speed) => {
     slowUpstream();
-    await expect(collect(createEngine({}, { firstByteMs }), { speed })).rejects.toThrow(
+    await expect(collect(createEngine({}, { firstPartMs }), { speed })).rejects.toThrow(
       'the request timed out',
     );
   });
@@ -287,7 +288,14 @@ describe('connection errors', () => {
     ],
   ])('timeout %s', async (_, answer) => {
     upstream.answer(answer);
-    const engine = createEngine({}, { firstByteMs: 100, idleMs: 100 });
+    const engine = createEngine({}, { firstPartMs: 100, idleMs: 100 });
+    await expect(collect(engine)).rejects.toMatchObject({ kind: 'upstream', message: /timed out/ });
+    await expect.poll(() => upstream.cancelled).toBe(1);
+  });
+
+  it('a server that sends a few samples per second is left', async () => {
+    upstream.answer(() => drippingResponse('audio/pcm', '', new Uint8Array(2)));
+    const engine = createEngine({}, { firstPartMs: 100, idleMs: 100 });
     await expect(collect(engine)).rejects.toMatchObject({ kind: 'upstream', message: /timed out/ });
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
@@ -351,7 +359,7 @@ describe('readiness', () => {
     await expect(collect(dead)).rejects.toMatchObject({ kind: 'upstream' });
     expect(dead.ready().ready).toBe(false);
 
-    const flaky = createEngine({}, { firstByteMs: 50, probeMs: 20 });
+    const flaky = createEngine({}, { firstPartMs: 50, probeMs: 20 });
     upstream.answer(() => new Promise(() => undefined));
     upstream.modelsStatus = 503;
     await expect(collect(flaky)).rejects.toMatchObject({ kind: 'upstream' });

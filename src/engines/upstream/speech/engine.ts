@@ -23,6 +23,8 @@ const JSON_BODY = { 'content-type': 'application/json' };
 const DELETION_TIMEOUT_MS = 5_000;
 /** Limit of the audio of one request at natural speed: far more than a text of 600 characters needs. */
 const MAX_AUDIO_S = 600;
+/** A server that sends less audio in the idle time is too slow to be useful, and would keep the call open for hours. */
+const PROGRESS_S = 0.5;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
 
 export interface UpstreamTtsOptions {
@@ -30,11 +32,11 @@ export interface UpstreamTtsOptions {
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
   /**
-   * Maximum time until the first byte of audio, default 60,000 ms. At a speed below 1, it is divided by the speed, because
+   * Maximum time until the first {@link PROGRESS_S} of audio or the end, default 60,000 ms. At a speed below 1, it is divided by the speed, because
    * the audio is longer.
    */
-  readonly firstByteMs?: number;
-  /** Maximum time between two chunks, default 20,000 ms; scaled like `firstByteMs`. */
+  readonly firstPartMs?: number;
+  /** Maximum time for each further {@link PROGRESS_S} of audio, default 20,000 ms; scaled like `firstPartMs`. */
   readonly idleMs?: number;
   /** How long a deletion waits for an upload of the same voice, and then for the server. Default 5000 ms. */
   readonly deletionTimeoutMs?: number;
@@ -58,7 +60,7 @@ class UpstreamTtsEngine implements TtsEngine {
   readonly rateHz: number;
   readonly #settings: UpstreamTtsSettings;
   readonly #server: UpstreamServer;
-  readonly #firstByteMs: number;
+  readonly #firstPartMs: number;
   readonly #idleMs: number;
   readonly #deletionTimeoutMs: number;
   readonly #registeredVoices: RegisteredVoices;
@@ -70,7 +72,7 @@ class UpstreamTtsEngine implements TtsEngine {
     this.#settings = options.settings;
     this.rateHz = options.settings.rateHz;
     this.#server = new UpstreamServer(options);
-    this.#firstByteMs = options.firstByteMs ?? 60_000;
+    this.#firstPartMs = options.firstPartMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 20_000;
     this.#deletionTimeoutMs = options.deletionTimeoutMs ?? DELETION_TIMEOUT_MS;
     this.#registeredVoices = new RegisteredVoices((voice, signal) => this.#register(voice, signal));
@@ -95,7 +97,7 @@ class UpstreamTtsEngine implements TtsEngine {
     if (this.#settings.voices !== 'register') return;
     // An upload that arrives after the deletion would leave the voice on the server.
     await this.#registeredVoices.remove(voice, AbortSignal.timeout(this.#deletionTimeoutMs));
-    const timeouts = { firstByteMs: this.#deletionTimeoutMs, idleMs: this.#deletionTimeoutMs };
+    const timeouts = { firstPartMs: this.#deletionTimeoutMs, idleMs: this.#deletionTimeoutMs };
     const run = async function* ({ request }: UpstreamCall) {
       const response = await request('DELETE', `/audio/voices/${voice}`);
       await response.body?.cancel();
@@ -149,24 +151,24 @@ class UpstreamTtsEngine implements TtsEngine {
     acceptedStatuses = NO_STATUSES,
   ): AsyncGenerator<Float32Samples, boolean, undefined> {
     const stretch = Math.max(1, 1 / request.speed);
-    const timeouts = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
+    const timeouts = { firstPartMs: this.#firstPartMs * stretch, idleMs: this.#idleMs * stretch };
     const body = JSON.stringify(this.#body(request, voice));
-    const samplesOf = (chunks: AsyncIterable<Uint8Array>) => this.#samples(chunks, stretch);
-    return yield* this.#server.call(timeouts, signal, async function* ({ post, readChunks }) {
-      const response = await post('/audio/speech', body, JSON_BODY, acceptedStatuses);
+    const samplesOf = (call: UpstreamCall, response: Response) => this.#samples(call, response, stretch);
+    return yield* this.#server.call(timeouts, signal, async function* (call) {
+      const response = await call.post('/audio/speech', body, JSON_BODY, acceptedStatuses);
       if (!response.ok) {
         await response.body?.cancel();
         return false;
       }
       requirePcm(response);
-      yield* samplesOf(readChunks(response));
+      yield* samplesOf(call, response);
       return true;
     });
   }
 
   /** Uploads the clip under the id of the voice. The id is in lower case, as vLLM-Omni requires. */
   async #register(voice: SpokenVoice, deleted: AbortSignal): Promise<void> {
-    const timeouts = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
+    const timeouts = { firstPartMs: this.#firstPartMs, idleMs: this.#idleMs };
     const signal = AbortSignal.any([this.#closed.signal, deleted]);
     const clip = await voice.clip(signal);
     const run = async function* ({ post }: UpstreamCall) {
@@ -209,16 +211,22 @@ class UpstreamTtsEngine implements TtsEngine {
   }
 
   async *#samples(
-    chunks: AsyncIterable<Uint8Array>,
+    call: UpstreamCall,
+    response: Response,
     stretch: number,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     const maxS = MAX_AUDIO_S * stretch;
     const pcm = new PcmStream();
     let audioS = 0;
-    for await (const chunk of chunks) {
+    let nextProgressS = PROGRESS_S;
+    for await (const chunk of call.readChunks(response)) {
       const samples = pcm.push(chunk);
       audioS += samples.length / this.rateHz;
       if (audioS > maxS) throw upstreamError(`it sent more than ${maxS} s of audio`);
+      if (audioS >= nextProgressS) {
+        call.progressed();
+        nextProgressS = audioS + PROGRESS_S;
+      }
       if (samples.length > 0) yield samples;
     }
     if (pcm.hasPartialSample) throw upstreamError('the audio ended in the middle of a sample');

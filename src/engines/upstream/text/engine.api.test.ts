@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { textEngineCases } from '../../../../test/contract/text-engine.cases.ts';
+import { drippingResponse } from '../../../../test/doubles/dripping-response.ts';
 import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import {
   collectResponse,
@@ -44,7 +45,7 @@ const meter: UpstreamMeter = {
 
 function createEngine(
   fields: { baseUrl?: string; apiKey?: Secret; contextTokens?: number; imageUrls?: 'any' } = {},
-  timeouts: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
+  timeouts: { firstPartMs?: number; idleMs?: number; probeMs?: number } = {},
 ): TextEngine {
   const engine = upstreamTextEngine({
     settings: {
@@ -429,6 +430,24 @@ describe('an unavailable upstream', () => {
     }
     expect(engine.ready().ready).toBe(true);
     expect(counted).toEqual([]);
+  });
+});
+
+describe('a server that only drips', () => {
+  const SSE = 'text/event-stream';
+  it.each([
+    ['comments before the first event', SSE, '', ': ping\n\n'],
+    ['comments after an event', SSE, `data: ${chatChunk({ content: 'la' })}\n\n`, ': ping\n\n'],
+    ['bytes of one event', SSE, 'data: "', ' '],
+    ['white space instead of JSON', 'application/json', '', ' '],
+  ])('is left: %s', async (_, contentType, start, drip) => {
+    upstream.answer(() => drippingResponse(contentType, start, drip));
+    const engine = createEngine({}, { firstPartMs: 100, idleMs: 100 });
+    await expect(Array.fromAsync(engine.generate(textRequest(), never))).rejects.toMatchObject({
+      kind: 'upstream',
+      message: expect.stringContaining('timed out'),
+    });
+    await expect.poll(() => upstream.cancelled).toBe(1);
   });
 });
 

@@ -31,9 +31,9 @@ export interface UpstreamTextOptions {
   readonly settings: UpstreamTextSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
-  /** Maximum time until the first byte of a response, default 300,000 ms. */
-  readonly firstByteMs?: number;
-  /** Maximum time between two chunks, default 60,000 ms. */
+  /** Maximum time until the first event, or until the end of a response without events, default 300,000 ms. */
+  readonly firstPartMs?: number;
+  /** Maximum time between two events, default 60,000 ms. */
   readonly idleMs?: number;
   /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
@@ -50,7 +50,7 @@ class UpstreamTextEngine implements TextEngine {
   readonly contextTokens: number | undefined;
   readonly #model: string;
   readonly #server: UpstreamServer;
-  readonly #firstByteMs: number;
+  readonly #firstPartMs: number;
   readonly #idleMs: number;
   readonly #log: Logger;
   readonly #allowsAnyImage: boolean;
@@ -66,20 +66,20 @@ class UpstreamTextEngine implements TextEngine {
     this.#urlRules = options.urlRules ?? PUBLIC_URLS;
     this.#server = new UpstreamServer({ ...options, explain: explainRejection });
     // The first token of a long prompt may be late, in particular if the server has a queue.
-    this.#firstByteMs = options.firstByteMs ?? 300_000;
+    this.#firstPartMs = options.firstPartMs ?? 300_000;
     this.#idleMs = options.idleMs ?? 60_000;
   }
 
   async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
     if (!this.#allowsAnyImage) await requirePublicImages(request.messages, this.#urlRules, signal);
-    const timeouts = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
+    const timeouts = { firstPartMs: this.#firstPartMs, idleMs: this.#idleMs };
     const send = (call: UpstreamCall) => this.#send(call, request);
-    const expected = expectedUsage(request, this.contextTokens);
+    const expect = (sentBytes: number) => expectedUsage(request, sentBytes, this.contextTokens);
     const finish = (reader: ChatResponseReader) => this.#finish(reader);
     yield* this.#server.call(timeouts, signal, async function* (call) {
-      const response = await send(call);
-      const reader = new ChatResponseReader(expected);
+      const { response, sentBytes } = await send(call);
+      const reader = new ChatResponseReader(expect(sentBytes));
       const chunks = call.readChunks(response);
       if (mediaTypeOf(response) === 'application/json') {
         yield* reader.readData(await readBodyText(chunks));
@@ -90,6 +90,7 @@ class UpstreamTextEngine implements TextEngine {
       while (!reader.isDone) {
         const { value, done } = await events.next();
         if (done) break;
+        call.progressed();
         yield* reader.readData(value);
       }
       yield finish(reader);
@@ -117,38 +118,40 @@ class UpstreamTextEngine implements TextEngine {
   }
 
   /** Repeats the request without `stream_options` if the server rejects them. */
-  async #send(call: UpstreamCall, request: TextRequest): Promise<Response> {
-    const send = (streamOptions: boolean) =>
-      call.post(
-        '/chat/completions',
-        JSON.stringify(chatRequestBody(this.#model, request, { streamOptions })),
-        {
-          'content-type': 'application/json',
-          accept: 'text/event-stream',
-        },
-      );
+  async #send(
+    call: UpstreamCall,
+    request: TextRequest,
+  ): Promise<{ readonly response: Response; readonly sentBytes: number }> {
+    const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+    const send = async (streamOptions: boolean) => {
+      const body = JSON.stringify(chatRequestBody(this.#model, request, { streamOptions }));
+      const response = await call.post('/chat/completions', body, headers);
+      return { response, sentBytes: Buffer.byteLength(body) };
+    };
     try {
       return await send(this.#supportsStreamOptions);
     } catch (error) {
       if (!(error instanceof StreamOptionsError) || !this.#supportsStreamOptions) throw error;
-      const response = await send(false);
+      const sent = await send(false);
       // The success confirms that `stream_options` was the cause of the rejection.
       this.#supportsStreamOptions = false;
-      return response;
+      return sent;
     }
   }
 }
 
-function expectedUsage(request: TextRequest, contextTokens: number | undefined): ExpectedUsage {
-  const { messages, tools, output, maxTokens } = request;
+function expectedUsage(
+  { messages, maxTokens }: TextRequest,
+  sentBytes: number,
+  contextTokens: number | undefined,
+): ExpectedUsage {
   const images = messages.flatMap((message) =>
     message.role === 'user' ? message.parts.filter(({ kind }) => kind === 'image') : [],
   );
-  // Chat templates may write JSON with more white space.
-  const bytes = 2 * Buffer.byteLength(JSON.stringify([messages, tools, output]));
   return {
     estimatedInput: () => estimatedTokens(messages),
-    maxInput: TEMPLATE_TOKENS + bytes + IMAGE_TOKENS * images.length,
+    // Chat templates may write JSON with more white space.
+    maxInput: TEMPLATE_TOKENS + 2 * sentBytes + IMAGE_TOKENS * images.length,
     maxHiddenReasoning: maxTokens ?? contextTokens ?? MAX_HIDDEN_REASONING,
   };
 }

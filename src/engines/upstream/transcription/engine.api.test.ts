@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sttEngineCases } from '../../../../test/contract/stt-engine.cases.ts';
+import { drippingResponse } from '../../../../test/doubles/dripping-response.ts';
 import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
 import {
   eventAnswer,
@@ -404,9 +405,19 @@ describe('failures', () => {
     expect((await answer).text).toBe('Ask not');
   });
 
+  it.each([
+    ['comments', 'text/event-stream', ': ping\n\n'],
+    ['white space instead of JSON', 'application/json', ' '],
+  ])('to send more than %s end the request', async (_, contentType, drip) => {
+    upstream.answer(() => drippingResponse(contentType, '', drip));
+    // The duration of the recording is added.
+    await expect(collect(createEngine({ firstPartMs: 50 }))).rejects.toMatchObject({ message: /timed out/ });
+    await expect.poll(() => upstream.cancelled).toBe(1);
+  });
+
   it('to respond in time end the request', async () => {
     upstream.answer(() => new Promise(() => undefined));
-    await expect(collect(createEngine({ firstByteMs: 50 }))).rejects.toMatchObject({ message: /timed out/ });
+    await expect(collect(createEngine({ firstPartMs: 50 }))).rejects.toMatchObject({ message: /timed out/ });
     await expect.poll(() => upstream.cancelled).toBe(1);
   });
 });

@@ -31,9 +31,12 @@ export interface UpstreamSttOptions {
   readonly settings: UpstreamSttSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
-  /** Maximum time until the first byte of a response, in addition to the duration of the audio. Default 60,000 ms. */
-  readonly firstByteMs?: number;
-  /** Maximum time between two chunks, default 60,000 ms. */
+  /**
+   * Maximum time until the first event, or until the end of a response without events, in addition to the duration of the
+   * audio. Default 60,000 ms.
+   */
+  readonly firstPartMs?: number;
+  /** Maximum time between two events, default 60,000 ms. */
   readonly idleMs?: number;
   /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
@@ -53,7 +56,7 @@ class UpstreamSttEngine implements SttEngine {
   readonly hasPreviews = false;
   readonly #options: UpstreamSttOptions;
   readonly #server: UpstreamServer;
-  readonly #firstByteMs: number;
+  readonly #firstPartMs: number;
   readonly #idleMs: number;
   /** Set to false when the server rejects `stream`. */
   #supportsStreaming = true;
@@ -61,7 +64,7 @@ class UpstreamSttEngine implements SttEngine {
   constructor(options: UpstreamSttOptions) {
     this.#options = options;
     this.#server = new UpstreamServer(options);
-    this.#firstByteMs = options.firstByteMs ?? 60_000;
+    this.#firstPartMs = options.firstPartMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 60_000;
   }
 
@@ -97,13 +100,13 @@ class UpstreamSttEngine implements SttEngine {
   ): AsyncGenerator<TranscriptionEvent, UpstreamTranscript | undefined, undefined> {
     const { durationS } = recording;
     if (durationS === 0) return undefined;
-    const timeouts = { firstByteMs: this.#firstByteMs + durationS * 1000, idleMs: this.#idleMs };
+    const timeouts = { firstPartMs: this.#firstPartMs + durationS * 1000, idleMs: this.#idleMs };
     const send = (call: UpstreamCall) => this.#send(call, recording.file(), request);
     return yield* this.#server.call(timeouts, signal, async function* (call) {
       const response = await send(call);
       const chunks = call.readChunks(response);
       if (mediaTypeOf(response) === 'text/event-stream') {
-        yield* streamedDeltas(chunks, words);
+        yield* streamedDeltas(call, chunks, words);
         return undefined;
       }
       const transcript = readTranscript(await readBodyText(chunks), durationS);
@@ -145,11 +148,13 @@ class UpstreamSttEngine implements SttEngine {
 
 /** Yields the text of a stream in complete words. @throws ServiceError `upstream` when it ends prematurely. */
 async function* streamedDeltas(
+  call: UpstreamCall,
   chunks: AsyncIterable<Uint8Array>,
   words: WordBuffer,
 ): AsyncGenerator<TranscriptionEvent, void, undefined> {
   let isComplete = false;
   for await (const data of readEvents(chunks)) {
+    call.progressed();
     const event = readEvent(data);
     if (event.kind === 'text') yield* delta(words.push(event.text));
     else if (event.kind === 'segment') {

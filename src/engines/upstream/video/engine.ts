@@ -20,12 +20,13 @@ import { toDiskError } from '../../../kit/storage/disk-errors.ts';
 import type { ClipCutter } from '../../../media/clips/clip-cutter.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { readBodyText } from '../client/response-body.ts';
-import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
+import { type CallTimeouts, type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError } from '../client/upstream-error.ts';
 import { explainVideoRejection, jobIdOf, readVideoJob } from './job-status.ts';
 
 /** Maximum size of a generated segment: 30 s at 130 Mbit/s. */
 const MAX_SEGMENT_BYTES = 512 * 1024 * 1024;
+const PROGRESS_BYTES = 64 * 1024;
 const FIRST_POLL_MS = 1000;
 const MAX_POLL_MS = 15_000;
 const POLL_GROWTH = 1.5;
@@ -51,7 +52,7 @@ export interface UpstreamVideoOptions {
   readonly pollMs?: number;
   /** Maximum duration of a job, default one hour. */
   readonly timeoutMs?: number;
-  /** Maximum time until the first byte of a response, and between two chunks. Default 60,000 ms. */
+  /** Maximum time until the end of a response, and for each {@link PROGRESS_BYTES} of a video. Default 60,000 ms. */
   readonly responseTimeoutMs?: number;
   /** Interval of the health checks of an unavailable server. */
   readonly probeMs?: number;
@@ -74,7 +75,7 @@ class UpstreamVideoEngine implements VideoEngine {
   readonly note = undefined;
   readonly #options: UpstreamVideoOptions;
   readonly #server: UpstreamServer;
-  readonly #timeouts: { readonly firstByteMs: number; readonly idleMs: number };
+  readonly #timeouts: CallTimeouts;
   readonly #closed = new AbortController();
 
   constructor(options: UpstreamVideoOptions) {
@@ -82,7 +83,7 @@ class UpstreamVideoEngine implements VideoEngine {
     this.#options = options;
     this.#server = new UpstreamServer({ ...options, explain: explainVideoRejection });
     const responseTimeoutMs = options.responseTimeoutMs ?? 60_000;
-    this.#timeouts = { firstByteMs: responseTimeoutMs, idleMs: responseTimeoutMs };
+    this.#timeouts = { firstPartMs: responseTimeoutMs };
   }
 
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
@@ -220,15 +221,19 @@ class UpstreamVideoEngine implements VideoEngine {
   async #downloadSegment(id: string, path: string, signal: AbortSignal): Promise<boolean> {
     const file = await open(path, 'w');
     try {
-      const chunks = this.#server.call(
-        this.#timeouts,
-        signal,
-        async function* ({ request: send, readChunks }) {
-          const response = await send('GET', `/videos/${encodeURIComponent(id)}/content`);
-          if (!response.ok) throw upstreamError(`it returned HTTP status ${response.status}`);
-          yield* readChunks(response);
-        },
-      );
+      const chunks = this.#server.call(this.#timeouts, signal, async function* (call) {
+        const response = await call.request('GET', `/videos/${encodeURIComponent(id)}/content`);
+        if (!response.ok) throw upstreamError(`it returned HTTP status ${response.status}`);
+        let unreportedBytes = 0;
+        for await (const chunk of call.readChunks(response)) {
+          unreportedBytes += chunk.length;
+          if (unreportedBytes >= PROGRESS_BYTES) {
+            call.progressed();
+            unreportedBytes = 0;
+          }
+          yield chunk;
+        }
+      });
       let lengthBytes = 0;
       for await (const chunk of chunks) {
         lengthBytes += chunk.length;
