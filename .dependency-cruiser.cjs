@@ -64,7 +64,11 @@ const importers = [
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny|node-av)/', '^src/media/'],
   ['pyodide', 'node_modules/pyodide/', '^src/sandbox/python-worker\\.ts$'],
-  ['ffi', '^bun:ffi$', '^src/(sandbox/syscall-filter|engines/workers/cpu-priority)\\.ts$'],
+  [
+    'ffi',
+    '^bun:ffi$',
+    '^src/(sandbox/syscall-filter|engines/workers/cpu-priority|engines/llama/worker/cuda-driver)\\.ts$',
+  ],
   ['toml', 'node_modules/smol-toml/', '^src/config/file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/logging/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/metrics/registry\\.ts$'],

@@ -1,5 +1,5 @@
 /**
- * `bun bench/flood.ts FLOOD`: sends requests of one key concurrently until it is killed, or once each. `FLOOD` is JSON of type
+ * `bun bench/flood.ts FLOOD`: sends requests of one key concurrently until it is killed, or once each. `FLOOD` is a file with JSON of type
  * {@link Flood}. A process of its own, so that its work and its limits of connections do not delay the measured requests.
  */
 
@@ -19,7 +19,7 @@ export interface Flood {
   readonly unread?: boolean;
 }
 
-if (import.meta.main) await sendFlood(JSON.parse(process.argv[2] ?? '{}') as Flood);
+if (import.meta.main) await sendFlood((await Bun.file(process.argv[2] ?? '').json()) as Flood);
 
 async function sendFlood({ url, key, count, json, form, file, repeat, unread }: Flood): Promise<void> {
   const send = async () => {

@@ -7,6 +7,7 @@ import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { prepareConversation } from '../../src/conversation/prepare.ts';
 import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
+import { ByteBudget, type ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
@@ -16,6 +17,9 @@ import { type RealtimeMetrics, realtimeMetrics } from './metrics.ts';
 import { type Dialect, upgradeDialect } from './protocol/dialect.ts';
 import { initialSession } from './session/session.ts';
 import type { Rules } from './state/realtime-machine.ts';
+
+/** Audio that the connections of one organization, and all connections, hold before it is transcribed. */
+const AUDIO_MEMORY: ByteLimits = { bytesPerKey: 512 * 2 ** 20, totalBytes: 2 * 2 ** 30 };
 
 export interface ConnectionRegistryDeps
   extends Pick<
@@ -37,11 +41,14 @@ export interface ConnectionRegistryDeps
   /** Maximum number of concurrent connections per organization. */
   readonly perOrganization: number;
   readonly rules: Rules;
+  /** Replaced in tests. */
+  readonly audioMemory?: ByteLimits;
 }
 
 export class ConnectionRegistry extends OpenConnections<RealtimeConnection | ConversationConnection> {
   readonly #deps: ConnectionRegistryDeps;
   readonly #metrics: RealtimeMetrics;
+  readonly #audioMemory: ByteBudget;
   /** Conversations per model. */
   readonly #conversations: ReadonlyMap<string, Quota>;
   /** By conversation model. */
@@ -51,6 +58,7 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     super('realtime connections', deps.perOrganization);
     this.#deps = deps;
     this.#metrics = realtimeMetrics(deps.metrics);
+    this.#audioMemory = audioBudget(deps.audioMemory ?? AUDIO_MEMORY);
     this.#conversations = new Map(
       deps.conversations.ids.map((id) => {
         const perOrganization = deps.conversations.get(id)?.sessionsPerOrganization ?? 0;
@@ -81,6 +89,7 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
         new RealtimeConnection({
           ...this.#deps,
           metrics: this.#metrics,
+          audioMemory: this.#audioMemory.openShare(caller.organization),
           caller,
           initialState: {
             session: initialSession(newId('session'), rules, query),
@@ -136,4 +145,15 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
       throw error;
     }
   }
+}
+
+function audioBudget(limits: ByteLimits): ByteBudget {
+  const retry = 'Retry after the next conversation.item.input_audio_transcription.completed event.';
+  return new ByteBudget(limits, {
+    overKeyLimit: (bytes) =>
+      new Error(
+        `The realtime connections of this organization hold at most ${bytes} bytes of audio. ${retry}`,
+      ),
+    overTotalLimit: () => new Error(`The realtime connections of the service hold too much audio. ${retry}`),
+  });
 }

@@ -8,6 +8,7 @@ import { newId } from '../../src/contract/core/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../src/http/transport/socket.ts';
 import { MachineRunner } from '../../src/kit/async/machine-runner.ts';
+import type { ByteShare } from '../../src/kit/limits/byte-budget.ts';
 import { type Turn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
 import {
   type TranscriptionParams,
@@ -46,6 +47,8 @@ export interface ConnectionDeps
   readonly rules: Rules;
   readonly initialState: InitialState;
   readonly metrics: RealtimeMetrics;
+  /** Memory of the audio that the connection holds. */
+  readonly audioMemory: ByteShare;
   /** Called once, when everything of the connection is released. */
   readonly released: (connection: RealtimeConnection) => void;
 }
@@ -91,6 +94,7 @@ export class RealtimeConnection implements SocketListener {
       ...deps,
       report: (event) => {
         if (event.kind !== 'delta') this.#turns.delete(event.itemId);
+        this.#audioError(0);
         this.#machine.dispatch({ kind: 'transcribed', event: toWireEvent(event) });
       },
     });
@@ -159,7 +163,20 @@ export class RealtimeConnection implements SocketListener {
     const { session, transcription } = this.#machine.state;
     if (session.turnDetection !== undefined && !canCommit(transcription)) return TOO_MANY_PENDING_TURNS;
     if (this.#pendingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_PENDING_AUDIO;
+    const error = this.#audioError(bytes.length);
+    if (error !== undefined) return error;
     return this.#segmenter.append(bytes) ? undefined : BUFFER_FULL;
+  }
+
+  /** Counts the audio that the connection holds. @returns the error if it must not hold `added` more bytes. */
+  #audioError(added: number): ProtocolError | undefined {
+    const pending = this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
+    try {
+      this.#deps.audioMemory.resize(this.#segmenter.bufferedBytes + pending + added);
+      return undefined;
+    } catch (error) {
+      return { code: 'buffer_overflow', message: (error as Error).message, param: 'audio' };
+    }
   }
 
   /**
@@ -201,6 +218,7 @@ export class RealtimeConnection implements SocketListener {
         break;
       case 'clear_input':
         this.#segmenter.clear();
+        this.#audioError(0);
         break;
       case 'stop_input':
         this.#isInputStopped = true;
@@ -240,6 +258,7 @@ export class RealtimeConnection implements SocketListener {
     const { model, language, prompt } = session.transcription;
     const task = session.type === 'translation' ? 'translate' : 'transcribe';
     this.#turns.set(turn.itemId, { turn, params: { model, task, language, prompt } });
+    this.#audioError(0);
   }
 
   #transcribe(effect: (Effect & { kind: 'transcription' })['effect']): void {
@@ -281,6 +300,7 @@ export class RealtimeConnection implements SocketListener {
     try {
       await Promise.all([this.#frames.close(), this.#transcriptions.close(), this.#responseAudio.close()]);
     } finally {
+      this.#deps.audioMemory.end();
       this.#deps.released(this);
     }
   }

@@ -10,6 +10,7 @@ import type { ModelTable } from '../../src/contract/model-table.ts';
 import { withAbsoluteUrl } from '../../src/http/transport/address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
+import type { ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from '../../tools/harness/clients/realtime-client.ts';
@@ -30,6 +31,7 @@ export interface RealtimeAppParts {
   /** Replaces settings of the conversation model. */
   readonly conversation?: Partial<ConversationModel>;
   readonly perOrganization?: number;
+  readonly audioMemory?: ByteLimits;
   readonly maxTextCharacters?: number;
   /** Default: every well-formed id exists. */
   readonly voices?: Pick<StoredVoices, 'find'>;
@@ -64,6 +66,7 @@ export function realtimeApp({
   turnEnd = new FakeTurnEnd(),
   voices = ANY_VOICE,
   perOrganization = 100,
+  audioMemory,
   billing,
   text,
   conversation,
@@ -92,6 +95,7 @@ export function realtimeApp({
     metrics,
     tracer: noopTracer,
     perOrganization,
+    ...(audioMemory !== undefined && { audioMemory }),
     rules: {
       sttModels: ['svc-stt'],
       ttsModels: ['svc-tts'],

@@ -60,6 +60,46 @@ describe('the connection limit of an organization', () => {
   });
 });
 
+describe('the audio of all connections', () => {
+  it('is limited per organization and in total, until it is transcribed or cleared', async () => {
+    const [stt, tts, vad] = [new OrderedSttEngine(), new OrderedTtsEngine(), new OrderedVadEngine()];
+    const app = realtimeAppOfTest({
+      stt,
+      tts,
+      vad,
+      audioMemory: { bytesPerKey: 10_000, totalBytes: 15_000 },
+    });
+    const [one, two] = [await app.connect(), await app.connect()];
+    const other = await app.connect('', { headers: { authorization: `Bearer ${KEY_B}` } });
+    const errorOf = async (client: RealtimeClient, bytes: number) => {
+      client.send(append(bytes));
+      return errorsOf(await client.handled());
+    };
+    expect(await errorOf(one, 6000)).toEqual([]);
+    expect(await errorOf(two, 6000)).toMatchObject([
+      { code: 'buffer_overflow', param: 'audio', message: expect.stringContaining('of this organization') },
+    ]);
+    expect(await errorOf(other, 6000)).toEqual([]);
+    expect(await errorOf(other, 3200)).toMatchObject([
+      { code: 'buffer_overflow', message: expect.stringContaining('of the service') },
+    ]);
+    one.send({ type: 'input_audio_buffer.clear' });
+    await one.handled();
+    // The transcription of the first commit reads its audio; the second one waits.
+    for (const bytes of [480, 6000]) expect(errorsOf(await commit(two, bytes))).toEqual([]);
+    expect(await errorOf(one, 6000)).toHaveLength(1);
+    for (let turn = 0; turn < 2; turn += 1) {
+      stt.give({ stt: 'final' });
+      await two.next('conversation.item.input_audio_transcription.completed');
+    }
+    expect(await errorOf(one, 6000)).toEqual([]);
+    await one.close('quiet');
+    await expect.poll(() => errorOf(two, 6000)).toEqual([]);
+    await two.close('quiet');
+    await other.close('quiet');
+  });
+});
+
 describe('pending commits', () => {
   it(`are limited to ${MAX_PENDING_TURNS}; a rejected commit keeps its audio in the buffer`, async () => {
     const { app, stt } = setUp();

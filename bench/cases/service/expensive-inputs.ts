@@ -240,7 +240,9 @@ export async function benchExpensiveInputs(): Promise<void> {
     for (const [attack, { path, ...flood }] of Object.entries(await attacks(folder))) {
       const argument: Flood = { ...flood, url: `${service.baseUrl}${path}`, key: ATTACKER, repeat: true };
       const script = join(import.meta.dirname, '../../flood.ts');
-      const attacker = Bun.spawn([process.execPath, script, JSON.stringify(argument)], {
+      const file = join(folder, 'flood.json');
+      await Bun.write(file, JSON.stringify(argument));
+      const attacker = Bun.spawn([process.execPath, script, file], {
         env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * UNREAD) },
         stdio: ['ignore', 'ignore', 'inherit'],
       });

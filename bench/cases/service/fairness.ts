@@ -1,5 +1,6 @@
 /** Latency of a key with few requests while another key, of the same or another organization, floods the service. */
 
+import { join } from 'node:path';
 import {
   type LaunchedService,
   launchService,
@@ -70,10 +71,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** Runs in a separate process, because the concurrency limit of an HTTP client must not delay the light key. */
-function startFlood(url: string, json: string) {
+async function startFlood(folder: string, url: string, json: string) {
   const script = new URL('../../flood.ts', import.meta.url).pathname;
   const flood: Flood = { url, key: FLOODING_KEY, count: FLOOD, json };
-  return Bun.spawn([process.execPath, script, JSON.stringify(flood)], {
+  const file = join(folder, 'flood.json');
+  await Bun.write(file, JSON.stringify(flood));
+  return Bun.spawn([process.execPath, script, file], {
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * FLOOD) },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -135,7 +138,11 @@ async function measured(service: LaunchedService, name: string, kind: Kind): Pro
     // A flood that ends early is repeated, because every request of the light key must be concurrent with one.
     while (waits.length < LIGHT) {
       floods += 1;
-      const flood = startFlood(`${service.baseUrl}${kind.path}`, JSON.stringify(kind.floodBody ?? kind.body));
+      const flood = await startFlood(
+        service.dataDir,
+        `${service.baseUrl}${kind.path}`,
+        JSON.stringify(kind.floodBody ?? kind.body),
+      );
       await untilOpen(service, (open) => open > 0.5 * FLOOD || flood.exitCode !== null);
       while (waits.length < LIGHT && (await openCalls(service)) > 0.1 * FLOOD) {
         waits.push(Math.max(0, (await ask(service, kind, key)) - ownMs));

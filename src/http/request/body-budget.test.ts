@@ -19,6 +19,19 @@ describe('the bytes of one key', () => {
     expect(budget.bytes).toBe(0);
   });
 
+  it('can become fewer while the limit is exceeded', () => {
+    const budget = open();
+    const share = budget.openShare('a');
+    share.resize(90);
+    expect(() => share.resize(101)).toThrow();
+    expect(budget.bytes).toBe(90);
+    share.resize(100);
+    share.resize(20);
+    expect(budget.bytes).toBe(20);
+    share.end();
+    expect(budget.bytes).toBe(0);
+  });
+
   it('do not count for other keys, except in the total', () => {
     const budget = open();
     budget.openShare('a').add(100);
