@@ -62,7 +62,7 @@ export function requestHooks(deps: RequestHookDeps) {
       startRequestContext(request, requestId, clock.monotonicMs());
       const headers = { 'x-request-id': requestId, ...deps.origins.headersFor(request) };
       Object.assign(set.headers, SECURITY_HEADERS, headers);
-      if (isPreflight(request)) return preflightResponse();
+      if (isPreflight(request)) return preflightResponse(request);
       deps.origins.assertSocketOrigin(request);
 
       const path = pathOf(request);
