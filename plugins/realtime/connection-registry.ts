@@ -9,7 +9,7 @@ import { prepareConversation } from '../../src/conversation/prepare.ts';
 import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
-import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { RealtimeConnection } from './connection.ts';
 import { ConversationConnection } from './conversation/connection.ts';
 import { type RealtimeMetrics, realtimeMetrics } from './metrics.ts';
@@ -33,7 +33,7 @@ export interface ConnectionRegistryDeps
     | 'metrics'
     | 'tracer'
   > {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   /** Maximum number of concurrent connections per organization. */
   readonly perOrganization: number;
   readonly rules: Rules;

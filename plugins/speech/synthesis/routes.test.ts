@@ -34,6 +34,7 @@ function setUp(
     requestsPerOrganization: perOrganization,
     voices: {
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+      findSimilar: async () => ANNA.id,
     },
   });
   const app = testApp({ routes: [speechRoutes(requests, 5000, maxWavS)] });
