@@ -151,6 +151,10 @@ describe('keys', () => {
     { 'x-partner-secret': KEY_A },
     { authorization: `Bearer ${KEY_A}`, 'x-api-key': KEY_A, 'x-partner-secret': KEY_A },
     { authorization: '', 'x-api-key': KEY_A },
+    { authorization: 'Bearer ', 'x-api-key': KEY_A },
+    { authorization: `Basic ${btoa('proxy:password')}`, 'x-api-key': ` ${KEY_A} ` },
+    { authorization: 'Bearer token-of-a-proxy', 'x-partner-secret': KEY_A },
+    { authorization: `Bearer ${KEY_A}`, 'x-api-key': 'placeholder' },
   ])('%o is accepted', async (headers) => {
     expect((await open().send('/v1/models', { headers })).status).toBe(200);
   });
@@ -226,6 +230,25 @@ describe('keys', () => {
     expect((await open().send('/v1/nothing', { headers: {} })).status).toBe(404);
   });
 
+  test.each([
+    [
+      '/v1/images/generations',
+      "'/v1/images/generations' is not offered by this service. GET /swagger lists all routes.",
+    ],
+    [
+      '/v1/modells',
+      "'/v1/modells' is not offered by this service. Did you mean '/v1/models'? GET /swagger lists all routes.",
+    ],
+    ['/models?x=1', "'/models' is not offered by this service. Did you mean '/v1/models'?"],
+    ['/v1/modles/svc-tts', "Did you mean '/v1/models/svc-tts'?"],
+    [`/v1/${'x'.repeat(200)}`, 'The path is not offered by this service. GET /swagger'],
+  ])('the error of the unknown path %s names it and the nearest route', async (path, message) => {
+    for (const headers of [{}, { 'x-api-key': KEY_A }]) {
+      const error = await errorOf(await open().send(path, { headers }));
+      expect(error.message).toContain(message);
+    }
+  });
+
   test('the body of a request without a key is not read', async () => {
     let pulled = 0;
     const body = new ReadableStream(
@@ -268,6 +291,7 @@ describe('bodies', () => {
     [{ name: 'abcdef' }, 'name', 'string_above_max_length', '1 to 5 characters'],
     [{ name: '' }, 'name', 'invalid_value', '1 to 5 characters'],
     [{ name: 'a', extra: 1 }, 'extra', 'unknown_parameter', 'allowed: name, size, kind'],
+    [{ name: 'a', sise: {} }, 'sise', 'unknown_parameter', "did you mean 'size'?"],
     [{ name: 'a', size: { width: 10 } }, 'size.width', 'invalid_value', 'an integer from 1 to 9'],
     [{ name: 'a', size: { width: 'wide' } }, 'size.width', 'invalid_type', 'an integer from 1 to 9'],
     [{ name: 'a', size: [] }, 'size', 'invalid_type', 'an object'],
@@ -472,25 +496,41 @@ describe('log and metrics', () => {
 });
 
 describe('browsers', () => {
-  test('a preflight needs no key and allows the headers of the SDK', async () => {
-    const response = await open().send('/v1/models', {
+  const preflight = (headers?: string) =>
+    open().send('/v1/models', {
       method: 'OPTIONS',
-      headers: { origin: 'https://page.test', 'access-control-request-method': 'POST' },
+      headers: {
+        ...{ origin: 'https://page.test', 'access-control-request-method': 'POST' },
+        ...(headers !== undefined && { 'access-control-request-headers': headers }),
+      },
     });
+
+  test('a preflight needs no key and allows every header that the page asks for', async () => {
+    const asked = [
+      ...['authorization', 'content-type', 'user-agent', 'openai-beta', 'x-requested-with', 'http-referer'],
+      ...[
+        'x-title',
+        'traceparent',
+        'cache-control',
+        'x-stainless-os',
+        'idempotency-key',
+        "odd!#$%&'*+-.^_`|~",
+      ],
+    ];
+    const response = await preflight(asked.join(','));
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
-    const allowed = response.headers.get('access-control-allow-headers') ?? '';
-    for (const header of [
-      'authorization',
-      'x-api-key',
-      'x-partner-secret',
-      'content-type',
-      'x-stainless-os',
-      'idempotency-key',
-      'range',
-    ]) {
-      expect(allowed.split(', ')).toContain(header);
-    }
+    expect(response.headers.get('access-control-allow-headers')?.split(', ')).toEqual(asked);
+  });
+
+  test.each([
+    [undefined, null],
+    ['', null],
+    ['x-a,, x-b ,', 'x-a, x-b'],
+    ['x-a, x y, (x), x-b:1, \u00e4', 'x-a'],
+  ])('a preflight that asks for the headers %j allows %j', async (asked, allowed) => {
+    const response = await preflight(asked);
+    expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([204, allowed]);
   });
 
   test('pages can read responses and errors', async () => {

@@ -19,7 +19,7 @@ import { InvalidKeyThrottle } from './http/security/invalid-key-throttle.ts';
 import { withHsts } from './http/security/security-headers.ts';
 import { authenticator } from './http/server/auth.ts';
 import { startingResponse } from './http/server/starting.ts';
-import { withAbsoluteUrl } from './http/transport/address.ts';
+import { withRoutableUrl } from './http/transport/address.ts';
 import { clientAddress } from './http/transport/client-address.ts';
 import { type ConnectionServer, setServerOf } from './http/transport/connection-server.ts';
 import { socketHandler } from './http/transport/socket.ts';
@@ -374,7 +374,7 @@ function readCertificate(files: { readonly certFile: string; readonly keyFile: s
 function listen(hostname: string, port: number, log: Logger, { fetch, ...options }: ServerOptions) {
   const serverOptions: ServerOptions = {
     ...options,
-    fetch: (request, server) => fetch(withAbsoluteUrl(request), server),
+    fetch: (request, server) => fetch(withRoutableUrl(request), server),
   };
   try {
     // Bun otherwise shares ports outside of development: a second service would receive half of the requests.

@@ -10,7 +10,7 @@ import { SpeechChoice } from '../../src/conversation/speech-choice.ts';
 import { ByteBudget, type ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { OpenConnections } from '../../src/kit/limits/open-connections.ts';
 import { Quota } from '../../src/kit/limits/quota.ts';
-import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { RealtimeConnection } from './connection.ts';
 import { ConversationConnection } from './conversation/connection.ts';
 import { type RealtimeMetrics, realtimeMetrics } from './metrics.ts';
@@ -37,7 +37,7 @@ export interface ConnectionRegistryDeps
     | 'metrics'
     | 'tracer'
   > {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   /** Maximum number of concurrent connections per organization. */
   readonly perOrganization: number;
   readonly rules: Rules;

@@ -59,7 +59,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
     conversations: { ids: [], get: () => undefined },
     vad,
     turnEnd: new FakeTurnEnd(),
-    voices: { find },
+    voices: { find, findSimilar: async () => undefined },
     calls: new RecordedCalls({ storing }),
     clock: new ManualClock(),
     log,

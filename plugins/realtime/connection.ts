@@ -15,7 +15,7 @@ import {
   type TurnTranscriptionEvent,
   TurnTranscriptions,
 } from '../../src/listen/turn-transcriptions.ts';
-import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from './metrics.ts';
 import { decodeBase64 } from './protocol/base64.ts';
@@ -42,7 +42,7 @@ export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
 
 export interface ConnectionDeps
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly rules: Rules;
   readonly initialState: InitialState;

@@ -47,7 +47,10 @@ function driver(options: Options = {}) {
   });
   const speaking = new ResponseAudio({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
-    voices: { find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)) },
+    voices: {
+      find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)),
+      findSimilar: async () => undefined,
+    },
     calls,
     log,
     tracer: options.tracer ?? noopTracer,

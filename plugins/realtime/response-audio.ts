@@ -11,7 +11,7 @@ import { withSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import { billedSynthesis } from '../../src/speak/billed-synthesis.ts';
-import { requireVoice, type StoredVoices } from '../../src/speak/stored-voices.ts';
+import { requireVoice, type VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
 import { toWireError, type WireError } from './protocol/errors.ts';
 import type { SynthesisEvent } from './state/response-machine.ts';
@@ -41,7 +41,7 @@ export interface SpeechRequest {
 }
 
 export interface ResponseAudioDeps extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log' | 'tracer'> {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly flow: FlowControl;
   /** Never called synchronously by the methods of this class. */

@@ -6,6 +6,7 @@ import { type ModelTable, requireModel } from '../../src/contract/model-table.ts
 import { type FormFields, shortened } from '../../src/http/request/form-fields.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { isRecord } from '../../src/kit/validation/is-record.ts';
+import { unknownProblem } from '../../src/kit/validation/type-errors.ts';
 import { formatRange } from './clips/clip-rules.ts';
 import { windowOf } from './clips/model-windows.ts';
 import { StagedClip } from './job/work-folder.ts';
@@ -97,7 +98,6 @@ function presentFields(body: object | null): Record<string, unknown> {
 function rejectUnknown(fields: Record<string, unknown>): void {
   for (const name of Object.keys(fields)) {
     if (FIELDS.includes(name)) continue;
-    const shown = shortened(name);
     if (name === 'audio') {
       throw fieldError(
         'audio',
@@ -105,7 +105,7 @@ function rejectUnknown(fields: Record<string, unknown>): void {
         'unsupported_parameter',
       );
     }
-    throw fieldError(shown, `is an unknown field; allowed: ${FIELDS.join(', ')}`, 'unknown_parameter');
+    throw fieldError(shortened(name), unknownProblem(name, FIELDS), 'unknown_parameter');
   }
 }
 

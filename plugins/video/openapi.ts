@@ -22,7 +22,7 @@ const ID = 'video_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const URL_EXAMPLE = 'https://example.com/clip.mp4';
 const VIDEO_ID = idParameter('id', ID);
 const NOT_FOUND = errorResponse('The video does not exist or belongs to another organization');
-const NO_PARAMETERS = errorResponse('The query has an unknown parameter; `param` names it');
+const BAD_PATH = errorResponse('The path is not percent-encoded UTF-8');
 const BUSY = errorResponse('The video storage is unavailable; retry after `retry-after` seconds');
 
 const { model, prompt, seconds } = ExtensionFields;
@@ -113,7 +113,7 @@ export const RETRIEVE = {
   description:
     'The current state of the job. While it is unfinished, the header `openai-poll-after-ms` recommends a poll delay.',
   parameters: [VIDEO_ID],
-  responses: { 200: jsonResponse('The video', VideoObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: jsonResponse('The video', VideoObject), 400: BAD_PATH, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -123,7 +123,7 @@ export const DELETE = {
   parameters: [VIDEO_ID],
   responses: {
     200: jsonResponse('The video is deleted', deletionSchema('video.deleted', ID)),
-    400: NO_PARAMETERS,
+    400: BAD_PATH,
     404: NOT_FOUND,
     409: errorResponse('The video is unfinished, or an unfinished video extends it'),
     503: BUSY,

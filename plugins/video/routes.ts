@@ -6,7 +6,6 @@ import { FINAL_VIDEO_STATUSES, type VideoRecord } from '../../src/contract/store
 import { mediaTypeOf, readBody } from '../../src/http/request/body.ts';
 import { idempotencyKeyOf } from '../../src/http/request/idempotency-key.ts';
 import { type IncomingFile, maxFormBytes, readForm } from '../../src/http/request/multipart.ts';
-import { readQuery } from '../../src/http/request/query.ts';
 import { attachment } from '../../src/http/response/attachment.ts';
 import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
@@ -64,7 +63,6 @@ export function videoRoutes({ videos, progress, nowMs, folder, clipBytes }: Vide
     .get(
       '/v1/videos/:id',
       async ({ params, request, set }) => {
-        readQuery(request, []);
         const video = await videos.get(callerOf(request), params.id);
         setPollHeader(video, set.headers);
         return shown(video);
@@ -74,7 +72,6 @@ export function videoRoutes({ videos, progress, nowMs, folder, clipBytes }: Vide
     .delete(
       '/v1/videos/:id',
       async ({ params: { id }, request }) => {
-        readQuery(request, []);
         await videos.delete(callerOf(request), id);
         return { id, object: 'video.deleted', deleted: true };
       },
@@ -85,7 +82,6 @@ export function videoRoutes({ videos, progress, nowMs, folder, clipBytes }: Vide
     });
 
   async function extend(request: Request, headers: Record<string, string | number>) {
-    readQuery(request, []);
     const caller = callerOf(request);
     const slot = videos.startRequest(caller, request.signal);
     try {

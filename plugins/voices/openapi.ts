@@ -17,7 +17,7 @@ import { enrollmentFormSchema, NewVoiceObject, VoiceObject } from './schema.ts';
 const ID = 'tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const VOICE_ID = idParameter('voice_id', ID);
 const NOT_FOUND = errorResponse('The voice does not exist or belongs to another organization');
-const NO_PARAMETERS = errorResponse('The query has an unknown parameter; `param` names it');
+const BAD_PATH = errorResponse('The path is not percent-encoded UTF-8');
 const BUSY = errorResponse('The voice storage is unavailable; retry after `retry-after` seconds');
 
 /** The `detail` of POST /v1/audio/voices. */
@@ -58,7 +58,7 @@ export const RETRIEVE = {
   description:
     'Returns the metadata of the voice. `status` is `improving` while it is improved in the background.',
   parameters: [VOICE_ID],
-  responses: { 200: jsonResponse('The voice', VoiceObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: jsonResponse('The voice', VoiceObject), 400: BAD_PATH, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -68,7 +68,7 @@ export const DELETE = {
   parameters: [VOICE_ID],
   responses: {
     200: jsonResponse('The voice is deleted', deletionSchema('audio.voice.deleted', ID)),
-    400: NO_PARAMETERS,
+    400: BAD_PATH,
     404: NOT_FOUND,
     503: BUSY,
   },
@@ -81,7 +81,7 @@ export const AUDIO = {
   parameters: [VOICE_ID, ...CONTENT_HEADERS],
   responses: {
     ...contentResponses('audio/wav'),
-    400: NO_PARAMETERS,
+    400: BAD_PATH,
     404: NOT_FOUND,
     503: BUSY,
   },

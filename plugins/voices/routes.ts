@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia';
 import type { ByteRange } from '../../src/contract/stores/blob-store.ts';
 import { maxFormBytes, receiveForm, type UploadSettings } from '../../src/http/request/multipart.ts';
-import { readQuery } from '../../src/http/request/query.ts';
 import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
@@ -37,7 +36,6 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
     .get(
       '/v1/audio/voices/:voice_id',
       async ({ params, request }) => {
-        readQuery(request, []);
         return voiceObject(await voices.get(callerOf(request), params.voice_id));
       },
       { detail: docs.RETRIEVE },
@@ -45,7 +43,6 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
     .delete(
       '/v1/audio/voices/:voice_id',
       async ({ params: { voice_id: id }, request }) => {
-        readQuery(request, []);
         await voices.delete(callerOf(request), id);
         return { id, object: 'audio.voice.deleted', deleted: true };
       },
@@ -78,7 +75,6 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
 
   /** @param errorHeaders headers that are added to an error response. */
   async function clip(id: string, request: Request, errorHeaders: Record<string, string | number>) {
-    readQuery(request, []);
     const wav = await voices.clip(callerOf(request), id, request.signal);
     const stored = {
       ...{ noun: 'clip', lengthBytes: wav.length, headers: { 'content-type': 'audio/wav' } },

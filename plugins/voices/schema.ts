@@ -5,6 +5,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { VoiceRecord } from '../../src/contract/stores/voice-store.ts';
 import { UnixSeconds } from '../../src/http/openapi/schemas.ts';
+import { presentFields } from '../../src/http/request/fields.ts';
 import type { FormFields } from '../../src/http/request/form-fields.ts';
 import { StagedFile } from '../../src/http/request/multipart.ts';
 import { type PageQuery, pageIn, readQuery } from '../../src/http/request/query.ts';
@@ -87,10 +88,10 @@ export function enrollmentFormSchema(clipBytes: number) {
 
 /** @throws ServiceError `invalid_request` with the name of the field. */
 export function parseEnrollment(form: FormFields<StagedFile>): EnrollmentParams {
+  const fields = presentFields(form, EnrollmentForm);
   // Checked first, because other types have other fields, whose errors would be misleading.
-  if (form.type !== undefined) requireAudioSample(form.type);
+  if (fields.type !== undefined) requireAudioSample(fields.type);
   const file = fileOf(form);
-  const fields = { ...form, [CLIP_FIELD]: null };
   const issue = firstIssue(checker, fields);
   if (issue !== undefined)
     throw invalidRequest(`'${issue.field}' ${issue.problem}.`, issue.field, issue.code);

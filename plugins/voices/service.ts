@@ -84,8 +84,12 @@ export async function deleteClip(blobs: BlobStore, id: Id<'voice'>, log: Logger)
 }
 
 function unknownVoice(id: string): ServiceError {
-  return new ServiceError('not_found', `No stored voice with id '${id.slice(0, 100)}'.`, {
-    param: 'voice_id',
-    code: 'voice_not_found',
-  });
+  return new ServiceError(
+    'not_found',
+    `No stored voice with id '${id.slice(0, 100)}'. GET /v1/audio/voices lists your voices.`,
+    {
+      param: 'voice_id',
+      code: 'voice_not_found',
+    },
+  );
 }

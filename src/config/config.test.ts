@@ -524,6 +524,11 @@ describe('file', () => {
       fallbackMessage: 'Sorry, please say that again.',
       maxSessionS: 600,
     });
+    const languageOf = (language: string) =>
+      load(`[models.x]\nkind = "conversation"\nlanguage = "${language}"`).conversationModels.get('x')
+        ?.language;
+    expect(['de', 'de-AT', 'de_DE', 'German'].map(languageOf)).toEqual(['de', 'de', 'de', 'de']);
+    expect(() => languageOf('klingon')).toThrow(`'models."x".language' must be an ISO 639-1 code.`);
     expect(() => load('[models.x]\nkind = "conversation"\nllm = "svc-stt"')).toThrow(
       /'models\."x"\.llm' must be a model id of this task; allowed: smollm2-135m-instruct, qwen2\.5-0\.5b/,
     );

@@ -26,6 +26,7 @@ import type {
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import { scaledInteger } from '../kit/validation/decimal.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
+import { languageRule, reducedLanguage } from '../kit/validation/languages.ts';
 import { oneOf, toValidationIssue } from '../kit/validation/type-errors.ts';
 
 /** An invalid setting. The message names the setting, its location and the allowed values. */
@@ -66,7 +67,7 @@ const ConversationModel = modelTable({
   turn_detection: Type.Optional(oneOf(['semantic_vad', 'server_vad', 'none'])),
   interruption_guard: Type.Optional(Type.Boolean()),
   speculative_replies: Type.Optional(Type.Boolean()),
-  language: Type.Optional(Type.String({ pattern: '^[a-z]{2,3}$' })),
+  language: Type.Optional(name),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
   max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
   reasoning_effort: Type.Optional(oneOf(['none', 'minimal', 'low', 'medium', 'high'])),
@@ -436,16 +437,28 @@ export function parseModels(
   }
   for (const [id, model] of conversation) {
     const { stt: ear, llm, tts: voice, choosesSpeech } = model;
+    const language = languageOf(file.path, id, model.language);
     // Only Kokoro is measured: another server does not share the cores, and Piper is the faster model.
     conversation.set(
       id,
-      Object.freeze({ ...model, choosesSpeech: choosesSpeech && tts.get(voice)?.kind === 'kokoro' }),
+      Object.freeze({
+        ...model,
+        language,
+        choosesSpeech: choosesSpeech && tts.get(voice)?.kind === 'kokoro',
+      }),
     );
     requireModelOf(file.path, id, 'stt', ear, stt);
     requireModelOf(file.path, id, 'llm', llm, text);
     requireModelOf(file.path, id, 'tts', voice, tts);
   }
   return { ids: Object.freeze(Object.keys(models)), required, tts, stt, text, embed, video, conversation };
+}
+
+/** @throws ConfigError if a conversation model has an unknown language. */
+function languageOf(path: string, id: string, written: string | undefined): string | undefined {
+  const language = written === undefined ? undefined : reducedLanguage(written, undefined);
+  if (written === undefined || language !== undefined) return language;
+  throw new ConfigError(`${path}: 'models."${id}".language' must be ${languageRule(undefined)}.`);
 }
 
 /** @throws ConfigError if a part of a conversation model is not a model of its task. */

@@ -1,4 +1,5 @@
 import { ServiceError } from './core/error.ts';
+import { quotedName, similarNameHint } from './core/nearest-name.ts';
 
 /** Engines of one capability, keyed by the model id that clients send. */
 export interface ModelTable<Engine> {
@@ -14,14 +15,21 @@ export interface ModelTable<Engine> {
  */
 export function requireModel<Engine>(models: ModelTable<Engine>, id: string): Engine {
   const engine = models.get(id);
-  if (engine === undefined) throw unknownModel(models.ids, 'invalid_request');
+  if (engine === undefined) throw unknownModel(id, models.ids, 'invalid_request');
   return engine;
 }
 
-/** Creates the error for a model id that CONFIG does not define. */
-export function unknownModel(ids: readonly string[], kind: 'not_found' | 'invalid_request'): ServiceError {
-  return new ServiceError(kind, `Unknown model; available models: ${ids.join(', ')}.`, {
-    param: 'model',
-    code: 'model_not_found',
-  });
+/**
+ * Creates the error for a model id that CONFIG does not define.
+ * @param ids the models that the request could use.
+ */
+export function unknownModel(
+  id: string,
+  ids: readonly string[],
+  kind: 'not_found' | 'invalid_request',
+): ServiceError {
+  const shown = quotedName(id);
+  const section = `[models.${shown === '' ? '"NAME"' : JSON.stringify(id)}]`;
+  const message = `Unknown model${shown}.${similarNameHint(id, ids)} Available models: ${ids.join(', ')}. The operator adds models as ${section} in CONFIG.`;
+  return new ServiceError(kind, message, { param: 'model', code: 'model_not_found' });
 }

@@ -9,7 +9,7 @@ import type { ConversationModel } from '../contract/engines/conversation.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { MachineRunner } from '../kit/async/machine-runner.ts';
-import type { StoredVoices } from '../speak/stored-voices.ts';
+import type { VoiceLookup } from '../speak/stored-voices.ts';
 import { type ConversationError, invalidRequestError } from './events/errors.ts';
 import type { ConversationEvent, ConversationEventOf } from './events/server-events.ts';
 import { MAX_BUFFERED_BYTES, type UserEvent, UserTurns } from './input/user-turns.ts';
@@ -58,7 +58,7 @@ export interface Transport {
 
 export interface ConversationDeps
   extends Pick<Slots, 'text' | 'tts' | 'stt' | 'vad' | 'turnEnd' | 'calls' | 'clock' | 'log' | 'tracer'> {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;
   /** Replaces the speech engine of the model for its default voice. */

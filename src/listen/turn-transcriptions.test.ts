@@ -154,7 +154,12 @@ describe('a committed turn', () => {
   });
 
   it.each<[string, FakeSttOptions, Partial<TranscriptionParams>, string]>([
-    ['for an unknown model', {}, { model: 'other' }, 'Unknown model; available models: svc-stt.'],
+    [
+      'for an unknown model',
+      {},
+      { model: 'other' },
+      `Unknown model 'other'. Available models: svc-stt. The operator adds models as [models."other"] in CONFIG.`,
+    ],
     [
       'for an overloaded engine',
       { refusal: () => new ServiceError('overloaded', 'Too much to do.') },

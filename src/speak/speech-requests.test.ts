@@ -35,6 +35,7 @@ function setup(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredV
     endpoint: 'POST /v1/voices/partner',
     voices: {
       find: options.find ?? (async (id, owner) => (id === ANNA.id && owner === 'a' ? ANNA : undefined)),
+      findSimilar: async () => undefined,
     },
     requestsPerOrganization: 1,
   });

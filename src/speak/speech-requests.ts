@@ -8,12 +8,12 @@ import type { Slots } from '../contract/plugin.ts';
 import { OpenRequests } from '../kit/limits/open-requests.ts';
 import { SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
-import { requireVoice, type StoredVoices } from './stored-voices.ts';
+import { requireVoice, type VoiceLookup } from './stored-voices.ts';
 import type { SynthesizeTextRequest } from './synthesize-text.ts';
 
 export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly endpoint: EndpointLabel;
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   /** Maximum number of concurrent requests per organization. */
   readonly requestsPerOrganization: number;
 }

@@ -7,7 +7,7 @@ import { openDiskBlobs } from '../blobs/disk-blobs.ts';
 import { clipBlob } from '../contract/stores/voice-store.ts';
 import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { voiceStore } from '../records/stores/voice-store.ts';
-import { StoredVoices } from './stored-voices.ts';
+import { requireVoice, StoredVoices } from './stored-voices.ts';
 
 const never = new AbortController().signal;
 
@@ -49,5 +49,31 @@ describe('StoredVoices', () => {
     await expect(found?.clip(never)).rejects.toMatchObject({ kind: 'internal' });
     await voices.delete('a', voice.id);
     await expect(found?.clip(never)).rejects.toMatchObject({ kind: 'not_found', code: 'voice_not_found' });
+  });
+});
+
+describe('the error of an unknown voice', () => {
+  const messageOf = async (stored: StoredVoices, id: string, organization = 'a') =>
+    requireVoice(stored, id, 'voice', organization).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+
+  it('names the voice, the nearest one by id or name, and where voices are listed', async () => {
+    const { voice, stored } = await setUp();
+    const rule =
+      "'voice' must be the id of a stored voice of your organization, or unset for the default voice";
+    const hint = `Did you mean '${voice.id}'? ${rule}; GET /v1/audio/voices lists your voices.`;
+    const typo = `${voice.id.slice(0, -1)}x`;
+    expect(await messageOf(stored, typo)).toBe(`Unknown voice '${typo}'. ${hint}`);
+    expect(await messageOf(stored, voice.name)).toBe(`Unknown voice '${voice.name}'. ${hint}`);
+    expect(await messageOf(stored, 'alloy')).toBe(
+      `Unknown voice 'alloy'. ${rule}; GET /v1/audio/voices lists your voices.`,
+    );
+  });
+
+  it('does not name voices of other organizations', async () => {
+    const { voice, stored } = await setUp();
+    expect(await messageOf(stored, voice.name, 'b')).not.toContain(voice.id);
   });
 });

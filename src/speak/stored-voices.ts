@@ -1,13 +1,19 @@
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import { mayBeId } from '../contract/core/id.ts';
+import { quotedName, similarName } from '../contract/core/nearest-name.ts';
 import { type SpokenVoice, voiceDeleted } from '../contract/engines/spoken-voice.ts';
 import type { BlobStore } from '../contract/stores/blob-store.ts';
 import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/stores/voice-store.ts';
 
 export interface StoredVoicesDeps {
-  readonly voices: Pick<VoiceStore, 'get'>;
+  readonly voices: Pick<VoiceStore, 'get' | 'list'>;
   readonly blobs: Pick<BlobStore, 'read'>;
 }
+
+/** Number of newest voices of an organization that are compared with an unknown one. */
+const COMPARED_VOICES = 100;
+
+export type VoiceLookup = Pick<StoredVoices, 'find' | 'findSimilar'>;
 
 /** Looks up the stored voices of organizations. */
 export class StoredVoices {
@@ -26,6 +32,16 @@ export class StoredVoices {
   async find(id: string, organization: string): Promise<SpokenVoice | undefined> {
     const record = await this.#deps.voices.get(organization, id);
     return record && this.#spoken(record);
+  }
+
+  /**
+   * Returns the id of the voice that an unknown id or name was probably meant to be.
+   * @throws the errors of the store.
+   */
+  async findSimilar(written: string, organization: string): Promise<string | undefined> {
+    const { voices } = await this.#deps.voices.list({ organization, limit: COMPARED_VOICES, order: 'desc' });
+    const idsByName = new Map(voices.flatMap(({ id, name }) => [[id, id] as const, [name, id] as const]));
+    return idsByName.get(similarName(written, [...idsByName.keys()]) ?? '');
   }
 
   #spoken({ id, organization, adaptation, refText }: VoiceRecord): SpokenVoice {
@@ -51,7 +67,7 @@ export class StoredVoices {
  *   of the store.
  */
 export async function requireVoice(
-  voices: Pick<StoredVoices, 'find'>,
+  voices: VoiceLookup,
   id: string | undefined,
   param: string,
   organization: string,
@@ -59,6 +75,9 @@ export async function requireVoice(
   if (id === undefined) return undefined;
   const voice = mayBeId('voice', id) ? await voices.find(id, organization) : undefined;
   if (voice !== undefined) return voice;
-  const message = `'${param}' must be the id of a stored voice of your organization, or unset for the default voice.`;
+  const similar = await voices.findSimilar(id, organization);
+  const hint = similar === undefined ? '' : ` Did you mean '${similar}'?`;
+  const rule = `'${param}' must be the id of a stored voice of your organization, or unset for the default voice`;
+  const message = `Unknown voice${quotedName(id)}.${hint} ${rule}; GET /v1/audio/voices lists your voices.`;
   throw invalidRequest(message, param, 'voice_not_found');
 }

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import type { CreditStore } from '../contract/accounts/accounts-store.ts';
 import { ErrorSchema } from '../http/openapi/schemas.ts';
-import { readQuery } from '../http/request/query.ts';
 import { callerOf } from '../http/security/caller.ts';
 import { creditNumber } from './credit-amounts.ts';
 
@@ -31,7 +30,6 @@ export function creditRoutes(credits: Pick<CreditStore, 'balance'>, isFree: bool
   return new Elysia({ name: 'credits', tags: ['usage'] }).get(
     '/v1/credits',
     async ({ request }) => {
-      readQuery(request, []);
       const { available, reserved } = await credits.balance(callerOf(request).organization);
       return {
         object: 'credits' as const,

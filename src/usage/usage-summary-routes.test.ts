@@ -54,12 +54,9 @@ test('returns totals by day, endpoint and model, of the own organization and the
   expect(await summary()).toMatchObject({ data: [] });
 });
 
-test.each(['days=0', 'days=93', 'days=x', 'days=1.5', 'days=', 'from=2026-01-01'])(
-  'refuses %s',
-  async (query) => {
-    const response = await service.send(`/v1/usage/summary?${query}`);
-    expect(response.status).toBe(400);
-    const { error } = (await response.json()) as { error: Record<string, unknown> };
-    expect(error.param).toBe(query.split('=')[0]);
-  },
-);
+test.each(['days=0', 'days=93', 'days=x', 'days=1.5', 'days='])('refuses %s', async (query) => {
+  const response = await service.send(`/v1/usage/summary?${query}`);
+  expect(response.status).toBe(400);
+  const { error } = (await response.json()) as { error: Record<string, unknown> };
+  expect(error.param).toBe(query.split('=')[0]);
+});

@@ -4,6 +4,7 @@ import {
   type LaunchedService,
   launchService,
   NO_MODELS,
+  OTHER_KEY,
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
 
@@ -32,6 +33,7 @@ function exchange(...pieces: readonly (string | Uint8Array)[]): Promise<string> 
   return promise;
 }
 
+const JSON_BODY = { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' };
 const HEAD = `host: test\r\nauthorization: Bearer ${SERVICE_KEY}\r\nconnection: close\r\n`;
 /** The status code, or 0 if the connection was closed without a response. */
 const status = (response: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1] ?? 0);
@@ -128,7 +130,68 @@ describe('a malformed request gets an expected status, and the process keeps run
   });
 });
 
+describe('a request that clients write in another way works', () => {
+  const request = (target: string, head = HEAD) => exchange(`GET ${target} HTTP/1.1\r\n${head}\r\n`);
+
+  test.each([
+    ...['//v1/models', '/v1//models', '///v1///models//svc-tts', '/v1/models/', '//healthz'],
+    ...['/v1//files?limit=2&api-version=2026-01-01', '/v1/batches?api-version=1&x=//'],
+  ])('%s', async (target) => {
+    expect(status(await request(target))).toBe(200);
+  });
+
+  test.each([
+    `authorization: Basic dXNlcjpwYXNz\r\nx-api-key: ${SERVICE_KEY}`,
+    `authorization: Bearer\r\nx-api-key: ${SERVICE_KEY}`,
+    `authorization: Bearer   ${SERVICE_KEY}  `,
+    `authorization: Bearer token-of-a-proxy\r\nx-partner-secret:   ${SERVICE_KEY} `,
+  ])('with the headers %j', async (credentials) => {
+    const head = `host: test\r\n${credentials}\r\nconnection: close\r\n`;
+    expect(status(await request('/v1/models', head))).toBe(200);
+  });
+
+  test('two different valid keys are an error', async () => {
+    const response = await request('/v1/models', `${HEAD}x-api-key: ${OTHER_KEY}\r\n`);
+    expect(status(response)).toBe(401);
+    expect(response).toContain('different API keys');
+  });
+
+  test('a preflight allows every header', async () => {
+    const response = await service.fetch('/v1//chat/completions', {
+      method: 'OPTIONS',
+      headers: {
+        ...{ origin: 'https://page.test', 'access-control-request-method': 'POST' },
+        'access-control-request-headers': 'authorization,openai-beta,traceparent,user-agent',
+      },
+    });
+    expect(response.headers.get('access-control-allow-headers')).toBe(
+      'authorization, openai-beta, traceparent, user-agent',
+    );
+  });
+});
+
 describe('responses of the service', () => {
+  test('errors name the value, the nearest match and the remedy', async () => {
+    const messageOf = async (path: string, body?: object) => {
+      const init = body && { method: 'POST', body: JSON.stringify(body), headers: JSON_BODY };
+      const response = await service.fetch(path, init);
+      return ((await response.json()) as { error: { message: string } }).error.message;
+    };
+    const speech = { model: 'svc-tts', input: 'Hello.' };
+    expect(await messageOf('/v1/audio/speech', { ...speech, model: 'svc-ttts' })).toMatch(
+      /'svc-ttts'.*Did you mean 'svc-tts'\?.*\[models\."svc-ttts"\] in CONFIG/,
+    );
+    expect(await messageOf('/v1/audio/speech', { ...speech, voice: 'alloy' })).toMatch(
+      /'alloy'.*GET \/v1\/audio\/voices lists/,
+    );
+    expect(await messageOf('/v1/audio/speach', speech)).toMatch(
+      /'\/v1\/audio\/speach' is not offered by this service. Did you mean '\/v1\/audio\/speech'\?/,
+    );
+    expect(await messageOf('/v1/audio/speech', { ...speech, respnse_format: 'pcm' })).toMatch(
+      /'respnse_format' is unknown \(did you mean 'response_format'\?\)/,
+    );
+  });
+
   test('a request body over max_request_bytes gets the error body and a request id', async () => {
     const response = await service.fetch('/v1/usage', { method: 'POST', body: 'x'.repeat(4097) });
     expect(response.status).toBe(413);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   launchRealtimeService,
   type RealtimeService,
@@ -51,6 +51,21 @@ describe('the handshake', () => {
     expect(responseHeaders['sec-websocket-protocol']).toBe('realtime');
   });
 
+  test('accepts a valid key next to other credentials', async () => {
+    const offered = `realtime, bearer.${SERVICE_KEY}`;
+    for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer ', 'Bearer token-of-a-proxy']) {
+      expect((await shake({ authorization, 'sec-websocket-protocol': offered })).status).toBe(101);
+    }
+  });
+
+  test('ignores repeated slashes in the path', async () => {
+    for (const path of ['//v1/realtime', '/v1//realtime', '//v1///realtime?model=svc-stt']) {
+      for (const url of [service.baseUrl, service.tlsUrl]) {
+        expect((await shake(headers, { path, url })).status).toBe(101);
+      }
+    }
+  });
+
   test('ignores unknown query parameters and models', async () => {
     const path = '/v1/realtime?model=gpt-realtime&intent=transcription&colour=red';
     expect((await shake(headers, { path })).status).toBe(101);
@@ -66,8 +81,8 @@ describe('the handshake', () => {
       'invalid_api_key',
     ],
     [
-      'two different keys',
-      { authorization: `Bearer ${SERVICE_KEY}`, 'sec-websocket-protocol': 'realtime, bearer.wrong' },
+      'two different valid keys',
+      { authorization: `Bearer ${SERVICE_KEY}`, 'sec-websocket-protocol': `realtime, bearer.${OTHER_KEY}` },
       'invalid_api_key',
     ],
   ])('rejects %s with 401 and an error body', async (_, more, code) => {

@@ -231,11 +231,14 @@ async function errorsOf(
   return errors;
 }
 
-/** Errors that contain the marker. Errors may repeat field names and ids of the caller. */
+/** Errors that may repeat what the caller named: a field, a model, a voice or a path. */
+const NAMING_ERRORS = /unknown_parameter|model_not_found|voice_not_found|is not offered by this service/;
+
+/** Errors that contain the marker other than as a name. */
 const withMarker = (errors: readonly string[]) =>
   errors.filter((error) => {
     const [, , ...body] = error.split(' ');
-    return body.join(' ').includes(MARK) && !/unknown_parameter|"param":"private"/.test(error);
+    return body.join(' ').includes(MARK) && !NAMING_ERRORS.test(error);
   });
 
 /** Output of the process, after all earlier requests are in the log. */

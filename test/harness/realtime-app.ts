@@ -7,12 +7,12 @@ import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines
 import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { TurnEndDetector } from '../../src/contract/engines/turn-end.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
-import { withAbsoluteUrl } from '../../src/http/transport/address.ts';
+import { withRoutableUrl } from '../../src/http/transport/address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
 import type { ByteLimits } from '../../src/kit/limits/byte-budget.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
-import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from '../../tools/harness/clients/realtime-client.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import type { Certificate } from '../../tools/harness/servers/certificate.ts';
@@ -34,7 +34,7 @@ export interface RealtimeAppParts {
   readonly audioMemory?: ByteLimits;
   readonly maxTextCharacters?: number;
   /** Default: every well-formed id exists. */
-  readonly voices?: Pick<StoredVoices, 'find'>;
+  readonly voices?: VoiceLookup;
   readonly billing?: RecordedCallsOptions;
   /** Serves with TLS. */
   readonly tls?: Certificate;
@@ -42,8 +42,9 @@ export interface RealtimeAppParts {
   readonly app?: Omit<TestAppOptions, 'routes'>;
 }
 
-const ANY_VOICE: Pick<StoredVoices, 'find'> = {
+const ANY_VOICE: VoiceLookup = {
   find: async (id) => (id.startsWith('tts-vc-voice_') ? spokenVoice({ id: id as Id<'voice'> }) : undefined),
+  findSimilar: async () => undefined,
 };
 
 const NO_TABLE = { ids: [], get: () => undefined };
@@ -112,7 +113,7 @@ export function realtimeApp({
     ...(tls !== undefined && { tls }),
     fetch(request, listener) {
       setServerOf(listener as unknown as ConnectionServer, request);
-      return app.fetch(withAbsoluteUrl(request));
+      return app.fetch(withRoutableUrl(request));
     },
     websocket: socketHandler,
   });

@@ -32,7 +32,7 @@ const speech =
     const requests = new SpeechRequests({
       tts: { ids: ['svc-tts'], get: () => engine },
       ...{ calls, clock: new ManualClock(), endpoint, requestsPerOrganization: 1 },
-      voices: { find: async () => undefined },
+      voices: { find: async () => undefined, findSimilar: async () => undefined },
     });
     const params = {
       ...{ model: 'svc-tts', text: 'One. Two.', characters: 9, rateHz: 24_000, voiceId: undefined },

@@ -41,7 +41,6 @@ export function batchRoutes(batches: BatchService, store: Pick<BatchStore, 'list
     .get(
       '/v1/batches/:id',
       async ({ params: { id }, request }) => {
-        readQuery(request, []);
         return toBatchObject(await batches.get(callerOf(request).organization, id));
       },
       { detail: docs.RETRIEVE },

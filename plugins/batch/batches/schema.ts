@@ -15,32 +15,26 @@ export const WINDOW_S = 86_400;
 const optional = Type.Optional;
 
 /** Validates the body and documents it in OpenAPI. Null is treated as absent. */
-export const BatchBody = Type.Object(
-  {
-    input_file_id: Type.String({
-      description: 'Id of a file uploaded with purpose `batch`: JSONL, one request per line.',
-      examples: ['file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
-    }),
-    endpoint: oneOf(OPERATION_URLS, { description: 'Endpoint that every line calls.' }),
-    completion_window: optional(
-      Type.Literal(WINDOW, { default: WINDOW, description: 'Maximum duration of the batch.' }),
+export const BatchBody = Type.Object({
+  input_file_id: Type.String({
+    description: 'Id of a file uploaded with purpose `batch`: JSONL, one request per line.',
+    examples: ['file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
+  }),
+  endpoint: oneOf(OPERATION_URLS, { description: 'Endpoint that every line calls.' }),
+  completion_window: optional(
+    Type.Literal(WINDOW, { default: WINDOW, description: 'Maximum duration of the batch.' }),
+  ),
+  metadata: optional(MetadataSchema),
+  output_expires_after: optional(
+    Type.Object(
+      {
+        anchor: Type.Literal('created_at'),
+        seconds: Type.Integer({ minimum: 3600, maximum: 2_592_000, examples: [86_400] }),
+      },
+      { description: 'Time after creation at which the result files are deleted. Default: never.' },
     ),
-    metadata: optional(MetadataSchema),
-    output_expires_after: optional(
-      Type.Object(
-        {
-          anchor: Type.Literal('created_at'),
-          seconds: Type.Integer({ minimum: 3600, maximum: 2_592_000, examples: [86_400] }),
-        },
-        {
-          additionalProperties: false,
-          description: 'Time after creation at which the result files are deleted. Default: never.',
-        },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
+  ),
+});
 
 const checker = TypeCompiler.Compile(BatchBody);
 

@@ -18,7 +18,7 @@ import { FileObject, uploadFormSchema } from './schema.ts';
 const ID = 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const FILE_ID = idParameter('id', ID);
 const NOT_FOUND = errorResponse('The file does not exist or belongs to another organization');
-const NO_PARAMETERS = errorResponse('The query has an unknown parameter; `param` names it');
+const BAD_PATH = errorResponse('The path is not percent-encoded UTF-8');
 const BUSY = errorResponse('The file storage is unavailable; retry after `retry-after` seconds');
 
 /** The `detail` of POST /v1/files. */
@@ -70,7 +70,7 @@ export const RETRIEVE = {
   summary: 'Retrieve a file',
   description: 'Returns the metadata of the file. Its bytes are at `/v1/files/{id}/content`.',
   parameters: [FILE_ID],
-  responses: { 200: jsonResponse('The file', FileObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: jsonResponse('The file', FileObject), 400: BAD_PATH, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -80,7 +80,7 @@ export const DELETE = {
   parameters: [FILE_ID],
   responses: {
     200: jsonResponse('The file is deleted', deletionSchema('file', ID)),
-    400: NO_PARAMETERS,
+    400: BAD_PATH,
     404: NOT_FOUND,
     409: errorResponse('An unfinished batch reads the file'),
     503: BUSY,
@@ -93,7 +93,7 @@ export const CONTENT = {
   parameters: [FILE_ID, ...CONTENT_HEADERS],
   responses: {
     ...contentResponses('application/octet-stream'),
-    400: NO_PARAMETERS,
+    400: BAD_PATH,
     404: NOT_FOUND,
     503: BUSY,
   },

@@ -2,7 +2,6 @@ import { Elysia } from 'elysia';
 import type { ByteRange } from '../../../src/contract/stores/blob-store.ts';
 import { idempotencyKeyOf } from '../../../src/http/request/idempotency-key.ts';
 import { maxFormBytes, readForm } from '../../../src/http/request/multipart.ts';
-import { readQuery } from '../../../src/http/request/query.ts';
 import { attachment } from '../../../src/http/response/attachment.ts';
 import { contentResponse } from '../../../src/http/response/content-response.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
@@ -54,7 +53,6 @@ export function fileRoutes(files: FileService, fileBytes: number) {
     .get(
       '/v1/files/:id',
       async ({ params, request }) => {
-        readQuery(request, []);
         return toFileObject(await files.get(callerOf(request), params.id));
       },
       { detail: docs.RETRIEVE },
@@ -62,7 +60,6 @@ export function fileRoutes(files: FileService, fileBytes: number) {
     .delete(
       '/v1/files/:id',
       async ({ params: { id }, request }) => {
-        readQuery(request, []);
         await files.delete(callerOf(request), id);
         return { id, object: 'file', deleted: true };
       },
@@ -74,7 +71,6 @@ export function fileRoutes(files: FileService, fileBytes: number) {
 
   /** @param errorHeaders headers that are added to an error response. */
   async function content(id: string, request: Request, errorHeaders: Record<string, string | number>) {
-    readQuery(request, []);
     const file = await files.get(callerOf(request), id);
     const { lengthBytes, sha256, filename } = file;
     const headers = {

@@ -5,42 +5,35 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { FilePurpose, FileRecord } from '../../../src/contract/stores/file-store.ts';
 import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
+import { presentFields, validFields } from '../../../src/http/request/fields.ts';
 import type { FormFields } from '../../../src/http/request/form-fields.ts';
 import { choiceIn, pageIn, readQuery } from '../../../src/http/request/query.ts';
-import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 import { StoredFile } from './stored-file.ts';
 
 const PURPOSES = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];
 const LIMIT = { minimum: 1, maximum: 10_000, fallback: 10_000 };
 
-const ExpiresAfter = Type.Object(
-  {
-    anchor: oneOf(['created_at'], { description: 'Start of the expiry time.' }),
-    seconds: Type.Integer({
-      minimum: 3600,
-      maximum: 2_592_000,
-      description: 'Seconds after which the file is deleted.',
-      examples: [86_400],
-    }),
-  },
-  { additionalProperties: false },
-);
+const ExpiresAfter = Type.Object({
+  anchor: oneOf(['created_at'], { description: 'Start of the expiry time.' }),
+  seconds: Type.Integer({
+    minimum: 3600,
+    maximum: 2_592_000,
+    description: 'Seconds after which the file is deleted.',
+    examples: [86_400],
+  }),
+});
 
-const UploadForm = Type.Object(
-  {
-    // Validated separately, because a file is not a JSON value. The schema is its OpenAPI documentation.
-    file: Type.Any({
-      type: 'string',
-      format: 'binary',
-      description: 'JSONL, one batch request per line. Any file name is accepted.',
-    }),
-    purpose: oneOf(['batch'], { description: 'Purpose of the file.' }),
-    expires_after: Type.Optional(ExpiresAfter),
-  },
-  { additionalProperties: false },
-);
+const UploadForm = Type.Object({
+  // Validated separately, because a file is not a JSON value. The schema is its OpenAPI documentation.
+  file: Type.Any({
+    type: 'string',
+    format: 'binary',
+    description: 'JSONL, one batch request per line. Any file name is accepted.',
+  }),
+  purpose: oneOf(['batch'], { description: 'Purpose of the file.' }),
+  expires_after: Type.Optional(ExpiresAfter),
+});
 const checker = TypeCompiler.Compile(UploadForm);
 
 /** The validated parameters of an upload. */
@@ -58,7 +51,6 @@ export function uploadFormSchema(fileBytes: number) {
   return {
     type: 'object' as const,
     required: ['file', 'purpose'],
-    additionalProperties: false,
     properties: {
       file: { ...file, description: `${file.description} Maximum size: ${fileBytes} bytes.` },
       purpose,
@@ -80,22 +72,11 @@ export function parseUpload(form: FormFields<StoredFile>): UploadParams {
     const expected = 'a single uploaded file (a form part with a file name)';
     throw invalidRequest(`'file' is required and must be ${expected}.`, 'file', code);
   }
-  const fields = withNumbers({ ...form, file: null });
-  const issue = firstIssue(checker, fields);
-  if (issue !== undefined) {
-    const isChoice = issue.field === 'purpose' && issue.code === 'invalid_value';
-    const code = isChoice ? 'unsupported_value' : issue.code;
-    throw invalidRequest(`'${issue.field}' ${issue.problem}.`, issue.field, code);
-  }
-  const { purpose, expires_after } = fields as Static<typeof UploadForm>;
+  const fields = presentFields(form, UploadForm);
+  const { purpose, expires_after } = validFields<Static<typeof UploadForm>>(fields, checker, {
+    choices: new Set(['purpose']),
+  });
   return { file, purpose, expiresAfterS: expires_after?.seconds };
-}
-
-/** Converts `expires_after[seconds]` to a number, because form fields are strings. */
-function withNumbers(form: Record<string, unknown>): Record<string, unknown> {
-  const { expires_after: group } = form;
-  if (!isRecord(group) || typeof group.seconds !== 'string' || !/^\d{1,15}$/.test(group.seconds)) return form;
-  return { ...form, expires_after: { ...group, seconds: Number(group.seconds) } };
 }
 
 /** @throws ServiceError `invalid_request` with the name of the parameter. */

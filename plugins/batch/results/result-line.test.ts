@@ -22,6 +22,17 @@ it('a body of several lines becomes one line with the same values', () => {
   expect(JSON.parse(line).response.body).toEqual({ text: 'a \n b' });
 });
 
+it('a line has no line separators, in any of its texts', () => {
+  const text = 'a\u2028b\u2029c\u0085d';
+  for (const line of [
+    outputLine(text, 'req_1', JSON.stringify({ text })),
+    errorLine(text, { code: 'server_error', message: text }),
+  ]) {
+    expect(line.split(/[\n\u0085\u2028\u2029]/)).toEqual([line.slice(0, -1), '']);
+    expect(JSON.stringify(JSON.parse(line)).split(JSON.stringify(text))).toHaveLength(3);
+  }
+});
+
 it('an error line has no response', () => {
   expect(JSON.parse(errorLine('1', { code: 'batch_expired', message: 'late\n' }))).toEqual({
     id: expect.stringMatching(/^batch_req_/),

@@ -1,6 +1,7 @@
 /** Serializes lines of result files (spec 2.2; openai-wire 3.3). */
 
 import { type Id, newId } from '../../../src/contract/core/id.ts';
+import { asRecordLine } from '../../../src/kit/text/record-line.ts';
 
 /** The error of a failed line. */
 export interface LineFailure {
@@ -13,10 +14,14 @@ export interface LineFailure {
  */
 export function outputLine(customId: string, requestId: Id<'request'>, body: string): string {
   const inOneLine = /[\n\r]/.test(body) ? body.replaceAll(/[\n\r]+/g, ' ') : body;
-  return `{"id":"${newId('batchLine')}","custom_id":${JSON.stringify(customId)},"response":{"status_code":200,"request_id":"${requestId}","body":${inOneLine}},"error":null}\n`;
+  return asRecordLine(
+    `{"id":"${newId('batchLine')}","custom_id":${JSON.stringify(customId)},"response":{"status_code":200,"request_id":"${requestId}","body":${inOneLine}},"error":null}\n`,
+  );
 }
 
 export function errorLine(customId: string, { code, message }: LineFailure): string {
   const error = JSON.stringify({ code, message });
-  return `{"id":"${newId('batchLine')}","custom_id":${JSON.stringify(customId)},"response":null,"error":${error}}\n`;
+  return asRecordLine(
+    `{"id":"${newId('batchLine')}","custom_id":${JSON.stringify(customId)},"response":null,"error":${error}}\n`,
+  );
 }

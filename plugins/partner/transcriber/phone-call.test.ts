@@ -229,6 +229,9 @@ describe('a customer turn', () => {
   it.each([
     ['', {}, undefined],
     ['', { language: 'de' }, 'de'],
+    ['', { language: 'de-DE' }, 'de'],
+    ['?language=de_AT', {}, 'de'],
+    ['?language=', { language: 'German' }, 'de'],
     ['', { language: 'xx' }, undefined],
     ['language=en', { language: 'de' }, 'en'],
   ])('has the language of the query (%s) or of the start message (%j)', async (query, fields, language) => {

@@ -10,6 +10,7 @@ import type { Slots } from '../../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
 import { MachineRunner } from '../../../src/kit/async/machine-runner.ts';
 import type { OpenConnection } from '../../../src/kit/limits/open-connections.ts';
+import { reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import { type SegmenterEvent, type Turn, TurnSegmenter } from '../../../src/listen/turn-segmenter.ts';
 import {
@@ -286,9 +287,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
     const { language, engine } = this.#deps;
     if (language !== undefined) return language;
     const startLanguage = this.#audio.language;
-    return startLanguage !== undefined && engine.languages?.includes(startLanguage)
-      ? startLanguage
-      : undefined;
+    return startLanguage && engine.languages && reducedLanguage(startLanguage, engine.languages);
   }
 
   get #logFields() {

@@ -6,6 +6,7 @@ import { DEFAULT_VAD_SETTINGS } from '../../../src/contract/engines/engine.ts';
 import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
 import { OpenConnections } from '../../../src/kit/limits/open-connections.ts';
+import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import { type PartnerMetrics, partnerMetrics } from '../metrics.ts';
 import { PhoneCall } from './phone-call.ts';
 
@@ -38,12 +39,13 @@ export class PhoneCalls extends OpenConnections<PhoneCall> {
    *   organization has too many open calls.
    */
   openCall(caller: Caller, query: URLSearchParams): PhoneCall {
-    const model = query.get('model') ?? DEFAULT_MODEL;
+    const model = query.get('model')?.trim() || DEFAULT_MODEL;
     const engine = requireModel(this.#deps.stt, model);
-    const language = query.get('language') ?? undefined;
-    if (language !== undefined && engine.languages?.includes(language) === false) {
-      const allowed = engine.languages.join(', ');
-      throw invalidRequest(`'language' must be one of ${allowed}.`, 'language', 'invalid_value');
+    const written = query.get('language')?.trim() || undefined;
+    const language = written && reducedLanguage(written, engine.languages);
+    if (written !== undefined && language === undefined) {
+      const message = `'language' must be ${languageRule(engine.languages)}.`;
+      throw invalidRequest(message, 'language', 'invalid_value');
     }
     const detection = { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: this.#deps.silenceMs };
     return this.openConnection(

@@ -36,6 +36,7 @@ function setUp(
     requestsPerOrganization: limits.perOrganization ?? 100,
     voices: {
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+      findSimilar: async () => ANNA.id,
     },
   });
   const app = testApp({ routes: [voiceRoutes(requests, 5000)] });
@@ -201,7 +202,6 @@ describe('a request', () => {
     ['an unknown model', {}, '?model=other', 'model_not_found', 'model'],
     ['the voice of another organization', {}, `?voice_id=${FOREIGN}`, 'voice_not_found', 'voice_id'],
     ['such a voice in the body', { voiceId: FOREIGN }, '', 'voice_not_found', 'message.voiceId'],
-    ['an empty voice', {}, '?voice_id=', 'voice_not_found', 'voice_id'],
     ['the query parameter voice', {}, '?voice=x', 'unknown_parameter', 'voice'],
     ['the query parameter voiceId', {}, '?voiceId=x', 'unknown_parameter', 'voiceId'],
   ])('with %s is rejected', async (_, message, query, code, param) => {
@@ -212,6 +212,15 @@ describe('a request', () => {
     expect(error).toMatchObject({ code, param });
     expect(error.message).toContain(param);
     expect(calls.openings).toEqual([]);
+  });
+
+  it.each([
+    [{}, '?voice_id='],
+    [{ voiceId: ' ' }, '?voice_id='],
+    [{ voiceId: '' }, '?model=&api-version=1'],
+  ])('with a blank voice %j %s uses the default voice', async (message, query) => {
+    const { post } = setUp();
+    expect((await post(message, query)).status).toBe(200);
   });
 
   it('without speakable text returns 400 and has no usage row', async () => {

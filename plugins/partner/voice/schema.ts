@@ -80,13 +80,14 @@ export function parseVoiceRequest(
   }
   const { message } = checkedBody<Static<typeof VoiceBody>>(body, checker);
   const { text, sampleRate, voiceId } = message;
+  const given = voiceId?.trim() || undefined;
   return {
     text: text.toWellFormed(),
     characters: countCharacters(text, maxCharacters),
     rateHz: sampleRate,
-    model: query.get('model') ?? DEFAULT_MODEL,
-    voiceId: voiceId ?? query.get('voice_id') ?? undefined,
-    voiceParam: typeof voiceId === 'string' ? 'message.voiceId' : 'voice_id',
+    model: query.get('model')?.trim() || DEFAULT_MODEL,
+    voiceId: given ?? (query.get('voice_id')?.trim() || undefined),
+    voiceParam: given === undefined ? 'voice_id' : 'message.voiceId',
   };
 }
 

@@ -12,7 +12,7 @@ import type { CloseReason } from '../../../src/conversation/state/conversation-m
 import { TURN_STAGES, type TurnTiming } from '../../../src/conversation/turn-timings.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
-import type { StoredVoices } from '../../../src/speak/stored-voices.ts';
+import type { VoiceLookup } from '../../../src/speak/stored-voices.ts';
 import { FrameQueue } from '../frame-queue.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from '../metrics.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
@@ -30,7 +30,7 @@ import {
 
 export interface ConversationConnectionDeps
   extends Pick<Slots, 'tts' | 'stt' | 'text' | 'vad' | 'turnEnd' | 'calls' | 'clock' | 'log' | 'tracer'> {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;
   /** `spec` are the names of the beta protocol. */

@@ -225,9 +225,14 @@ describe('transcription', () => {
     expect(other.wire.audio.input.transcription).toEqual({ model: 'x', language: 'de', prompt: null });
   });
 
-  test('detects the language with null', () => {
-    const { session } = updated(input({ transcription: { language: null } }));
-    expect(session.settings.transcription.language).toBeUndefined();
+  test.each([null, '', ' '])('detects the language with %j', (language) => {
+    const { session, errors } = updated(input({ transcription: { language } }));
+    expect([session.settings.transcription.language, errors]).toEqual([undefined, []]);
+  });
+
+  test.each(['EN', 'en_GB', 'English', 'eng'])('reduces the language %s', (language) => {
+    const { session } = updated(input({ transcription: { language } }));
+    expect(session.settings.transcription.language).toBe('en');
   });
 });
 

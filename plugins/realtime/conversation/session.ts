@@ -10,7 +10,7 @@ import { toWireFormat } from '../../../src/conversation/events/wire-format.ts';
 import type { ConversationSettings, Truncation } from '../../../src/conversation/settings.ts';
 import { DEFAULT_RETENTION_RATIO } from '../../../src/conversation/state/reply-request.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
-import { languageName } from '../../../src/kit/validation/languages.ts';
+import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import {
   choiceOf,
@@ -255,16 +255,17 @@ function mergeTranscription(
   });
 }
 
-/** Null detects the language. A regional code selects its language. */
+/** Null and blank text detect the language. A regional code selects its language. */
 function languageOf(
   sent: SentField | undefined,
   prior: string | undefined,
   errors: FieldErrors,
 ): string | undefined {
   return mergeField(sent, prior, undefined, ({ path, value }) => {
-    const language = typeof value === 'string' ? value.toLowerCase().split(/[-_]/)[0] : undefined;
-    if (language !== undefined && languageName(language) !== undefined) return language;
-    errors.invalid(path, 'must be an ISO 639-1 code, or null to detect the language');
+    if (typeof value === 'string' && value.trim() === '') return undefined;
+    const language = typeof value === 'string' ? reducedLanguage(value, undefined) : undefined;
+    if (language !== undefined) return language;
+    errors.invalid(path, `must be ${languageRule(undefined)}, or null to detect the language`);
     return prior;
   });
 }

@@ -1,6 +1,7 @@
 /** The voice of a conversation: stored voices, and the names of OpenAI's voices. */
 
 import { mayBeId } from '../../../src/contract/core/id.ts';
+import { quotedName, similarNameHint } from '../../../src/contract/core/nearest-name.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import type { SentField } from '../session/fields.ts';
 import type { VoiceLookupResult } from '../session/session.ts';
@@ -54,14 +55,17 @@ export function mergeVoice(
   const path = sent?.path ?? '';
   const voice = mergeField(sent, prior, initialVoice(modelVoice), ({ value }) => {
     const name = isRecord(value) ? value.id : value;
+    if (typeof name === 'string' && name.trim() === '') return initialVoice(modelVoice);
     if (typeof name !== 'string') errors.invalid(path, 'must be the name of a voice');
     else if (name === prior.name) return prior;
     else if (OPENAI_VOICES.has(name)) return { name, id: modelVoice };
     else if (mayBeId('voice', name) && lookup === 'found') return { name, id: name };
     else if (mayBeId('voice', name) && lookup === 'failed') errors.failed(path, 'lookup failed; retry');
     else {
+      const hint = similarNameHint(name, [...OPENAI_VOICES]);
       const names = [...OPENAI_VOICES].join(', ');
-      errors.invalid(path, `must be the voice_id of a stored voice, or one of ${names}`);
+      const rule = `must be the voice_id of a stored voice, as listed by GET /v1/audio/voices, or one of ${names}`;
+      errors.invalid(path, `${rule}; unknown voice${quotedName(name)}.${hint}`);
     }
     return prior;
   });

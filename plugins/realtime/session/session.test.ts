@@ -382,7 +382,7 @@ describe('a rejected field', () => {
     });
   });
 
-  it('is reported with the allowed values and without client data', () => {
+  it('is reported with the allowed values, and without client data except for the name of a voice', () => {
     const { errors } = merged({
       ttsmodel: 'secret',
       tts_model: 'secret',
@@ -401,7 +401,7 @@ describe('a rejected field', () => {
       'session.audio.input.transcription.language':
         "'session.audio.input.transcription.language' must be one of en, de, or null to detect it.",
       'session.audio.output.voice': expect.stringMatching(
-        /voice_id.*POST \/v1\/audio\/voices.*null.*default/,
+        /voice_id.*POST \/v1\/audio\/voices.*GET \/v1\/audio\/voices.*'secret'.*null.*default/,
       ),
     });
   });
@@ -613,10 +613,23 @@ describe('model and language', () => {
   it('any ISO 639-1 language is accepted if the languages of the model are unknown', () => {
     const far = { model: 'far', language: 'fr' };
     expect(merged(input({ transcription: far })).session.transcription).toMatchObject(far);
-    for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
+    for (const language of ['xx', 'klingon', 'en-']) {
       const { errors } = merged(input({ transcription: { ...far, language } }));
       expect(errors).toMatchObject([{ message: expect.stringContaining('an ISO 639-1 code') }]);
     }
+  });
+
+  it.each<[string, string | undefined]>([
+    ['de-DE', 'de'],
+    ['DE', 'de'],
+    ['de_AT', 'de'],
+    ['german', 'de'],
+    ['', undefined],
+    [' ', undefined],
+  ])('the language %j is %s', (language, reduced) => {
+    const english = input({ transcription: { language: 'en' } });
+    const { session, errors } = merged(english, input({ transcription: { language } }));
+    expect([session.transcription.language, errors]).toEqual([reduced, []]);
   });
 
   it('a blank prompt is ignored', () => {

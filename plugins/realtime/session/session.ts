@@ -1,9 +1,10 @@
 /** Configuration of a realtime session: merging of updates, and the wire format (spec 2.6, 4.7). */
 
 import { type Id, mayBeId } from '../../../src/contract/core/id.ts';
+import { quotedName } from '../../../src/contract/core/nearest-name.ts';
 import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
-import { languageName } from '../../../src/kit/validation/languages.ts';
+import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
@@ -259,17 +260,13 @@ function mergeTranscription(
   const language = languageOf(sent.language, prior.language, rules.languagesOf(model), errors);
   const text = textOf(sent.prompt, prior.prompt, MAX_PROMPT_CHARACTERS, errors);
   const prompt = text?.trim() ? text.toWellFormed() : undefined;
-  if (language === undefined || isSupported(language, rules.languagesOf(model)))
+  if (language === undefined || reducedLanguage(language, rules.languagesOf(model)) !== undefined)
     return { model, language, prompt };
   errors.invalid(
     `${sent.transcriptionModel?.path}`,
     'names a model that does not support the language of this session; also send another language, or null',
   );
   return { model: prior.model, language, prompt };
-}
-
-function isSupported(language: string, known: readonly string[] | undefined): boolean {
-  return known?.includes(language) ?? languageName(language) !== undefined;
 }
 
 function languageOf(
@@ -279,10 +276,10 @@ function languageOf(
   errors: UpdateErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
-  if (sent.value === null) return undefined;
-  if (typeof sent.value === 'string' && isSupported(sent.value, known)) return sent.value;
-  const allowed = known === undefined ? 'an ISO 639-1 code' : `one of ${known.join(', ')}`;
-  errors.invalid(sent.path, `must be ${allowed}, or null to detect it`);
+  if (isUnset(sent.value)) return undefined;
+  const language = typeof sent.value === 'string' ? reducedLanguage(sent.value, known) : undefined;
+  if (language !== undefined) return language;
+  errors.invalid(sent.path, `must be ${languageRule(known)}, or null to detect it`);
   return prior;
 }
 
@@ -308,8 +305,8 @@ function voiceOf(
   errors: UpdateErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
-  if (sent.value === null) return undefined;
   const { path, value } = voiceIdOf(sent, errors);
+  if (isUnset(value)) return undefined;
   if (typeof value === 'string' && lookup === 'found') return value;
   if (typeof value === 'string' && lookup === 'failed') {
     errors.failed(path, 'lookup failed; retry');
@@ -317,9 +314,19 @@ function voiceOf(
   }
   errors.invalid(
     path,
-    'must be the voice_id of a stored voice, as returned by POST /v1/audio/voices; omit it or send null for the default voice',
+    `must be the voice_id of a stored voice, as returned by POST /v1/audio/voices and listed by GET /v1/audio/voices${unknownVoice(value)}; omit it or send null for the default voice`,
   );
   return prior;
+}
+
+function unknownVoice(value: unknown): string {
+  const name = typeof value === 'string' ? quotedName(value) : '';
+  return name === '' ? '' : `, which has no${name}`;
+}
+
+/** Null and blank text mean the default, as in HTTP requests. */
+function isUnset(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && value.trim() === '');
 }
 
 /** Returns the echoed values that an update does not reset. */

@@ -88,7 +88,7 @@ describe('speech synthesis', () => {
     });
     const speaking = new ResponseAudio({
       tts: { ids: ['m'], get: () => engine },
-      voices: { find: async () => undefined },
+      voices: { find: async () => undefined, findSimilar: async () => undefined },
       calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
       log: silentLog,
       tracer: noopTracer,

@@ -85,6 +85,36 @@ test('converts every message and part', () => {
   ]);
 });
 
+test.each([undefined, null])('accepts replayed tool calls of the type %s', (type) => {
+  const call = {
+    id: 'c1',
+    ...(type === undefined ? {} : { type }),
+    index: 0,
+    function: { name: 'f', arguments: '{}' },
+  };
+  const messages = [
+    { role: 'user', content: 'Hello.' },
+    { role: 'assistant', content: '', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c1', content: 'Rain.' },
+  ];
+  const { request } = parse({ messages: JSON.parse(JSON.stringify(messages)) });
+  expect(request.messages[1]).toMatchObject({ toolCalls: [{ id: 'c1', name: 'f', arguments: '{}' }] });
+});
+
+test('ignores fields of other servers, and rejects misspelt ones', () => {
+  const others = {
+    user: 'u',
+    metadata: {},
+    top_k: 4,
+    min_tokens: 1,
+    store: true,
+    models: ['a'],
+    cache_prompt: true,
+  };
+  expect(parse({ ...others, stop: '', seed: '' })).toEqual(parse({}));
+  expect(() => parse({ temperatur: 1 })).toThrow("'temperatur' is unknown (did you mean 'temperature'?)");
+});
+
 test('converts parameters; max_completion_tokens takes precedence', () => {
   const { request } = parse({
     temperature: 0.5,

@@ -57,7 +57,8 @@ const UserMessage = open({
 });
 const WireToolCall = open({
   id: Type.String({ minLength: 1 }),
-  type: Type.Literal('function'),
+  // Clients that replay the deltas of a stream may lose it.
+  type: nullable(Type.Literal('function')),
   function: open({ name: Type.String(), arguments: Type.String() }),
 });
 const AssistantMessage = open({
@@ -192,9 +193,8 @@ const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
  * @throws ServiceError `invalid_request` with the name of the field.
  */
 export function parseChat(body: unknown): ChatParams {
-  if (isRecord(body)) rejectOtherTools(body.tools);
-  const fields = checkedBody<ChatBody>(body, checker);
-  rejectUnsupported(fields);
+  const fields = checkedBody<ChatBody>(body, checker, { prepare: withoutUnsupported });
+  rejectUnsupportedValues(fields);
   if (fields.stream_options && fields.stream !== true) {
     throw invalidRequest("'stream_options' is only allowed with 'stream': true.", 'stream_options');
   }
@@ -237,12 +237,17 @@ function rejectOtherTools(tools: unknown): void {
   }
 }
 
-function rejectUnsupported(fields: ChatBody): void {
-  const given: Readonly<Record<string, unknown>> = fields;
+/** @returns the fields. @throws ServiceError for a field that must not be ignored. */
+function withoutUnsupported(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  rejectOtherTools(given.tools);
   const asksForNothing = (name: string) =>
     UNSUPPORTED[name]?.some((value) => isDeepStrictEqual(value, given[name]));
   const names = Object.keys(UNSUPPORTED).filter((name) => !asksForNothing(name));
   rejectFields(given, names, 'is not supported');
+  return given;
+}
+
+function rejectUnsupportedValues(fields: ChatBody): void {
   const { n = 1, logprobs = false, top_logprobs = 0 } = fields;
   if (n > 1) throw unsupported('n', '1: only one choice is supported');
   if (logprobs) throw unsupported('logprobs', 'false');

@@ -57,6 +57,24 @@ async function errorOf(response: Response) {
   return (await response.json()) as { error: { message: string; code: string } };
 }
 
+it('ignores fields of other servers, and rejects misspelt ones', async () => {
+  const { post } = setUp();
+  const others = {
+    user: 'u',
+    metadata: {},
+    input_type: 'query',
+    truncate: 'END',
+    encoding_format: '',
+    dimensions: '',
+  };
+  expect((await post({ input: 'a', ...others })).status).toBe(200);
+  const response = await post({ input: 'a', dimension: 2 });
+  expect(response.status).toBe(400);
+  expect((await errorOf(response)).error).toMatchObject({
+    ...{ param: 'dimension', code: 'unknown_parameter', message: expect.stringContaining("'dimensions'") },
+  });
+});
+
 describe('the response', () => {
   it('lists float vectors in the order of the inputs', async () => {
     const { post, calls } = setUp();

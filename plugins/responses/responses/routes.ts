@@ -46,7 +46,11 @@ export function responseRoutes(responses: ResponseService, store: ResponseStore,
     .get(
       '/v1/responses/:id',
       async ({ params, request }) => {
-        const { include, query } = splitQuery(request, ['stream', 'starting_after', 'include_obfuscation']);
+        const { include, query } = queryWithInclude(request, [
+          'stream',
+          'starting_after',
+          'include_obfuscation',
+        ]);
         booleanIn('include_obfuscation', query.include_obfuscation);
         integerIn('starting_after', query.starting_after, SEQUENCE_NUMBER);
         if (booleanIn('stream', query.stream)) {
@@ -79,7 +83,7 @@ export function responseRoutes(responses: ResponseService, store: ResponseStore,
     .get(
       '/v1/responses/:id/input_items',
       async ({ params: { id }, request }) => {
-        const { include, query } = splitQuery(request, ['limit', 'order', 'after']);
+        const { include, query } = queryWithInclude(request, ['limit', 'order', 'after']);
         const page = await store.inputItems(callerOf(request).organization, id, pageIn(query, PAGE));
         if (page === undefined) throw unknownResponse(id);
         // Input items may be output items of earlier responses.
@@ -113,15 +117,13 @@ function unknownResponse(id: string): ServiceError {
   return new ServiceError('not_found', `Response with id '${id.slice(0, 100)}' not found.`);
 }
 
-/** Splits off `include`, which may be repeated, with or without brackets, or be a comma-separated list. */
-function splitQuery<Name extends string>(request: Request, names: readonly Name[]) {
-  const include: Includable[] = [];
-  const rest = new URLSearchParams();
-  for (const [name, value] of addressOf(request).searchParams) {
-    if (name !== 'include' && name !== 'include[]') rest.append(name, value);
-    else include.push(...value.split(',').map(includable));
-  }
-  return { include, query: readQuery(rest, names) };
+/** The parameters of a query with `include`, which may be repeated, with or without brackets, or be a comma-separated list. */
+function queryWithInclude<Name extends string>(request: Request, names: readonly Name[]) {
+  const { searchParams } = addressOf(request);
+  const include = ['include', 'include[]']
+    .flatMap((name) => searchParams.getAll(name))
+    .flatMap((value) => value.split(',').map(includable));
+  return { include, query: readQuery(request, names) };
 }
 
 function includable(text: string): Includable {

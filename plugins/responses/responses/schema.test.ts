@@ -41,6 +41,34 @@ test('treats null as absent', () => {
   expect(parse(Object.fromEntries(nothing.map((name) => [name, null])))).toEqual(parse());
 });
 
+test('ignores blank optional fields and fields of other servers', () => {
+  const others = {
+    client_metadata: {},
+    lang_code: 'a',
+    seed: 1,
+    top_k: 2,
+    conversation_id: 'c',
+    extra_body: {},
+  };
+  const blank = { instructions: '', previous_response_id: '', temperature: '', user: ' ', conversation: '' };
+  expect(parse({ ...others, ...blank })).toEqual(parse());
+});
+
+test('recognizes replayed items without a type', () => {
+  const items = [
+    { role: 'user', content: 'Hello.' },
+    { call_id: 'c1', name: 'f', arguments: '{}' },
+    { type: null, call_id: 'c1', output: 'Rain.' },
+    { type: null, role: 'user', content: 'Thanks.' },
+    { id: 'msg_1' },
+  ];
+  const types = (parse({ input: items }).input as { type?: string }[]).map(({ type }) => type);
+  expect(types).toEqual(['message', 'function_call', 'function_call_output', 'message', undefined]);
+  expect(refusal({ ...HELLO, input: [{ call_id: 'c', name: 'f' }] })).toMatchObject({
+    param: 'input[0].arguments',
+  });
+});
+
 test('accepts fields without effect', () => {
   const { echo } = parse({
     service_tier: 'flex',
@@ -166,7 +194,8 @@ describe('errors name the field', () => {
       'input[0].arguments',
       'missing_required_parameter',
     ],
-    [{ birds: 1 }, 'birds', 'unknown_parameter'],
+    [{ max_output_token: 1 }, 'max_output_token', 'unknown_parameter'],
+    [{ instrutions: 'x' }, 'instrutions', 'unknown_parameter'],
     [{ temperature: 2.1 }, 'temperature', 'invalid_value'],
     [{ top_p: -0.1 }, 'top_p', 'invalid_value'],
     [{ max_output_tokens: 0 }, 'max_output_tokens', 'invalid_value'],

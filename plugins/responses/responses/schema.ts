@@ -6,10 +6,9 @@ import { invalidRequest, ServiceError } from '../../../src/contract/core/error.t
 import type { OutputFormat, Sampling } from '../../../src/contract/engines/text.ts';
 import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { checkMetadata, MetadataSchema } from '../../../src/http/request/metadata.ts';
-import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 import { rejectFields } from '../shared/json-body.ts';
-import { InputItem } from './items/input-items.ts';
+import { InputItem, withItemTypes } from './items/input-items.ts';
 import { INCLUDABLE, type Includable } from './items/output-items.ts';
 import type { RequestEcho } from './items/response-object.ts';
 import {
@@ -61,98 +60,93 @@ const MAX_TOOL_CALLS = 100;
 const DEFAULT_TOOL_CALLS = 8;
 
 /** Validation rules, also used for the OpenAPI document. Null is equivalent to absent. */
-export const ResponseBody = Type.Object(
-  {
-    model: Type.String({ description: 'Id of a language model.', examples: ['smollm2-135m-instruct'] }),
-    input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
-      description: 'A text, or items: messages, function calls and their results.',
-      examples: ['Name three birds.'],
+export const ResponseBody = Type.Object({
+  model: Type.String({ description: 'Id of a language model.', examples: ['smollm2-135m-instruct'] }),
+  input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
+    description: 'A text, or items: messages, function calls and their results.',
+    examples: ['Name three birds.'],
+  }),
+  instructions: optional(
+    Type.String({ description: 'System message for this response only.', examples: ['Be brief.'] }),
+  ),
+  tools: optional(
+    Type.Array(ToolSchema, { maxItems: 128, description: 'Functions, `web_search`, `code_interpreter`.' }),
+  ),
+  tool_choice: optional({
+    ...ChoiceSchema,
+    description: 'Whether tools are called, and which. Default: `auto` if there are tools.',
+  }),
+  parallel_tool_calls: optional(
+    Type.Boolean({
+      default: true,
+      description: 'Whether the model may call several tools in one message.',
     }),
-    instructions: optional(
-      Type.String({ description: 'System message for this response only.', examples: ['Be brief.'] }),
-    ),
-    tools: optional(
-      Type.Array(ToolSchema, { maxItems: 128, description: 'Functions, `web_search`, `code_interpreter`.' }),
-    ),
-    tool_choice: optional({
-      ...ChoiceSchema,
-      description: 'Whether tools are called, and which. Default: `auto` if there are tools.',
+  ),
+  max_tool_calls: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_TOOL_CALLS,
+      description: `Maximum number of \`web_search\` and \`code_interpreter\` calls. Default: ${DEFAULT_TOOL_CALLS}.`,
     }),
-    parallel_tool_calls: optional(
-      Type.Boolean({
-        default: true,
-        description: 'Whether the model may call several tools in one message.',
-      }),
-    ),
-    max_tool_calls: optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: MAX_TOOL_CALLS,
-        description: `Maximum number of \`web_search\` and \`code_interpreter\` calls. Default: ${DEFAULT_TOOL_CALLS}.`,
-      }),
-    ),
-    stream: optional(Type.Boolean({ default: false, description: 'Return server-sent events.' })),
-    stream_options: optional({
-      ...open({ include_obfuscation: nullable(Type.Boolean()) }),
-      description: 'Accepted without effect.',
+  ),
+  stream: optional(Type.Boolean({ default: false, description: 'Return server-sent events.' })),
+  stream_options: optional({
+    ...open({ include_obfuscation: nullable(Type.Boolean()) }),
+    description: 'Accepted without effect.',
+  }),
+  previous_response_id: optional(
+    Type.String({ minLength: 1, description: 'The stored response to continue.' }),
+  ),
+  conversation: optional(
+    Type.Union([Type.String(), open({ id: Type.String() })], {
+      description: 'Not supported.',
     }),
-    previous_response_id: optional(
-      Type.String({ minLength: 1, description: 'The stored response to continue.' }),
-    ),
-    conversation: optional(
-      Type.Union([Type.String(), open({ id: Type.String() })], {
-        description: 'Not supported.',
-      }),
-    ),
-    temperature: optional(
-      Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the most likely token.' }),
-    ),
-    top_p: optional(
-      Type.Number({
-        minimum: 0,
-        maximum: 1,
-        default: 1,
-        description: 'Nucleus sampling: cumulative probability of the tokens considered.',
-      }),
-    ),
-    max_output_tokens: optional(
-      Type.Integer({
-        minimum: 1,
-        description: 'Maximum number of output tokens. A longer response is `incomplete`.',
-      }),
-    ),
-    metadata: optional(MetadataSchema),
-    reasoning: optional({ ...Reasoning, description: 'For reasoning models.' }),
-    text: optional({
-      ...Text,
-      description: '`format`: text, any JSON object, or JSON that matches a schema.',
+  ),
+  temperature: optional(
+    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the most likely token.' }),
+  ),
+  top_p: optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 1,
+      description: 'Nucleus sampling: cumulative probability of the tokens considered.',
     }),
-    store: optional(
-      Type.Boolean({
-        default: true,
-        description: 'Whether the response can be retrieved and continued later.',
-      }),
-    ),
-    include: optional(Type.Array(oneOf(INCLUDABLE), { description: 'Additional tool data to include.' })),
-    truncation: optional(
-      oneOf(['auto', 'disabled'], {
-        default: 'disabled',
-        description: '`auto` removes the oldest items if the input exceeds the context size of the model.',
-      }),
-    ),
-    background: optional(Type.Literal(false, { description: 'Not supported: only false.' })),
-    top_logprobs: optional(
-      Type.Integer({ minimum: 0, maximum: 20, description: 'Accepted without effect.' }),
-    ),
-    service_tier: optional(Type.String({ description: 'Accepted without effect.' })),
-    user: optional(Type.String({ description: 'Accepted without effect.' })),
-    safety_identifier: optional(Type.String({ description: 'Accepted without effect.' })),
-    prompt_cache_key: optional(Type.String({ description: 'Accepted without effect.' })),
-    prompt_cache_options: optional({ ...open({}), description: 'Accepted without effect.' }),
-    prompt_cache_retention: optional(Type.String({ description: 'Accepted without effect.' })),
-  },
-  { additionalProperties: false },
-);
+  ),
+  max_output_tokens: optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'Maximum number of output tokens. A longer response is `incomplete`.',
+    }),
+  ),
+  metadata: optional(MetadataSchema),
+  reasoning: optional({ ...Reasoning, description: 'For reasoning models.' }),
+  text: optional({
+    ...Text,
+    description: '`format`: text, any JSON object, or JSON that matches a schema.',
+  }),
+  store: optional(
+    Type.Boolean({
+      default: true,
+      description: 'Whether the response can be retrieved and continued later.',
+    }),
+  ),
+  include: optional(Type.Array(oneOf(INCLUDABLE), { description: 'Additional tool data to include.' })),
+  truncation: optional(
+    oneOf(['auto', 'disabled'], {
+      default: 'disabled',
+      description: '`auto` removes the oldest items if the input exceeds the context size of the model.',
+    }),
+  ),
+  background: optional(Type.Literal(false, { description: 'Not supported: only false.' })),
+  top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Accepted without effect.' })),
+  service_tier: optional(Type.String({ description: 'Accepted without effect.' })),
+  user: optional(Type.String({ description: 'Accepted without effect.' })),
+  safety_identifier: optional(Type.String({ description: 'Accepted without effect.' })),
+  prompt_cache_key: optional(Type.String({ description: 'Accepted without effect.' })),
+  prompt_cache_options: optional({ ...open({}), description: 'Accepted without effect.' }),
+  prompt_cache_retention: optional(Type.String({ description: 'Accepted without effect.' })),
+});
 type ResponseBody = Static<typeof ResponseBody>;
 
 const checker = TypeCompiler.Compile(ResponseBody);
@@ -186,8 +180,7 @@ export interface ResponseParams {
  * @throws ServiceError `invalid_request` with the name of the field.
  */
 export function parseResponse(body: unknown): ResponseParams {
-  if (isRecord(body)) rejectUnsupported(body);
-  const fields = checkedBody<ResponseBody>(body, checker, bracketed);
+  const fields = checkedBody<ResponseBody>(body, checker, { shown: bracketed, prepare: preparedFields });
   rejectConversation(fields);
   const { metadata = {} } = fields;
   checkMetadata(metadata);
@@ -235,9 +228,13 @@ export function parseResponse(body: unknown): ResponseParams {
   };
 }
 
+function preparedFields(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  rejectUnsupported(given);
+  return Object.hasOwn(given, 'input') ? { ...given, input: withItemTypes(given.input) } : given;
+}
+
 /** Checks for unsupported features, and for errors with their own code, which precede the general rules. */
-function rejectUnsupported(body: Readonly<Record<string, unknown>>): void {
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+function rejectUnsupported(given: Readonly<Record<string, unknown>>): void {
   rejectFields(given, UNSUPPORTED, 'is not supported');
   if (given.background === true) {
     const message = "'background' must be false: background responses are not supported.";

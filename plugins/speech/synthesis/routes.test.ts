@@ -36,6 +36,7 @@ function setUp(
     requestsPerOrganization: perOrganization,
     voices: {
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+      findSimilar: async () => ANNA.id,
     },
   });
   const app = testApp({

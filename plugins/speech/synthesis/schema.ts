@@ -3,9 +3,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
+import { presentFields, validFields } from '../../../src/http/request/fields.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { numberOf, presentFields, requireFields } from '../fields.ts';
 
 /** Fields of the former inline voice cloning. */
 const REMOVED = ['voice_ref_wav_b64', 'voice_ref_wav_format', 'ref_text', 'x_vector_only_mode'] as const;
@@ -17,7 +17,7 @@ const FIELDS = {
     examples: ['Hello there, how can I help you today?'],
   }),
   voice: Type.Optional(
-    Type.Union([Type.String(), Type.Object({ id: Type.String() }, { additionalProperties: false })], {
+    Type.Union([Type.String(), Type.Object({ id: Type.String() })], {
       description: 'A stored voice: its id, or an object with its id. Default: the configured voice.',
     }),
   ),
@@ -35,7 +35,7 @@ const FIELDS = {
   stream_format: Type.Optional(oneOf(['audio'], { default: 'audio' })),
 };
 
-const SpeechBody = Type.Object(FIELDS, { additionalProperties: false });
+const SpeechBody = Type.Object(FIELDS);
 type SpeechBody = Static<typeof SpeechBody>;
 const checker = TypeCompiler.Compile(SpeechBody);
 
@@ -75,29 +75,31 @@ export function parseSpeechRequest(
   isForm: boolean,
   maxCharacters: number,
 ): SpeechRequest {
-  const fields = presentFields(body, isForm ? NUMBERS : undefined);
-  const removed = REMOVED.find((name) => Object.hasOwn(fields, name));
+  const removed = REMOVED.find((name) => isGiven(body, name));
   if (removed !== undefined) {
     const message = `'${removed}' is no longer supported: create a stored voice and pass its id as 'voice'.`;
     throw invalidRequest(message, removed, 'unsupported_parameter');
   }
-  requireFields(fields, checker, CHOICES);
-  const { model, input, voice, response_format, speed } = fields as SpeechBody;
+  const fields = presentFields(body, SpeechBody, isForm);
+  const { model, input, voice, response_format, speed } = validFields<SpeechBody>(fields, checker, {
+    choices: CHOICES,
+  });
   return {
     model,
     input: input.toWellFormed(),
     characters: countCharacters(input, maxCharacters),
-    voice: typeof voice === 'object' ? voice.id : voice,
+    voice: (typeof voice === 'object' ? voice.id : voice)?.trim() || undefined,
     format: response_format ?? 'wav',
     speed: speed ?? 1,
   };
 }
 
-const NUMBERS = new Map([
-  ['speed', numberOf],
-  ['max_new_tokens', numberOf],
-]);
 const CHOICES: ReadonlySet<string> = new Set(['response_format', 'stream_format']);
+
+/** Whether a body has a field other than null, even a blank one. */
+function isGiven(body: object | null, name: string): boolean {
+  return new Map<string, unknown>(Object.entries(body ?? {})).get(name) != null;
+}
 
 /** @throws ServiceError if the text is blank or too long. */
 function countCharacters(input: string, maxCharacters: number): number {

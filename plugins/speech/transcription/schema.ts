@@ -4,10 +4,10 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts';
+import { presentFields, validFields } from '../../../src/http/request/fields.ts';
 import type { FormFields } from '../../../src/http/request/form-fields.ts';
 import { StagedFile } from '../../../src/http/request/multipart.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { booleanOf, numberOf, presentFields, requireFields } from '../fields.ts';
 
 /** Maximum code points of a prompt. Transcription models use about the last 200 words. */
 const PROMPT_CHARACTERS = 5000;
@@ -50,30 +50,28 @@ const COMMON = {
   ),
 };
 
-const Translation = Type.Object(COMMON, { additionalProperties: false });
-const Transcription = Type.Object(
-  {
-    ...COMMON,
-    language: Type.Optional(
-      Type.String({
-        description: 'Lowercase ISO 639-1 code of the spoken language. Default: detected automatically.',
-        examples: ['en'],
-      }),
-    ),
-    timestamp_granularities: Type.Optional(
-      Type.Array(oneOf(['word', 'segment']), {
-        // Empty, because Swagger UI would otherwise send a value with every format.
-        examples: [[]],
-        description:
-          'Granularities of timestamps, `segment` by default. Requires the `response_format` `verbose_json`.',
-      }),
-    ),
-    chunking_strategy: Type.Optional(
-      oneOf(['auto'], { description: 'Long audio is always split automatically.' }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const Translation = Type.Object(COMMON);
+const Transcription = Type.Object({
+  ...COMMON,
+  language: Type.Optional(
+    Type.String({
+      description:
+        'Spoken language: an ISO 639-1 code, a tag such as `en-US` or an English name. Default: detected automatically.',
+      examples: ['en'],
+    }),
+  ),
+  timestamp_granularities: Type.Optional(
+    Type.Array(oneOf(['word', 'segment']), {
+      // Empty, because Swagger UI would otherwise send a value with every format.
+      examples: [[]],
+      description:
+        'Granularities of timestamps, `segment` by default. Requires the `response_format` `verbose_json`.',
+    }),
+  ),
+  chunking_strategy: Type.Optional(
+    oneOf(['auto'], { description: 'Long audio is always split automatically.' }),
+  ),
+});
 const SCHEMAS = { transcribe: Transcription, translate: Translation } satisfies Record<
   TranscriptionTask,
   TSchema
@@ -92,10 +90,6 @@ const UNAVAILABLE: ReadonlyMap<string, string> = new Map([
   ['known_speaker_references', 'speaker diarization is not available'],
 ]);
 
-const READERS = new Map([
-  ['temperature', numberOf],
-  ['stream', booleanOf],
-]);
 /** Fields that may be repeated, once per value. */
 export const LIST_FIELDS: ReadonlySet<string> = new Set(['timestamp_granularities']);
 const CHOICES: ReadonlySet<string> = new Set([
@@ -132,7 +126,6 @@ export function transcriptionFormSchema(task: TranscriptionTask, fileBytes: numb
   return {
     type: 'object' as const,
     required,
-    additionalProperties: false,
     properties: Object.fromEntries(entries),
   };
 }
@@ -145,11 +138,11 @@ export function parseTranscription(
   task: TranscriptionTask,
   form: FormFields<StagedFile>,
 ): TranscriptionFormParams {
-  const fields = presentFields(form, READERS);
+  const fields = presentFields(form, SCHEMAS[task]);
   rejectUnavailable(fields);
   requireFile(fields);
-  requireFields(fields, CHECKERS[task], CHOICES);
-  const params = fields as Static<typeof Transcription> & { file: StagedFile };
+  type Params = Static<typeof Transcription> & { readonly file: StagedFile };
+  const params = validFields<Params>(fields, CHECKERS[task], { choices: CHOICES });
   const format = params.response_format ?? 'json';
   rejectContradictions(params, format);
   const granularities = params.timestamp_granularities ?? ['segment'];
@@ -158,7 +151,7 @@ export function parseTranscription(
     model: params.model,
     file: params.file,
     language: params.language,
-    prompt: params.prompt?.trim() ? params.prompt.toWellFormed() : undefined,
+    prompt: params.prompt?.toWellFormed(),
     temperature: params.temperature ?? 0,
     format,
     shown: {

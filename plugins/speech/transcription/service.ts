@@ -10,7 +10,7 @@ import type { Slots } from '../../../src/contract/plugin.ts';
 import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
-import { languageName } from '../../../src/kit/validation/languages.ts';
+import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import { TranscriptionUsageMeter } from '../../../src/usage/usage-meters.ts';
 import type { TranscriptionFormParams } from './schema.ts';
 
@@ -60,11 +60,12 @@ export class Transcriber {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const engine = this.#engine(params);
+    const engine = requireModel(this.#deps.stt, params.model);
+    const language = requireLanguage(engine, params.language);
     const release = await this.#files.acquire(caller.keyId, signal);
     try {
       const file = await this.#deps.audioFiles.openFile(params.file.path, LISTEN_RATE_HZ, 'file', signal);
-      yield* this.#events(engine, file, params, caller, signal);
+      yield* this.#events(engine, file, { ...params, language }, caller, signal);
     } finally {
       release();
     }
@@ -117,19 +118,14 @@ export class Transcriber {
       else await usageMeter.discard();
     }
   }
-
-  #engine({ model, language }: TranscriptionFormParams): SttEngine {
-    const engine = requireModel(this.#deps.stt, model);
-    if (language !== undefined) requireLanguage(engine, language);
-    return engine;
-  }
 }
 
 /** @throws ServiceError if the model does not support the language. */
-function requireLanguage({ languages }: SttEngine, language: string): void {
-  if (languages?.includes(language) ?? languageName(language) !== undefined) return;
-  const allowed = languages === undefined ? 'an ISO 639-1 code' : `one of ${languages.join(', ')}`;
-  throw invalidRequest(`'language' must be ${allowed}.`, 'language', 'invalid_value');
+function requireLanguage({ languages }: SttEngine, written: string | undefined): string | undefined {
+  if (written === undefined) return undefined;
+  const language = reducedLanguage(written, languages);
+  if (language !== undefined) return language;
+  throw invalidRequest(`'language' must be ${languageRule(languages)}.`, 'language', 'invalid_value');
 }
 
 function requestOf(params: TranscriptionFormParams, fairnessKey: string) {

@@ -15,7 +15,7 @@ import { billedGeneration } from '../../generate/billed-generation.ts';
 import { PlaybackClock } from '../../kit/playback-clock.ts';
 import { codePoints } from '../../kit/validation/code-points.ts';
 import { billedSynthesis } from '../../speak/billed-synthesis.ts';
-import { requireVoice, type StoredVoices } from '../../speak/stored-voices.ts';
+import { requireVoice, type VoiceLookup } from '../../speak/stored-voices.ts';
 import { SpeechUsageMeter } from '../../usage/usage-meters.ts';
 import { toErrorBody } from '../events/errors.ts';
 import type { ErrorBody } from '../events/server-events.ts';
@@ -40,7 +40,7 @@ const FIRST_TOKEN_TIMEOUT_MS = 20_000;
 const VOICE_PARAM = 'session.audio.output.voice';
 
 export interface ReplyDeps extends Pick<Slots, 'text' | 'tts' | 'calls' | 'clock'> {
-  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;
   /** Replaces the speech engine of the model for its default voice. */

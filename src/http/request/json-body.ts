@@ -1,23 +1,32 @@
-import type { TSchema } from '@sinclair/typebox';
+import type { TObject } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { isRecord } from '../../kit/validation/is-record.ts';
 import { MAX_JSON_LEVELS } from '../../kit/validation/json-limits.ts';
 import { isNestedWithin } from '../../kit/validation/nesting.ts';
-import { firstIssue } from '../../kit/validation/value-errors.ts';
+import { type FieldOptions, presentFields, validFields } from './fields.ts';
 import { isForm } from './form-fields.ts';
 
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface JsonBodyOptions extends FieldOptions {
+  /**
+   * Called before the validation with the fields that have a value. Returns the fields to validate.
+   * @throws ServiceError for fields that are refused.
+   */
+  readonly prepare?: (present: Fields) => Fields;
+}
+
 /**
- * Validates a JSON body. Null fields are treated as absent.
- * @param shown maps a dotted field name to the name in error messages.
- * @returns the fields that are not null.
+ * Validates a JSON body by the rules of `fields.ts`.
+ * @returns the known fields that have a value.
  * @throws ServiceError 415 for a form; 400 for a body that is not a JSON object or is nested too deeply, and for the first
  *   invalid field.
  */
 export function checkedBody<T>(
   body: unknown,
-  checker: TypeCheck<TSchema>,
-  shown = (field: string) => field,
+  checker: TypeCheck<TObject>,
+  { prepare = (present) => present, ...options }: JsonBodyOptions = {},
 ): T {
   if (!isRecord(body)) {
     throw invalidRequest("The request body must be a JSON object (content type 'application/json').");
@@ -31,9 +40,5 @@ export function checkedBody<T>(
     const message = `The request body can have at most ${MAX_JSON_LEVELS} levels of nesting.`;
     throw invalidRequest(message, undefined, 'invalid_value');
   }
-  const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-  const fault = firstIssue(checker, fields);
-  if (fault === undefined) return fields as T;
-  const field = shown(fault.field);
-  throw invalidRequest(`'${field}' ${fault.problem}.`, field, fault.code);
+  return validFields<T>(prepare(presentFields(body, checker.Schema())), checker, options);
 }

@@ -74,5 +74,12 @@ test('parameterOf rejects a duplicate parameter and ignores unknown ones', () =>
   const message = "Duplicate query parameter 'events'.";
   const rejected = ['invalid_request', 'events', message];
   expect(rejection(() => parameterOf(twice, 'events'))).toEqual(rejected);
-  expect(rejection(() => readQuery(twice, ['events']))).toEqual(rejected);
+  const request = (query: string) => new Request(`http://service.test/v1/files?${query}`);
+  expect(rejection(() => readQuery(request('events=ga&events=ga'), ['events']))).toEqual(rejected);
+});
+
+test('readQuery ignores parameters that clients add to every request', () => {
+  const query = 'api-version=2026-01-01&api-version=2&limit=5&_=1&Limit=7';
+  const request = new Request(`http://service.test/v1/files?${query}`);
+  expect(readQuery(request, ['limit', 'after'])).toEqual({ limit: '5' });
 });

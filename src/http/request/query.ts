@@ -2,28 +2,18 @@ import { type ErrorCode, invalidRequest, type ServiceError } from '../../contrac
 import { addressOf } from '../transport/address.ts';
 
 /**
- * Parses a query string strictly. The framework would ignore unknown parameters and use the last of several values, which
- * would hide misspelled names.
- * @param from a request, or the query parameters that remain to be checked.
- * @param names the allowed parameters.
- * @throws ServiceError 400 for unknown and duplicate parameters.
+ * The named parameters of a query string. Other parameters are ignored, because clients add their own, such as `api-version`.
+ * @throws ServiceError 400 if a parameter is present more than once; the framework would use the last value.
  */
 export function readQuery<Name extends string>(
-  from: Request | URLSearchParams,
+  request: Request,
   names: readonly Name[],
 ): { readonly [N in Name]?: string } {
+  const { searchParams } = addressOf(request);
   const query: { [N in Name]?: string } = {};
-  const given = from instanceof URLSearchParams ? from : addressOf(from).searchParams;
-  for (const [key, value] of given) {
-    const name = names.find((candidate) => candidate === key);
-    if (name === undefined) {
-      const shown = key.slice(0, 100);
-      const allowed = names.length === 0 ? 'none' : names.join(', ');
-      const message = `Unknown query parameter '${shown}'; allowed: ${allowed}.`;
-      throw invalidRequest(message, shown, 'unknown_parameter');
-    }
-    if (query[name] !== undefined) throw givenTwice(name);
-    query[name] = value;
+  for (const name of names) {
+    const value = parameterOf(searchParams, name);
+    if (value !== undefined) query[name] = value;
   }
   return query;
 }

@@ -1,6 +1,7 @@
 import { ElysiaCustomStatusResponse, ParseError, ValidationError } from 'elysia';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { newId } from '../../contract/core/id.ts';
+import { quotedName } from '../../contract/core/nearest-name.ts';
 import { toValidationIssue } from '../../kit/validation/type-errors.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
@@ -43,9 +44,15 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   return headers;
 }
 
-/** The error for a path without a route. */
-export function routeNotFound(): ServiceError {
-  return new ServiceError('not_found', 'Not found: no route matches this path.');
+/**
+ * The error for a path without a route.
+ * @param similar the path of a route that was probably meant.
+ */
+export function routeNotFound(path = '', similar?: string): ServiceError {
+  const shown = quotedName(path) || ' The path';
+  const hint = similar === undefined ? '' : ` Did you mean '${similar}'?`;
+  const message = `${shown.slice(1)} is not offered by this service.${hint} GET /swagger lists all routes.`;
+  return new ServiceError('not_found', message);
 }
 
 /** A complete error response, for code that runs outside the app. */

@@ -1,5 +1,6 @@
 /** Server-sent events in the format of OpenAI's SDKs (openai-wire 1.6). */
 
+import { toRecordLine } from '../../kit/text/record-line.ts';
 import { errorBody, toServiceError } from './error-body.ts';
 
 /** Headers of an event stream response. */
@@ -12,12 +13,12 @@ const encoder = new TextEncoder();
 
 /** An unnamed event with a JSON value. */
 export function sseEvent(data: object): Uint8Array<ArrayBuffer> {
-  return encoder.encode(`data: ${JSON.stringify(data)}\n\n`);
+  return encoder.encode(`data: ${toRecordLine(data)}\n\n`);
 }
 
 /** A named event with a JSON value. */
 export function sseNamedEvent(name: string, data: object): Uint8Array<ArrayBuffer> {
-  return encoder.encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+  return encoder.encode(`event: ${name}\ndata: ${toRecordLine(data)}\n\n`);
 }
 
 /** Terminates a stream of chat completion chunks. */
@@ -25,5 +26,5 @@ export const SSE_DONE = encoder.encode('data: [DONE]\n\n');
 
 /** Terminates a stream that fails after the response headers were sent. SDKs throw the error in its body. */
 export function sseError(thrown: unknown): Uint8Array<ArrayBuffer> {
-  return encoder.encode(`event: error\ndata: ${JSON.stringify(errorBody(toServiceError(thrown)))}\n\n`);
+  return encoder.encode(`event: error\ndata: ${toRecordLine(errorBody(toServiceError(thrown)))}\n\n`);
 }

@@ -112,7 +112,6 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
     .post(
       '/v1/keys',
       async ({ request, body }) => {
-        readQuery(request, []);
         const { organization } = requireAdmin(request);
         const { name, role = 'member' } = body;
         const issued = await issueKey(keys, { organization, role, name: requireName(name) }, MAX_KEYS);
@@ -134,7 +133,6 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
     .delete(
       '/v1/keys/:key_id',
       async ({ request, params: { key_id: id } }) => {
-        readQuery(request, []);
         const { organization, storedKey } = requireAdmin(request);
         if (id === storedKey) {
           throw invalidRequest(

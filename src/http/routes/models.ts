@@ -101,6 +101,7 @@ export function modelRoutes(
         const found = models().find((model) => model.id === params.model);
         if (found !== undefined) return found;
         throw unknownModel(
+          params.model,
           listed.map(({ id }) => id),
           'not_found',
         );

@@ -3,7 +3,6 @@ import { Elysia } from 'elysia';
 import { KEY_ROLES } from '../../contract/accounts/api-key.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { jsonResponse } from '../openapi/route-docs.ts';
-import { readQuery } from '../request/query.ts';
 import { principalOf } from '../security/caller.ts';
 
 const Organization = Type.Object(
@@ -27,7 +26,6 @@ export function organizationRoutes() {
   return new Elysia({ name: 'organization', tags: ['organization'] }).get(
     '/v1/organization',
     ({ request }) => {
-      readQuery(request, []);
       const { organization, role, operator, storedKey } = principalOf(request);
       return { object: 'organization', id: organization, role, operator, key_id: storedKey };
     },

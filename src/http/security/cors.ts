@@ -6,30 +6,8 @@
 import { ServiceError } from '../../contract/core/error.ts';
 import { asksForSocket } from '../transport/socket.ts';
 
-/** Request headers that OpenAI's SDK sends from a browser (openai-wire 1.1), and those of this service. */
-const ALLOWED_HEADERS = [
-  'authorization',
-  'x-api-key',
-  'x-partner-secret',
-  'content-type',
-  'openai-organization',
-  'openai-project',
-  'x-stainless-lang',
-  'x-stainless-package-version',
-  'x-stainless-os',
-  'x-stainless-arch',
-  'x-stainless-runtime',
-  'x-stainless-runtime-version',
-  'x-stainless-retry-count',
-  'x-stainless-timeout',
-  'x-stainless-helper-method',
-  'x-stainless-poll-helper',
-  'x-stainless-custom-poll-interval',
-  'idempotency-key',
-  'range',
-  'if-range',
-  'if-none-match',
-];
+/** A header name (RFC 9110, 5.1). */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 
 /** Response headers that pages may read in addition to the CORS-safelisted ones. */
 const EXPOSED_HEADERS = [
@@ -87,13 +65,18 @@ export function isPreflight(request: Request): boolean {
   return request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
 }
 
-/** The response to a CORS preflight request. */
-export function preflightResponse(): Response {
+/**
+ * The response to a CORS preflight request. It allows every header that the page asks for: clients send their own, such as
+ * `http-referer` and `traceparent`, and no header gives a page the credentials of its visitor.
+ */
+export function preflightResponse(request: Request): Response {
+  const asked = request.headers.get('access-control-request-headers')?.split(',') ?? [];
+  const names = asked.map((name) => name.trim()).filter((name) => HEADER_NAME.test(name));
   return new Response(null, {
     status: 204,
     headers: {
       'access-control-allow-methods': 'GET, POST, DELETE',
-      'access-control-allow-headers': ALLOWED_HEADERS.join(', '),
+      ...(names.length > 0 && { 'access-control-allow-headers': names.join(', ') }),
       'access-control-max-age': String(MAX_AGE_S),
     },
   });

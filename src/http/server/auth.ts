@@ -41,44 +41,45 @@ const KEY_PROTOCOLS = ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bea
 const AUTH_HINT =
   "Pass it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'. WebSockets in browsers: offer the subprotocols 'realtime' and 'ext-insecure-api-key.<API_KEY>'.";
 
+/** Max. number of different keys per request. Each is looked up. A key header has one, other places rarely any. */
+const MAX_KEYS = 4;
+
 /**
- * Reads the API key of a request from its headers or, for a WebSocket, from its subprotocols. The key may be present in
- * several places. Different keys are rejected, because either choice could bill the wrong organization.
- * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when the headers
- *   or subprotocols disagree or `Authorization` is not a bearer token.
+ * Reads the API keys of a request from its headers and, for a WebSocket, from its subprotocols. A request may have several: a
+ * reverse proxy adds its own `Authorization`, and some clients always send one. Other authentication schemes are ignored.
+ * @returns at least one key, without duplicates.
+ * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when there are too many or the only
+ *   credential is not a bearer token.
  */
-export function keyFrom(headers: Headers): string {
-  const keys = new Set<string>();
-  for (const header of KEY_HEADERS) {
-    const value = headers.get(header)?.trim();
-    if (value) keys.add(header === 'authorization' ? bearerToken(value) : value);
-  }
-  for (const key of protocolKeys(headers)) keys.add(key);
+export function keysFrom(headers: Headers): readonly string[] {
+  const values = KEY_HEADERS.map((header) => headers.get(header)?.trim() ?? '');
+  const [authorization = '', ...others] = values;
+  const token = bearerToken(authorization);
+  const keys = new Set([token ?? '', ...others, ...protocolKeys(headers)]);
   keys.delete('');
-  const [key, ...others] = keys;
-  if (key === undefined) {
+  if (keys.size === 0) {
+    if (token === undefined) {
+      throw invalidKey(`The 'Authorization' header must contain a bearer token. ${AUTH_HINT}`);
+    }
     throw new ServiceError('unauthenticated', `Missing API key. ${AUTH_HINT}`, { code: 'missing_api_key' });
   }
-  if (others.length > 0) {
-    throw invalidKey(`The request contains different API keys. ${AUTH_HINT}`);
-  }
-  if (key.length > MAX_KEY_CHARACTERS) throw invalidKey(`Invalid API key. ${AUTH_HINT}`);
-  return key;
+  if (keys.size > MAX_KEYS) throw invalidKey(`The request contains too many API keys. ${AUTH_HINT}`);
+  return [...keys];
 }
 
 function protocolKeys(headers: Headers): readonly string[] {
   if (!asksForSocket(headers)) return [];
   return offeredProtocols(headers).flatMap((offered) => {
     const prefix = KEY_PROTOCOLS.find((each) => offered.startsWith(each));
-    return prefix === undefined ? [] : offered.slice(prefix.length);
+    return prefix === undefined ? [] : offered.slice(prefix.length).trim();
   });
 }
 
-function bearerToken(value: string): string {
+/** The token of an `Authorization` header; empty if there is none, undefined for another scheme. */
+function bearerToken(value: string): string | undefined {
+  if (value === '') return '';
   const match = /^bearer(?:\s+(.*))?$/is.exec(value);
-  if (match === null)
-    throw invalidKey(`The 'Authorization' header must contain a bearer token. ${AUTH_HINT}`);
-  return match[1]?.trim() ?? '';
+  return match === null ? undefined : (match[1]?.trim() ?? '');
 }
 
 function invalidKey(message: string): ServiceError {
@@ -113,7 +114,21 @@ export function authenticator(deps: AuthenticatorDeps): Authenticator {
     organization,
   }));
   return async (request) => {
-    const keyHash = hashApiKey(keyFrom(request.headers));
+    const keys = keysFrom(request.headers).filter((key) => key.length <= MAX_KEY_CHARACTERS);
+    const found = await Promise.all(keys.map(principalOf));
+    const [principal, ...others] = found.filter((each) => each !== undefined);
+    if (principal === undefined) {
+      for (const _ of keys) invalidKeys.count(clientNetwork(addressOf(request) ?? ''));
+      throw invalidKey(`Invalid API key. ${AUTH_HINT}`);
+    }
+    // Either choice could bill the wrong organization.
+    if (others.length > 0) throw invalidKey(`The request contains different API keys. ${AUTH_HINT}`);
+    return principal;
+  };
+
+  /** The principal of a key, or undefined if the key is invalid. */
+  async function principalOf(key: string): Promise<Principal | undefined> {
+    const keyHash = hashApiKey(key);
     const hash = Buffer.from(keyHash, 'hex');
     let organization: string | undefined;
     for (const candidate of fixed) {
@@ -122,10 +137,7 @@ export function authenticator(deps: AuthenticatorDeps): Authenticator {
     }
     const stored = organization === undefined ? await store.findByHash(keyHash) : undefined;
     organization ??= stored?.organization;
-    if (organization === undefined) {
-      invalidKeys.count(clientNetwork(addressOf(request) ?? ''));
-      throw invalidKey(`Invalid API key. ${AUTH_HINT}`);
-    }
+    if (organization === undefined) return undefined;
     const role = stored?.role ?? 'admin';
     return {
       organization,
@@ -134,5 +146,5 @@ export function authenticator(deps: AuthenticatorDeps): Authenticator {
       operator: role === 'admin' && operators.has(organization),
       ...(stored && { storedKey: stored.id }),
     };
-  };
+  }
 }

@@ -62,7 +62,7 @@ export function requestHooks(deps: RequestHookDeps) {
       startRequestContext(request, requestId, clock.monotonicMs());
       const headers = { 'x-request-id': requestId, ...deps.origins.headersFor(request) };
       Object.assign(set.headers, SECURITY_HEADERS, headers);
-      if (isPreflight(request)) return preflightResponse();
+      if (isPreflight(request)) return preflightResponse(request);
       deps.origins.assertSocketOrigin(request);
 
       const path = pathOf(request);
@@ -93,7 +93,7 @@ export function requestHooks(deps: RequestHookDeps) {
         return '';
       }
       // A known path with another method was already rejected with 405.
-      const failure = code === 'NOT_FOUND' ? routeNotFound() : toServiceError(error);
+      const failure = code === 'NOT_FOUND' ? notFound(pathOf(request)) : toServiceError(error);
       // Client errors only appear as the status of the request's log line.
       if (!isExpectedError(failure)) {
         log.error('request failed', failure.cause ?? failure, {
@@ -147,6 +147,10 @@ export function requestHooks(deps: RequestHookDeps) {
     throw new ServiceError('method_not_allowed', `Method not allowed; allowed: ${methods.join(', ')}.`);
   }
 
+  function notFound(path: string): ServiceError {
+    return routeNotFound(path, deps.routes().similarTo(path));
+  }
+
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
       const principal = await deps.authenticate(request);
@@ -155,7 +159,7 @@ export function requestHooks(deps: RequestHookDeps) {
     } catch (error) {
       // An unknown path is reported before an invalid key, so that a misspelled URL does not look like an invalid key.
       const isKnown = deps.routes().methodsOf(path).length > 0 || deps.unavailableError(path) !== undefined;
-      throw isKnown ? error : routeNotFound();
+      throw isKnown ? error : notFound(path);
     }
   }
 }

@@ -1,3 +1,5 @@
+import { misspeltName, similarName } from '../../contract/core/nearest-name.ts';
+
 /**
  * Key in a route's `detail`: the route reads its body itself with `receiveForm`, up to this number of bytes. The number is
  * part of the OpenAPI document.
@@ -9,7 +11,9 @@ export interface MountedRoute {
   readonly method: string;
   /** A pattern: `/v1/models/:id`, `/files/*`. */
   readonly path: string;
-  readonly hooks?: { readonly detail?: { readonly [UPLOAD_BYTES]?: number } } | undefined;
+  readonly hooks?:
+    | { readonly detail?: { readonly [UPLOAD_BYTES]?: number; readonly hide?: boolean } }
+    | undefined;
 }
 
 /**
@@ -19,6 +23,8 @@ export interface MountedRoute {
 export interface RouteTable {
   /** Methods of the most specific pattern that matches; empty when none matches (404 rather than 405). */
   methodsOf(path: string): readonly string[];
+  /** The path of a route that was probably meant by a path without a route; undefined if none is similar. */
+  similarTo(path: string): string | undefined;
   /** Max. body size in bytes of a route that reads its body by itself; undefined for all others. */
   uploadBytesOf(method: string, path: string): number | undefined;
 }
@@ -35,7 +41,9 @@ interface Pattern {
 /** Builds the table of all routes of an app. */
 export function routeTable(routes: readonly MountedRoute[]): RouteTable {
   const patterns = new Map<string, Pattern>();
+  const documented = new Set<string>();
   for (const { method, path, hooks } of routes) {
+    if (hooks?.detail?.hide !== true) documented.add(path);
     const pattern = patterns.get(path) ?? newPattern(path);
     patterns.set(path, pattern);
     pattern.methods.add(method);
@@ -53,9 +61,23 @@ export function routeTable(routes: readonly MountedRoute[]): RouteTable {
   }
 
   return {
+    similarTo: (path) => {
+      const literals = [...documented].filter(isLiteral);
+      const filled = [...documented].map((pattern) => filledIn(pattern, path));
+      return misspeltName(path, filled) ?? similarName(path, literals);
+    },
     methodsOf: (path) => [...(patternOf(path)?.methods ?? [])],
     uploadBytesOf: (method, path) => patternOf(path)?.uploadBytes.get(method),
   };
+}
+
+/** A pattern with the parameters that a path has at their places. */
+function filledIn(pattern: string, path: string): string {
+  const given = path.split('/');
+  const segments = pattern.split('/');
+  return segments
+    .map((segment, index) => (rankOf(segment) === LITERAL ? segment : (given[index] ?? segment)))
+    .join('/');
 }
 
 function newPattern(path: string): Pattern {

@@ -1,14 +1,17 @@
 import { invalidRequest } from '../../contract/core/error.ts';
 
 /**
- * Makes the URL of a request an absolute `http:` URL.
+ * Makes the URL of a request an absolute `http:` URL with a path that the router finds.
  * - HTTP/1.0 requests, such as health checks of load balancers, have no Host header; then Bun's URL is only the path.
  * - The router skips the length of `http://`, so the path of an `https:` URL would lose a character.
+ * - Clients append `/v1/…` to a base URL that ends in a slash, so repeated slashes of the path count as one.
  */
-export function withAbsoluteUrl(request: Request): Request {
+export function withRoutableUrl(request: Request): Request {
   const { url } = request;
   const isWithoutHost = url.startsWith('/') && request.headers.get('host') === null;
-  const value = isWithoutHost ? `http://localhost${url}` : url.replace(/^https:/, 'http:');
+  const absolute = isWithoutHost ? `http://localhost${url}` : url.replace(/^https:/, 'http:');
+  const [, origin = '', path = '', query = ''] = /^([a-z]+:\/\/[^/?#]*)?([^?#]*)(.*)$/s.exec(absolute) ?? [];
+  const value = `${origin}${path.replaceAll(/\/{2,}/g, '/')}${query}`;
   return value === url ? request : Object.defineProperty(request, 'url', { value });
 }
 

@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger as Pino, pino } from 'pino';
 import { ServiceError, StartError } from '../../contract/core/error.ts';
 import type { LogFields, Logger } from '../../contract/core/logger.ts';
+import { asRecordLine } from '../text/record-line.ts';
 
 /** A logger that owns its output stream. */
 export interface RootLogger extends Logger {
@@ -22,7 +23,7 @@ export function jsonLogger(level: string, destination: LogDestination = standard
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination,
+    { write: (line) => destination.write(asRecordLine(line)) },
   );
   return Object.assign(wrap(root), { close: () => destination.close() });
 }

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import type { ErrorCode } from '../../contract/core/error.ts';
+import { similarName } from '../../contract/core/nearest-name.ts';
 
 /** A validation issue of a value, for the author of the value. Never contains the value itself. */
 export interface ValidationIssue {
@@ -23,7 +24,7 @@ export function toValidationIssue(error: ValueError): ValidationIssue {
     case ObjectAdditionalProperties:
       return {
         field,
-        problem: `is unknown; allowed: ${listed(siblingsOf(error.schema))}`,
+        problem: unknownProblem(field, siblingsOf(error.schema)),
         code: 'unknown_parameter',
       };
     case ObjectRequiredProperty:
@@ -44,6 +45,19 @@ export function toValidationIssue(error: ValueError): ValidationIssue {
         code: isOfType(error.schema, error.value) ? 'invalid_value' : 'invalid_type',
       };
   }
+}
+
+/**
+ * Describes an unknown field, with the field that was probably meant.
+ * @param allowed all field names.
+ */
+export function unknownProblem(
+  field: string,
+  allowed: readonly string[],
+  meant = similarName(field.split('.').at(-1) ?? '', allowed),
+): string {
+  const hint = meant === undefined ? '' : ` (did you mean '${meant}'?)`;
+  return `is unknown${hint}; allowed: ${listed(allowed)}`;
 }
 
 /** Description of a schema without known rules. */

@@ -2,6 +2,7 @@
 
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { type Id, partId } from '../../../../src/contract/core/id.ts';
+import { isRecord } from '../../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../../src/kit/validation/type-errors.ts';
 import type { OutputItem } from './output-items.ts';
 
@@ -96,6 +97,20 @@ type InputMessage = Static<typeof UserMessage | typeof SystemMessage | typeof As
 
 /** An item of a conversation: input or output of the model. */
 export type ConversationItem = OutputItem | (Exclude<InputItem, ItemReference> & { readonly id: string });
+
+/**
+ * Adds the type of items that lost it when a client replayed them: calls and their results are known by their fields.
+ * @param input the `input` of a request, before it is validated.
+ */
+export function withItemTypes(input: unknown): unknown {
+  if (!Array.isArray(input)) return input;
+  return input.map((item: unknown) => {
+    if (!isRecord(item) || item.type != null) return item;
+    if (item.role != null) return { ...item, type: 'message' };
+    if (typeof item.call_id !== 'string') return item;
+    return { ...item, type: item.output == null ? 'function_call' : 'function_call_output' };
+  });
+}
 
 /** Returns whether an item is a reference to another item. */
 export function isReference(item: InputItem): item is ItemReference {
