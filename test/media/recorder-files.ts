@@ -71,6 +71,7 @@ export const RECORDER_FILES: readonly RecorderFile[] = [
     channels: 2,
   },
   { name: 'tone.gsm.wav', container: 'wav', codec: 'gsm_ms', ...phone },
+  { name: 'tone.gsm', container: 'gsm', codec: 'gsm', ...phone },
   { name: 'tone.amr', container: 'amr', codec: 'amr_nb', ...phone },
   { name: 'amr.3gp', container: 'mp4', codec: 'amr_nb', ...phone },
 ];

@@ -5,6 +5,7 @@
 
 import {
   AV_CODEC_ID_NONE,
+  AVDISCARD_ALL,
   AVERROR_EOF,
   AVMEDIA_TYPE_AUDIO,
   type AVSampleFormat,
@@ -70,6 +71,10 @@ export async function openFfmpegSource(
       max_size: '65536',
     });
     if ((await input.openInput('', format, options)) < 0) throw bad();
+    // Pictures and videos reach no decoder.
+    for (const each of input.streams) {
+      if (each.codecpar.codecType !== AVMEDIA_TYPE_AUDIO) each.discard = AVDISCARD_ALL;
+    }
     // Later, FFmpeg replaces missing durations with estimates from the bit rate.
     const declared = input.streams.map(durationS);
     if ((await input.findStreamInfo()) < 0) throw bad();

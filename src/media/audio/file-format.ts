@@ -19,12 +19,16 @@ interface Signature {
   readonly format: Format;
 }
 
-const HEAD_BYTES = 16;
 const FORM_AT = 8;
+/** Raw GSM 6.10 of exchanges: frames of 20 ms whose first half byte is 0xD (RFC 3551, 4.5.8.1). */
+const GSM_FRAME_BYTES = 33;
+/** Frames that identify raw GSM; other data have such bytes by chance in one of 16^10 files. */
+const GSM_FRAMES = 10;
+const HEAD_BYTES = GSM_FRAME_BYTES * GSM_FRAMES;
 
 const demuxed = (name: string): Format => ({ container: name, demuxer: name });
 
-/** Formats without a signature, such as raw GSM and raw samples, cannot be identified. */
+/** Formats without a signature, such as raw samples, cannot be identified. */
 const SIGNATURES: readonly Signature[] = [
   ...['RIFF', 'RIFX', 'RF64', 'BW64'].map((start) => ({ start, form: 'WAVE', format: demuxed('wav') })),
   // The GUID of Sony's 64-bit WAV.
@@ -58,7 +62,17 @@ const SIGNATURES: readonly Signature[] = [
 /** The format of a file that FFmpeg parses, or that is known and cannot be decoded; undefined for all others. */
 export async function identifyFormat(bytes: ByteSource): Promise<Format | undefined> {
   const head = Buffer.from(await bytes.read(0, HEAD_BYTES)).toString('latin1');
-  return SIGNATURES.find(
+  const found = SIGNATURES.find(
     ({ start, form = '' }) => head.startsWith(start) && head.startsWith(form, form === '' ? 0 : FORM_AT),
-  )?.format;
+  );
+  return found?.format ?? (isRawGsm(head) ? demuxed('gsm') : undefined);
+}
+
+function isRawGsm(head: string): boolean {
+  return (
+    head.length === HEAD_BYTES &&
+    Array.from({ length: GSM_FRAMES }, (_, frame) => head.charCodeAt(frame * GSM_FRAME_BYTES)).every(
+      (byte) => byte >> 4 === 0xd,
+    )
+  );
 }
