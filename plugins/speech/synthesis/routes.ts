@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { invalidRequest } from '../../../src/contract/core/error.ts';
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import {
   errorResponse,
@@ -37,13 +38,16 @@ export function speechRoutes(requests: SpeechRequests, maxCharacters: number, ma
       try {
         const speech = await requests.startSpeech(
           {
-            ...{ ...spoken, text, textParam: 'input', voiceId, voiceParam: 'voice' },
+            ...{ ...spoken, text, voiceId, voiceParam: 'voice' },
             ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
             delivery: format === 'pcm' ? 'stream' : 'whole',
           },
           callerOf(request),
           signal,
         );
+        if (speech === undefined) {
+          throw invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
+        }
         const responseBody =
           format === 'wav'
             ? await wavBody(speech, maxWavS)
