@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
+import type { Logger } from '../../../src/contract/core/logger.ts';
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import {
   errorResponse,
@@ -7,9 +8,13 @@ import {
   toPlainSchema,
   WORK_FAILURES,
 } from '../../../src/http/openapi/route-docs.ts';
+import { SSE_HEADERS } from '../../../src/http/response/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
+import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
+import { speechEvents } from './event-body.ts';
 import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './schema.ts';
 import { wavBody } from './wav-body.ts';
 
@@ -19,17 +24,23 @@ import { wavBody } from './wav-body.ts';
  */
 const MAX_WAV_S = 90 * 60;
 
-/**
- * POST /v1/audio/speech (spec 4.3).
- * @param maxWavS maximum length of the audio of a `wav` response, in seconds.
- */
-export function speechRoutes(requests: SpeechRequests, maxCharacters: number, maxWavS = MAX_WAV_S) {
+export interface SpeechRoutesOptions {
+  readonly requests: SpeechRequests;
+  /** Maximum length of `input` in Unicode code points. */
+  readonly maxCharacters: number;
+  readonly log: Logger;
+  /** Maximum length of the audio of a `wav` response, in seconds. */
+  readonly maxWavS?: number;
+}
+
+/** POST /v1/audio/speech (spec 4.3). */
+export function speechRoutes({ requests, maxCharacters, log, maxWavS = MAX_WAV_S }: SpeechRoutesOptions) {
   return new Elysia({ name: 'speech', tags: ['audio'] }).post(
     '/v1/audio/speech',
     async ({ body, request }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const params = parseSpeechRequest(body as object | null, isForm, maxCharacters);
-      const { input: text, voice: voiceId, format, ...spoken } = params;
+      const { input: text, voice: voiceId, format, asEvents, ...spoken } = params;
       // Synthesis of a long text may exceed the idle timeout of the connection.
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
@@ -48,10 +59,19 @@ export function speechRoutes(requests: SpeechRequests, maxCharacters: number, ma
         if (speech === undefined) {
           throw invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
         }
-        const responseBody =
-          format === 'wav'
-            ? await wavBody(speech, maxWavS)
-            : streamedBody(speech.rest, disconnected, request, speech.first);
+        const wav = format === 'wav' ? await wavBody(speech, maxWavS) : undefined;
+        if (asEvents) {
+          const chunks = wav === undefined ? prepend(speech.first, speech.rest) : wholeFile(wav);
+          const events = speechEvents(chunks, speech.tokens, (error) => {
+            // A disconnected client is not logged as a failure.
+            if (signal.aborted) return;
+            logFailure(log, 'speech synthesis failed in its stream', error, {
+              request_id: callerOf(request).requestId,
+            });
+          });
+          return new Response(streamedBody(events, disconnected, request), { headers: SSE_HEADERS });
+        }
+        const responseBody = wav ?? streamedBody(speech.rest, disconnected, request, speech.first);
         return new Response(responseBody, { headers: { 'content-type': `audio/${format}` } });
       } finally {
         idleTimeout.resume();
@@ -61,13 +81,23 @@ export function speechRoutes(requests: SpeechRequests, maxCharacters: number, ma
   );
 }
 
+async function* wholeFile(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
+}
+
+const EVENTS = `data: {"type":"speech.audio.delta","audio":"AAD//w=="}
+
+data: {"type":"speech.audio.done","usage":{"input_tokens":10,"output_tokens":61,"total_tokens":71}}
+
+`;
+
 const TEXT = 'Hello there, how can I help you today?';
 
 function documentation(maxCharacters: number) {
   return {
     summary: 'Text to speech',
     description:
-      'Synthesizes speech. `wav` is sent when it is complete; `pcm` (signed 16-bit little-endian, mono, 24 kHz) is streamed during synthesis.',
+      'Synthesizes speech. `wav` is sent when it is complete; `pcm` (signed 16-bit little-endian, mono, 24 kHz) is streamed during synthesis. With `stream_format` `sse`, the same bytes are sent in events `speech.audio.delta` (base64 in `audio`); `speech.audio.done` with the usage ends them, or an event `error` after a failure.',
     requestBody: {
       required: true,
       content: {
@@ -78,6 +108,10 @@ function documentation(maxCharacters: number) {
             streamed: {
               summary: 'Streamed samples',
               value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', speed: 1.1 },
+            },
+            events: {
+              summary: 'Streamed samples as events',
+              value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', stream_format: 'sse' },
             },
           },
         },
@@ -90,6 +124,7 @@ function documentation(maxCharacters: number) {
         content: {
           'audio/wav': { schema: { type: 'string' as const, format: 'binary' } },
           'audio/pcm': { schema: { type: 'string' as const, format: 'binary' } },
+          'text/event-stream': { schema: { type: 'string' as const }, example: EVENTS },
         },
       },
       ...WORK_FAILURES,
