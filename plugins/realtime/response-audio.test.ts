@@ -215,6 +215,22 @@ describe('a response', () => {
   });
 });
 
+describe('a response with nothing to speak', () => {
+  it.each([
+    ['…', { runs: () => [] }],
+    [' \n ', {}],
+  ])('%j is completed without audio, usage and row', async (text, options) => {
+    const { speaking, happened, calls } = driver(options);
+    speaking.start({ ...SPEECH, text });
+    await settled();
+    expect(happened).toEqual([
+      { kind: 'sentence_started', responseId: 'resp_1', text },
+      { kind: 'synthesis_completed', responseId: 'resp_1', tokens: { input: 0, output: 0 } },
+    ]);
+    expect(calls.unended).toBe(0);
+  });
+});
+
 describe('a response that fails', () => {
   it.each<[string, Options, Partial<SpeechRequest>, object]>([
     ['because the model is unknown', {}, { model: 'other' }, { code: 'upstream_error' }],
@@ -229,12 +245,6 @@ describe('a response that fails', () => {
       { failure: () => new ServiceError('internal', 'A worker died.'), runs: () => [] },
       {},
       { type: 'server_error', code: 'internal_error', message: 'A worker died.' },
-    ],
-    [
-      'because the text contains no speakable text',
-      { runs: () => [] },
-      {},
-      { type: 'server_error', code: 'upstream_error' },
     ],
     [
       'because its voice was deleted',
@@ -252,7 +262,6 @@ describe('a response that fails', () => {
       { voice: ANNA.id },
       { code: 'internal_error', message: expect.not.stringContaining('private') },
     ],
-    ['because it is blank', {}, { text: ' \n ' }, { code: 'upstream_error' }],
   ])('before any audio, %s, has a row', async (_, options, speech, error) => {
     const { speaking, happened } = driver(options);
     speaking.start({ ...SPEECH, ...speech });

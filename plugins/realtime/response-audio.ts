@@ -13,7 +13,7 @@ import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import { billedSynthesis } from '../../src/speak/billed-synthesis.ts';
 import { requireVoice, type VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
-import { toWireError, type WireError } from './protocol/errors.ts';
+import { toWireError } from './protocol/errors.ts';
 import type { SynthesisEvent } from './state/response-machine.ts';
 
 /** Maximum audio per delta, in ms. Short deltas make playback smooth and keep the delay of a cancel low. */
@@ -130,20 +130,10 @@ export class ResponseAudio {
       logFailure(log, 'speech synthesis failed', error, { request_id: caller.requestId });
       return { kind: 'synthesis_failed', responseId, error: toWireError(error) };
     }
-    if (meter.hasAudio) return { kind: 'synthesis_completed', responseId, tokens: meter.tokens };
-    return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
+    // Without audio if there is nothing to speak, as in `…`: a voice agent continues with its next turn.
+    return { kind: 'synthesis_completed', responseId, tokens: meter.tokens };
   }
 }
 
 /** Field of the session that names the voice. */
 const VOICE_PARAM = 'session.audio.output.voice';
-
-/**
- * A started response fails with `upstream_error` or `internal_error`, even if the request caused the failure
- * (openai-wire 8.7).
- */
-const NOTHING_TO_SPEAK: WireError = {
-  type: 'server_error',
-  code: 'upstream_error',
-  message: 'The text contains no speakable text.',
-};

@@ -42,7 +42,7 @@ export function speechPlugin({
       return {
         provides: {},
         routes: new Elysia({ name: 'speech-plugin' })
-          .use(speechRoutes(speechRequests, maxCharacters))
+          .use(speechRoutes({ requests: speechRequests, maxCharacters, log: slots.log }))
           .use(transcriptionRoutes(transcriber, uploads)),
         ready: () => readyWithAnyModel([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {

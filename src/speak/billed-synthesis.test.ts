@@ -98,7 +98,6 @@ describe('the call', () => {
   });
 
   it.each<[string, FakeTtsOptions, Fields]>([
-    ['without speakable text', { runs: () => [] }, {}],
     ['that is overloaded', { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') }, {}],
     [
       'without the voice',
@@ -112,6 +111,12 @@ describe('the call', () => {
       expect(rows.map(({ status }) => status)).toEqual(discardsRejections ? [] : ['failed']);
       expect([calls.unended, closed()]).toEqual([0, 1]);
     }
+  });
+
+  it.each([true, false])('of a text without speakable text is discarded: %s', async (discardsRejections) => {
+    const { speak, rows, calls, closed } = setup({ runs: () => [] });
+    expect(await Array.fromAsync(speak({ discardsRejections }))).toEqual([]);
+    expect([rows, calls.unended, closed()]).toEqual([[], 0, 1]);
   });
 
   it('that cannot be opened starts nothing', async () => {

@@ -43,8 +43,8 @@ export type SpeechChunk = Uint8Array<ArrayBuffer>;
 
 /**
  * Synthesizes a text as one call: opens it before the synthesis, and closes it before the iteration ends or
- * throws. Yields each chunk as soon as it is available; yields nothing if the text contains no speakable text,
- * which is a rejection. Ending the iteration stops the synthesis and cancels the call; throwing an error into it
+ * throws. Yields each chunk as soon as it is available. A text without speakable text yields nothing and leaves no
+ * usage row. Ending the iteration stops the synthesis and cancels the call; throwing an error into it
  * fails the call.
  * @throws ServiceError `insufficient_quota`; the errors of `selectVoice` and of the engine; the reason of the
  *   signal after an abort.
@@ -83,7 +83,7 @@ export async function* billedSynthesis(
         yield chunk;
       }
     }
-    await (meter.hasAudio ? meter.close('completed') : closeRejected());
+    await (meter.hasAudio ? meter.close('completed') : meter.discard());
   } catch (error) {
     if (!meter.hasAudio && isRejection(error)) await closeRejected();
     else await meter.close(signal.aborted ? 'cancelled' : 'failed');

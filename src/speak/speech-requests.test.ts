@@ -15,7 +15,6 @@ const REQUEST: SpeechParams = {
   characters: 9,
   rateHz: 24_000,
   voiceId: undefined,
-  textParam: 'text',
   voiceParam: 'voiceId',
   speed: 1,
   priority: 'interactive',
@@ -39,9 +38,14 @@ function setup(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredV
     },
     requestsPerOrganization: 1,
   });
-  const start = (fields: Partial<SpeechParams> = {}, signal = never) =>
+  const attempt = (fields: Partial<SpeechParams> = {}, signal = never) =>
     requests.startSpeech({ ...REQUEST, ...fields }, CALLER, signal);
-  return { engine, calls, rows: calls.rows, requests, start };
+  const start = async (...args: Parameters<typeof attempt>) => {
+    const speech = await attempt(...args);
+    if (speech === undefined) throw new Error('there was nothing to speak');
+    return speech;
+  };
+  return { engine, calls, rows: calls.rows, requests, attempt, start };
 }
 
 /** Concatenates all chunks of the speech. */
@@ -80,6 +84,13 @@ describe('SpeechRequests', () => {
     ]);
   });
 
+  it('bills nothing for text without speakable content', async () => {
+    const { attempt, rows, calls } = setup({ runs: () => [] });
+    // The request slot of the organization is free again.
+    for (let count = 0; count < 2; count++) expect(await attempt()).toBeUndefined();
+    expect([rows, calls.unended]).toEqual([[], 0]);
+  });
+
   it('marks the call as failed when an error is thrown into the stream', async () => {
     const { start, rows, engine } = setup({ runs: () => [[0.1], [0.1], [0.1]] });
     const speech = await start();
@@ -104,7 +115,6 @@ describe('SpeechRequests', () => {
 
   it.each<[string, Parameters<typeof setup>[0], Partial<SpeechParams>, string, number]>([
     ['for an unknown model', {}, { model: 'other' }, 'Unknown model', 0],
-    ['for text without speakable content', { runs: () => [] }, {}, "'text' contains no speakable text", 0],
     [
       'for an overloaded engine',
       { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') },

@@ -2,11 +2,10 @@
 
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
-import { invalidRequest } from '../contract/core/error.ts';
 import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { OpenRequests } from '../kit/limits/open-requests.ts';
-import { SpeechUsageMeter } from '../usage/usage-meters.ts';
+import { type SpeechTokens, SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
 import { requireVoice, type VoiceLookup } from './stored-voices.ts';
 import type { SynthesizeTextRequest } from './synthesize-text.ts';
@@ -24,8 +23,7 @@ export interface SpeechParams extends Omit<SynthesizeTextRequest, 'fairnessKey' 
   readonly model: string;
   /** Id of a stored voice as sent by the client; undefined selects the default voice of the model. */
   readonly voiceId: string | undefined;
-  /** Names of the request fields with the text and the voice id, for error messages. */
-  readonly textParam: string;
+  /** Name of the request field with the voice id, for error messages. */
   readonly voiceParam: string;
   /** Number of Unicode code points in `text`. */
   readonly characters: number;
@@ -38,6 +36,8 @@ export interface SpeechParams extends Omit<SynthesizeTextRequest, 'fairnessKey' 
 export interface StartedSpeech {
   readonly first: SpeechChunk;
   readonly rest: AsyncGenerator<SpeechChunk, void, undefined>;
+  /** Tokens of the text and of the audio so far. */
+  readonly tokens: () => SpeechTokens;
 }
 
 export class SpeechRequests {
@@ -51,37 +51,38 @@ export class SpeechRequests {
 
   /**
    * Starts a synthesis. Resolves with the first audio, so that earlier errors can be reported as an HTTP status.
-   * A rejected request leaves no usage row.
-   * @throws ServiceError `invalid_request` for an unknown model or voice, or a text without speakable text;
-   *   `rate_limited` if the organization has too many open requests; `insufficient_quota`. Also throws the
-   *   errors of the engine, and the reason of the signal after an abort.
+   * A rejected request leaves no usage row, nor does a text without speakable text.
+   * @returns undefined if the text contains no speakable text.
+   * @throws ServiceError `invalid_request` for an unknown model or voice; `rate_limited` if the organization has
+   *   too many open requests; `insufficient_quota`. Also throws the errors of the engine, and the reason of the
+   *   signal after an abort.
    */
   async startSpeech(
-    { model, voiceId, voiceParam, textParam, characters, ...speech }: SpeechParams,
+    { model, voiceId, voiceParam, characters, ...speech }: SpeechParams,
     caller: Caller,
     signal: AbortSignal,
-  ): Promise<StartedSpeech> {
+  ): Promise<StartedSpeech | undefined> {
     const { tts, voices, calls, clock, endpoint } = this.#deps;
     const engine = requireModel(tts, model);
     const job = this.#requests.startRequest(caller, signal);
     try {
       const voice = await requireVoice(voices, voiceId, voiceParam, caller.organization);
+      const meter = new SpeechUsageMeter({ model, characters, speed: speech.speed, endpoint }, caller);
       const rest = billedSynthesis(
         {
           ...{ calls, clock, encoding: 'pcm16', discardsRejections: true, onClosed: job.end },
           request: { ...speech, fairnessKey: caller.keyId },
-          meter: new SpeechUsageMeter({ model, characters, speed: speech.speed, endpoint }, caller),
+          meter,
           selectVoice: async () => ({ engine, voice }),
         },
         job.signal,
       );
       const first = await rest.next();
-      if (!first.done) return { first: first.value, rest };
+      return first.done ? undefined : { first: first.value, rest, tokens: () => meter.tokens };
     } catch (error) {
       job.end();
       throw error;
     }
-    throw invalidRequest(`'${textParam}' contains no speakable text.`, textParam, 'invalid_value');
   }
 
   /** Resolves when no synthesis is running. Stops the remaining ones when `until` aborts. */

@@ -58,6 +58,12 @@ abstract class UsageMeter {
   protected abstract consumed(status: UsageStatus): CallUsage;
 }
 
+/** Tokens of a text and of its audio. */
+export interface SpeechTokens {
+  readonly input: number;
+  readonly output: number;
+}
+
 /** Parameters of a synthesis call. */
 export interface SynthesisUsage {
   readonly model: string;
@@ -126,10 +132,10 @@ export class SpeechUsageMeter extends UsageMeter {
     return this.#samples > 0;
   }
 
-  /** Tokens of the text and of the audio generated so far. */
-  get tokens(): { readonly input: number; readonly output: number } {
+  /** Tokens of the text and of the audio generated so far; none before the first audio. */
+  get tokens(): SpeechTokens {
     return {
-      input: characterTokens(this.#characters),
+      input: this.hasAudio ? characterTokens(this.#characters) : 0,
       // The division comes last, so that exact lengths stay exact.
       output: Math.ceil((this.#billedSamples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
     };

@@ -117,6 +117,29 @@ describe('the API key', () => {
   });
 });
 
+describe('a turn with nothing to speak', () => {
+  const turn = (text: string) =>
+    service.fetch('/v1/voices/partner?model=svc-tts', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...keyHeaders(SERVICE_KEY) },
+      body: JSON.stringify({ message: { type: 'voice-request', text, sampleRate: 8000 } }),
+    });
+
+  it.each(['…', '—', '👍', '**', '!?', '\u200b'])(
+    'is answered with empty audio and not billed: %j',
+    async (text) => {
+      const before = (await rowsOf('POST /v1/voices/partner')).length;
+      const response = await turn(text);
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        200,
+        'application/octet-stream',
+      ]);
+      expect((await response.bytes()).length).toBe(0);
+      expect(await rowsOf('POST /v1/voices/partner')).toHaveLength(before);
+    },
+  );
+});
+
 describe('a call', () => {
   it('is transcribed, answered and spoken, with usage rows for each endpoint', async () => {
     const call = await dial();

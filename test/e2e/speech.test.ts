@@ -163,6 +163,27 @@ describe('the official SDK', () => {
     expect(first).toBeLessThan(bytes / 4);
   });
 
+  test('sends events whose audio is that of the stream', async () => {
+    const plain = await (await post({ response_format: 'pcm' })).bytes();
+    const fields = { model: 'svc-tts-fast', response_format: 'pcm', stream_format: 'sse' };
+    const response = await client().audio.speech.create(params(fields));
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    const values = (await response.text())
+      .split('\n\n')
+      .filter((frame) => frame !== '')
+      .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as Record<string, unknown>);
+    const audio = values.flatMap(({ type, audio }) =>
+      type === 'speech.audio.delta' ? [Buffer.from(String(audio), 'base64')] : [],
+    );
+    expect(Buffer.concat(audio).equals(plain)).toBe(true);
+    const tokens = Math.ceil((plain.length * 25) / BYTES_PER_SECOND);
+    expect(values.at(-1)).toEqual({
+      type: 'speech.audio.done',
+      usage: { input_tokens: 10, output_tokens: tokens, total_tokens: 10 + tokens },
+    });
+    expect(await usageRows(1)).toMatchObject([{ status: 'completed', output_tokens: tokens }]);
+  });
+
   test('throws its own error classes', async () => {
     const refused = client().audio.speech.create(params({ voice: 'alloy' }));
     await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);

@@ -176,6 +176,44 @@ describe('the OpenAI SDK', () => {
   });
 });
 
+describe('recordings as they are found', () => {
+  const SHAPE = { kind: 'int', bits: 16, rateHz: LISTEN_RATE_HZ, channels: 1 } as const;
+  const tone = sine(1.5, LISTEN_RATE_HZ);
+  const inverted = tone.map((value) => -value);
+  const fixture = (name: string) => readFileSync(new URL(`../fixtures/audio/${name}`, import.meta.url));
+
+  test.each([
+    ['WAV without sizes', wavFile({ ...SHAPE, claims: { dataBytes: 0 } }, tone), 1.5],
+    ['WAV with the largest sizes', wavFile({ ...SHAPE, claims: { dataBytes: 0xffff_ffff } }, tone), 1.5],
+    ['WAV of an interrupted recording', wavFile({ ...SHAPE, claims: { dataBytes: 1000 } }, tone), 1.5],
+    [
+      'stereo WAV with one channel inverted',
+      wavFile({ ...SHAPE, channels: 2 }, (c) => (c ? inverted : tone)),
+      1.5,
+    ],
+    ['AMR', fixture('tone.amr'), 0.98],
+    ['GSM in WAV', fixture('tone.gsm.wav'), 1],
+  ] as const)('%s is transcribed and billed by its audio', async (_, file, seconds) => {
+    const response = await post({ file: new File([file], 'recording') });
+    expect(response.status).toBe(200);
+    const samples = upstream.seen[0]?.wav.subarray(44) ?? Buffer.alloc(0);
+    expect(samples.length / 2 / LISTEN_RATE_HZ).toBe(seconds);
+    expect(samples.subarray(samples.length / 2, samples.length / 2 + 100).some((byte) => byte !== 0)).toBe(
+      true,
+    );
+    expect(await newestRow()).toMatchObject({ status: 'completed', audio_seconds: seconds });
+  });
+
+  test('a codec without a decoder is named, with a command for conversion', async () => {
+    const response = await post({ file: new File(['#!SILK_V3', new Uint8Array(100)], 'voice.amr') });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { param: 'file', message: expect.stringMatching(/\(SILK\).* ffmpeg -i RECORDING /) },
+    });
+    expect(upstream.seen).toEqual([]);
+  });
+});
+
 describe('uploads', () => {
   test('over transcription_max_bytes are rejected, with or without content-length', async () => {
     const over = new File([new Uint8Array(4_000_001)], 'a.wav');

@@ -36,7 +36,7 @@ const speech =
     });
     const params = {
       ...{ model: 'svc-tts', text: 'One. Two.', characters: 9, rateHz: 24_000, voiceId: undefined },
-      ...{ textParam: 'text', voiceParam: 'voice', speed: 1 },
+      ...{ voiceParam: 'voice', speed: 1 },
       ...({ priority: 'interactive', delivery: 'stream' } as const),
     };
     await expect(requests.startSpeech(params, CALLER, never)).rejects.toThrow(ServiceError);

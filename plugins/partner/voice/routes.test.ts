@@ -223,13 +223,17 @@ describe('a request', () => {
     expect((await post(message, query)).status).toBe(200);
   });
 
-  it('without speakable text returns 400 and has no usage row', async () => {
-    const { post, rows, calls } = setUp({ runs: () => [] });
-    const response = await post();
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { param: 'message.text' } });
-    expect([rows, calls.unended]).toEqual([[], 0]);
-  });
+  it.each(['…', '—', '👍', '**', '\u200b'])(
+    'with %j is answered with empty audio and has no usage row',
+    async (text) => {
+      const { post, rows, calls } = setUp({ runs: () => [] });
+      const response = await post({ text });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('application/octet-stream');
+      expect((await response.bytes()).length).toBe(0);
+      expect([rows, calls.unended]).toEqual([[], 0]);
+    },
+  );
 
   it.each<[string, FakeTtsOptions & RecordedCallsOptions, number]>([
     [

@@ -17,15 +17,17 @@ export function voiceRoutes(requests: SpeechRequests, maxCharacters: number) {
       const disconnected = new AbortController();
       try {
         const signal = AbortSignal.any([request.signal, disconnected.signal]);
-        const { first, rest } = await requests.startSpeech(
+        const speech = await requests.startSpeech(
           // A caller is on the phone: same priority as realtime responses.
-          { ...params, textParam: 'message.text', speed: 1, priority: 'realtime', delivery: 'stream' },
+          { ...params, speed: 1, priority: 'realtime', delivery: 'stream' },
           callerOf(request),
           signal,
         );
         // The content type of the platform's guide. The platform plays the bytes as they arrive and ignores the type.
         const headers = { 'content-type': 'application/octet-stream' };
-        return new Response(streamedBody(rest, disconnected, request, first), { headers });
+        // Nothing to speak, as in `…`: silence, because an error would cost the phone call its turn.
+        if (speech === undefined) return new Response(new Uint8Array(0), { headers });
+        return new Response(streamedBody(speech.rest, disconnected, request, speech.first), { headers });
       } finally {
         idleTimeout.resume();
       }
@@ -45,7 +47,7 @@ function documentation(maxCharacters: number) {
   return {
     summary: 'Custom voice for a voice-agent platform',
     description:
-      'Synthesizes one part of a reply: raw signed 16-bit little-endian PCM, mono, at the requested rate, streamed during synthesis. Other fields of the request are ignored.',
+      'Synthesizes one part of a reply: raw signed 16-bit little-endian PCM, mono, at the requested rate, streamed during synthesis. A text without words, such as `…`, has an empty body and costs nothing. Other fields of the request are ignored.',
     parameters: [
       query('model', 'Id of a speech model.', DEFAULT_MODEL),
       query('voice_id', 'Id of a stored voice. The body takes precedence.'),

@@ -113,6 +113,39 @@ describe('a spoken turn', () => {
   });
 });
 
+describe('a reply with nothing to speak', () => {
+  test.each(['…', '—', '👍', '**'])(
+    '%s is completed without audio, and only the text is billed',
+    async (reply) => {
+      const { connect, app, tts } = service({ text: new FakeTextEngine({ answer: () => said(reply) }) });
+      const client = await connect();
+      client.send(say('Hi!'));
+      client.send({ type: 'response.create' });
+      const events = await client.collect('response.done');
+      expect(events.at(-1)).toMatchObject({ response: { status: 'completed', output: [] } });
+      expect(typesOf(events)).not.toContain('response.output_audio.delta');
+      expect(tts.requests).toEqual([]);
+      expect(app.rows.map(({ endpoint, status }) => `${endpoint} ${status}`)).toEqual([
+        'POST /v1/chat/completions completed',
+      ]);
+      await client.close();
+    },
+  );
+
+  test('of words that the speech engine cannot read is completed without audio', async () => {
+    const tts = new FakeTtsEngine({ runs: () => [] });
+    const text = new FakeTextEngine({ answer: () => said('日本。') });
+    const { connect, app } = service({ text, tts });
+    const client = await connect();
+    client.send(say('Hi!'));
+    client.send({ type: 'response.create' });
+    const events = await client.collect('response.done');
+    expect(events.at(-1)).toMatchObject({ response: { status: 'completed' } });
+    expect(app.rows.map(({ endpoint }) => endpoint)).toEqual(['POST /v1/chat/completions']);
+    await client.close();
+  });
+});
+
 describe('a typed turn', () => {
   test('is answered with text', async () => {
     const client = await service().connect();

@@ -117,7 +117,7 @@ export const COMPLETE = {
       description: 'The completion, or its chunks',
       content: {
         'application/json': { schema: toPlainSchema(Completion) },
-        'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
+        'text/event-stream': { example: STREAM },
       },
     },
     ...WORK_FAILURES,

@@ -123,7 +123,7 @@ export const CREATE = {
       description: 'The response, or its events',
       content: {
         'application/json': { schema: toPlainSchema(ResponseSchema) },
-        'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
+        'text/event-stream': { example: STREAM },
       },
     },
     ...WORK_FAILURES,

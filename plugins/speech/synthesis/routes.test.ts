@@ -8,6 +8,7 @@ import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { speechRoutes } from './routes.ts';
 import { wavBudget } from './wav-body.ts';
 
@@ -28,6 +29,7 @@ function setUp(
   const { maxWavS, wavs = wavBudget(), perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
+  const log = new RecordingLogger();
   const requests = new SpeechRequests({
     endpoint: '/v1/audio/speech',
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
@@ -40,7 +42,9 @@ function setUp(
     },
   });
   const app = testApp({
-    routes: [speechRoutes(requests, 5000, { ...(maxWavS !== undefined && { maxWavS }), wavs })],
+    routes: [
+      speechRoutes({ requests, maxCharacters: 5000, log, wavs, ...(maxWavS !== undefined && { maxWavS }) }),
+    ],
   });
   apps.push(app);
   const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
@@ -48,6 +52,7 @@ function setUp(
     engine,
     calls,
     rows: calls.rows,
+    log,
     requests,
     app,
     post: (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
@@ -136,6 +141,113 @@ describe('the memory of wav responses', () => {
     await unread.body?.cancel();
     await expect.poll(() => wavs.bytes).toBe(0);
     expect((await post({}, undefined, 'key-of-b')).status).toBe(200);
+  });
+});
+
+describe('events', () => {
+  /** The values of an event stream. */
+  const valuesOf = (stream: string) =>
+    [...stream.matchAll(/^data: (.*)$/gm)].map(
+      ([, json = '']) => JSON.parse(json) as Record<string, unknown>,
+    );
+  const audioOf = (values: readonly Record<string, unknown>[]) =>
+    Buffer.concat(
+      values
+        .filter(({ type }) => type === 'speech.audio.delta')
+        .map(({ audio }) => Buffer.from(String(audio), 'base64')),
+    );
+
+  it.each(['wav', 'pcm'])(
+    '%s: their audio is that of the response without events',
+    async (response_format) => {
+      const { post, postForm, rows } = setUp();
+      const plain = await (await post({ response_format, input: 'One. Two.' })).bytes();
+      const fields = { response_format, input: 'One. Two.', stream_format: 'sse' };
+      for (const response of [await post(fields), await postForm(fields)]) {
+        expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+        const values = valuesOf(await response.text());
+        expect(audioOf(values).equals(plain)).toBe(true);
+        expect(values.at(-1)).toEqual({
+          type: 'speech.audio.done',
+          usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
+        });
+      }
+      const { requestId: _, ...row } = rows[0] ?? { requestId: undefined };
+      expect(rows).toMatchObject([row, row, row]);
+      expect(row).toMatchObject({ status: 'completed', inputTokens: 3, outputTokens: 5 });
+    },
+  );
+
+  it('have at most 32 KiB of audio', async () => {
+    const { post } = setUp({ runs: () => [new Array(24_000).fill(0.1)] });
+    const response = await post({ response_format: 'pcm', stream_format: 'sse' });
+    const values = valuesOf(await response.text());
+    expect(values.map(({ audio }) => Buffer.from(String(audio ?? ''), 'base64').length)).toEqual([
+      32_768, 15_232, 0,
+    ]);
+  });
+
+  it('are streamed while the next chunk is synthesized', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, rows } = setUp({
+      runs: () => [[0.5], [0.25]],
+      before: (_, run) => (run === 1 ? gate.promise : undefined),
+    });
+    const response = await post({ response_format: 'pcm', stream_format: 'sse' });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader?.read())?.value).toBe('data: {"type":"speech.audio.delta","audio":"AEA="}\n\n');
+    expect(rows).toEqual([]);
+    gate.resolve();
+    expect((await reader?.read())?.value).toBe('data: {"type":"speech.audio.delta","audio":"ACA="}\n\n');
+    expect((await reader?.read())?.value).toContain('speech.audio.done');
+    expect(rows).toHaveLength(1);
+    expect((await reader?.read())?.done).toBe(true);
+  });
+
+  it('end with an error after a failure, which is logged', async () => {
+    const { post, rows, log } = setUp({
+      failure: () => new ServiceError('upstream', 'Gone.', { code: 'upstream_error' }),
+    });
+    const response = await post({ response_format: 'pcm', stream_format: 'sse' });
+    expect(response.status).toBe(200);
+    const stream = await response.text();
+    expect(stream).toContain('\n\nevent: error\ndata: {"error":{"message":"Gone."');
+    expect(stream).not.toContain('speech.audio.done');
+    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 4800 }]);
+    expect(log.lines).toMatchObject([{ message: 'speech synthesis failed in its stream' }]);
+  });
+
+  it.each<[string, FakeTtsOptions, object, number]>([
+    [
+      'before the first audio',
+      { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') },
+      {},
+      503,
+    ],
+    [
+      'of a wav after some audio',
+      { failure: () => new ServiceError('upstream', 'Gone.') },
+      { response_format: 'wav' },
+      502,
+    ],
+    ['of a text without speakable text', { runs: () => [] }, {}, 400],
+    ['of an unsupported format', {}, { response_format: 'mp3' }, 400],
+  ])('are not started by a failure %s', async (_, options, fields, status) => {
+    const { post } = setUp(options);
+    const response = await post({ response_format: 'pcm', stream_format: 'sse', ...fields });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toContain('application/json');
+  });
+
+  it('stop the engine when the client disconnects', async () => {
+    const { post, rows, engine, log } = setUp({ runs: () => new Array(100).fill([0.1]) });
+    const response = await post({ response_format: 'pcm', stream_format: 'sse' });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    expect(engine.leftEarly).toBe(1);
+    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+    expect(log.lines).toEqual([]);
   });
 });
 

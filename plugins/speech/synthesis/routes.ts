@@ -1,4 +1,6 @@
 import { Elysia } from 'elysia';
+import { invalidRequest } from '../../../src/contract/core/error.ts';
+import type { Logger } from '../../../src/contract/core/logger.ts';
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import {
   errorResponse,
@@ -7,10 +9,14 @@ import {
   WORK_FAILURES,
 } from '../../../src/http/openapi/route-docs.ts';
 import { WHOLE_BYTES } from '../../../src/http/response/content-response.ts';
+import { SSE_HEADERS } from '../../../src/http/response/sse.ts';
 import { bodyOutcomeOf, idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
 import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
+import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
+import { speechEvents } from './event-body.ts';
 import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './schema.ts';
 import { wavBody, wavBudget } from './wav-body.ts';
 
@@ -20,21 +26,33 @@ import { wavBody, wavBudget } from './wav-body.ts';
  */
 const MAX_WAV_S = 90 * 60;
 
-/**
- * POST /v1/audio/speech (spec 4.3).
- * @param limits of `wav` responses: maximum length of the audio, in seconds, and the memory of all of them.
- */
-export function speechRoutes(
-  requests: SpeechRequests,
-  maxCharacters: number,
-  { maxWavS = MAX_WAV_S, wavs = wavBudget() }: { maxWavS?: number; wavs?: ByteBudget } = {},
-) {
+type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>;
+
+export interface SpeechRoutesOptions {
+  readonly requests: SpeechRequests;
+  /** Maximum length of `input` in Unicode code points. */
+  readonly maxCharacters: number;
+  readonly log: Logger;
+  /** Maximum length of the audio of a `wav` response, in seconds. */
+  readonly maxWavS?: number;
+  /** Memory of `wav` responses. */
+  readonly wavs?: ByteBudget;
+}
+
+/** POST /v1/audio/speech (spec 4.3). */
+export function speechRoutes({
+  requests,
+  maxCharacters,
+  log,
+  maxWavS = MAX_WAV_S,
+  wavs = wavBudget(),
+}: SpeechRoutesOptions) {
   return new Elysia({ name: 'speech', tags: ['audio'] }).post(
     '/v1/audio/speech',
     async ({ body, request }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const params = parseSpeechRequest(body as object | null, isForm, maxCharacters);
-      const { input: text, voice: voiceId, format, ...spoken } = params;
+      const { input: text, voice: voiceId, format, asEvents, ...spoken } = params;
       // Synthesis of a long text may exceed the idle timeout of the connection.
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
@@ -43,14 +61,28 @@ export function speechRoutes(
       try {
         const speech = await requests.startSpeech(
           {
-            ...{ ...spoken, text, textParam: 'input', voiceId, voiceParam: 'voice' },
+            ...{ ...spoken, text, voiceId, voiceParam: 'voice' },
             ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
             delivery: format === 'pcm' ? 'stream' : 'whole',
           },
           callerOf(request),
           signal,
         );
+        if (speech === undefined) {
+          throw invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
+        }
+        const respond = (chunks: Chunks, headers: Record<string, string>) =>
+          new Response(streamedBody(chunks, disconnected, request), { headers });
+        const events = (chunks: Chunks) =>
+          speechEvents(chunks, speech.tokens, (error) => {
+            // A disconnected client is not logged as a failure.
+            if (signal.aborted) return;
+            logFailure(log, 'speech synthesis failed in its stream', error, {
+              request_id: callerOf(request).requestId,
+            });
+          });
         if (format === 'pcm') {
+          if (asEvents) return respond(events(prepend(speech.first, speech.rest)), SSE_HEADERS);
           const pcm = streamedBody(speech.rest, disconnected, request, speech.first);
           return new Response(pcm, { headers: { 'content-type': 'audio/pcm' } });
         }
@@ -59,14 +91,14 @@ export function speechRoutes(
           share.end();
           throw error;
         });
-        const response = { headers: { 'content-type': 'audio/wav' } };
-        if (lengthBytes <= WHOLE_BYTES) {
+        const headers = { 'content-type': 'audio/wav' };
+        if (lengthBytes <= WHOLE_BYTES && !asEvents) {
           share.end();
-          return new Response(Buffer.concat(await Array.fromAsync(chunks)), response);
+          return new Response(Buffer.concat(await Array.fromAsync(chunks)), { headers });
         }
-        const wav = streamedBody(chunks, disconnected, request);
+        const response = asEvents ? respond(events(chunks), SSE_HEADERS) : respond(chunks, headers);
         bodyOutcomeOf(request)?.then(share.end, share.end);
-        return new Response(wav, response);
+        return response;
       } finally {
         idleTimeout.resume();
       }
@@ -75,13 +107,19 @@ export function speechRoutes(
   );
 }
 
+const EVENTS = `data: {"type":"speech.audio.delta","audio":"AAD//w=="}
+
+data: {"type":"speech.audio.done","usage":{"input_tokens":10,"output_tokens":61,"total_tokens":71}}
+
+`;
+
 const TEXT = 'Hello there, how can I help you today?';
 
 function documentation(maxCharacters: number) {
   return {
     summary: 'Text to speech',
     description:
-      'Synthesizes speech. `wav` is sent when it is complete; `pcm` (signed 16-bit little-endian, mono, 24 kHz) is streamed during synthesis.',
+      'Synthesizes speech. `wav` is sent when it is complete; `pcm` (signed 16-bit little-endian, mono, 24 kHz) is streamed during synthesis. With `stream_format` `sse`, the same bytes are sent in events `speech.audio.delta` (base64 in `audio`); `speech.audio.done` with the usage ends them, or an event `error` after a failure.',
     requestBody: {
       required: true,
       content: {
@@ -92,6 +130,10 @@ function documentation(maxCharacters: number) {
             streamed: {
               summary: 'Streamed samples',
               value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', speed: 1.1 },
+            },
+            events: {
+              summary: 'Streamed samples as events',
+              value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', stream_format: 'sse' },
             },
           },
         },
@@ -104,6 +146,7 @@ function documentation(maxCharacters: number) {
         content: {
           'audio/wav': { schema: { type: 'string' as const, format: 'binary' } },
           'audio/pcm': { schema: { type: 'string' as const, format: 'binary' } },
+          'text/event-stream': { example: EVENTS },
         },
       },
       ...WORK_FAILURES,

@@ -24,6 +24,7 @@ describe('valid requests', () => {
       characters: 6,
       voice: undefined,
       format: 'wav',
+      asEvents: false,
       speed: 1,
     });
   });
@@ -32,6 +33,7 @@ describe('valid requests', () => {
     [{ voice: 'tts-vc-voice_1' }, { voice: 'tts-vc-voice_1' }],
     [{ voice: { id: 'tts-vc-voice_1' } }, { voice: 'tts-vc-voice_1' }],
     [{ response_format: 'pcm' }, { format: 'pcm' }],
+    [{ stream_format: 'sse' }, { asEvents: true }],
     [{ speed: 0.25 }, { speed: 0.25 }],
     [{ speed: 4 }, { speed: 4 }],
     [{ max_new_tokens: 2048, instructions: 'softly', stream_format: 'audio' }, {}],
@@ -108,7 +110,7 @@ describe('invalid requests', () => {
     [{ ...OK, response_format: 'flac' }, 'response_format', 'unsupported_value'],
     [{ ...OK, response_format: 'WAV' }, 'response_format', 'unsupported_value'],
     [{ ...OK, response_format: 1 }, 'response_format', 'invalid_type'],
-    [{ ...OK, stream_format: 'sse' }, 'stream_format', 'unsupported_value'],
+    [{ ...OK, stream_format: 'json' }, 'stream_format', 'unsupported_value'],
     [{ ...OK, speed: 0.2499 }, 'speed', 'invalid_value'],
     [{ ...OK, speed: 4.01 }, 'speed', 'invalid_value'],
     [{ ...OK, speed: -1 }, 'speed', 'invalid_value'],

@@ -32,7 +32,12 @@ const FIELDS = {
   ),
   max_new_tokens: Type.Optional(Type.Integer({ description: 'Accepted and ignored.' })),
   instructions: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
-  stream_format: Type.Optional(oneOf(['audio'], { default: 'audio' })),
+  stream_format: Type.Optional(
+    oneOf(['audio', 'sse'], {
+      default: 'audio',
+      description: '`sse` sends the audio in the events `speech.audio.delta` and `speech.audio.done`.',
+    }),
+  ),
 };
 
 const SpeechBody = Type.Object(FIELDS);
@@ -47,6 +52,8 @@ export interface SpeechRequest {
   readonly characters: number;
   readonly voice: string | undefined;
   readonly format: 'wav' | 'pcm';
+  /** Whether the audio is sent as server-sent events. */
+  readonly asEvents: boolean;
   readonly speed: number;
 }
 
@@ -81,15 +88,18 @@ export function parseSpeechRequest(
     throw invalidRequest(message, removed, 'unsupported_parameter');
   }
   const fields = presentFields(body, SpeechBody, isForm);
-  const { model, input, voice, response_format, speed } = validFields<SpeechBody>(fields, checker, {
-    choices: CHOICES,
-  });
+  const { model, input, voice, response_format, stream_format, speed } = validFields<SpeechBody>(
+    fields,
+    checker,
+    { choices: CHOICES },
+  );
   return {
     model,
     input: input.toWellFormed(),
     characters: countCharacters(input, maxCharacters),
     voice: (typeof voice === 'object' ? voice.id : voice)?.trim() || undefined,
     format: response_format ?? 'wav',
+    asEvents: stream_format === 'sse',
     speed: speed ?? 1,
   };
 }

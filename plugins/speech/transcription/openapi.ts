@@ -96,7 +96,7 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
           'text/plain': text(
             '1\n00:00:00,000 --> 00:00:04,200\nAsk not what your country can do for you.\n\n',
           ),
-          'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
+          'text/event-stream': { example: STREAM },
         },
       },
       ...WORK_FAILURES,

@@ -20,7 +20,8 @@ const COMMON = {
   file: Type.Any({
     type: 'string',
     format: 'binary',
-    description: 'Audio file: WAV, MP3, M4A, MP4, FLAC, OGG or WebM. Detected by content, not by name.',
+    description:
+      'Audio file: WAV, MP3, M4A, MP4, 3GP, FLAC, OGG, WebM, AIFF, CAF, AMR, WMA or AU. Detected by content, not by name.',
   }),
   model: Type.String({ description: 'Id of a transcription model.', examples: ['svc-stt'] }),
   prompt: Type.Optional(

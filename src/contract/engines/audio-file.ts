@@ -24,7 +24,7 @@ export interface OpenAudioFile {
   /** Sample rate of `samples`, in Hz. */
   readonly rateHz: number;
   /**
-   * Length in seconds according to the headers, which can be wrong; the maximum allowed length if they do not
+   * Length in seconds according to the headers or the size of the file, which can be wrong; the maximum allowed length if they do not
    * state it.
    */
   readonly declaredS: number;

@@ -1,9 +1,12 @@
-import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { needs } from '../../../test/harness/needs.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { loudnessDb } from '../../../test/media/audio-checks.ts';
 import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
+import { RECORDER_FILES, writeRecorderFiles } from '../../../test/media/recorder-files.ts';
 import { recording } from '../../../tools/harness/media/recordings.ts';
 import { sine, type WavShape, wavFile } from '../../../tools/harness/media/wav-files.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
@@ -115,6 +118,61 @@ describe('compressed files', () => {
   });
 });
 
+describe('files of phones, exchanges and dictation machines', () => {
+  let folder: string;
+  const hasEncoder = Bun.which('ffmpeg') !== null;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'voice-service-recordings-'));
+    if (hasEncoder) await writeRecorderFiles(folder);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.for(RECORDER_FILES)('$name', async ({ name, container, codec, rateHz, channels }, context) => {
+    needs(context, hasEncoder, 'ffmpeg');
+    const path = await stored(await Bun.file(join(folder, name)).bytes(), 'upload.txt');
+    const { info, samples } = await listen(path);
+    expect(info).toEqual({ container, codec, rateHz, channels } satisfies AudioFileInfo);
+    expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ * 0.95);
+    expect(samples.length).toBeLessThanOrEqual(RATE_HZ * 1.1);
+    const middle = samples.subarray(4000, 12_000);
+    expect(loudnessDb(middle)).toBeGreaterThan(-12);
+    expect(loudnessDb(middle)).toBeLessThan(-7);
+  });
+});
+
+describe('recordings of phones', () => {
+  test('AMR wideband', async () => {
+    // Frames of 12.65 kbit/s: a header with the mode, and 253 bits (RFC 4867, 5.3).
+    const frame = Uint8Array.from({ length: 33 }, (_, i) => (i === 0 ? 0x14 : (i * 37) % 256));
+    const frames = Array.from({ length: 50 }, () => frame);
+    const { info, samples } = await listen(
+      await stored(Buffer.concat([Buffer.from('#!AMR-WB\n'), ...frames])),
+    );
+    expect(info).toEqual({ container: 'amr', codec: 'amr_wb', rateHz: 16_000, channels: 1 });
+    expect(samples).toHaveLength(RATE_HZ);
+  });
+
+  test('a truncated last frame is omitted', async () => {
+    const whole = await readFile(join(import.meta.dirname, '../../../test/fixtures/audio/tone.amr'));
+    const { samples } = await listen(await stored(whole.subarray(0, whole.length - 10)));
+    expect(samples).toHaveLength(48 * 320);
+  });
+
+  test.each([
+    ['#!SILK_V3', /silk file .* unsupported audio codec \(SILK\)/],
+    ['\x02#!SILK_V3', /unsupported audio codec \(SILK\)/],
+    ['\x03ds2', /unsupported audio codec \(DSS Pro \(DS2\)\)/],
+    ['#!EVS_MC1.0\n', /unsupported audio codec \(EVS\)/],
+    ['#!AMR-WB_MC1.0\n', /unsupported audio codec \(AMR-WB with several channels\)/],
+  ])('%j is rejected with the name of the codec and a hint', async (start, message) => {
+    const path = await stored(`${start}${'\0'.repeat(500)}`);
+    await expect(listen(path)).rejects.toMatchObject(badFile(message));
+    await expect(listen(path)).rejects.toMatchObject(
+      badFile(/Convert the recording, for example with: ffmpeg -i /),
+    );
+  });
+});
+
 describe('WAV formats', () => {
   const shape = { kind: 'int', bits: 16, rateHz: 16_000, channels: 1 } as const;
   const shapes: readonly WavShape[] = [
@@ -128,6 +186,7 @@ describe('WAV formats', () => {
     { ...shape, kind: 'alaw', bits: 8 },
     { ...shape, extensible: true },
     { ...shape, kind: 'float', bits: 32, extensible: true, channels: 6 },
+    { ...shape, channels: 64 },
   ];
 
   test.each(shapes)('$kind $bits, $channels channels, extensible $extensible', async (kind) => {
@@ -172,10 +231,44 @@ describe('WAV formats', () => {
     expect((await listen(await stored(cut))).samples).toHaveLength(2500);
   });
 
+  test('sizes that a recorder left unfinished are ignored, and the duration is that of the bytes', async () => {
+    const tone = sine(0.5, RATE_HZ);
+    for (const dataBytes of [0, 100, 0x7fff_ffff, 0xffff_ffff]) {
+      const path = await stored(wavFile({ ...shape, claims: { dataBytes } }, tone));
+      const { declaredS, samples } = await reader.openFile(path, RATE_HZ, 'file', never);
+      expect(declaredS).toBe(0.5);
+      const blocks = await Array.fromAsync(samples);
+      expect(blocks.reduce((sum, { length }) => sum + length, 0)).toBe(tone.length);
+    }
+  });
+
+  test('20 bits are the upper bits of 24', async () => {
+    const tone = sine(0.1, RATE_HZ);
+    const file = wavFile({ ...shape, bits: 24 }, tone).with(34, 20);
+    expect((await listen(await stored(file))).samples).toHaveLength(tone.length);
+  });
+
+  test('a stereo recording with one inverted channel is heard', async () => {
+    const tone = sine(1, RATE_HZ, 440, 0.5);
+    const inverted = tone.map((value) => -value);
+    const file = wavFile({ ...shape, channels: 2 }, (channel) => (channel === 0 ? tone : inverted));
+    const { samples } = await listen(await stored(file));
+    expect(samples).toHaveLength(tone.length);
+    expect(samples.every((value, i) => Math.abs(value - (tone[i] ?? 0)) < 1e-4)).toBe(true);
+  });
+
   test.each([
     ['no sample', wavFile(shape, new Float32Array(0)), /no audio samples/],
-    ['20 bits', wavFile({ ...shape, bits: 24 }, sine(0.1, 16_000)).with(34, 20), /bit depth \(20\)/],
-    ['another codec', wavFile({ ...shape, claims: { tag: 0x55 } }, sine(0.1, 16_000)), /format tag 85/],
+    [
+      'an unknown codec',
+      wavFile({ ...shape, claims: { tag: 0x1234 } }, sine(0.1, 16_000)),
+      /unsupported audio codec \(WAVE format tag 0x1234\).*Convert the recording, for example with: ffmpeg/,
+    ],
+    [
+      'PCM that claims to be MP3',
+      wavFile({ ...shape, claims: { tag: 0x55 } }, sine(0.1, 16_000)),
+      /wav file in 'file'/,
+    ],
     [
       '0 Hz',
       wavFile({ ...shape, claims: { rateHz: 0 } }, sine(0.1, 16_000)),

@@ -1,7 +1,7 @@
 /** Declared duration of a file, if its headers have one that can be read without scanning the file. */
 
-import type { FileHandle } from 'node:fs/promises';
 import type { InputAudioTrack } from 'mediabunny';
+import type { ByteSource } from '../process/byte-source.ts';
 
 /** All bits set: "cannot be determined" in an MP4 header (ISO/IEC 14496-12, 8.4.2.3). */
 const UNKNOWN_TICKS = 0xffff_ffff;
@@ -17,11 +17,11 @@ const FIRST_FRAME_BYTES = 4096;
 export async function declaredLengthS(
   track: InputAudioTrack,
   container: string,
-  file: FileHandle,
+  bytes: ByteSource,
   endS: number,
 ): Promise<number | undefined> {
   try {
-    const declaredEndS = container === 'ogg' ? endS : await headersEnd(track, container, file);
+    const declaredEndS = container === 'ogg' ? endS : await headersEnd(track, container, bytes);
     if (declaredEndS === null || !Number.isFinite(declaredEndS)) return undefined;
     const firstS = await track.getFirstTimestamp();
     const ticks = Math.round((declaredEndS - firstS) * (await track.getTimeResolution()));
@@ -36,24 +36,19 @@ export async function declaredLengthS(
 async function headersEnd(
   track: InputAudioTrack,
   container: string,
-  file: FileHandle,
+  bytes: ByteSource,
 ): Promise<number | null> {
   // Without a frame count, the library assumes that the bit rate of the first frame is that of the file.
-  if (container === 'mp3' && !(await hasFrameCount(file))) return null;
+  if (container === 'mp3' && !(await hasFrameCount(bytes))) return null;
   return await track.getDurationFromMetadata();
 }
 
 /** Whether an MP3 file starts with a `Xing` or `Info` frame, which has the number of frames. */
-async function hasFrameCount(file: FileHandle): Promise<boolean> {
-  const head = await bytesAt(file, 0, ID3_HEADER_BYTES);
+async function hasFrameCount(bytes: ByteSource): Promise<boolean> {
+  const head = Buffer.from(await bytes.read(0, ID3_HEADER_BYTES));
   // The size of an ID3v2 tag has seven bits per byte (ID3v2.4, 3.1).
   const tagBytes = head.subarray(6, 10).reduce((length, byte) => length * 128 + (byte & 127), 0);
   const firstFrame = head.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + tagBytes : 0;
-  const start = await bytesAt(file, firstFrame, FIRST_FRAME_BYTES);
+  const start = Buffer.from(await bytes.read(firstFrame, FIRST_FRAME_BYTES));
   return start.includes('Xing') || start.includes('Info');
-}
-
-async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-  return buffer.subarray(0, bytesRead);
 }

@@ -1,9 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { needs } from '../../../test/harness/needs.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
 import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
+import { RECORDER_FILES, writeRecorderFiles } from '../../../test/media/recorder-files.ts';
 import { sine, wavFile } from '../../../tools/harness/media/wav-files.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import type { AudioFileReader } from '../../contract/engines/audio-file.ts';
@@ -15,9 +17,11 @@ const RATE_HZ = 16_000;
 const MONO = { kind: 'int', bits: 16, rateHz: RATE_HZ, channels: 1 } as const;
 const never = new AbortController().signal;
 
+const hasEncoder = Bun.which('ffmpeg') !== null;
 let files: EncodedFiles;
 beforeAll(async () => {
   files = await encodedFiles(0.4);
+  if (hasEncoder) await writeRecorderFiles(files.folder);
 });
 afterAll(() => files.remove());
 
@@ -156,9 +160,10 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 
 describe('damaged files result in audio or a 400', () => {
   const SEED = 20_261_121;
-  const names = ['tone.wav', ...ENCODED.map(([name]) => name)];
+  const names = ['tone.wav', ...ENCODED.map(([name]) => name), ...RECORDER_FILES.map(({ name }) => name)];
 
-  test.each(Object.entries(DAMAGES))('%s', async (kind, damage) => {
+  test.for(Object.entries(DAMAGES))('%s', async ([kind, damage], context) => {
+    needs(context, hasEncoder, 'ffmpeg');
     const reader = newReader();
     const random = seededRandom(SEED);
     // Every third format by default, others for the next kind of damage.
@@ -178,7 +183,9 @@ describe('damaged files result in audio or a 400', () => {
     const noise = () => Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256));
     await expectSoundOrRefusal(reader, await stored('noise', noise()), 'noise');
     // For max random content the library searches the next WebM element at the same position forever.
-    for (const name of ['tone.mp3', 'tone.m4a', 'tone.flac', 'tone.opus.ogg', 'tone.webm', 'tone.aac']) {
+    const recorded = hasEncoder ? ['ima.wav', 'pcm.aiff', 'alac.caf', 'v2.wma', 'tone.amr', 'alac.m4a'] : [];
+    const encoded = ['tone.mp3', 'tone.m4a', 'tone.flac', 'tone.opus.ogg', 'tone.webm', 'tone.aac'];
+    for (const name of [...encoded, ...recorded]) {
       const content = noise();
       content.set(new Uint8Array(await readFile(join(files.folder, name))).slice(0, 64));
       await expectSoundOrRefusal(reader, await stored(name, content), name);

@@ -4,7 +4,10 @@ import type { LossReason } from './media-process.ts';
 import type { MediaIssue } from './protocol.ts';
 
 /** Supported formats, for messages. */
-const READABLE_FORMATS = 'WAV, MP3, M4A or MP4, MOV, FLAC, OGG (Opus or Vorbis), WebM, MKV and AAC (ADTS)';
+const READABLE_FORMATS =
+  'WAV, MP3, M4A or MP4, 3GP, MOV, FLAC, OGG, WebM, MKV, AAC (ADTS), AIFF, CAF, AMR, WMA and AU';
+const CONVERSION =
+  'Convert the recording, for example with: ffmpeg -i RECORDING -ar 16000 -ac 1 converted.wav.';
 const PROCESS_RETRY_AFTER_S = 1;
 
 /**
@@ -36,7 +39,7 @@ export function wrongFormat(
 function issueMessage(issue: MediaIssue, field: string, formats: string): string {
   switch (issue.kind) {
     case 'unknown-format':
-      return `The content of '${field}' has an unknown audio format. Supported: ${formats}.`;
+      return `The content of '${field}' has an unknown audio format. ${CONVERSION} Supported: ${formats}.`;
     case 'bad-container': {
       const detail = issue.detail === undefined ? '' : ` (${issue.detail})`;
       return `The ${issue.container} file in '${field}' is damaged or not supported${detail}. Supported: ${formats}.`;
@@ -44,7 +47,7 @@ function issueMessage(issue: MediaIssue, field: string, formats: string): string
     case 'no-audio':
       return `The ${issue.container} file in '${field}' has no audio track or is truncated.`;
     case 'unknown-codec':
-      return `The ${issue.container} file in '${field}' has an unsupported audio codec (${issue.codec}). Supported: ${formats}.`;
+      return `The ${issue.container} file in '${field}' has an unsupported audio codec (${issue.codec}). ${CONVERSION}`;
     case 'too-many-channels':
       return `The audio in '${field}' has ${issue.channels} channels; the maximum is ${issue.max}.`;
     case 'rate':

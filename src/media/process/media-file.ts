@@ -1,7 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from 'mediabunny';
+import { type ByteSource, fileBytes } from './byte-source.ts';
 
-/** Formats that consist of a single file. Playlists are excluded, because they reference other files. */
+/**
+ * Formats that the library parses and that consist of a single file. Playlists are excluded, because they
+ * reference other files.
+ */
 const CONTAINER_NAMES: ReadonlyMap<object, string> = new Map<object, string>([
   [WAVE, 'wav'],
   [MP4, 'mp4'],
@@ -19,7 +23,6 @@ const CACHE_BYTES = 1 << 20;
 /** An open file and its container parser. */
 export interface MediaFile {
   readonly input: Input;
-  readonly file: FileHandle;
   /** Closes the file and the parser. */
   close(): Promise<void>;
 }
@@ -27,10 +30,9 @@ export interface MediaFile {
 /** @throws the system's error when the path cannot be opened. */
 export async function openMediaFile(path: string): Promise<MediaFile> {
   const file = await open(path, 'r');
-  const input = new Input({ formats: FORMATS, source: await sourceOf(file) });
+  const input = mediaInput(await fileBytes(file));
   return {
     input,
-    file,
     close: async () => {
       input.dispose();
       await file.close();
@@ -38,19 +40,15 @@ export async function openMediaFile(path: string): Promise<MediaFile> {
   };
 }
 
-/** Gives the library access to the bytes of an open file, but not to its path. */
-async function sourceOf(file: FileHandle): Promise<CustomSource> {
-  const { size } = await file.stat();
-  return new CustomSource({
-    getSize: () => size,
-    read: async (start, end) => {
-      const bytes = new Uint8Array(end - start);
-      const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
-      return bytes.subarray(0, bytesRead);
-    },
+/** The container parser for the bytes of a file. */
+export function mediaInput(bytes: ByteSource): Input {
+  const source = new CustomSource({
+    getSize: () => bytes.size,
+    read: (start, end) => bytes.read(start, end - start),
     maxCacheSize: CACHE_BYTES,
     prefetchProfile: 'fileSystem',
   });
+  return new Input({ formats: FORMATS, source });
 }
 
 /**

@@ -61,8 +61,8 @@ export function TranscriptionTab() {
             file={file}
             onFile={setFile}
             label="Recording"
-            text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${formatBytes(MAX_FILE_BYTES)}`}
-            accept="audio/*,video/mp4,video/webm"
+            text={`WAV, MP3, M4A, MP4, FLAC, OGG, WebM, AMR, WMA and others, at most ${formatBytes(MAX_FILE_BYTES)}`}
+            accept="audio/*,video/mp4,video/webm,video/3gpp,.amr,.awb,.caf,.wma"
             error={fieldErrorMessage(error, 'file')}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">

@@ -135,6 +135,14 @@ describe('speech', () => {
     expect((await kokoro.speak({ text: '… — !', speed: 1, delivery: 'stream' })).length).toBe(0);
   });
 
+  test('gives the same audio for a text with invisible characters inside words', async () => {
+    const request = { speed: 1, delivery: 'whole' } as const;
+    const marked = SHORT.replace('there', 'th\u200be\u00adre').replace('are', '\ufeffa\u2060re\u200d');
+    expect(await kokoro.speak({ text: marked, ...request })).toEqual(
+      await kokoro.speak({ text: SHORT, ...request }),
+    );
+  });
+
   test('supports other voices, and lists the available voices for an unknown one', async () => {
     const request = { text: SHORT, speed: 1, delivery: 'whole' } as const;
     const other = await kokoro.speak({ ...request, voice: { kind: 'preset', name: 'am_adam' } });

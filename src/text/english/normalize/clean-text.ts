@@ -51,19 +51,21 @@ const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ['ð', 'th'],
   ['þ', 'th'],
   ['ı', 'i'],
-  ['\u00ad', ''],
-  ...[...'\u200c\u200d\u200e\u200f\u2060'].map((c): [string, string] => [c, '']),
-  ['\ufeff', ''],
 ]);
 
-/** Symbols without a spoken form: emoji, joiners, control characters, private use. */
+/**
+ * Characters that only control how their neighbours are displayed: soft hyphens, zero-width spaces, joiners, direction
+ * marks, variation selectors, tags (Unicode, 5.21). A word with one of them is the same word.
+ */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu;
+/** Symbols without a spoken form: emoji, control characters, private use. */
 const UNSPOKEN =
-  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Variation_Selector}]|\u20e3/u;
+  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cc}\p{Co}\p{Cs}\p{Cn}]|\u20e3/u;
 /** Pictographic according to Unicode, but with a spoken form. */
 const SPOKEN_PICTOGRAPHS = new Set([...'©®™']);
 
 /**
- * Maps quotes, dashes, fullwidth and CJK punctuation to ASCII, replaces emoji and control characters by
+ * Removes invisible characters, maps quotes, dashes, fullwidth and CJK punctuation to ASCII, replaces emoji and control characters by
  * spaces, removes accents from Latin letters and converts line structure (bullets, headings, blank lines) to
  * pauses. Linear in the length of `text`.
  */
@@ -83,10 +85,10 @@ export function cleanText(text: string): TracedText {
 }
 
 function linesOf(text: string): TracedText[] {
-  const source = TracedText.of(text);
+  const source = TracedText.of(text).replace(INVISIBLE, () => '');
   const lines: TracedText[] = [];
   let from = 0;
-  for (const { 0: end, index } of text.matchAll(/\r\n|[\n\r\u2028\u2029\v\f]/gu)) {
+  for (const { 0: end, index } of source.text.matchAll(/\r\n|[\n\r\u2028\u2029\v\f]/gu)) {
     lines.push(source.slice(from, index));
     from = index + end.length;
   }

@@ -181,6 +181,36 @@ describe('any text', () => {
   });
 });
 
+describe('an invisible character changes nothing', () => {
+  /** Format characters, and others that Unicode defines as invisible by default. */
+  const invisible = Array.from({ length: 0x11_0000 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((char) => /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(char));
+
+  test('there are more than 4,000, among them the common ones', () => {
+    expect(invisible.length).toBeGreaterThan(4000);
+    expect(invisible).toEqual(
+      expect.arrayContaining([...'\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u2060\u2066\u2069\ufe0f\ufeff']),
+    );
+  });
+
+  test.each([
+    'The won\u25cbderful har\u25cbbour.',
+    'Dr\u25cb. Smith paid $5\u25cb.50 at 3:\u25cb30 pm.',
+    'See www.exam\u25cbple.com, YouTube\u25cb, it\u25cb’s *bo\u25cbld*.',
+    '\u25cb- An item\u25cb\n\u25cb- and the next\u25cb.',
+    'One\u25cb \u25cbtwo.\u25cb Three\u25cb!',
+  ])('%s', (marked) => {
+    const plain = normalizeEnglish(marked.replaceAll('\u25cb', ''));
+    for (const char of invisible) expect(normalizeEnglish(marked.replaceAll('\u25cb', char))).toBe(plain);
+  });
+
+  test('words keep their positions in the text', () => {
+    expect(normalizedWords('a\u200bb c').map(({ source }) => source)).toEqual([0, 4]);
+  });
+});
+
 describe('hostile text', () => {
   test.each(HOSTILE_SEQUENCES)('a long sequence inside %j is read', (ends) => {
     const [head = '', mark = ''] = ends;
