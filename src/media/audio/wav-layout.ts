@@ -78,7 +78,7 @@ interface Chunk {
   readonly size: number;
 }
 
-/** Reads the chunks up to the samples. The format may follow the samples, which no known program does. */
+/** Reads the chunks up to the samples. No known program writes the format after them. */
 async function chunksOf(
   bytes: ByteSource,
 ): Promise<{ format: Uint8Array<ArrayBuffer> | undefined; data: Data | undefined }> {
