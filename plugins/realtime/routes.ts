@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { ServiceError } from '../../src/contract/core/error.ts';
 import { errorResponse } from '../../src/http/openapi/route-docs.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
+import { WEBSOCKET } from '../../src/http/server/route-table.ts';
 import { addressOf } from '../../src/http/transport/address.ts';
 import { upgrade } from '../../src/http/transport/socket.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
@@ -50,6 +51,7 @@ function documentation() {
     schema: { type: 'string' as const, ...(values === undefined ? {} : { enum: [...values] }) },
   });
   return {
+    [WEBSOCKET]: true,
     summary: 'Realtime audio over WebSocket',
     description:
       'Streams speech to text (manual commits or server-side voice activity detection), text to speech, or both over one WebSocket with JSON text frames. See [the frames](docs/sockets#realtime). A browser, which cannot set headers, offers the subprotocols `realtime` and `ext-insecure-api-key.<API_KEY>`. This page cannot open a WebSocket: use the console instead, or see [the guide](docs/realtime).',

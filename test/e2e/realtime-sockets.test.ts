@@ -51,6 +51,16 @@ describe('the handshake', () => {
     expect(responseHeaders['sec-websocket-protocol']).toBe('realtime');
   });
 
+  test.each(['/v1/models', '/v1/keys', '/v1/usage'])(
+    'accepts no key in a subprotocol on %s, which opens no WebSocket',
+    async (path) => {
+      const offered = { 'sec-websocket-protocol': `realtime, bearer.${SERVICE_KEY}` };
+      const { status, body } = await shake(offered, { path });
+      expect(status).toBe(401);
+      expect(JSON.parse(body).error.code).toBe('missing_api_key');
+    },
+  );
+
   test('accepts a valid key next to other credentials', async () => {
     const offered = `realtime, bearer.${SERVICE_KEY}`;
     for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer ', 'Bearer token-of-a-proxy']) {

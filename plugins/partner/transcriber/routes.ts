@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { errorResponse } from '../../../src/http/openapi/route-docs.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
+import { WEBSOCKET } from '../../../src/http/server/route-table.ts';
 import { addressOf } from '../../../src/http/transport/address.ts';
 import { upgrade } from '../../../src/http/transport/socket.ts';
 import type { PhoneCalls } from './phone-calls.ts';
@@ -37,6 +38,7 @@ function documentation() {
     schema: { type: 'string' as const, ...(fallback === undefined ? {} : { default: fallback }) },
   });
   return {
+    [WEBSOCKET]: true,
     summary: 'Custom transcriber for a voice-agent platform (WebSocket)',
     description:
       'The platform sends a `start` message and the audio of a call, and receives transcripts of the customer. [Messages](docs/sockets#partner). Swagger UI cannot open WebSockets; see [the guide](docs/partner).',

@@ -3,7 +3,7 @@ import { keysFrom } from './auth.ts';
 
 const codeOf = (headers: Record<string, string>): unknown => {
   try {
-    keysFrom(new Headers(headers));
+    keysFrom(new Headers(headers), true);
     return undefined;
   } catch (error) {
     return error instanceof Error && 'code' in error ? error.code : error;
@@ -20,24 +20,28 @@ describe('an API key in a subprotocol', () => {
     'bearer.K1 , realtime',
     'bearer.K1',
   ])('authenticates a WebSocket: %s', (protocols) => {
-    expect(keysFrom(new Headers({ ...UPGRADE, 'sec-websocket-protocol': protocols }))).toEqual(['K1']);
+    expect(keysFrom(new Headers({ ...UPGRADE, 'sec-websocket-protocol': protocols }), true)).toEqual(['K1']);
   });
 
   it('can contain dots', () => {
     const protocols = 'realtime, bearer.sk.a.b';
-    expect(keysFrom(new Headers({ ...UPGRADE, 'sec-websocket-protocol': protocols }))).toEqual(['sk.a.b']);
+    expect(keysFrom(new Headers({ ...UPGRADE, 'sec-websocket-protocol': protocols }), true)).toEqual([
+      'sk.a.b',
+    ]);
   });
 
   it('is one of the keys of the request', () => {
     const protocols = { ...UPGRADE, 'sec-websocket-protocol': 'realtime, bearer.K1' };
-    expect(keysFrom(new Headers({ ...protocols, 'x-api-key': 'K1' }))).toEqual(['K1']);
-    expect(keysFrom(new Headers({ ...protocols, 'x-api-key': 'K2' }))).toEqual(['K2', 'K1']);
+    expect(keysFrom(new Headers({ ...protocols, 'x-api-key': 'K1' }), true)).toEqual(['K1']);
+    expect(keysFrom(new Headers({ ...protocols, 'x-api-key': 'K2' }), true)).toEqual(['K2', 'K1']);
     const two = { ...UPGRADE, 'sec-websocket-protocol': 'bearer.K1, ext-insecure-api-key.K2' };
-    expect(keysFrom(new Headers(two))).toEqual(['K1', 'K2']);
+    expect(keysFrom(new Headers(two), true)).toEqual(['K1', 'K2']);
   });
 
   it('is used only for WebSocket handshakes', () => {
     expect(codeOf({ 'sec-websocket-protocol': 'realtime, bearer.K1' })).toBe('missing_api_key');
+    const upgrade = new Headers({ ...UPGRADE, 'sec-websocket-protocol': 'realtime, bearer.K1' });
+    expect(() => keysFrom(upgrade, false)).toThrow(expect.objectContaining({ code: 'missing_api_key' }));
     expect(codeOf({ ...UPGRADE, 'sec-websocket-protocol': 'realtime, bearer.' })).toBe('missing_api_key');
     expect(codeOf({ ...UPGRADE, 'sec-websocket-protocol': 'realtime' })).toBe('missing_api_key');
     const many = [1, 2, 3, 4, 5].map((index) => `bearer.K${index}`).join(', ');
@@ -55,7 +59,7 @@ describe('headers', () => {
     [{ authorization: 'Bearer K1', 'x-api-key': ' ' }],
     [{ authorization: ' bearer \t K1 ', 'x-api-key': '  K1  ' }],
   ])('%j contain one key', (headers) => {
-    expect(keysFrom(new Headers(headers as Record<string, string>))).toEqual(['K1']);
+    expect(keysFrom(new Headers(headers as Record<string, string>), true)).toEqual(['K1']);
   });
 
   it('without a key are missing_api_key, and with only another scheme invalid_api_key', () => {

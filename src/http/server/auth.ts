@@ -45,17 +45,19 @@ const AUTH_HINT =
 const MAX_KEYS = 4;
 
 /**
- * Reads the API keys of a request from its headers and, for a WebSocket, from its subprotocols. A request may have several: a
+ * Reads the API keys of a request from its headers and, for a WebSocket, from its subprotocols: other requests cannot be
+ * authenticated by them, even if they ask for an upgrade. A request may have several: a
  * reverse proxy adds its own `Authorization`, and some clients always send one. Other authentication schemes are ignored.
+ * @param opensSocket whether the route may open a WebSocket.
  * @returns at least one key, without duplicates.
  * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when there are too many or the only
  *   credential is not a bearer token.
  */
-export function keysFrom(headers: Headers): readonly string[] {
+export function keysFrom(headers: Headers, opensSocket: boolean): readonly string[] {
   const values = KEY_HEADERS.map((header) => headers.get(header)?.trim() ?? '');
   const [authorization = '', ...others] = values;
   const token = bearerToken(authorization);
-  const keys = new Set([token ?? '', ...others, ...protocolKeys(headers)]);
+  const keys = new Set([token ?? '', ...others, ...(opensSocket ? protocolKeys(headers) : [])]);
   keys.delete('');
   if (keys.size === 0) {
     if (token === undefined) {
@@ -86,8 +88,11 @@ function invalidKey(message: string): ServiceError {
   return new ServiceError('unauthenticated', message, { code: 'invalid_api_key' });
 }
 
-/** Resolves the principal of a request's API key. */
-export type Authenticator = (request: Request) => Promise<Principal>;
+/**
+ * Resolves the principal of a request's API key.
+ * @param opensSocket whether the route of the request may open a WebSocket.
+ */
+export type Authenticator = (request: Request, opensSocket: boolean) => Promise<Principal>;
 
 export interface AuthenticatorDeps {
   readonly fixedKeys: readonly { readonly keyHash: string; readonly organization: string }[];
@@ -113,8 +118,8 @@ export function authenticator(deps: AuthenticatorDeps): Authenticator {
     hash: Buffer.from(keyHash, 'hex'),
     organization,
   }));
-  return async (request) => {
-    const keys = keysFrom(request.headers).filter((key) => key.length <= MAX_KEY_CHARACTERS);
+  return async (request, opensSocket) => {
+    const keys = keysFrom(request.headers, opensSocket).filter((key) => key.length <= MAX_KEY_CHARACTERS);
     const found = await Promise.all(keys.map(principalOf));
     const [principal, ...others] = found.filter((each) => each !== undefined);
     if (principal === undefined) {

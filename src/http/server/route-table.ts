@@ -6,13 +6,22 @@ import { misspeltName, similarName } from '../../contract/core/nearest-name.ts';
  */
 export const UPLOAD_BYTES = 'x-upload-max-bytes';
 
+/** Key in a route's `detail`: a request may open a WebSocket. Part of the OpenAPI document. */
+export const WEBSOCKET = 'x-websocket';
+
 /** A mounted route. */
 export interface MountedRoute {
   readonly method: string;
   /** A pattern: `/v1/models/:id`, `/files/*`. */
   readonly path: string;
   readonly hooks?:
-    | { readonly detail?: { readonly [UPLOAD_BYTES]?: number; readonly hide?: boolean } }
+    | {
+        readonly detail?: {
+          readonly [UPLOAD_BYTES]?: number;
+          readonly [WEBSOCKET]?: boolean;
+          readonly hide?: boolean;
+        };
+      }
     | undefined;
 }
 
@@ -27,6 +36,8 @@ export interface RouteTable {
   similarTo(path: string): string | undefined;
   /** Max. body size in bytes of a route that reads its body by itself; undefined for all others. */
   uploadBytesOf(method: string, path: string): number | undefined;
+  /** Whether a request for the path may open a WebSocket. */
+  opensSocket(path: string): boolean;
 }
 
 /** The routes of one pattern. */
@@ -36,6 +47,7 @@ interface Pattern {
   readonly methods: Set<string>;
   /** By method. */
   readonly uploadBytes: Map<string, number>;
+  opensSocket: boolean;
 }
 
 /** Builds the table of all routes of an app. */
@@ -51,6 +63,7 @@ export function routeTable(routes: readonly MountedRoute[]): RouteTable {
     if (method === 'GET') pattern.methods.add('HEAD');
     const uploadBytes = hooks?.detail?.[UPLOAD_BYTES];
     if (uploadBytes !== undefined) pattern.uploadBytes.set(method, uploadBytes);
+    if (hooks?.detail?.[WEBSOCKET] === true) pattern.opensSocket = true;
   }
   const bySpecificity = [...patterns.values()].filter(({ path }) => !isLiteral(path)).sort(moreSpecificFirst);
 
@@ -68,6 +81,7 @@ export function routeTable(routes: readonly MountedRoute[]): RouteTable {
     },
     methodsOf: (path) => [...(patternOf(path)?.methods ?? [])],
     uploadBytesOf: (method, path) => patternOf(path)?.uploadBytes.get(method),
+    opensSocket: (path) => patternOf(path)?.opensSocket ?? false,
   };
 }
 
@@ -81,7 +95,7 @@ function filledIn(pattern: string, path: string): string {
 }
 
 function newPattern(path: string): Pattern {
-  return { path, matches: matcher(path), methods: new Set(), uploadBytes: new Map() };
+  return { path, matches: matcher(path), methods: new Set(), uploadBytes: new Map(), opensSocket: false };
 }
 
 function matcher(pattern: string): RegExp {
