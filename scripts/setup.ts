@@ -7,6 +7,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDiskFull, isUnwritable } from '../models/source-error.ts';
+import { systemClock } from '../src/kit/clock.ts';
+import { StopSignals } from '../src/kit/process/stop-signals.ts';
 import { sha256 } from '../src/kit/storage/content-hash.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
 import { currentPlatform, unsupportedPlatform } from './setup/platform.ts';
@@ -14,8 +16,13 @@ import { trimPackages } from './setup/trim-packages.ts';
 
 const root = join(import.meta.dir, '..');
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('Stopped.')));
-process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
+const signals = new StopSignals(systemClock);
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => {
+    if (signals.received() === 'exit') process.exit(SIGNAL_EXIT_CODE);
+    stop.abort(new Error('Stopped.'));
+  });
+}
 
 interface Purpose {
   /** The packages of the service and of its build, or all packages, including those of tests and checks. */
@@ -46,6 +53,8 @@ const PURPOSES: Readonly<Record<string, Purpose>> = {
 };
 
 const INSTALLED = 'installed';
+/** Of a process that a signal ended, in shells. */
+const SIGNAL_EXIT_CODE = 130;
 
 /** A failed step, with a message for the user. */
 class SetupError extends Error {
@@ -206,5 +215,5 @@ try {
   await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`setup failed: ${textOf(error)}\n`);
-  process.exitCode = stop.signal.aborted ? 130 : 1;
+  process.exitCode = stop.signal.aborted ? SIGNAL_EXIT_CODE : 1;
 }

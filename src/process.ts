@@ -30,6 +30,7 @@ import { issueFirstKey } from './kit/keys/issue-key.ts';
 import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
 import { jsonLogger, type RootLogger } from './kit/logging/json-logger.ts';
 import { monitorParent } from './kit/process/parent-monitor.ts';
+import { StopSignals } from './kit/process/stop-signals.ts';
 import { callLimits } from './limits/call-limits.ts';
 import { RedisCircuitBreaker } from './limits/redis-circuit-breaker.ts';
 import { requestLimits } from './limits/request-limits.ts';
@@ -78,8 +79,8 @@ interface Service {
 const IDLE_TIMEOUT_S = 120;
 
 /**
- * Runs the process until a signal ends it: the first SIGTERM or SIGINT shuts down gracefully, the second one
- * exits immediately. Exits with 0 after a graceful shutdown, with 1 and one line on standard error if the
+ * Runs the process until a signal ends it: the first SIGTERM or SIGINT shuts down gracefully, one that arrives
+ * later than a second after it exits immediately. Exits with 0 after a graceful shutdown, with 1 and one line on standard error if the
  * start fails.
  */
 export async function runProcess(build: Build): Promise<void> {
@@ -116,8 +117,12 @@ function handleSignals(log: RootLogger, config: Config): { started(service: Serv
     await log.close();
     process.exit(exitCode);
   };
-  process.on('SIGTERM', () => end(0));
-  process.on('SIGINT', () => end(0));
+  const signals = new StopSignals(systemClock);
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (signals.received() !== 'repeated') void end(0);
+    });
+  }
   if (config.startedByNpm) monitorParent(() => ending || void end(0));
   return {
     started(running) {
@@ -145,25 +150,11 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
   // Closed in reverse order, at shutdown and after a failed start.
   const opened = new AsyncDisposableStack();
   try {
-    const onConnectionLost = (error: Error) => log.error('database connection lost', error);
     const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
-    const onFailure = storeFailures(metrics);
-    const records = opened.adopt(
-      await openRecords(config.database, onConnectionLost, onFailure('database')),
-      (it) => it.close(),
-    );
-    const keys = keysOf(records, clock);
-    const usage = usageStore(records);
-    await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
-    if (config.apiKeys.length === 0) await printFirstKey(keys);
-    const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
-    if (shortKeys > 0) log.warn('API_KEYS contains short keys that can be guessed', { keys: shortKeys });
-    const switches = pluginSwitchStore(records, clock);
-    const desiredStates = await switches.list();
-    const awaited = plugins.map(({ name }) => name).filter((name) => isEnabled(desiredStates, name));
-
     let app: AnyElysia | undefined;
     let phase: ServingPhase = 'serving';
+    /** Plugins that `/readyz` shows as starting; without the disabled ones as soon as these are known. */
+    let awaited = plugins.map(({ name }) => name);
     const serving = {
       idleTimeout: IDLE_TIMEOUT_S,
       // http/body.ts enforces the limit with an error body; Bun's own error has none.
@@ -175,6 +166,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     };
     const open = (port: number, more: ServerOptions) =>
       opened.adopt(listen(config.host, port, log, more), (it) => it.stop(true));
+    // Before the database, so that a second process on the same port changes nothing there.
     const server = open(config.port, serving);
     const servers = [server];
     if (config.tls) {
@@ -196,6 +188,23 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       log.info('metrics listening', { host: config.host, port: metricsServer.port });
     }
     log.info('listening', { host: config.host, port: server.port });
+
+    const onConnectionLost = (error: Error) => log.error('database connection lost', error);
+    const onFailure = storeFailures(metrics);
+    const records = opened.adopt(
+      await openRecords(config.database, onConnectionLost, onFailure('database')),
+      (it) => it.close(),
+    );
+    // Requests that outlived the grace time end before the database is closed.
+    opened.defer(async () => void (await Promise.all(servers.map((each) => each.stop(true)))));
+    const keys = keysOf(records, clock);
+    const usage = usageStore(records);
+    await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
+    const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
+    if (shortKeys > 0) log.warn('API_KEYS contains short keys that can be guessed', { keys: shortKeys });
+    const switches = pluginSwitchStore(records, clock);
+    const desiredStates = await switches.list();
+    awaited = awaited.filter((name) => isEnabled(desiredStates, name));
 
     const { tracer } = opened.adopt(
       await openTracing(config.tracing, { version: packageJson.version, clock, log, metrics }),
@@ -293,6 +302,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       requiredModels: config.requiredModels,
       phase: () => phase,
     };
+    // After everything that can fail, because the key is shown only once.
+    if (config.apiKeys.length === 0) await printFirstKey(keys);
     serve();
     log.info('started', { plugins: [...registry.readiness().keys()].join(',') });
 
