@@ -5,11 +5,12 @@
  * steps.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { isDiskFull, isUnwritable } from '../models/source-error.ts';
+import { access, constants } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../src/kit/clock.ts';
 import { StopSignals } from '../src/kit/process/stop-signals.ts';
 import { sha256 } from '../src/kit/storage/content-hash.ts';
+import { isStorageFull, isUnwritable } from '../src/kit/storage/disk-errors.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
 import { currentPlatform, unsupportedPlatform } from './setup/platform.ts';
 import { trimPackages } from './setup/trim-packages.ts';
@@ -72,16 +73,30 @@ async function main(args: readonly string[]): Promise<void> {
   const { packages, engines } = purpose;
   const onWait = () => log('another set-up is running in this checkout; waiting for it …');
   const lock = join(root, '.cache', 'setup.lock');
-  const isInstalled = await withFileLock(lock, { signal: stop.signal, onWait }, async () => {
+  const prepare = async () => {
     if ((await step('packages', () => installPackages(packages))) === INSTALLED) return true;
     await step('native addon', buildAddon);
     await step('console', bundleConsole);
     if (args.includes('--gpu')) await step('GPU packages', addGpuPackages);
     return false;
-  });
+  };
+  // In a read-only checkout, steps can only find that their results are up to date, which needs no lock.
+  const isInstalled = (await mayWrite(dirname(lock)))
+    ? await withFileLock(lock, { signal: stop.signal, onWait }, prepare)
+    : await prepare();
   if (isInstalled) return await continueInNewProcess(args);
   if (engines !== undefined) await step('models', () => downloadModels(engines));
   if (name === 'test') await step('packages and graphs of tests', prepareForTests);
+}
+
+/** Whether this process may create files in a folder, or the folder itself. */
+async function mayWrite(folder: string): Promise<boolean> {
+  try {
+    await access(existsSync(folder) ? folder : dirname(folder), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Runs a step and logs its duration and result. */
@@ -119,6 +134,11 @@ async function installPackages(needed: Purpose['packages']): Promise<string> {
   const stamps = { production: `${digest} production`, all: `${digest} all` };
   const stamp = existsSync(stampPath) ? readFileSync(stampPath, 'utf8') : undefined;
   if (stamp === stamps.all || stamp === stamps[needed]) return 'as locked';
+  if (!(await mayWrite(root))) {
+    throw new SetupError(
+      `The packages are not installed or outdated, and ${root} is read-only. Run the same command once where it is writable.`,
+    );
+  }
   log('packages: installing the packages of bun.lock …');
   const options = ['--frozen-lockfile', ...(needed === 'production' ? ['--production'] : [])];
   const install = Bun.spawn([process.execPath, 'install', ...options], {
@@ -203,7 +223,7 @@ function textOf(error: unknown): string {
   const forPeople = ['SetupError', 'ConfigError', 'ModelFetchError'];
   if (stop.signal.aborted || forPeople.includes(error.name)) return error.message;
   if (isUnwritable(error)) return `${error.message}. Grant this user write access to ${root}.`;
-  if (isDiskFull(error)) return `${error.message}. Free some space on the disk that holds ${root}.`;
+  if (isStorageFull(error)) return `${error.message}. Free some space on the disk that holds ${root}.`;
   return error.stack ?? error.message;
 }
 

@@ -10,6 +10,7 @@ import { StartError } from './contract/core/error.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Metrics } from './contract/core/metrics.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
+import { STORAGE_PLACES, type StoragePlace } from './contract/stores/storage-health.ts';
 import { toErrorResponse, toServiceError } from './http/response/error-body.ts';
 import { CONSOLE_FOLDER } from './http/routes/console.ts';
 import { metricsPort } from './http/routes/metrics.ts';
@@ -19,7 +20,7 @@ import { InvalidKeyThrottle } from './http/security/invalid-key-throttle.ts';
 import { withHsts } from './http/security/security-headers.ts';
 import { authenticator } from './http/server/auth.ts';
 import { startingResponse } from './http/server/starting.ts';
-import { withAbsoluteUrl } from './http/transport/address.ts';
+import { pageUrl, withAbsoluteUrl } from './http/transport/address.ts';
 import { clientAddress } from './http/transport/client-address.ts';
 import { type ConnectionServer, setServerOf } from './http/transport/connection-server.ts';
 import { socketHandler } from './http/transport/socket.ts';
@@ -28,9 +29,10 @@ import { waitForAbort } from './kit/async/wait-for-abort.ts';
 import { systemClock, unixSeconds } from './kit/clock.ts';
 import { issueFirstKey } from './kit/keys/issue-key.ts';
 import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
-import { jsonLogger, type RootLogger } from './kit/logging/json-logger.ts';
+import { jsonLogger, type RootLogger, textLogger } from './kit/logging/json-logger.ts';
 import { monitorParent } from './kit/process/parent-monitor.ts';
 import { StopSignals } from './kit/process/stop-signals.ts';
+import { FullStorage, freeBytesOf } from './kit/storage/full-storage.ts';
 import { callLimits } from './limits/call-limits.ts';
 import { RedisCircuitBreaker } from './limits/redis-circuit-breaker.ts';
 import { requestLimits } from './limits/request-limits.ts';
@@ -87,7 +89,7 @@ export async function runProcess(build: Build): Promise<void> {
   let log: RootLogger | undefined;
   try {
     const config = loadConfig();
-    log = jsonLogger(config.logLevel);
+    log = process.stdout.isTTY ? textLogger(config.logLevel) : jsonLogger(config.logLevel);
     const signals = handleSignals(log, config);
     signals.started(await start(build, config, log));
   } catch (error) {
@@ -190,7 +192,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     log.info('listening', { host: config.host, port: server.port });
 
     const onConnectionLost = (error: Error) => log.error('database connection lost', error);
-    const onFailure = storeFailures(metrics);
+    const storage = opened.adopt(openStorage(config, clock, metrics), (it) => it.close());
+    const onFailure = storeFailures(metrics, storage);
     const records = opened.adopt(
       await openRecords(config.database, onConnectionLost, onFailure('database')),
       (it) => it.close(),
@@ -248,6 +251,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       batches: batchStore(records),
       voices: voiceStore(records),
       videos: videoStore(records),
+      storage,
     };
     const graceMs = config.shutdownGraceMs;
     const registry = opened.adopt(
@@ -300,12 +304,15 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       registry,
       plugins: stored,
       requiredModels: config.requiredModels,
+      storage,
       phase: () => phase,
     };
     // After everything that can fail, because the key is shown only once.
     if (config.apiKeys.length === 0) await printFirstKey(keys);
     serve();
-    log.info('started', { plugins: [...registry.readiness().keys()].join(',') });
+    const url = pageUrl(config.host, server.port ?? config.port);
+    log.info('started', { plugins: [...registry.readiness().keys()].join(','), url });
+    log.announce(`Ready. Console: ${url}/  Guide: ${url}/docs  API reference: ${url}/swagger`);
 
     return {
       async stop() {
@@ -338,10 +345,31 @@ function keysOf(records: Records, clock: Clock): ApiKeyStore {
   return records.engine === 'postgres' ? cachedApiKeyStore(keys, clock) : keys;
 }
 
-/** Counts failed operations of stores. */
-function storeFailures(metrics: Metrics): (store: 'database' | 'redis' | 'blobs') => () => void {
+/** Counts failed operations of stores, and tells `storage` their errors. */
+function storeFailures(
+  metrics: Metrics,
+  storage: FullStorage,
+): (store: 'database' | 'redis' | 'blobs') => (error?: unknown) => void {
   const failures = metrics.counter('store_failures_total', 'Failed operations of a store.', ['store']);
-  return (store) => () => failures.add({ store });
+  return (store) => (error) => {
+    failures.add({ store });
+    if (store !== 'redis') storage.recordFailure(store, error);
+  };
+}
+
+/** Watches the space of the stores, for `/readyz` and `/metrics`. */
+function openStorage({ dataDir, database, blobs }: Config, clock: Clock, metrics: Metrics): FullStorage {
+  const local = new Set<StoragePlace>(['data_dir']);
+  if (database.kind === 'sqlite') local.add('database');
+  if (blobs.kind === 'disk') local.add('blobs');
+  const storage = new FullStorage({ local, clock, readFreeBytes: () => freeBytesOf(dataDir) });
+  for (const place of STORAGE_PLACES) {
+    const help = `1 while the ${place} store is full, otherwise 0.`;
+    metrics.gauge(`storage_${place}_full`, help, () => (storage.isFull(place) ? 1 : 0));
+  }
+  const help = 'Free space of the disk of DATA_DIR for the service; NaN if unknown.';
+  metrics.gauge('storage_free_bytes', help, () => storage.freeBytes ?? Number.NaN);
+  return storage;
 }
 
 /** Prints the key of the first start to the console and not to the log: it is shown only once. */

@@ -295,7 +295,12 @@ async function openTextTable(
     const open = () =>
       openLlama({ settings, inference, modelsDir, log: modelLog, meter, urgentAudio: pausesFor });
     const { weights, contextTokens } = settings;
-    if (requiredModels.has(id) || !isLarge(weights)) return await open();
+    if (requiredModels.has(id) || !isLarge(weights)) {
+      log.info('loading a model', { model: id });
+      const engine = await open();
+      log.info('loaded a model', { model: id });
+      return engine;
+    }
     const download = downloads.get(weights) ?? downloadOf(weights, options);
     downloads.set(weights, download);
     const { modelIdleMs: idleMs = 0 } = options;

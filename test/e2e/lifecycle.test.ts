@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { repetitions } from '../harness/tier.ts';
 
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const running: LaunchedService[] = [];
 const folders: string[] = [];
 afterEach(async () => {
@@ -56,6 +57,44 @@ describe('start', () => {
     expect(await readyz.json()).toMatchObject({ status: 'ready' });
     expect(service.log().map(({ msg }) => msg)).toEqual(expect.arrayContaining(['listening', 'started']));
     expect(await service.stop()).toBe(0);
+  });
+
+  test('ends with a line for people: the addresses of the console, the guide and the API reference', async () => {
+    const service = await launch();
+    const { baseUrl } = service;
+    const line = `Ready. Console: ${baseUrl}/  Guide: ${baseUrl}/docs  API reference: ${baseUrl}/swagger`;
+    await expect.poll(() => service.output().split('\n')).toContain(line);
+    for (const path of ['/', '/docs', '/swagger']) expect((await service.fetch(path)).status).toBe(200);
+    expect(service.log().find(({ msg }) => msg === 'started')).toMatchObject({ url: baseUrl });
+  });
+
+  test('logs readable lines in a terminal', async () => {
+    const folder = dataFolder();
+    const configPath = join(folder, 'service.toml');
+    writeFileSync(configPath, NO_MODELS);
+    const decoder = new TextDecoder();
+    let output = '';
+    const service = Bun.spawn([process.execPath, MAIN], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: join(folder, 'data'), CONFIG: configPath },
+      terminal: {
+        cols: 200,
+        rows: 50,
+        data: (_, chunk) => {
+          output += decoder.decode(chunk, { stream: true });
+        },
+      },
+    });
+    const lines = () => output.split('\r\n');
+    await expect.poll(lines).toContainEqual(expect.stringMatching(/^Ready\. Console: http:\S+ {2}Guide: /));
+    service.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect(lines()).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\dZ {2}info {3}listening {2}host=/));
+    expect(lines()).toContainEqual(expect.stringMatching(/^ {4}sk-/));
+    expect(output).not.toContain('{');
+    // The last line of the start, after the lines of the log.
+    const started = lines().findIndex((line) => line.includes('started'));
+    expect(lines()[started + 1]).toMatch(/^Ready\./);
   });
 
   test.each([

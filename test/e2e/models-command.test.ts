@@ -108,7 +108,7 @@ describe('bun run models', () => {
 
 test('setup fails with one line that names the path without write access', async () => {
   const checkout = await tempDir();
-  for (const path of ['scripts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
+  for (const path of ['scripts', 'models/source-error.ts', 'src/contract', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
   // Even root cannot write to this folder.
