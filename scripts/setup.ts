@@ -193,6 +193,9 @@ async function prepareForTests(): Promise<string> {
   return await prepareTests(root);
 }
 
+/** Attempts per request for files without which the service starts; it tries again while it serves. */
+const OPTIONAL_ATTEMPTS = 2;
+
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../src/config/config.ts');
@@ -202,19 +205,39 @@ async function downloadModels(extraEngines: readonly string[]): Promise<string> 
   const { fetchEntries } = await import('../models/fetch.ts');
   const { fetchHubFiles } = await import('../models/hub.ts');
   const { createProgress } = await import('../models/progress.ts');
+  const { ModelFetchError } = await import('../models/source-error.ts');
   const config = loadConfig();
-  const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
-  const models = modelsAtStart({ tts, stt, text, embed }, config.requiredModels);
-  const entries = entriesForModels(models, [...enginesOfPlugins(config.plugins), ...extraEngines]);
+  const { ttsModels: tts, sttModels: stt, textModels, embedModels: embed } = config;
+  const models = modelsAtStart({ tts, stt, text: textModels, embed }, config.requiredModels);
+  const engines = [...enginesOfPlugins(config.plugins), ...extraEngines];
+  const entries = entriesForModels({ ...models, text: new Map() }, engines);
   const progress = createProgress(process.stderr);
   const options = { signal: stop.signal, progress, hub: config.hub };
   let fetched = await fetchEntries(config.modelsDir, entries, options);
-  let files = entries.reduce((count, entry) => count + entry.files.length, 0);
+  let files = countFiles(entries);
+  const fewAttempts = { ...options, timing: { attempts: OPTIONAL_ATTEMPTS } };
+  const fetchOptional = async (count: number, fetch: () => Promise<number>) => {
+    try {
+      fetched += await fetch();
+      files += count;
+    } catch (error) {
+      if (!(error instanceof ModelFetchError)) throw error;
+      log(`models: ${error.message}`);
+      log('models: the service starts without this model and tries again.');
+    }
+  };
+  const text = entriesForModels(models, engines).filter((entry) => !entries.includes(entry));
+  for (const entry of text) {
+    await fetchOptional(entry.files.length, () => fetchEntries(config.modelsDir, [entry], fewAttempts));
+  }
   for (const hubFiles of hubFilesForModels(models)) {
-    fetched += await fetchHubFiles(config.modelsDir, hubFiles, options);
-    files += hubFiles.paths.length;
+    await fetchOptional(hubFiles.paths.length, () => fetchHubFiles(config.modelsDir, hubFiles, fewAttempts));
   }
   return `${files} files in ${config.modelsDir} have their sha256, ${fetched} fetched`;
+}
+
+function countFiles(entries: readonly { readonly files: readonly unknown[] }[]): number {
+  return entries.reduce((count, { files }) => count + files.length, 0);
 }
 
 /** Expected errors have a message for the user; unexpected ones show their stack. */
