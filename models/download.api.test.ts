@@ -2,6 +2,7 @@ import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sha256 } from '../src/kit/storage/content-hash.ts';
+import { isStorageFull } from '../src/kit/storage/disk-errors.ts';
 import {
   properReply,
   type Reply,
@@ -10,7 +11,6 @@ import {
 } from '../test/doubles/faulty-server.ts';
 import { tempDir } from '../test/harness/temp-dir.ts';
 import { download } from './download.ts';
-import { isDiskFull } from './source-error.ts';
 
 const file = patterned(300_000);
 const expected = { bytes: file.length, sha256: sha256(file) };
@@ -270,7 +270,7 @@ describe('download', () => {
       const failure = await download(`${server.origin}/file`, expected, part, {
         signal: new AbortController().signal,
       }).catch((error: unknown) => error);
-      expect(isDiskFull(failure)).toBe(true);
+      expect(isStorageFull(failure)).toBe(true);
       expect(server.requests).toHaveLength(1);
     },
   );

@@ -3,6 +3,7 @@ import { appendFile, copyFile, lstat, mkdir, readdir, rename, rm, stat, writeFil
 import { join } from 'node:path';
 import { systemClock } from '../src/kit/clock.ts';
 import { sha256File } from '../src/kit/storage/content-hash.ts';
+import { isStorageFull, isUnwritable } from '../src/kit/storage/disk-errors.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
 import { readMembers } from './archive.ts';
 import { ArchiveError } from './archive-error.ts';
@@ -25,7 +26,7 @@ import {
   runCommand,
 } from './package-source.ts';
 import type { Progress } from './progress.ts';
-import { isDiskFull, isUnwritable, ModelFetchError, SourceError } from './source-error.ts';
+import { ModelFetchError, SourceError } from './source-error.ts';
 import { verifyFile } from './verify.ts';
 
 export interface FetchOptions {
@@ -61,7 +62,7 @@ export async function fetchEntries(
     try {
       fetched += await fetchEntry(modelsDir, entry, options);
     } catch (error) {
-      if (isDiskFull(error))
+      if (isStorageFull(error))
         throw new ModelFetchError(await diskFullMessage(modelsDir, entry.id, totalBytes(entry)), {
           cause: error,
         });

@@ -8,13 +8,14 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sha256File } from '../src/kit/storage/content-hash.ts';
+import { isStorageFull, isUnwritable } from '../src/kit/storage/disk-errors.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
 import { type DownloadOptions, type DownloadRequest, download, type ExpectedBytes } from './download.ts';
 import { diskFullMessage, unwritableMessage } from './fetch-messages.ts';
 import { type HubFiles, type HubSettings, hubRecord, hubRecordPath } from './hub-reference.ts';
 import { cachedFilePath, type ModelFile } from './model-files.ts';
 import type { Progress } from './progress.ts';
-import { isDiskFull, isUnwritable, ModelFetchError, reason, SourceError } from './source-error.ts';
+import { ModelFetchError, reason, SourceError } from './source-error.ts';
 import { verifyFile } from './verify.ts';
 
 export interface HubFetchOptions {
@@ -79,7 +80,7 @@ async function failureMessage(
   { endpoint }: HubSettings,
   error: unknown,
 ): Promise<string | undefined> {
-  if (isDiskFull(error)) return await diskFullMessage(modelsDir, repository, undefined);
+  if (isStorageFull(error)) return await diskFullMessage(modelsDir, repository, undefined);
   if (isUnwritable(error)) return unwritableMessage(modelsDir, error);
   if (error instanceof SourceError) {
     return `Downloading ${repository} from ${endpoint} failed: ${error.message}.`;

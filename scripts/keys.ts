@@ -4,6 +4,7 @@ import { StartError } from '../src/contract/core/error.ts';
 import type { OrganizationStore } from '../src/contract/stores/organization-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
 import { issueKey, type NewKeyOptions } from '../src/kit/keys/issue-key.ts';
+import { printable } from '../src/kit/text/printable.ts';
 import { apiKeyStore } from '../src/records/accounts/api-key-store.ts';
 import { organizationStore } from '../src/records/accounts/organization-store.ts';
 import { openRecords } from '../src/records/open-records.ts';
@@ -82,15 +83,10 @@ async function list(store: ApiKeyStore): Promise<void> {
     hint,
     day(createdAt),
     revokedAt === null ? 'active' : `revoked ${day(revokedAt)}`,
-    ...(name === null ? [] : [shown(name)]),
+    ...(name === null ? [] : [printable(name)]),
   ]);
   for (const row of rows) console.log(row.join('  '));
   if (rows.length === 0) console.log('No keys are stored.');
-}
-
-/** A name chosen by a client, without control characters that a terminal would interpret. */
-function shown(name: string): string {
-  return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
 async function revoke(store: ApiKeyStore, id: string): Promise<void> {

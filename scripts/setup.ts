@@ -5,17 +5,25 @@
  * steps.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { isDiskFull, isUnwritable } from '../models/source-error.ts';
+import { access, constants } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { systemClock } from '../src/kit/clock.ts';
+import { StopSignals } from '../src/kit/process/stop-signals.ts';
 import { sha256 } from '../src/kit/storage/content-hash.ts';
+import { isStorageFull, isUnwritable } from '../src/kit/storage/disk-errors.ts';
 import { withFileLock } from '../src/kit/storage/file-lock.ts';
 import { currentPlatform, unsupportedPlatform } from './setup/platform.ts';
 import { trimPackages } from './setup/trim-packages.ts';
 
 const root = join(import.meta.dir, '..');
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('Stopped.')));
-process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
+const signals = new StopSignals(systemClock);
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => {
+    if (signals.received() === 'exit') process.exit(SIGNAL_EXIT_CODE);
+    stop.abort(new Error('Stopped.'));
+  });
+}
 
 interface Purpose {
   /** The packages of the service and of its build, or all packages, including those of tests and checks. */
@@ -46,6 +54,8 @@ const PURPOSES: Readonly<Record<string, Purpose>> = {
 };
 
 const INSTALLED = 'installed';
+/** Of a process that a signal ended, in shells. */
+const SIGNAL_EXIT_CODE = 130;
 
 /** A failed step, with a message for the user. */
 class SetupError extends Error {
@@ -63,16 +73,30 @@ async function main(args: readonly string[]): Promise<void> {
   const { packages, engines } = purpose;
   const onWait = () => log('another set-up is running in this checkout; waiting for it …');
   const lock = join(root, '.cache', 'setup.lock');
-  const isInstalled = await withFileLock(lock, { signal: stop.signal, onWait }, async () => {
+  const prepare = async () => {
     if ((await step('packages', () => installPackages(packages))) === INSTALLED) return true;
     await step('native addon', buildAddon);
     await step('console', bundleConsole);
     if (args.includes('--gpu')) await step('GPU packages', addGpuPackages);
     return false;
-  });
+  };
+  // In a read-only checkout, steps can only find that their results are up to date, which needs no lock.
+  const isInstalled = (await mayWrite(dirname(lock)))
+    ? await withFileLock(lock, { signal: stop.signal, onWait }, prepare)
+    : await prepare();
   if (isInstalled) return await continueInNewProcess(args);
   if (engines !== undefined) await step('models', () => downloadModels(engines));
   if (name === 'test') await step('packages and graphs of tests', prepareForTests);
+}
+
+/** Whether this process may create files in a folder, or the folder itself. */
+async function mayWrite(folder: string): Promise<boolean> {
+  try {
+    await access(existsSync(folder) ? folder : dirname(folder), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Runs a step and logs its duration and result. */
@@ -110,6 +134,11 @@ async function installPackages(needed: Purpose['packages']): Promise<string> {
   const stamps = { production: `${digest} production`, all: `${digest} all` };
   const stamp = existsSync(stampPath) ? readFileSync(stampPath, 'utf8') : undefined;
   if (stamp === stamps.all || stamp === stamps[needed]) return 'as locked';
+  if (!(await mayWrite(root))) {
+    throw new SetupError(
+      `The packages are not installed or outdated, and ${root} is read-only. Run the same command once where it is writable.`,
+    );
+  }
   log('packages: installing the packages of bun.lock …');
   const options = ['--frozen-lockfile', ...(needed === 'production' ? ['--production'] : [])];
   const install = Bun.spawn([process.execPath, 'install', ...options], {
@@ -164,6 +193,9 @@ async function prepareForTests(): Promise<string> {
   return await prepareTests(root);
 }
 
+/** Attempts per request for files without which the service starts; it tries again while it serves. */
+const OPTIONAL_ATTEMPTS = 2;
+
 /** Verifies the files of the models that are loaded at the start by SHA-256 and downloads missing ones. */
 async function downloadModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../src/config/config.ts');
@@ -173,19 +205,39 @@ async function downloadModels(extraEngines: readonly string[]): Promise<string> 
   const { fetchEntries } = await import('../models/fetch.ts');
   const { fetchHubFiles } = await import('../models/hub.ts');
   const { createProgress } = await import('../models/progress.ts');
+  const { ModelFetchError } = await import('../models/source-error.ts');
   const config = loadConfig();
-  const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
-  const models = modelsAtStart({ tts, stt, text, embed }, config.requiredModels);
-  const entries = entriesForModels(models, [...enginesOfPlugins(config.plugins), ...extraEngines]);
+  const { ttsModels: tts, sttModels: stt, textModels, embedModels: embed } = config;
+  const models = modelsAtStart({ tts, stt, text: textModels, embed }, config.requiredModels);
+  const engines = [...enginesOfPlugins(config.plugins), ...extraEngines];
+  const entries = entriesForModels({ ...models, text: new Map() }, engines);
   const progress = createProgress(process.stderr);
   const options = { signal: stop.signal, progress, hub: config.hub };
   let fetched = await fetchEntries(config.modelsDir, entries, options);
-  let files = entries.reduce((count, entry) => count + entry.files.length, 0);
+  let files = countFiles(entries);
+  const fewAttempts = { ...options, timing: { attempts: OPTIONAL_ATTEMPTS } };
+  const fetchOptional = async (count: number, fetch: () => Promise<number>) => {
+    try {
+      fetched += await fetch();
+      files += count;
+    } catch (error) {
+      if (!(error instanceof ModelFetchError)) throw error;
+      log(`models: ${error.message}`);
+      log('models: the service starts without this model and tries again.');
+    }
+  };
+  const text = entriesForModels(models, engines).filter((entry) => !entries.includes(entry));
+  for (const entry of text) {
+    await fetchOptional(entry.files.length, () => fetchEntries(config.modelsDir, [entry], fewAttempts));
+  }
   for (const hubFiles of hubFilesForModels(models)) {
-    fetched += await fetchHubFiles(config.modelsDir, hubFiles, options);
-    files += hubFiles.paths.length;
+    await fetchOptional(hubFiles.paths.length, () => fetchHubFiles(config.modelsDir, hubFiles, fewAttempts));
   }
   return `${files} files in ${config.modelsDir} have their sha256, ${fetched} fetched`;
+}
+
+function countFiles(entries: readonly { readonly files: readonly unknown[] }[]): number {
+  return entries.reduce((count, { files }) => count + files.length, 0);
 }
 
 /** Expected errors have a message for the user; unexpected ones show their stack. */
@@ -194,7 +246,7 @@ function textOf(error: unknown): string {
   const forPeople = ['SetupError', 'ConfigError', 'ModelFetchError'];
   if (stop.signal.aborted || forPeople.includes(error.name)) return error.message;
   if (isUnwritable(error)) return `${error.message}. Grant this user write access to ${root}.`;
-  if (isDiskFull(error)) return `${error.message}. Free some space on the disk that holds ${root}.`;
+  if (isStorageFull(error)) return `${error.message}. Free some space on the disk that holds ${root}.`;
   return error.stack ?? error.message;
 }
 
@@ -206,5 +258,5 @@ try {
   await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`setup failed: ${textOf(error)}\n`);
-  process.exitCode = stop.signal.aborted ? 130 : 1;
+  process.exitCode = stop.signal.aborted ? SIGNAL_EXIT_CODE : 1;
 }

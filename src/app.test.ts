@@ -434,6 +434,7 @@ describe('readiness', () => {
           },
           'svc-stt': { task: 'transcription', ready: true, required: false },
         },
+        storage: { database: { ready: true }, blobs: { ready: true }, data_dir: { ready: true } },
       },
     });
   });

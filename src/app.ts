@@ -6,6 +6,7 @@ import type { UsageReader } from './contract/accounts/usage.ts';
 import type { Clock } from './contract/core/clock.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Tracer } from './contract/core/tracer.ts';
+import type { StorageHealth } from './contract/stores/storage-health.ts';
 import { openapiRoutes } from './http/openapi/openapi.ts';
 import { bodyBudget } from './http/request/body-budget.ts';
 import { consoleRoutes } from './http/routes/console.ts';
@@ -16,6 +17,7 @@ import { metricsRoutes } from './http/routes/metrics.ts';
 import { type ListedModel, modelRoutes } from './http/routes/models.ts';
 import { organizationRoutes } from './http/routes/organization.ts';
 import { type PluginSwitches, pluginRoutes } from './http/routes/plugins.ts';
+import { storageReports } from './http/routes/readiness.ts';
 import { securityTxtRoutes } from './http/routes/security-txt.ts';
 import type { ServingPhase } from './http/routes/serving-phase.ts';
 import type { OriginRules } from './http/security/cors.ts';
@@ -61,6 +63,7 @@ export interface AppDeps {
   readonly plugins: PluginSwitches;
   /** Ids of the models that must be available for the process to be ready. */
   readonly requiredModels: ReadonlySet<string>;
+  readonly storage: StorageHealth;
   readonly phase: () => ServingPhase;
 }
 
@@ -94,6 +97,7 @@ export function buildApp(deps: AppDeps): AnyElysia {
         phase: phase(),
         plugins: registry.readiness(),
         models: registry.modelReadiness(),
+        storage: storageReports(deps.storage),
         requiredModels: deps.requiredModels,
       })),
     )

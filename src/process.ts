@@ -10,6 +10,7 @@ import { StartError } from './contract/core/error.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Metrics } from './contract/core/metrics.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
+import { STORAGE_PLACES, type StoragePlace } from './contract/stores/storage-health.ts';
 import { toErrorResponse, toServiceError } from './http/response/error-body.ts';
 import { CONSOLE_FOLDER } from './http/routes/console.ts';
 import { metricsPort } from './http/routes/metrics.ts';
@@ -19,7 +20,7 @@ import { InvalidKeyThrottle } from './http/security/invalid-key-throttle.ts';
 import { withHsts } from './http/security/security-headers.ts';
 import { authenticator } from './http/server/auth.ts';
 import { startingResponse } from './http/server/starting.ts';
-import { withRoutableUrl } from './http/transport/address.ts';
+import { pageUrl, withRoutableUrl } from './http/transport/address.ts';
 import { clientAddress } from './http/transport/client-address.ts';
 import { type ConnectionServer, setServerOf } from './http/transport/connection-server.ts';
 import { socketHandler } from './http/transport/socket.ts';
@@ -28,8 +29,10 @@ import { waitForAbort } from './kit/async/wait-for-abort.ts';
 import { systemClock, unixSeconds } from './kit/clock.ts';
 import { issueFirstKey } from './kit/keys/issue-key.ts';
 import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
-import { jsonLogger, type RootLogger } from './kit/logging/json-logger.ts';
+import { jsonLogger, type RootLogger, textLogger } from './kit/logging/json-logger.ts';
 import { monitorParent } from './kit/process/parent-monitor.ts';
+import { StopSignals } from './kit/process/stop-signals.ts';
+import { FullStorage, freeBytesOf } from './kit/storage/full-storage.ts';
 import { callLimits } from './limits/call-limits.ts';
 import { RedisCircuitBreaker } from './limits/redis-circuit-breaker.ts';
 import { requestLimits } from './limits/request-limits.ts';
@@ -78,15 +81,15 @@ interface Service {
 const IDLE_TIMEOUT_S = 120;
 
 /**
- * Runs the process until a signal ends it: the first SIGTERM or SIGINT shuts down gracefully, the second one
- * exits immediately. Exits with 0 after a graceful shutdown, with 1 and one line on standard error if the
+ * Runs the process until a signal ends it: the first SIGTERM or SIGINT shuts down gracefully, one that arrives
+ * later than a second after it exits immediately. Exits with 0 after a graceful shutdown, with 1 and one line on standard error if the
  * start fails.
  */
 export async function runProcess(build: Build): Promise<void> {
   let log: RootLogger | undefined;
   try {
     const config = loadConfig();
-    log = jsonLogger(config.logLevel);
+    log = process.stdout.isTTY ? textLogger(config.logLevel) : jsonLogger(config.logLevel);
     const signals = handleSignals(log, config);
     signals.started(await start(build, config, log));
   } catch (error) {
@@ -116,8 +119,12 @@ function handleSignals(log: RootLogger, config: Config): { started(service: Serv
     await log.close();
     process.exit(exitCode);
   };
-  process.on('SIGTERM', () => end(0));
-  process.on('SIGINT', () => end(0));
+  const signals = new StopSignals(systemClock);
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (signals.received() !== 'repeated') void end(0);
+    });
+  }
   if (config.startedByNpm) monitorParent(() => ending || void end(0));
   return {
     started(running) {
@@ -145,25 +152,11 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
   // Closed in reverse order, at shutdown and after a failed start.
   const opened = new AsyncDisposableStack();
   try {
-    const onConnectionLost = (error: Error) => log.error('database connection lost', error);
     const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
-    const onFailure = storeFailures(metrics);
-    const records = opened.adopt(
-      await openRecords(config.database, onConnectionLost, onFailure('database')),
-      (it) => it.close(),
-    );
-    const keys = keysOf(records, clock);
-    const usage = usageStore(records);
-    await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
-    if (config.apiKeys.length === 0) await printFirstKey(keys);
-    const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
-    if (shortKeys > 0) log.warn('API_KEYS contains short keys that can be guessed', { keys: shortKeys });
-    const switches = pluginSwitchStore(records, clock);
-    const desiredStates = await switches.list();
-    const awaited = plugins.map(({ name }) => name).filter((name) => isEnabled(desiredStates, name));
-
     let app: AnyElysia | undefined;
     let phase: ServingPhase = 'serving';
+    /** Plugins that `/readyz` shows as starting; without the disabled ones as soon as these are known. */
+    let awaited = plugins.map(({ name }) => name);
     const serving = {
       idleTimeout: IDLE_TIMEOUT_S,
       // http/body.ts enforces the limit with an error body; Bun's own error has none.
@@ -175,6 +168,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     };
     const open = (port: number, more: ServerOptions) =>
       opened.adopt(listen(config.host, port, log, more), (it) => it.stop(true));
+    // Before the database, so that a second process on the same port changes nothing there.
     const server = open(config.port, serving);
     const servers = [server];
     if (config.tls) {
@@ -196,6 +190,24 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       log.info('metrics listening', { host: config.host, port: metricsServer.port });
     }
     log.info('listening', { host: config.host, port: server.port });
+
+    const onConnectionLost = (error: Error) => log.error('database connection lost', error);
+    const storage = opened.adopt(openStorage(config, clock, metrics), (it) => it.close());
+    const onFailure = storeFailures(metrics, storage);
+    const records = opened.adopt(
+      await openRecords(config.database, onConnectionLost, onFailure('database')),
+      (it) => it.close(),
+    );
+    // Requests that outlived the grace time end before the database is closed.
+    opened.defer(async () => void (await Promise.all(servers.map((each) => each.stop(true)))));
+    const keys = keysOf(records, clock);
+    const usage = usageStore(records);
+    await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
+    const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
+    if (shortKeys > 0) log.warn('API_KEYS contains short keys that can be guessed', { keys: shortKeys });
+    const switches = pluginSwitchStore(records, clock);
+    const desiredStates = await switches.list();
+    awaited = awaited.filter((name) => isEnabled(desiredStates, name));
 
     const { tracer } = opened.adopt(
       await openTracing(config.tracing, { version: packageJson.version, clock, log, metrics }),
@@ -239,6 +251,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       batches: batchStore(records),
       voices: voiceStore(records),
       videos: videoStore(records),
+      storage,
     };
     const graceMs = config.shutdownGraceMs;
     const registry = opened.adopt(
@@ -291,10 +304,15 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       registry,
       plugins: stored,
       requiredModels: config.requiredModels,
+      storage,
       phase: () => phase,
     };
+    // After everything that can fail, because the key is shown only once.
+    if (config.apiKeys.length === 0) await printFirstKey(keys);
     serve();
-    log.info('started', { plugins: [...registry.readiness().keys()].join(',') });
+    const url = pageUrl(config.host, server.port ?? config.port);
+    log.info('started', { plugins: [...registry.readiness().keys()].join(','), url });
+    log.announce(`Ready. Console: ${url}/  Guide: ${url}/docs  API reference: ${url}/swagger`);
 
     return {
       async stop() {
@@ -327,10 +345,31 @@ function keysOf(records: Records, clock: Clock): ApiKeyStore {
   return records.engine === 'postgres' ? cachedApiKeyStore(keys, clock) : keys;
 }
 
-/** Counts failed operations of stores. */
-function storeFailures(metrics: Metrics): (store: 'database' | 'redis' | 'blobs') => () => void {
+/** Counts failed operations of stores, and tells `storage` their errors. */
+function storeFailures(
+  metrics: Metrics,
+  storage: FullStorage,
+): (store: 'database' | 'redis' | 'blobs') => (error?: unknown) => void {
   const failures = metrics.counter('store_failures_total', 'Failed operations of a store.', ['store']);
-  return (store) => () => failures.add({ store });
+  return (store) => (error) => {
+    failures.add({ store });
+    if (store !== 'redis') storage.recordFailure(store, error);
+  };
+}
+
+/** Watches the space of the stores, for `/readyz` and `/metrics`. */
+function openStorage({ dataDir, database, blobs }: Config, clock: Clock, metrics: Metrics): FullStorage {
+  const local = new Set<StoragePlace>(['data_dir']);
+  if (database.kind === 'sqlite') local.add('database');
+  if (blobs.kind === 'disk') local.add('blobs');
+  const storage = new FullStorage({ local, clock, readFreeBytes: () => freeBytesOf(dataDir) });
+  for (const place of STORAGE_PLACES) {
+    const help = `1 while the ${place} store is full, otherwise 0.`;
+    metrics.gauge(`storage_${place}_full`, help, () => (storage.isFull(place) ? 1 : 0));
+  }
+  const help = 'Free space of the disk of DATA_DIR for the service; NaN if unknown.';
+  metrics.gauge('storage_free_bytes', help, () => storage.freeBytes ?? Number.NaN);
+  return storage;
 }
 
 /** Prints the key of the first start to the console and not to the log: it is shown only once. */

@@ -26,7 +26,7 @@ export interface BatchOptions {
 }
 
 const NEEDS = [
-  ...(['operations', 'lineCalls', 'blobs', 'files', 'batches', 'jobs'] as const),
+  ...(['operations', 'lineCalls', 'blobs', 'files', 'batches', 'jobs', 'storage'] as const),
   ...(['clock', 'log', 'metrics'] as const),
 ] as const;
 
@@ -66,7 +66,7 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
         provides: {},
         routes: new Elysia({ name: 'batch-plugin' })
           .use(fileRoutes(files, MAX_INPUT_FILE_BYTES))
-          .use(batchRoutes(batches, slots.batches)),
+          .use(batchRoutes(batches, slots)),
         // The plugin is ready without models: jobs wait for unavailable models.
         ready: () => ({ ready: true }),
         async drain(until) {

@@ -12,10 +12,12 @@ const PAGES = [
   'plugins/*/README.md',
   'bench/README.md',
   'soak/README.md',
+  'examples/README.md',
 ];
 /** The page with the table of environment variables. */
 const CONFIGURATION = 'docs/guide/configuration.md';
-const FOLDERS = 'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|docker|deploy|\\.ci';
+const FOLDERS =
+  'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|examples|docker|deploy|\\.ci';
 /**
  * A repository path in prose, such as src/kit/clock.ts or docs/decisions; placeholders and globs are not
  * matched.

@@ -26,11 +26,16 @@ const MAX_FOLDER_ATTEMPTS = 5;
  * completely or not at all after a power failure. Several processes of one host can share the folder.
  * @param folder is created for the current user if it does not exist; unfinished files of crashed writers are removed.
  * @param clock is compared with file modification times.
+ * @param failed is called with the error of each write that the file system rejects.
  */
-export async function openDiskBlobs(folder: string, clock: Clock): Promise<BlobStore> {
+export async function openDiskBlobs(
+  folder: string,
+  clock: Clock,
+  failed: (error: unknown) => void = () => undefined,
+): Promise<BlobStore> {
   const unfinished = join(folder, UNFINISHED);
   await mkdir(unfinished, { recursive: true, mode: 0o700 });
-  const blobs = new DiskBlobs(folder, unfinished, clock);
+  const blobs = new DiskBlobs(folder, unfinished, clock, failed);
   await blobs.removeUnfinished(NEVER_ABORTED);
   return blobs;
 }
@@ -39,11 +44,13 @@ class DiskBlobs implements BlobStore {
   readonly #folder: string;
   readonly #unfinished: string;
   readonly #clock: Clock;
+  readonly #failed: (error: unknown) => void;
 
-  constructor(folder: string, unfinished: string, clock: Clock) {
+  constructor(folder: string, unfinished: string, clock: Clock, failed: (error: unknown) => void) {
     this.#folder = folder;
     this.#unfinished = unfinished;
     this.#clock = clock;
+    this.#failed = failed;
   }
 
   async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) {
@@ -56,6 +63,8 @@ class DiskBlobs implements BlobStore {
       return facts;
     } catch (error) {
       await rm(unfinished, { force: true });
+      // Errors of the source, such as an interrupted upload, are not errors of the store.
+      if (isFileSystemError(error)) this.#failed(error);
       throw toDiskError(error);
     }
   }
@@ -249,6 +258,10 @@ async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
 function isMissing(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+function isFileSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
 }
 
 function codeOf(error: unknown): unknown {

@@ -39,13 +39,13 @@ const NEVER_ABORTED = new AbortController().signal;
 /**
  * Blobs in an S3 bucket that several hosts can share (docs/guide/scale-out.md).
  * @param clock is compared with the server's timestamps.
- * @param failed is called for each request that fails after all retries.
+ * @param failed is called with the error of each request that fails after all retries.
  * @throws StartError if the bucket cannot be used.
  */
 export async function openS3Blobs(
   settings: S3BlobSettings,
   clock: Clock,
-  failed: () => void = () => undefined,
+  failed: (error: unknown) => void = () => undefined,
 ): Promise<BlobStore> {
   const client = new S3Client({
     endpoint: settings.endpoint,

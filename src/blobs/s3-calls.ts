@@ -2,6 +2,7 @@
 
 import { type S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { ServiceError } from '../contract/core/error.ts';
+import { isStorageFull, storageFull } from '../kit/storage/disk-errors.ts';
 
 /** Time limit of a call, including retries. */
 const CALL_TIMEOUT_MS = 60_000;
@@ -20,7 +21,7 @@ const TRANSIENT: ReadonlySet<string> = new Set([
 
 /**
  * Sends a request and waits for its response.
- * @throws ServiceError `overloaded` if the store is unavailable or overloaded, `internal` if it rejects the request; the
+ * @throws ServiceError `overloaded` if the store is unavailable, overloaded or full, `internal` if it rejects the request; the
  *   signal's reason after an abort.
  */
 export async function sendWithTimeout<Output>(
@@ -67,6 +68,7 @@ export function sendUnlessMissing<Output>(
 
 /** Converts an error of the S3 client to an error that may be sent to the caller. */
 export function toStorageError(error: unknown): ServiceError {
+  if (isStorageFull(error)) return storageFull(error);
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const name = error instanceof Error ? error.name : '';
   // Without a status the store sent no response.
@@ -114,14 +116,14 @@ export function retryConflicts(client: S3Client): void {
 }
 
 /** Reports each call that fails after its retries, except "not found" errors and aborted calls. */
-export function reportErrors(client: S3Client, failed: () => void): void {
+export function reportErrors(client: S3Client, failed: (error: unknown) => void): void {
   client.middlewareStack.add(
     (next) => async (step) => {
       try {
         return await next(step);
       } catch (error) {
         const name = error instanceof Error ? error.name : '';
-        if (name !== 'AbortError' && !NOT_FOUND.has(name)) failed();
+        if (name !== 'AbortError' && !NOT_FOUND.has(name)) failed(error);
         throw error;
       }
     },

@@ -127,7 +127,9 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
 
     stt: (model, engine) => ({
       ...lifecycleOf(engine),
-      languages: engine.languages,
+      get languages() {
+        return engine.languages;
+      },
       hasPreviews: engine.hasPreviews,
       transcribe(audio, request, signal) {
         const { priority } = request;

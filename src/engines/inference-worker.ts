@@ -8,18 +8,18 @@ import { serveInference } from './pool/worker-loop.ts';
 import { loadSpeakers } from './speakers/worker/model.ts';
 import { loadWhisper } from './whisper/model.ts';
 
-serveInference<ModelSpec>((spec, runtime) => {
+serveInference<ModelSpec>((spec, runtime, onImport) => {
   switch (spec.kind) {
     case 'kokoro':
-      return loadKokoro({ ...spec, runtime });
+      return loadKokoro({ ...spec, runtime, onImport });
     case 'piper':
       // Never on a GPU: CUDA builds a plan for each convolution whenever a length changes, which takes over a second per sentence.
       return loadPiper({ ...spec, runtime: { ...runtime, provider: 'cpu' } });
     case 'whisper':
-      return loadWhisper({ ...spec, runtime });
+      return loadWhisper({ ...spec, runtime, onImport });
     case 'minilm':
       return loadMinilm({ ...spec, runtime });
     case 'resemblyzer':
-      return loadSpeakers({ ...spec, runtime });
+      return loadSpeakers({ ...spec, runtime, onImport });
   }
 });

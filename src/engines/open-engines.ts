@@ -37,8 +37,10 @@ import { openLlama } from './llama/host/engine.ts';
 import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
 import { OnDemandSpeech } from './on-demand/fast-speech.ts';
-import { catalogWeights, isLarge, llamaWeights } from './on-demand/llama-weights.ts';
-import { SharedDownload } from './on-demand/shared-download.ts';
+import { catalogWeights, hubWhisperWeights, isLarge, llamaWeights } from './on-demand/llama-weights.ts';
+import { RetriedLoad, retriedSttEngine, retriedTextEngine } from './on-demand/retried-load.ts';
+import { SharedDownload, type Weights } from './on-demand/shared-download.ts';
+import { SharedTextEngine } from './on-demand/shared-engine.ts';
 import { OnDemandTextEngine } from './on-demand/text-engine.ts';
 import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
@@ -83,6 +85,8 @@ export interface EngineOptions {
   readonly requiredModels?: ReadonlySet<string>;
   /** Idle time in ms after which a model that was loaded on demand is unloaded; 0 or absent: never. */
   readonly modelIdleMs?: number;
+  /** Pause after a failed download or load of a model that is not on disk. Absent: 30 s. */
+  readonly modelRetryMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -108,6 +112,8 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   const instrument = engineMetrics({ clock, metrics, tracer });
   let currentNeeds: ReadonlySet<keyof Slots> = new Set();
   let hasFastSpeech = false;
+  /** Whisper models of the hub whose files are not on disk yet, by name in the pool. */
+  const absentStt = new Map<string, SharedDownload>();
   let loading: Promise<void> = Promise.resolve();
   /** Loads the models of the current needs, one change after the other. */
   const loadModels = (change: () => void) => {
@@ -115,7 +121,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       .catch(() => undefined)
       .then(() => {
         change();
-        return pool.setModels(poolSpecs(currentNeeds, options, hasFastSpeech));
+        return pool.setModels(poolSpecs(currentNeeds, options, absentStt, hasFastSpeech));
       });
     return loading;
   };
@@ -131,14 +137,27 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       }),
     stt: () =>
       openTable(sttModels, (id, model): SttEngine => {
-        const engine =
-          model.kind === 'upstream'
-            ? upstreamSttEngine({ settings: model, ...remote(id) })
-            : whisperEngine(pool, poolModel(model));
-        return instrument.stt(id, engine);
+        if (model.kind === 'upstream') {
+          return instrument.stt(id, upstreamSttEngine({ settings: model, ...remote(id) }));
+        }
+        const name = poolModel(model);
+        const download = absentStt.get(name);
+        if (download === undefined) return instrument.stt(id, whisperEngine(pool, name));
+        const load = async () => {
+          try {
+            await loadModels(() => absentStt.delete(name));
+          } catch (error) {
+            // The other models of the pool must not depend on it.
+            absentStt.set(name, download);
+            throw error;
+          }
+          return whisperEngine(pool, name);
+        };
+        const retried = new RetriedLoad({ model: id, download, load, log, retryMs: options.modelRetryMs });
+        return instrument.stt(id, retriedSttEngine(retried));
       }),
     embed: () => {
-      const { minilm } = poolSpecs(new Set(['embed']), options);
+      const { minilm } = poolSpecs(new Set(['embed']), options, absentStt);
       // Not with a GPU, whose memory would hold the weights twice.
       const background =
         minilm && settings.provider === 'cpu'
@@ -174,11 +193,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       return closeBefore(vad, { close: async () => vadMetrics.close() });
     },
     fastSpeech: () => {
-      const download = new SharedDownload({
-        weights: catalogWeights(FAST_SPEECH, modelsDir, options.hub),
-        onNote: (note) => log.info('model download', { note }),
-        nowMs: () => clock.monotonicMs(),
-      });
+      const download = downloadOf(catalogWeights(FAST_SPEECH, modelsDir, options.hub), options);
       const load = async () => {
         await loadModels(() => {
           hasFastSpeech = true;
@@ -198,8 +213,9 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     slotNames: services.slotNames,
     async provide(needs) {
       try {
+        if (needs.has('stt')) addAbsentStt(absentStt, options);
         // Fails early for an unknown voice or a missing file.
-        poolSpecs(needs, options);
+        poolSpecs(needs, options, absentStt);
         // Services that use a model close before the pool unloads it, and open after the pool has loaded it.
         await services.closeExcept(needs);
         await loadModels(() => {
@@ -221,15 +237,31 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   };
 }
 
-/** Specs of the models that these slots need. @throws Error for an unknown voice, unknown weights or a missing file. */
+/** Adds the Whisper models of the hub whose files are not on disk. */
+function addAbsentStt(absent: Map<string, SharedDownload>, options: EngineOptions): void {
+  const { sttModels, modelsDir, hub = DEFAULT_HUB } = options;
+  for (const settings of sttModels.values()) {
+    if (settings.kind !== 'whisper') continue;
+    const weights = hubWhisperWeights(settings.weights, modelsDir, hub);
+    const name = poolModel(settings);
+    if (weights === undefined || weights.isOnDisk() || absent.has(name)) continue;
+    absent.set(name, downloadOf(weights, options));
+  }
+}
+
+/** Specs of the models that these slots need, without absent ones. @throws Error for an unknown voice, unknown weights or a missing file. */
 function poolSpecs(
   needs: ReadonlySet<keyof Slots>,
   { ttsModels, sttModels, embedModels = NONE, modelsDir }: EngineOptions,
+  absentStt: ReadonlyMap<string, unknown> = NONE,
   hasFastSpeech = false,
 ): Readonly<Record<string, ModelSpec>> {
   // Fitting a voice synthesizes with the speech model.
   const tts = needs.has('tts') || needs.has('voiceFitter') ? ttsModels : NONE;
-  const stt = needs.has('stt') ? sttModels : NONE;
+  const present = [...sttModels].filter(
+    ([, settings]) => settings.kind === 'upstream' || !absentStt.has(poolModel(settings)),
+  );
+  const stt = needs.has('stt') ? new Map(present) : NONE;
   const embed = needs.has('embed') ? embedModels : NONE;
   const fast = hasFastSpeech ? new Map([[FAST_SPEECH.kind, FAST_SPEECH]]) : NONE;
   const needsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
@@ -276,7 +308,8 @@ function openFitter(
 }
 
 /**
- * Opens the language models, each in its own process. They load concurrently; large models are loaded by their first request.
+ * Opens the language models. Models with the same weights share a process, with the largest of their slots and contexts. They
+ * load concurrently; large models are loaded by their first request, and models whose files are not on disk in the background.
  */
 async function openTextTable(
   models: TextModels,
@@ -285,21 +318,46 @@ async function openTextTable(
   urgentAudio: UrgentAudio,
   options: EngineOptions,
 ): Promise<ServiceHandle<ModelTable<TextEngine>>> {
-  const { inference, modelsDir, log, metrics, tracer = noopTracer, requiredModels = NO_IDS } = options;
+  const { inference, modelsDir, hub = DEFAULT_HUB, log, metrics, tracer = noopTracer } = options;
+  const { requiredModels = NO_IDS, modelIdleMs: idleMs = 0 } = options;
   // On a GPU they do not share the cores.
   const pausesFor = inference.provider === 'cpu' ? urgentAudio : undefined;
-  const downloads = new Map<string, SharedDownload>();
+  const embedded = [...models].flatMap(([id, settings]) =>
+    settings.kind === 'llama' ? [{ id, settings }] : [],
+  );
+  /** By weights. */
+  const shared = new Map(
+    [...Map.groupBy(embedded, ({ settings }) => settings.weights)].map(([weights, users]) => {
+      // Log lines and metrics of the process have the first id.
+      const { id, settings } = users.reduce((first, next) => ({
+        id: first.id,
+        settings: largestSettings(first.settings, next.settings),
+      }));
+      const meter = llamaWorkerMeter(id, metrics, tracer);
+      const process = { settings, inference, modelsDir, log: log.child({ model: id }), meter };
+      const engine = new SharedTextEngine(() => openLlama({ ...process, urgentAudio: pausesFor }));
+      return [weights, { engine, download: downloadOf(llamaWeights(weights, modelsDir, hub), options) }];
+    }),
+  );
   const openEmbedded = async (id: string, settings: EmbeddedTextSettings): Promise<TextEngine> => {
-    const modelLog = log.child({ model: id });
-    const meter = llamaWorkerMeter(id, metrics, tracer);
-    const open = () =>
-      openLlama({ settings, inference, modelsDir, log: modelLog, meter, urgentAudio: pausesFor });
-    const { weights, contextTokens } = settings;
-    if (requiredModels.has(id) || !isLarge(weights)) return await open();
-    const download = downloads.get(weights) ?? downloadOf(weights, options);
-    downloads.set(weights, download);
-    const { modelIdleMs: idleMs = 0 } = options;
-    return new OnDemandTextEngine({ model: id, contextTokens, download, open, idleMs, log: modelLog });
+    const { weights, contextTokens, defaultMaxTokens } = settings;
+    const { engine, download } = shared.get(weights) ?? {};
+    if (engine === undefined || download === undefined) throw new Error(`no process for '${weights}'`);
+    const open = () => engine.open(defaultMaxTokens);
+    if (!requiredModels.has(id) && isLarge(weights)) {
+      const modelLog = log.child({ model: id });
+      return new OnDemandTextEngine({ model: id, contextTokens, download, open, idleMs, log: modelLog });
+    }
+    // A missing file of the operator is an error of the start.
+    if (!download.isOnDisk() && !weights.startsWith('/')) {
+      const { modelRetryMs: retryMs } = options;
+      const load = new RetriedLoad({ model: id, download, load: open, log, retryMs });
+      return retriedTextEngine(load, contextTokens);
+    }
+    log.info('loading a model', { model: id });
+    const loaded = await open();
+    log.info('loaded a model', { model: id });
+    return loaded;
   };
   const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
     const engine =
@@ -310,19 +368,27 @@ async function openTextTable(
   });
   const settled = await Promise.allSettled(opening);
   const engines = new Map(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
-  const table = closeBefore(tableOf(engines), ...downloads.values());
+  const downloads = [...shared.values()].map(({ download }) => download);
+  const table = closeBefore(tableOf(engines), ...downloads);
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed === undefined) return table;
   await table.close();
   throw failed.reason;
 }
 
-function downloadOf(
-  weights: string,
-  { modelsDir, hub = DEFAULT_HUB, clock, log }: EngineOptions,
-): SharedDownload {
+/** The settings of a process of several models: the largest of each. */
+function largestSettings(one: EmbeddedTextSettings, other: EmbeddedTextSettings): EmbeddedTextSettings {
+  return {
+    ...one,
+    slots: Math.max(one.slots, other.slots),
+    contextTokens: Math.max(one.contextTokens, other.contextTokens),
+    defaultMaxTokens: Math.max(one.defaultMaxTokens, other.defaultMaxTokens),
+  };
+}
+
+function downloadOf(weights: Weights, { clock, log }: EngineOptions): SharedDownload {
   return new SharedDownload({
-    weights: llamaWeights(weights, modelsDir, hub),
+    weights,
     onNote: (note) => log.info('model download', { note }),
     nowMs: () => clock.monotonicMs(),
   });

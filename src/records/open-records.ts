@@ -12,7 +12,7 @@ import type { Records } from './schema/records.ts';
 export async function openRecords(
   settings: DatabaseSettings,
   onLost: (error: Error) => void = () => undefined,
-  failed: () => void = () => undefined,
+  failed: (error: unknown) => void = () => undefined,
 ): Promise<Records> {
   if (settings.kind === 'sqlite') return openSqlite(settings.path, failed);
   // Imported only if needed, to start faster.

@@ -43,11 +43,14 @@ export interface FakeSpec {
   readonly loadHangs?: boolean;
   /** The only variables that the process may see; the load fails when there are others. */
   readonly environment?: readonly string[];
+  /** Whether the load converts files. */
+  readonly converts?: boolean;
   /** A file that must exist for the load to succeed. */
   readonly needsFile?: string;
 }
 
-serveInference<FakeSpec>(async (spec) => {
+serveInference<FakeSpec>(async (spec, _, onImport) => {
+  if (spec.converts) onImport();
   if (spec.loadFailure !== undefined) throw new Error(spec.loadFailure);
   if (spec.loadHangs) Bun.sleepSync(3_600_000);
   const { environment } = spec;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { repetitions } from '../harness/tier.ts';
 
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const running: LaunchedService[] = [];
 const folders: string[] = [];
 afterEach(async () => {
@@ -58,6 +59,44 @@ describe('start', () => {
     expect(await service.stop()).toBe(0);
   });
 
+  test('ends with a line for people: the addresses of the console, the guide and the API reference', async () => {
+    const service = await launch();
+    const { baseUrl } = service;
+    const line = `Ready. Console: ${baseUrl}/  Guide: ${baseUrl}/docs  API reference: ${baseUrl}/swagger`;
+    await expect.poll(() => service.output().split('\n')).toContain(line);
+    for (const path of ['/', '/docs', '/swagger']) expect((await service.fetch(path)).status).toBe(200);
+    expect(service.log().find(({ msg }) => msg === 'started')).toMatchObject({ url: baseUrl });
+  });
+
+  test('logs readable lines in a terminal', async () => {
+    const folder = dataFolder();
+    const configPath = join(folder, 'service.toml');
+    writeFileSync(configPath, NO_MODELS);
+    const decoder = new TextDecoder();
+    let output = '';
+    const service = Bun.spawn([process.execPath, MAIN], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: join(folder, 'data'), CONFIG: configPath },
+      terminal: {
+        cols: 200,
+        rows: 50,
+        data: (_, chunk) => {
+          output += decoder.decode(chunk, { stream: true });
+        },
+      },
+    });
+    const lines = () => output.split('\r\n');
+    await expect.poll(lines).toContainEqual(expect.stringMatching(/^Ready\. Console: http:\S+ {2}Guide: /));
+    service.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect(lines()).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\dZ {2}info {3}listening {2}host=/));
+    expect(lines()).toContainEqual(expect.stringMatching(/^ {4}sk-/));
+    expect(output).not.toContain('{');
+    // The last line of the start, after the lines of the log.
+    const started = lines().findIndex((line) => line.includes('started'));
+    expect(lines()[started + 1]).toMatch(/^Ready\./);
+  });
+
   test.each([
     ['PORT', { PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535'],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://db/x' }, 'DATABASE_URL'],
@@ -79,9 +118,13 @@ describe('start', () => {
   test('a port in use ends the start with its number', async () => {
     const first = await launch();
     const port = new URL(first.baseUrl).port;
-    const { exitCode, output } = await launchError({ env: { PORT: port } });
+    const dataDir = dataFolder();
+    const { exitCode, output } = await launchError({ dataDir, env: { PORT: port, API_KEYS: undefined } });
     expect(exitCode).toBe(1);
     expect(output).toContain(`Cannot start: port ${port} of 127.0.0.1 is in use`);
+    // The key of the first start is shown only once, so it is left to a start that succeeds.
+    expect(output).not.toContain('sk-');
+    expect(readdirSync(dataDir)).toEqual([]);
   });
 
   test('an unknown key in CONFIG ends the start with the allowed keys', async () => {
@@ -245,7 +288,7 @@ describe('stop', () => {
 
 describe('while the engines load', () => {
   const main = join(import.meta.dirname, '../doubles/loading-main.ts');
-  const loading = () => launch({ main, until: '/healthz' });
+  const loading = (env: LaunchOptions['env'] = {}) => launch({ main, until: '/healthz', env });
 
   test('/healthz is 200, /readyz is 503 with the plugin, requests get 503 with Retry-After', async () => {
     const service = await loading();
@@ -268,16 +311,30 @@ describe('while the engines load', () => {
   });
 
   test('an engine that fails to load ends the process with exit code 1', async () => {
-    const service = await loading();
+    const service = await loading({ API_KEYS: undefined });
     service.signal('SIGUSR2');
     expect(await service.exited).toBe(1);
     expect(service.log().at(-1)).toMatchObject({ level: 'error', msg: 'start failed' });
+    expect(service.output()).not.toContain('sk-');
   });
 });
 
 describe('stop with a running request', () => {
   const main = join(import.meta.dirname, '../doubles/slow-main.ts');
   const messages = (service: LaunchedService) => service.log().map(({ msg }) => msg);
+  /** Signals within a second of the first count as the first, so the signal is repeated. */
+  const signalUntilExit = async (service: LaunchedService) => {
+    let hasExited = false;
+    void service.exited.then(() => {
+      hasExited = true;
+    });
+    await expect
+      .poll(() => {
+        service.signal('SIGTERM');
+        return hasExited;
+      })
+      .toBe(true);
+  };
 
   test('finishes the request, rejects new requests with 503, and exits with 0', async () => {
     const dataDir = dataFolder();
@@ -326,8 +383,19 @@ describe('stop with a running request', () => {
     const service = await launch({ main, env: { SHUTDOWN_DRAIN_MS: '3600000' } });
     service.signal('SIGTERM');
     await expect.poll(async () => (await service.fetch('/readyz')).status).toBe(503);
-    service.signal('SIGTERM');
+    await signalUntilExit(service);
     expect(await service.exited).toBe(1);
+  });
+
+  test('one Ctrl-C that arrives twice, from the terminal and from the package runner, is one request', async () => {
+    const service = await launch({ main });
+    const running = await service.fetch('/v1/slow/8');
+    service.signal('SIGINT');
+    service.signal('SIGINT');
+    await expect.poll(() => messages(service)).toContain('draining');
+    service.signal('SIGUSR2');
+    expect(await running.text()).toContain('7\n');
+    expect(await service.exited).toBe(0);
   });
 
   test('aborts the request after SHUTDOWN_GRACE_MS and exits with 0', async () => {
@@ -346,7 +414,7 @@ describe('stop with a running request', () => {
     const text = running.text().catch(() => 'cut off');
     service.signal('SIGTERM');
     await expect.poll(() => messages(service)).toContain('draining');
-    service.signal('SIGTERM');
+    await signalUntilExit(service);
     expect(await service.exited).toBe(1);
     await text;
   });

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cachedFilePath, catalog, catalogEntry } from '../../models/model-files.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
 import { ggufFile } from '../generators/gguf-writer.ts';
 import { tempDir } from '../harness/temp-dir.ts';
@@ -108,7 +109,7 @@ describe('bun run models', () => {
 
 test('setup fails with one line that names the path without write access', async () => {
   const checkout = await tempDir();
-  for (const path of ['scripts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
+  for (const path of ['scripts', 'models/source-error.ts', 'src/contract', 'src/engines', 'src/kit']) {
     await cp(join(root, path), join(checkout, path), { recursive: true });
   }
   // Even root cannot write to this folder.
@@ -120,6 +121,19 @@ test('setup fails with one line that names the path without write access', async
     /^setup failed: E\w+: .*setup\.lock'\. Grant this user write access to .*\n$/,
   );
   expect(await child.exited).toBe(1);
+});
+
+test('setup succeeds without a model of a hub that cannot be reached', async () => {
+  const config = join(await tempDir(), 'service.toml');
+  const away = '[models.ear]\nkind = "whisper"\nweights = "hf:owner/ear"\n';
+  await writeFile(config, `${NO_MODELS}${away}`);
+  const { modelsDir } = loadConfig(process.env);
+  // Nothing listens on this port.
+  const env = { CONFIG: config, HF_ENDPOINT: 'http://127.0.0.1:9', PLUGINS: 'speech' };
+  const { stderr, exitCode } = await run('setup.ts', [], modelsDir, env);
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^setup: models: Downloading owner\/ear from http:\/\/127\.0\.0\.1:9 failed: /m);
+  expect(stderr).toContain('the service starts without this model and tries again.');
 });
 
 test('setup rejects an unknown purpose', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import {
   matchesExtension,
   prepareFolder,
   pythonSyntaxErrors,
+  README,
   runSnippet,
   type Snippet,
   snippetsOf,
@@ -20,15 +21,13 @@ import { inDeepTier } from '../harness/tier.ts';
 
 /**
  * Runs the code blocks of the README and the guide against one real process with the default models: by default those in
- * bash, and in all languages those of one page. The deep tier also runs the other blocks, which send the same requests as
+ * bash, and in all languages those of the README and of one page. The deep tier also runs the other blocks, which send the same requests as
  * the bash blocks before them.
  */
 
+const ROOT = join(import.meta.dirname, '../..');
 const GUIDE = 'docs/guide';
-const PAGES = [
-  'README.md',
-  ...readdirSync(join(import.meta.dirname, '../..', GUIDE)).map((name) => `${GUIDE}/${name}`),
-];
+const PAGES = [README, ...readdirSync(join(ROOT, GUIDE)).map((name) => `${GUIDE}/${name}`)];
 const WITH_CODE = PAGES.map((page) => ({ page, snippets: snippetsOf(page) })).filter(
   ({ snippets }) => snippets.length > 0,
 );
@@ -62,7 +61,7 @@ describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'snippets-'));
-    await prepareFolder(folder, snippets);
+    await prepareFolder(folder, { page, snippets });
     return () => rm(folder, { recursive: true, force: true });
   });
 
@@ -82,7 +81,7 @@ describe.concurrent.each(WITH_CODE)('$page', ({ page, snippets }) => {
       expect(output.trim() + written.join()).not.toBe('');
       for (const name of written) expect(await matchesExtension(join(folder, name)), name).toBe(true);
     });
-  const isUsual = ({ language }: Snippet) => language === 'sh' || page === USUAL_PAGE;
+  const isUsual = ({ language }: Snippet) => language === 'sh' || page === USUAL_PAGE || page === README;
   runs(snippets.filter(isUsual));
   inDeepTier(() => runs(snippets.filter((snippet) => !isUsual(snippet))));
 });
@@ -94,6 +93,17 @@ test('Python blocks have no syntax errors', async (context) => {
 
 test('TypeScript blocks have no type errors', async () => {
   expect(await typeErrors(WITH_CODE)).toBe('');
+});
+
+test('the realtime example of the README is a file', () => {
+  const codes = snippetsOf(README).map(({ code }) => code.trim());
+  expect(codes).toContain(readFileSync(join(ROOT, 'examples/realtime.ts'), 'utf8').trim());
+});
+
+test('commands of the README fail for HTTP errors', () => {
+  const commands = snippetsOf(README).flatMap(({ code }) => code.match(/\bcurl .*/g) ?? []);
+  expect(commands.length).toBeGreaterThan(5);
+  for (const command of commands) expect(command).toMatch(/^curl -f/);
 });
 
 const GUIDES = SECTIONS.find(({ title }) => title === 'Guides')?.pages ?? [];

@@ -4,6 +4,7 @@ import { BatchService } from '../../plugins/batch/batches/batch-service.ts';
 import { batchRoutes } from '../../plugins/batch/batches/routes.ts';
 import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
 import type { FileRecord } from '../../src/contract/stores/file-store.ts';
+import type { StorageHealth } from '../../src/contract/stores/storage-health.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { batchStore } from '../../src/records/stores/batch-store.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
@@ -19,10 +20,13 @@ export interface BatchAppOptions {
   readonly openPerOrganization?: number;
   /** Error that the queue throws. */
   readonly queueFailure?: () => Error | undefined;
+  /** Whether a store is full. */
+  readonly isFull?: StorageHealth['isFull'];
 }
 
 /** The app with the batch routes and an in-memory database, without runners. */
-export async function batchApp({ openPerOrganization = 100, queueFailure }: BatchAppOptions = {}) {
+export async function batchApp(options: BatchAppOptions = {}) {
+  const { openPerOrganization = 100, queueFailure, isFull = () => false } = options;
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
   const [store, files] = [batchStore(records), fileStore(records)];
@@ -37,7 +41,9 @@ export async function batchApp({ openPerOrganization = 100, queueFailure }: Batc
     },
   };
   const batches = new BatchService({ batches: store, jobs, clock, log, openPerOrganization });
-  const app = testApp({ routes: [new Elysia().use(batchRoutes(batches, store))] });
+  const app = testApp({
+    routes: [new Elysia().use(batchRoutes(batches, { batches: store, storage: { isFull } }))],
+  });
   onTestFinished(() => app.close());
 
   const send = async (path: string, init: RequestInit & { key?: string } = {}): Promise<WireAnswer> => {

@@ -15,6 +15,8 @@ import { encodedFiles } from '../media/media-files.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const REQUIREMENTS = join(ROOT, 'test/clients/guide/requirements.txt');
+/** The page whose commands run as a reader of the repository types them. */
+export const README = 'README.md';
 const ADDRESS = 'localhost:8080';
 const NOT_RUN = /<!-- not run: \S.*-->/;
 const LANGUAGES = ['sh', 'ts', 'python'] as const;
@@ -64,11 +66,18 @@ async function copyTone(name: string, path: string): Promise<void> {
   await tones.remove();
 }
 
-/** Prepares a folder for the code of a page: packages and input files. */
-export async function prepareFolder(folder: string, snippets: readonly Snippet[]): Promise<void> {
+/**
+ * Prepares a folder for the code of a page: packages and input files. The commands of the README run as they are, with the
+ * sample files of the repository.
+ */
+export async function prepareFolder(folder: string, { page, snippets }: PageCode): Promise<void> {
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  if (page === README) {
+    await symlink(join(ROOT, 'examples'), join(folder, 'examples'));
+    return;
+  }
   // Without this option, curl exits with 0 for HTTP errors.
   await Bun.write(join(folder, '.curlrc'), 'fail-with-body\n');
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   for (const [name, make] of Object.entries(INPUT_FILES)) {
     if (snippets.some(({ code }) => code.includes(name))) await make(folder);
   }
@@ -169,7 +178,7 @@ export async function typeErrors(pages: readonly PageCode[]): Promise<string> {
 
 /** Modification time of each file. */
 async function filesOf(folder: string): Promise<ReadonlyMap<string, number>> {
-  const names = (await readdir(folder)).filter((name) => name !== 'node_modules');
+  const names = (await readdir(folder)).filter((name) => !['node_modules', 'examples'].includes(name));
   return new Map(
     await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).mtimeMs] as const)),
   );

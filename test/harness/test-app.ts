@@ -126,6 +126,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     },
     plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },
     requiredModels: new Set(options.requiredModels),
+    storage: { isFull: () => false },
     phase: options.phase ?? (() => 'serving'),
   });
   const server: ConnectionServer = {

@@ -30,6 +30,6 @@ function textOf({ state, percent, downloaded_bytes: done, total_bytes: total }: 
     case 'loaded':
       return 'Loaded';
     case 'failed':
-      return 'The download or load failed. The next request retries it.';
+      return 'The download or load failed and is tried again.';
   }
 }

@@ -62,6 +62,11 @@ const BatchSchema = Type.Object(
       }),
     ),
     metadata: orNull(Type.Record(Type.String(), Type.String())),
+    status_detail: Type.Optional(
+      Type.String({
+        description: 'Why an unfinished batch makes no progress. Present only while the storage is full.',
+      }),
+    ),
   },
   { title: 'Batch' },
 );

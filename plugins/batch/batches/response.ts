@@ -1,10 +1,21 @@
-/** The wire object of a batch: every key is present, null without a value (openai-wire 3.1). */
+/** The wire object of a batch: every key of OpenAI is present, null without a value (openai-wire 3.1). */
 
-import type { BatchError, BatchRecord, BatchTokens } from '../../../src/contract/stores/batch-store.ts';
+import {
+  type BatchError,
+  type BatchRecord,
+  type BatchTokens,
+  FINAL_BATCH_STATUSES,
+} from '../../../src/contract/stores/batch-store.ts';
+import type { StorageHealth } from '../../../src/contract/stores/storage-health.ts';
 import { WINDOW } from './schema.ts';
 
-export function toBatchObject(batch: BatchRecord) {
+/** Value of `status_detail` while a batch cannot store its results. */
+const WAITS_FOR_SPACE = 'Server storage is full. The batch waits for space and then continues.';
+
+/** @param storage reports whether the batch waits: results need space in the database and in the blob store. */
+export function batchObject(batch: BatchRecord, storage: StorageHealth) {
   const { times } = batch;
+  const isFull = storage.isFull('database') || storage.isFull('blobs');
   return {
     id: batch.id,
     object: 'batch' as const,
@@ -28,6 +39,7 @@ export function toBatchObject(batch: BatchRecord) {
     request_counts: batch.counts,
     usage: usageOf(batch.tokens),
     metadata: batch.metadata,
+    ...(isFull && !FINAL_BATCH_STATUSES.has(batch.status) && { status_detail: WAITS_FOR_SPACE }),
   };
 }
 

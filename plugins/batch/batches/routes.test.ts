@@ -53,6 +53,27 @@ describe('a batch', () => {
     expect(queued).toEqual([batch.id]);
   });
 
+  it.each(['database', 'blobs'] as const)(
+    'says that it waits for space while the %s store is full',
+    async (full) => {
+      let isFull = false;
+      const { create, send, complete } = await batchApp({ isFull: (place) => isFull && place === full });
+      const [waiting, done] = [await create(), await create()];
+      await complete(done.id, NOW);
+      expect(waiting).not.toHaveProperty('status_detail');
+      isFull = true;
+      const { data } = (await (await send(BATCHES)).json()) as { data: Record<string, unknown>[] };
+      expect(data.map(({ id, status_detail }) => [id, status_detail])).toEqual([
+        [done.id, undefined],
+        [waiting.id, 'Server storage is full. The batch waits for space and then continues.'],
+      ]);
+      expect(await (await send(`${BATCHES}/${waiting.id}`)).json()).toMatchObject({
+        status: 'validating',
+        status_detail: expect.stringContaining('storage is full'),
+      });
+    },
+  );
+
   it('shows counts, tokens, model and errors after it ran', async () => {
     const { create, send, store } = await batchApp();
     const [ran, rejected] = [await create(), await create()];

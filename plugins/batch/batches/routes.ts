@@ -1,17 +1,24 @@
 import { Elysia } from 'elysia';
-import type { BatchStore } from '../../../src/contract/stores/batch-store.ts';
+import type { BatchRecord, BatchStore } from '../../../src/contract/stores/batch-store.ts';
+import type { StorageHealth } from '../../../src/contract/stores/storage-health.ts';
 import { idempotencyKeyOf } from '../../../src/http/request/idempotency-key.ts';
 import { pageIn, readQuery } from '../../../src/http/request/query.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import type { BatchService } from './batch-service.ts';
 import * as docs from './openapi.ts';
-import { toBatchObject } from './response.ts';
+import { batchObject } from './response.ts';
 import { parseBatchParams } from './schema.ts';
 
 const PAGE = { minimum: 1, maximum: 100, fallback: 20 };
 
+interface BatchRouteDeps {
+  readonly batches: Pick<BatchStore, 'list'>;
+  readonly storage: StorageHealth;
+}
+
 /** Batch routes, compatible with OpenAI's SDK (spec 4.2; openai-wire 3). */
-export function batchRoutes(batches: BatchService, store: Pick<BatchStore, 'list'>) {
+export function batchRoutes(batches: BatchService, { batches: store, storage }: BatchRouteDeps) {
+  const toBatchObject = (batch: BatchRecord) => batchObject(batch, storage);
   return new Elysia({ name: 'batches', tags: ['batch'] })
     .post(
       '/v1/batches',

@@ -3,6 +3,7 @@
 import { type FetchProgress, fetchProgress } from '../../../models/fetch-progress.ts';
 import type { Progress } from '../../../models/progress.ts';
 import { shuttingDown } from '../../contract/core/error.ts';
+import type { LoadReport, LoadState } from '../../contract/engines/engine.ts';
 
 /** Weights that may have to be downloaded. */
 export interface Weights {
@@ -66,4 +67,18 @@ export class SharedDownload {
     };
     return { done: fetch(), progress };
   }
+}
+
+/** Whole percent of a download; undefined while its size is unknown. */
+export function percentOf({ doneBytes, totalBytes }: Partial<FetchProgress> = {}): number | undefined {
+  if (doneBytes === undefined || totalBytes === undefined) return undefined;
+  return Math.min(100, Math.floor((100 * doneBytes) / totalBytes));
+}
+
+/** The state of a model, with the progress of its download while that runs and its size is known. */
+export function loadReport(state: LoadState, progress: FetchProgress | undefined): LoadReport {
+  const percent = state === 'downloading' ? percentOf(progress) : undefined;
+  const { doneBytes, totalBytes } = progress ?? {};
+  if (percent === undefined || doneBytes === undefined || totalBytes === undefined) return { state };
+  return { state, percent, doneBytes, totalBytes };
 }

@@ -5,10 +5,10 @@
 
 import { ServiceError, shuttingDown } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
-import type { LoadState, ReadyReport } from '../../contract/engines/engine.ts';
+import type { LoadReport, LoadState, ReadyReport } from '../../contract/engines/engine.ts';
 import type { PromptStart, TextEngine, TextEvent, TextRequest } from '../../contract/engines/text.ts';
 import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
-import type { SharedDownload } from './shared-download.ts';
+import { loadReport, percentOf, type SharedDownload } from './shared-download.ts';
 
 /** Max. time that a request waits for the load of a model whose files are on disk. */
 const LOAD_WAIT_MS = 60_000;
@@ -88,19 +88,12 @@ export class OnDemandTextEngine implements TextEngine {
   ready(): ReadyReport {
     const state = this.#state();
     if (this.#engine !== undefined) return { ...this.#engine.ready(), load: { state } };
-    const { doneBytes, totalBytes } = this.#options.download.progress ?? {};
-    const percent = state === 'downloading' ? percentOf(doneBytes, totalBytes) : undefined;
+    const load = loadReport(state, this.#options.download.progress);
     return {
       // A model that is not loaded yet accepts work: its first request loads it.
       ready: !this.#closed.signal.aborted && state !== 'failed',
-      detail: this.#detail(state, percent),
-      load: {
-        state,
-        ...(percent !== undefined && { percent }),
-        ...(percent !== undefined &&
-          doneBytes !== undefined &&
-          totalBytes !== undefined && { doneBytes, totalBytes }),
-      },
+      detail: this.#detail(load),
+      load,
     };
   }
 
@@ -117,7 +110,7 @@ export class OnDemandTextEngine implements TextEngine {
     return this.#failed === undefined ? 'not_loaded' : 'failed';
   }
 
-  #detail(state: LoadState, percent: number | undefined): string {
+  #detail({ state, percent }: LoadReport): string {
     switch (state) {
       case 'downloading':
         return percent === undefined ? 'downloading' : `downloading, ${percent} %`;
@@ -210,9 +203,9 @@ export class OnDemandTextEngine implements TextEngine {
 
   #loadingError(failed: 'download' | 'load' | undefined): ServiceError {
     const { model, download } = this.#options;
-    const { doneBytes, totalBytes, remainingS = DEFAULT_RETRY_S } = download.progress ?? {};
+    const { remainingS = DEFAULT_RETRY_S } = download.progress ?? {};
     const retryAfterS = Math.round(Math.min(MAX_RETRY_S, Math.max(MIN_RETRY_S, remainingS)));
-    const percent = percentOf(doneBytes, totalBytes) ?? 0;
+    const percent = percentOf(download.progress) ?? 0;
     const progress =
       this.#opening?.phase === 'downloading' ? `is being downloaded: ${percent} % done` : 'is being loaded';
     const earlier = failed === undefined ? '' : ` The last ${failed} failed and is retried.`;
@@ -245,10 +238,4 @@ export class OnDemandTextEngine implements TextEngine {
       this.#unloading = undefined;
     });
   }
-}
-
-/** Whole percent; undefined while the total is unknown. */
-function percentOf(doneBytes: number | undefined, totalBytes: number | undefined): number | undefined {
-  if (doneBytes === undefined || totalBytes === undefined) return undefined;
-  return Math.min(100, Math.floor((100 * doneBytes) / totalBytes));
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FakeDescription, FakeScript, FakeSpec } from '../../../test/doubles/fake-inference-worker.ts';
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
@@ -462,6 +463,19 @@ describe('start and close', () => {
 });
 
 describe('setModels', () => {
+  it('logs the progress of each model once, although each process loads all of them', async () => {
+    const log = new RecordingLogger();
+    await startPool({ log, workers: 2, models: { first: {}, second: { converts: true } } });
+    const lines = log.lines.map(({ message, fields }) => `${message}: ${fields.model}`);
+    expect(lines.toSorted()).toEqual([
+      'converting a model, once on this machine: second',
+      'loaded a model: first',
+      'loaded a model: second',
+      'loading a model: first',
+      'loading a model: second',
+    ]);
+  });
+
   const TWO = { fake: {}, other: {} };
   const pidScript = { mark: 0, steps: 0, samples: 0, who: true };
   const textJob = (script: FakeScript): JobSpec<FakeScript, string> => ({

@@ -11,6 +11,7 @@ import type { Logger } from '../../contract/core/logger.ts';
 import type { InferenceSettings } from '../../contract/core/settings.ts';
 import type { ReadyReport } from '../../contract/engines/engine.ts';
 import { providerEnvironment } from '../runtime/provider-environment.ts';
+import type { LoadProgress } from '../workers/process-protocol.ts';
 import { type AnyJob, type JobSpec, StepJob } from './job.ts';
 import type { PoolMeter } from './pool-metrics.ts';
 import { requireClassSlot } from './queue-quota.ts';
@@ -193,7 +194,10 @@ class Pool<Spec> implements StartablePool<Spec> {
     return Object.keys(models).length === 0 ? 0 : this.#options.settings.workers;
   }
 
-  #createSlot(models: Readonly<Record<string, Spec>>): WorkerSlot<Spec> {
+  #createSlot(
+    models: Readonly<Record<string, Spec>>,
+    onProgress?: (progress: LoadProgress) => void,
+  ): WorkerSlot<Spec> {
     const {
       settings,
       meter,
@@ -214,6 +218,7 @@ class Pool<Spec> implements StartablePool<Spec> {
       stepTimeoutMs: stepTimeoutMs ?? (lowPriority ? LOW_PRIORITY_STEP_TIMEOUT_MS : STEP_TIMEOUT_MS),
       onChange: () => this.#dispatch(),
       onStepFinished: (job, fromMs, nowMs) => meter.stepFinished(job, fromMs, nowMs),
+      onProgress,
       onCrash: () => meter.processCrashed(),
     });
   }
@@ -223,7 +228,8 @@ class Pool<Spec> implements StartablePool<Spec> {
     count: number,
     models: Readonly<Record<string, Spec>>,
   ): Promise<readonly WorkerSlot<Spec>[]> {
-    const slots = Array.from({ length: count }, () => this.#createSlot(models));
+    const onProgress = progressLog(this.#options.log);
+    const slots = Array.from({ length: count }, () => this.#createSlot(models, onProgress));
     for (const each of slots) this.#loading.add(each);
     try {
       if (this.#closed) throw shuttingDown();
@@ -332,6 +338,22 @@ class Pool<Spec> implements StartablePool<Spec> {
       this.#removeJob(job);
     }
   }
+}
+
+const PROGRESS_MESSAGES: Readonly<Record<LoadProgress['state'], string>> = {
+  loading: 'loading a model',
+  converting: 'converting a model, once on this machine',
+  loaded: 'loaded a model',
+};
+
+/** Logs each state of each model once: all processes load the same models. */
+function progressLog(log: Logger): (progress: LoadProgress) => void {
+  const logged = new Set<string>();
+  return ({ model, state }) => {
+    const key = `${model} ${state}`;
+    if (!logged.has(key)) log.info(PROGRESS_MESSAGES[state], { model });
+    logged.add(key);
+  };
 }
 
 function loadFailed(): ServiceError {

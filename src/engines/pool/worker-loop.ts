@@ -13,8 +13,15 @@ const MESSAGE_SAMPLES = 24_000;
 /** A model whose request and result types are known to its engine only. The loop passes them through. */
 type AnyModel = StepModel<unknown, unknown, unknown>;
 
-/** Loads a model. Throws an error whose message is meant for the operator. */
-export type LoadModel<Spec> = (spec: Spec, runtime: RuntimeOptions) => Promise<AnyModel>;
+/**
+ * Loads a model. Throws an error whose message is meant for the operator.
+ * @param onImport is called when the files of the model are converted, which happens once on a machine.
+ */
+export type LoadModel<Spec> = (
+  spec: Spec,
+  runtime: RuntimeOptions,
+  onImport: () => void,
+) => Promise<AnyModel>;
 
 /**
  * Serves the protocol on this process's IPC channel until the parent process exits. The entry file of an inference
@@ -44,9 +51,13 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
     };
 
     return {
-      async load({ models: specs, runtime, lowPriority }) {
+      async load({ models: specs, runtime, lowPriority }, report) {
         if (lowPriority) setSchedIdle();
-        for (const [id, spec] of Object.entries(specs)) models.set(id, await load(spec, runtime));
+        for (const [model, spec] of Object.entries(specs)) {
+          report({ model, state: 'loading' });
+          models.set(model, await load(spec, runtime, () => report({ model, state: 'converting' })));
+          report({ model, state: 'loaded' });
+        }
         return Object.fromEntries([...models].map(([id, { description }]) => [id, description]));
       },
       receive(message) {

@@ -3,7 +3,7 @@
 import type { Clock } from '../../contract/core/clock.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
-import { fromProcessError } from '../workers/process-protocol.ts';
+import { fromProcessError, type LoadProgress } from '../workers/process-protocol.ts';
 import { SupervisedProcess } from '../workers/supervised-process.ts';
 import type { AnyJob } from './job.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
@@ -23,6 +23,8 @@ export interface WorkerSlotOptions<Spec> {
   readonly onChange: () => void;
   /** Called after each step. Times are monotonic, in ms. */
   readonly onStepFinished: (job: AnyJob, fromMs: number, nowMs: number) => void;
+  /** Called with the progress of each load. Absent: ignored. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called when the process exits unexpectedly. */
   readonly onCrash: () => void;
 }
@@ -37,7 +39,7 @@ export class WorkerSlot<Spec> {
 
   constructor(options: WorkerSlotOptions<Spec>) {
     this.#options = options;
-    const { entry, load, environment, loadTimeoutMs, log, onChange } = options;
+    const { entry, load, environment, loadTimeoutMs, log, onChange, onProgress } = options;
     this.#process = new SupervisedProcess({
       name: 'inference process',
       entry,
@@ -47,6 +49,7 @@ export class WorkerSlot<Spec> {
       log,
       onMessage: (message) => this.#receive(message),
       onLoaded: onChange,
+      onProgress,
       onExit: () => this.#handleExit(),
     });
   }

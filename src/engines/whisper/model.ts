@@ -26,12 +26,18 @@ export interface WhisperDescription {
 
 export type WhisperModel = StepModel<WhisperRequest, WhisperResult, WhisperDescription>;
 
+export interface WhisperOptions extends Omit<WhisperSpec, 'kind'> {
+  readonly runtime: RuntimeOptions;
+  /** Called when the checkpoint is converted. */
+  readonly onImport?: () => void;
+}
+
 /**
  * Loads a model, imports a checkpoint on the first start, and runs the graphs once to warm up.
  * @throws Error when a file is missing or invalid.
  */
 export async function loadWhisper(
-  { modelsDir, weights, runtime }: Omit<WhisperSpec, 'kind'> & { readonly runtime: RuntimeOptions },
+  { modelsDir, weights, runtime, onImport }: WhisperOptions,
   arithmetic: LinearArithmetic = arithmeticFor(runtime.provider),
 ): Promise<WhisperModel> {
   const files = await whisperFiles(modelsDir, weights);
@@ -39,7 +45,7 @@ export async function loadWhisper(
   const graphs =
     files.kind === 'optimum'
       ? await openOptimumGraphs(files.graphs, runtime)
-      : await openImportedGraphs(await importWhisper(modelsDir, files.source, arithmetic), runtime);
+      : await openImportedGraphs(await importWhisper(modelsDir, files.source, arithmetic, onImport), runtime);
   const detector = await loadSilero(sileroFile(modelsDir), { ...runtime, provider: 'cpu', threads: 1 });
   const gate = new SpeechGate(detector);
   const frames = graphs.shortWindows ? 5 * FRAME_MULTIPLE : FULL_FRAMES;

@@ -12,9 +12,17 @@ export type ToProcess<Load, Message> =
 export type FromProcess<Loaded, Message> =
   /** The worker accepts a `load`. */
   | { readonly kind: 'up' }
+  /** A model of the `load` has reached a state. */
+  | ({ readonly kind: 'loading' } & LoadProgress)
   | { readonly kind: 'loaded'; readonly loaded: Loaded }
   | { readonly kind: 'load-failed'; readonly error: ProcessError }
   | { readonly kind: 'message'; readonly message: Message };
+
+/** Progress of a model during a load; `converting` only while its files are imported, once on a machine. */
+export interface LoadProgress {
+  readonly model: string;
+  readonly state: 'loading' | 'converting' | 'loaded';
+}
 
 /** An exception as plain data: for the log of the serving process, never for API responses. */
 export interface ProcessError {

@@ -6,7 +6,7 @@
 import type { Subprocess } from 'bun';
 import type { Logger } from '../../contract/core/logger.ts';
 import { sendToChild } from '../../kit/process/send-to-child.ts';
-import { type FromProcess, fromProcessError, type ToProcess } from './process-protocol.ts';
+import { type FromProcess, fromProcessError, type LoadProgress, type ToProcess } from './process-protocol.ts';
 
 const FIRST_RESTART_MS = 100;
 const MAX_RESTART_MS = 30_000;
@@ -27,6 +27,8 @@ export interface SupervisedProcessOptions<Load, Received> {
   readonly log: Logger;
   /** Called with each message of the process. */
   readonly onMessage: (message: Received) => void;
+  /** Called with the progress of each load. Absent: ignored. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called when a process has loaded: the first one and each replacement. */
   readonly onLoaded: () => void;
   /** Called when the process exits or fails to start. Its state is lost. Not called after `close`. */
@@ -144,6 +146,9 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     switch (message.kind) {
       case 'up':
         this.#send({ kind: 'load', load: this.#options.load });
+        return;
+      case 'loading':
+        this.#options.onProgress?.({ model: message.model, state: message.state });
         return;
       case 'loaded':
         clearTimeout(this.#watchdog);

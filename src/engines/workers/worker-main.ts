@@ -1,11 +1,14 @@
 /** The worker side of a supervised process: loads, then handles messages until the parent process exits. */
 
 import { exitWithParent } from '../../kit/process/child-lifecycle.ts';
-import { type FromProcess, type ToProcess, toProcessError } from './process-protocol.ts';
+import { type FromProcess, type LoadProgress, type ToProcess, toProcessError } from './process-protocol.ts';
 
 export interface ProcessHandlers<Load, Loaded, Received> {
-  /** Loads the worker. The result is sent to the serving process. Throws an error whose message is for the operator. */
-  load(load: Load): Promise<Loaded>;
+  /**
+   * Loads the worker. The result is sent to the serving process. Throws an error whose message is for the operator.
+   * @param report sends the progress to the serving process.
+   */
+  load(load: Load, report: (progress: LoadProgress) => void): Promise<Loaded>;
   /** Handles a message. Called only after the load. An exception terminates the process. */
   receive(message: Received): void;
 }
@@ -26,10 +29,12 @@ export function serveProcess<Load, Loaded, Received, Sent>(
       handlers.receive(message.message);
       return;
     }
-    handlers.load(message.load).then(
-      (loaded) => send({ kind: 'loaded', loaded }),
-      (error) => send({ kind: 'load-failed', error: toProcessError(error) }),
-    );
+    handlers
+      .load(message.load, (progress) => send({ kind: 'loading', ...progress }))
+      .then(
+        (loaded) => send({ kind: 'loaded', loaded }),
+        (error) => send({ kind: 'load-failed', error: toProcessError(error) }),
+      );
   });
   exitWithParent();
   // Only the error class is printed: an error message may quote the text of a request.

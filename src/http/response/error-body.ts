@@ -2,6 +2,7 @@ import { ElysiaCustomStatusResponse, ParseError, ValidationError } from 'elysia'
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { newId } from '../../contract/core/id.ts';
 import { quotedName } from '../../contract/core/nearest-name.ts';
+import { isStorageFull, storageFull } from '../../kit/storage/disk-errors.ts';
 import { toValidationIssue } from '../../kit/validation/type-errors.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
@@ -75,6 +76,7 @@ export function toServiceError(thrown: unknown): ServiceError {
     return invalidRequest('The request body could not be read.');
   }
   if (thrown instanceof ElysiaCustomStatusResponse) return fromStatus(thrown.code);
+  if (isStorageFull(thrown)) return storageFull(thrown);
   return new ServiceError('internal', 'Internal server error.', {
     code: 'server_error',
     cause: thrown,

@@ -12,6 +12,10 @@ const ModelReadinessSchema = t.Object({
   required: t.Boolean({ description: 'Set by `required = true` in CONFIG' }),
   detail: t.Optional(t.String({ description: 'Why it is not ready, or what it runs on' })),
 });
+const StorageReadinessSchema = t.Object({
+  ready: t.Boolean({ description: 'False while the store is full' }),
+  detail: t.Optional(t.String({ description: 'Why it is not ready', examples: ['storage is full'] })),
+});
 const Readiness = t.Object({
   status: t.String({
     description: '`ready` (200); `starting`, `unavailable` or `stopping` (503)',
@@ -22,6 +26,9 @@ const Readiness = t.Object({
       'Plugins that are not off. A plugin that is starting, stopping or failed does not change the status',
   }),
   models: t.Record(t.String(), ModelReadinessSchema, { description: 'Models of the plugins that are on' }),
+  storage: t.Record(t.String(), StorageReadinessSchema, {
+    description: 'Whether `database`, `blobs` (files, voices, videos) and `data_dir` (uploads) have space',
+  }),
 });
 
 /**
@@ -48,14 +55,19 @@ export function healthRoutes(input: () => ReadinessInput) {
           const required = now.requiredModels.has(id);
           return [id, { task, ready, required, ...(detail !== undefined && { detail }) }] as const;
         });
-        return { status, plugins: Object.fromEntries(now.plugins), models: Object.fromEntries(models) };
+        return {
+          status,
+          plugins: Object.fromEntries(now.plugins),
+          models: Object.fromEntries(models),
+          storage: Object.fromEntries(now.storage),
+        };
       },
       {
         response: { 200: Readiness, 503: Readiness },
         detail: {
           summary: 'Readiness',
           description:
-            'For load balancers. Returns 503 during startup and shutdown, while all models are unavailable, and while a model with `required = true` is unavailable. No API key is needed.',
+            'For load balancers. Returns 503 during startup and shutdown, while the database is full, while all models are unavailable, and while a model with `required = true` is unavailable. No API key is needed.',
           security: [],
         },
       },

@@ -28,7 +28,7 @@ const LOAD_STATES = ['not_loaded', 'downloading', 'loading', 'loaded', 'failed']
 const Load = t.Object(
   {
     state: oneOf(LOAD_STATES, {
-      description: '`failed`: the next request retries the download or the load.',
+      description: '`failed`: the download or the load is tried again by the next request, or after 30 s.',
     }),
     percent: t.Optional(Type.Integer({ minimum: 0, maximum: 100, examples: [42] })),
     downloaded_bytes: t.Optional(Type.Integer()),
@@ -36,7 +36,7 @@ const Load = t.Object(
   },
   {
     description:
-      'Only of models that are downloaded and loaded by their first request, which gets 503 `model_loading` until the model is on disk.',
+      'Only of models that are downloaded or loaded while the service runs. Requests get 503 `model_loading` until then.',
   },
 );
 

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { StoragePlace } from '../../contract/stores/storage-health.ts';
 import {
   type ModelReadiness,
   type PluginReadiness,
   type ReadinessInput,
   readinessStatus,
+  storageReports,
 } from './readiness.ts';
 
 const speech = (ready: boolean): ModelReadiness => ({ task: 'speech', ready });
@@ -13,6 +15,7 @@ function status(input: Partial<ReadinessInput>): string {
     phase: 'serving',
     plugins: new Map(),
     models: new Map(),
+    storage: new Map(),
     requiredModels: new Set(),
     ...input,
   });
@@ -51,6 +54,16 @@ describe('readiness', () => {
     ]);
     const plugins = new Map<string, PluginReadiness>([['batch', { state: 'on', ready: true }]]);
     expect(status({ models, plugins })).toBe('unavailable');
+  });
+
+  test.each([
+    ['database', 'unavailable'],
+    ['blobs', 'ready'],
+    ['data_dir', 'ready'],
+  ] as const)('a process whose %s is full is %s', (full, expected) => {
+    const storage = storageReports({ isFull: (place: StoragePlace) => place === full });
+    expect(storage.get(full)).toEqual({ ready: false, detail: 'storage is full' });
+    expect(status({ storage, models: new Map([['a', speech(true)]]) })).toBe(expected);
   });
 
   test('without models, one plugin that accepts work is enough', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withRoutableUrl } from './address.ts';
+import { pageUrl, withRoutableUrl } from './address.ts';
 
 /** A request whose URL is not normalized, as the server creates it. */
 function requestTo(url: string, headers: Record<string, string> = { host: 'test' }): Request {
@@ -24,4 +24,15 @@ test.each([
 
 test('a request without a host gets one', () => {
   expect(withRoutableUrl(requestTo('/v1//models', {})).url).toBe('http://localhost/v1/models');
+});
+
+test.each([
+  ['127.0.0.1', 'http://127.0.0.1:8080'],
+  ['0.0.0.0', 'http://localhost:8080'],
+  ['::', 'http://localhost:8080'],
+  ['::1', 'http://[::1]:8080'],
+  ['[::1]', 'http://[::1]:8080'],
+  ['voice.example.com', 'http://voice.example.com:8080'],
+])('the pages of a server at %s are at %s', (host, url) => {
+  expect(pageUrl(host, 8080)).toBe(url);
 });

@@ -27,3 +27,13 @@ export function addressOf(request: Request): URL {
   }
   return address;
 }
+
+/** Addresses that stand for all interfaces; a browser of this machine uses its own name. */
+const ALL_INTERFACES: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
+
+/** The URL of the pages of a server, without a slash at the end. */
+export function pageUrl(host: string, port: number): string {
+  const isIpv6 = host.includes(':') && !host.startsWith('[');
+  const name = ALL_INTERFACES.has(host) ? 'localhost' : isIpv6 ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}

@@ -2,9 +2,15 @@ import { type DestinationStream, type Logger as Pino, pino } from 'pino';
 import { ServiceError, StartError } from '../../contract/core/error.ts';
 import type { LogFields, Logger } from '../../contract/core/logger.ts';
 import { asRecordLine } from '../text/record-line.ts';
+import { textLine } from './text-line.ts';
 
 /** A logger that owns its output stream. */
 export interface RootLogger extends Logger {
+  /**
+   * Writes a line for people: in a terminal after the lines so far, otherwise to standard error, so that standard output has
+   * only JSON.
+   */
+  announce(line: string): void;
   /** Flushes buffered lines; later lines are dropped. Call it before the process exits. */
   close(): Promise<void>;
 }
@@ -16,6 +22,23 @@ export interface LogDestination extends DestinationStream {
 
 /** Creates a logger that writes one JSON object per line: `level`, `time` (ISO), the fields, `msg`. */
 export function jsonLogger(level: string, destination: LogDestination = standardOutput()): RootLogger {
+  return Object.assign(rootOf(level, destination), {
+    announce: (line: string) => void process.stderr.write(`${line}\n`),
+    close: () => destination.close(),
+  });
+}
+
+/** Creates a logger for a terminal, which writes readable lines ({@link textLine}). */
+export function textLogger(level: string, destination: LogDestination = standardOutput()): RootLogger {
+  const textDestination = { write: (line: string) => destination.write(textLine(line)) };
+  return Object.assign(rootOf(level, textDestination), {
+    announce: (line: string) => destination.write(`${line}\n`),
+    close: () => destination.close(),
+  });
+}
+
+/** A logger whose lines are JSON. */
+function rootOf(level: string, destination: DestinationStream): Logger {
   const root = pino(
     {
       level,
@@ -25,7 +48,7 @@ export function jsonLogger(level: string, destination: LogDestination = standard
     },
     { write: (line) => destination.write(asRecordLine(line)) },
   );
-  return Object.assign(wrap(root), { close: () => destination.close() });
+  return wrap(root);
 }
 
 /** Time limit for flushing to a blocked reader at exit, in ms. */

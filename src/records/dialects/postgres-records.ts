@@ -32,7 +32,7 @@ const CLOSING_MS = 2000;
 export async function openPostgres(
   settings: PostgresSettings,
   onLost: (error: Error) => void,
-  failed: () => void,
+  failed: (error: unknown) => void,
 ): Promise<Records> {
   const name = `${settings.database} of ${settings.user} at ${settings.host}:${settings.port}`;
   const tls = settings.tls === undefined ? false : tlsOptions(settings.tls);

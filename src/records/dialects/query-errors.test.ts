@@ -65,7 +65,14 @@ test('a full SQLite database is overloaded', () => {
   const full = caught(() => database.run('INSERT INTO words VALUES (zeroblob(100000))'));
   database.close();
   expect(full).toMatchObject({ code: 'SQLITE_FULL' });
-  expect(toRecordsError(full)).toMatchObject({ kind: 'overloaded', cause: full });
+  expect(toRecordsError(full)).toMatchObject({
+    ...{ kind: 'overloaded', retryAfterS: 30, cause: full },
+    message: 'Server storage is full. Retry later.',
+  });
+});
+
+test('a full disk of PostgreSQL is named', () => {
+  expect(toRecordsError(coded('53100'))).toMatchObject({ message: 'Server storage is full. Retry later.' });
 });
 
 test('a locked SQLite file is overloaded, an invalid statement is internal', () => {
@@ -84,11 +91,10 @@ test('a ServiceError is unchanged, and any thrown value is accepted', () => {
 });
 
 test('the callback is called for database errors, but not for ServiceErrors', () => {
-  let calls = 0;
-  const convertError = withErrorCallback(() => {
-    calls += 1;
-  });
-  expect(convertError(coded('ECONNRESET'))).toMatchObject({ kind: 'overloaded' });
+  const reported: unknown[] = [];
+  const convertError = withErrorCallback((error) => reported.push(error));
+  const lost = coded('ECONNRESET');
+  expect(convertError(lost)).toMatchObject({ kind: 'overloaded' });
   expect(convertError(invalidRequest('no'))).toMatchObject({ kind: 'invalid_request' });
-  expect(calls).toBe(1);
+  expect(reported).toEqual([lost]);
 });

@@ -1,5 +1,6 @@
 import { SQLiteError } from 'bun:sqlite';
 import { ServiceError } from '../../contract/core/error.ts';
+import { isStorageFull, storageFull } from '../../kit/storage/disk-errors.ts';
 
 const RETRY_AFTER_S = 1;
 
@@ -13,16 +14,17 @@ const LOST_CONNECTION = /timeout|terminated|not queryable|closed/i;
  * insufficient resources (53), unavailable locks (55P03), cancelled queries and server shutdown or startup (57).
  */
 const TRANSIENT_SQLSTATE = /^(08\w{3}|40\w{3}|53\w{3}|55P03|57014|57P\w\w)$/;
-/** Transient errors of SQLite: locked file, full disk, I/O error. The database stays unchanged. */
-const TRANSIENT_SQLITE_CODE = /^SQLITE_(BUSY|FULL|IOERR)/;
+/** Transient errors of SQLite: locked file, I/O error. The database stays unchanged. */
+const TRANSIENT_SQLITE_CODE = /^SQLITE_(BUSY|IOERR)/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 /**
- * Converts an error of a query to an error that may be sent to the caller: `overloaded` for transient errors, otherwise
- * `internal`. The original error, whose message may quote stored values, becomes the `cause`.
+ * Converts an error of a query to an error that may be sent to the caller: `overloaded` for a full disk and for transient
+ * errors, otherwise `internal`. The original error, whose message may quote stored values, becomes the `cause`.
  */
 export function toRecordsError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
+  if (isStorageFull(error)) return storageFull(error);
   if (isTransient(error)) {
     return new ServiceError('overloaded', 'Database unavailable, retry later.', {
       code: 'server_overloaded',
@@ -40,9 +42,9 @@ export function toRecordsError(error: unknown): ServiceError {
 export type ErrorConverter = typeof toRecordsError;
 
 /** {@link toRecordsError} with a callback for each error of the database. */
-export function withErrorCallback(failed: () => void): ErrorConverter {
+export function withErrorCallback(failed: (error: unknown) => void): ErrorConverter {
   return (error) => {
-    if (!(error instanceof ServiceError)) failed();
+    if (!(error instanceof ServiceError)) failed(error);
     return toRecordsError(error);
   };
 }

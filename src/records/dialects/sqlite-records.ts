@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CompiledQuery, Kysely, type SchemaModule, sql } from 'kysely';
+import { isUnwritable } from '../../kit/storage/disk-errors.ts';
 import { type MigrationDialect, migrationSql } from '../schema/migrations.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
@@ -22,7 +23,7 @@ const BUSY_TIMEOUT_MS = 5;
  * @param failed is called for each statement that fails.
  * @throws DatabaseError if the file is not a database of this service or its schema is of a newer build.
  */
-export function openSqlite(path: string, failed: () => void = () => undefined): Records {
+export function openSqlite(path: string, failed: (error: unknown) => void = () => undefined): Records {
   try {
     if (path !== ':memory:') makePrivate(path);
     const database = new Database(path, { create: true, strict: true });
@@ -54,7 +55,8 @@ export function openSqlite(path: string, failed: () => void = () => undefined): 
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     const reason = error instanceof Error ? error.message : 'unknown reason';
-    throw new DatabaseError(`The database ${path} cannot be opened: ${reason}.`, { cause: error });
+    const hint = isUnwritable(error) ? ' Set DATA_DIR to a folder that the service can write.' : '';
+    throw new DatabaseError(`The database ${path} cannot be opened: ${reason}.${hint}`, { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -39,6 +39,27 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk> {
       isMounted = false;
       await run('umount', '--lazy', folder);
       await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A folder that shows another one and cannot be changed. */
+export interface ReadOnlyFolder {
+  readonly folder: string;
+  close(): Promise<void>;
+}
+
+/** Mounts a read-only view of a folder; the caller closes it. */
+export async function mountReadOnly(target: string): Promise<ReadOnlyFolder> {
+  const folder = await mkdtemp(join(tmpdir(), 'read-only-'));
+  const isMounted =
+    (await run('mount', '--bind', target, folder)) && (await run('mount', '-o', 'remount,bind,ro', folder));
+  if (!isMounted) throw new Error('a folder cannot be mounted: check CAN_MOUNT first');
+  return {
+    folder,
+    async close() {
+      await run('umount', '--lazy', folder);
+      await rmdir(folder);
     },
   };
 }

@@ -56,7 +56,7 @@ export function BatchDetail({ id }: { readonly id: string }) {
         <Group gap="sm" role="status">
           <StatusBadge status={batch.status} />
           <Text size="sm" c="dimmed">
-            {statusPresentation(batch.status).meaning}
+            {batch.status_detail ?? statusPresentation(batch.status).meaning}
           </Text>
         </Group>
         {batch.request_counts.total > 0 && <LinesProgress batch={batch} size="lg" />}

@@ -43,6 +43,8 @@ export interface Batch {
   readonly request_counts: { readonly total: number; readonly completed: number; readonly failed: number };
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number } | null;
   readonly metadata: Readonly<Record<string, string>> | null;
+  /** Why an unfinished batch makes no progress. */
+  readonly status_detail?: string;
 }
 
 export interface StoredFile {

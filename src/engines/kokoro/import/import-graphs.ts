@@ -22,9 +22,14 @@ export interface KokoroGraphs {
 
 /**
  * Paths of the graphs. The first call builds them, which takes a few seconds; later calls find them in the cache.
+ * @param onImport is called when the graphs are built.
  * @throws Error when the model file is missing or has an unexpected structure.
  */
-export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmetic): Promise<KokoroGraphs> {
+export async function importKokoroGraphs(
+  modelsDir: string,
+  arithmetic: Arithmetic,
+  onImport?: () => void,
+): Promise<KokoroGraphs> {
   const entry = catalogEntry('kokoro-82m-int8');
   const [file] = entry.files;
   if (!file) throw new Error(`Model catalog entry '${entry.id}' has no files.`);
@@ -36,7 +41,7 @@ export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmet
     provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
     options: { arithmetic },
   };
-  const folder = await importOnce(modelsDir, key, async (dir) => {
+  const build = async (dir: string) => {
     const published = decodeModel(await Bun.file(path).bytes()).graph;
     const write = (name: string, graph: Graph) =>
       Bun.write(
@@ -51,7 +56,8 @@ export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmet
     const acousticModel = buildAcousticGraph(published, arithmetic);
     await write('front.onnx', arithmetic === 'float16' ? restoreFloatLayers(acousticModel) : acousticModel);
     await write('generator.onnx', buildGenerator(published, arithmetic));
-  });
+  };
+  const folder = await importOnce(modelsDir, key, build, { onBuild: onImport });
   return {
     acousticModel: join(folder, 'front.onnx'),
     generator: join(folder, 'generator.onnx'),

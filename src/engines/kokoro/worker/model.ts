@@ -34,6 +34,8 @@ export interface KokoroOptions {
   /** Voices to load at startup, e.g. `af_heart`. The first is the voice of requests without a voice. */
   readonly voices: readonly string[];
   readonly runtime: RuntimeOptions;
+  /** Called when a file is converted or a voice is measured. */
+  readonly onImport?: () => void;
 }
 
 /**
@@ -45,13 +47,13 @@ export async function loadKokoro(
   options: KokoroOptions,
   arithmetic = arithmeticFor(options.runtime.provider),
 ): Promise<SpeechModel> {
-  const { modelsDir, runtime, voices } = options;
+  const { modelsDir, runtime, voices, onImport } = options;
   const { vocabulary, g2p, toPhonemes } = await loadPhonemizer(modelsDir);
-  const graphs = await importKokoroGraphs(modelsDir, arithmetic);
+  const graphs = await importKokoroGraphs(modelsDir, arithmetic, onImport);
   const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
   const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
   const loadPreset = (name: string) =>
-    loadVoice(name, { modelsDir, arithmetic, acousticModel, generator, toPhonemes });
+    loadVoice(name, { modelsDir, arithmetic, acousticModel, generator, toPhonemes, onImport });
   const loadMixVoice = async (name: string): Promise<MixVoice> => {
     const style = await loadStyle(name, modelsDir);
     return { style, profile: await readCachedProfile(name, { modelsDir, arithmetic }) };

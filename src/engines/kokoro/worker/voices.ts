@@ -31,6 +31,8 @@ export interface ProfileDeps {
   readonly acousticModel: KokoroAcousticModel;
   readonly generator: KokoroGenerator;
   readonly toPhonemes: (text: string) => Promise<string>;
+  /** Called when the voice is measured. */
+  readonly onImport?: (() => void) | undefined;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function loadVoice(name: string, deps: ProfileDeps): Promise<Kokoro
     async (dir) => {
       await Bun.write(join(dir, PROFILE_FILE), encodeProfile(await measureProfile(style, deps)));
     },
-    { keep: catalogEntry('kokoro-voices').files.length },
+    { keep: catalogEntry('kokoro-voices').files.length, onBuild: deps.onImport },
   );
   return { style, profile: await readProfile(folder), pitchScale: 1 };
 }

@@ -18,14 +18,16 @@ export function speakerWeights(): string {
 
 /**
  * Returns the path of the graph. Builds the graph on the first call and caches it on disk.
+ * @param onImport is called when the graph is built.
  * @throws Error when the file is missing or is not a checkpoint of this model.
  */
-export async function importSpeakers(modelsDir: string): Promise<string> {
+export async function importSpeakers(modelsDir: string, onImport?: () => void): Promise<string> {
   const { 'pretrained.pt': path = '' } = resolveModelFiles(modelsDir, ENTRY);
   const key = { sources: [speakerWeights()], importer: 'speakers', version: VERSION, provider: 'cpu' };
-  const folder = await importOnce(modelsDir, key, async (dir) => {
+  const build = async (dir: string) => {
     const checkpoint = new TorchCheckpoint(await Bun.file(path).bytes(), 'model_state');
     await Bun.write(join(dir, GRAPH_FILE), speakerGraph(checkpoint));
-  });
+  };
+  const folder = await importOnce(modelsDir, key, build, { onBuild: onImport });
   return join(folder, GRAPH_FILE);
 }

@@ -17,6 +17,8 @@ const STEP_PARTIALS = 8;
 export interface SpeakersOptions {
   readonly modelsDir: string;
   readonly runtime: RuntimeOptions;
+  /** Called when the file is converted. */
+  readonly onImport?: () => void;
 }
 
 export type SpeakerModel = StepModel<SpeakerRequest, SpeakerResult>;
@@ -25,9 +27,9 @@ export type SpeakerModel = StepModel<SpeakerRequest, SpeakerResult>;
  * Loads the model, imports it on the first start, and runs it once to warm up.
  * @throws Error when the file is missing or invalid.
  */
-export async function loadSpeakers({ modelsDir, runtime }: SpeakersOptions): Promise<SpeakerModel> {
+export async function loadSpeakers({ modelsDir, runtime, onImport }: SpeakersOptions): Promise<SpeakerModel> {
   // The model is too small to benefit from a GPU.
-  const graph = await openGraph(await importSpeakers(modelsDir), { ...runtime, provider: 'cpu' });
+  const graph = await openGraph(await importSpeakers(modelsDir, onImport), { ...runtime, provider: 'cpu' });
   const model = new Speakers(graph);
   for await (const _ of model.open({ samples: new Float32Array(LISTEN_RATE_HZ), rateHz: LISTEN_RATE_HZ }));
   return model;

@@ -46,12 +46,14 @@ export interface WhisperSource {
 
 /**
  * Returns the paths of the graphs. Builds them on the first call (a few seconds) and caches them on disk.
+ * @param onImport is called when the graphs are built.
  * @throws Error when the file is missing or is not a Whisper checkpoint.
  */
 export async function importWhisper(
   modelsDir: string,
   source: WhisperSource,
   arithmetic: LinearArithmetic,
+  onImport?: () => void,
 ): Promise<ImportedWhisper> {
   const key: ImportKey = {
     sources: [source.sha256],
@@ -60,7 +62,7 @@ export async function importWhisper(
     provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
     options: { arithmetic, heads: JSON.stringify(source.alignmentHeads ?? null) },
   };
-  const folder = await importOnce(modelsDir, key, async (dir) => {
+  const build = async (dir: string) => {
     const weights = whisperWeights(new Ct2Checkpoint(await Bun.file(source.checkpoint).bytes()));
     const rest = await silentRest(weights, arithmetic);
     const heads = source.alignmentHeads ?? upperHalf(weights);
@@ -68,7 +70,8 @@ export async function importWhisper(
     await Bun.write(join(dir, 'decoder.onnx'), onnx(decoderGraph(weights, arithmetic)));
     await Bun.write(join(dir, 'aligner.onnx'), onnx(alignerGraph(weights, heads, arithmetic)));
     await Bun.write(join(dir, 'shape.json'), JSON.stringify(shapeOf(weights)));
-  });
+  };
+  const folder = await importOnce(modelsDir, key, build, { onBuild: onImport });
   return {
     encoder: join(folder, 'encoder.onnx'),
     decoder: join(folder, 'decoder.onnx'),
