@@ -256,12 +256,13 @@ describe('names of object prototypes', () => {
       const headers = { 'x-api-key': SERVICE_KEY };
       for (const response of [
         await service.fetch('/v1/audio/speech', { method: 'POST', headers, body: form }),
-        await service.fetch(`/v1/usage?${name}=1`, { headers }),
         await service.fetch(`/v1/models/${name}`, { headers }),
         await service.fetch(`/v1/usage?endpoint=${name}&after=${name}`, { headers }),
       ]) {
         expect([400, 404]).toContain(response.status);
       }
+      // Unknown parameters are ignored.
+      expect((await service.fetch(`/v1/usage?${name}=1`, { headers })).status).toBe(200);
     }
   });
 });

@@ -60,7 +60,8 @@ describe('unknown fields', () => {
     ['voise', 'voice'],
     ['steam', 'stream'],
   ])('%s is rejected as a misspelling of %s', (written, meant) => {
-    const message = `'${written}' is unknown (did you mean '${meant}'?); allowed: ${Object.keys(Schema.properties).join(', ')}.`;
+    const allowed = Object.keys(Schema.properties).join(', ');
+    const message = `'${written}' is unknown; allowed: ${allowed} (did you mean '${meant}'?).`;
     expect(errorOf({ model: 'm', [written]: 'wav' })).toEqual([written, 'unknown_parameter', message]);
     expect(errorOf(form([written, 'wav']))).toEqual([written, 'unknown_parameter', message]);
   });

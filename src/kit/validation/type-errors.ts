@@ -57,7 +57,7 @@ export function unknownProblem(
   meant = similarName(field.split('.').at(-1) ?? '', allowed),
 ): string {
   const hint = meant === undefined ? '' : ` (did you mean '${meant}'?)`;
-  return `is unknown${hint}; allowed: ${listed(allowed)}`;
+  return `is unknown; allowed: ${listed(allowed)}${hint}`;
 }
 
 /** Description of a schema without known rules. */
