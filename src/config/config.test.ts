@@ -417,6 +417,25 @@ describe('file', () => {
     });
   });
 
+  test('selects the vocabulary of token ids of embedding models', () => {
+    const { embedModels } = load(`
+      [models.own]
+      kind = "minilm"
+      token_ids = "model"
+      [models.remote]
+      kind = "upstream"
+      task = "embeddings"
+      base_url = "http://127.0.0.1:1/v1"
+      model = "any"
+      token_ids = "model"
+    `);
+    const vocabularies = ['own', 'remote', 'all-minilm-l6-v2'].map((id) => embedModels.get(id)?.tokenIds);
+    expect(vocabularies).toEqual(['model', 'model', undefined]);
+    expect(() => load(`[models.own]\nkind = "minilm"\ntoken_ids = "gpt2"`)).toThrow(
+      /models\."own"\.token_ids.*cl100k_base/,
+    );
+  });
+
   test('marks models of any kind as required', () => {
     const config = load(`
       [models."svc-tts"]

@@ -55,7 +55,8 @@ const LlamaModel = modelTable({
   context_tokens: contextTokens,
   default_max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_048_576 })),
 });
-const MinilmModel = modelTable({ kind: oneOf(['minilm']) });
+const tokenIds = Type.Optional(oneOf(['cl100k_base', 'model']));
+const MinilmModel = modelTable({ kind: oneOf(['minilm']), token_ids: tokenIds });
 const ContinuationModel = modelTable({ kind: oneOf(['continuation']) });
 const ConversationModel = modelTable({
   kind: oneOf(['conversation']),
@@ -97,6 +98,7 @@ const UpstreamSpeech = modelTable({
   voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
   rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
 });
+const UpstreamEmbeddings = modelTable({ ...upstreamKeys, token_ids: tokenIds });
 const UpstreamVideo = modelTable({
   ...upstreamKeys,
   tail_seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 30 })),
@@ -116,15 +118,18 @@ export const MODEL_TABLES = [
   ConversationModel,
   UpstreamSpeech,
   UpstreamChat,
+  UpstreamEmbeddings,
   UpstreamVideo,
 ] as const;
 type UpstreamKeys = Static<typeof UpstreamSpeech> &
   Static<typeof UpstreamChat> &
+  Static<typeof UpstreamEmbeddings> &
   Static<typeof UpstreamVideo>;
 
 /** Keys of upstream models, by task. */
 function upstreamSchema(task: unknown) {
   if (task === 'chat') return UpstreamChat;
+  if (task === 'embeddings') return UpstreamEmbeddings;
   if (task === 'video') return UpstreamVideo;
   return task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
 }
@@ -519,8 +524,8 @@ function parseModel(
       return { required, task: 'chat', model: { kind, weights, slots, contextTokens, defaultMaxTokens } };
     }
     case 'minilm': {
-      const { required = false } = checked(MinilmModel, value, path, location);
-      return { required, task: 'embeddings', model: { kind } };
+      const { token_ids: tokenIds, required = false } = checked(MinilmModel, value, path, location);
+      return { required, task: 'embeddings', model: { kind, tokenIds } };
     }
     case 'continuation': {
       const { required = false } = checked(ContinuationModel, value, path, location);
@@ -565,7 +570,10 @@ function parseModel(
         apiKey: keyOf(model.api_key_env, path, location, variable),
         model: model.model,
       };
-      if (task === 'transcription' || task === 'embeddings') return { required, task, model: server };
+      if (task === 'transcription') return { required, task, model: server };
+      if (task === 'embeddings') {
+        return { required, task, model: { ...server, tokenIds: model.token_ids } };
+      }
       if (task === 'chat') {
         const { context_tokens: contextTokens, image_urls: imageUrls } = model;
         return { required, task, model: { ...server, contextTokens, imageUrls } };

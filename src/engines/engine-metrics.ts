@@ -194,6 +194,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
     embed: (model, engine) => ({
       ...lifecycleOf(engine),
       maxTokens: engine.maxTokens,
+      tokenIds: engine.tokenIds,
       embed(request, signal) {
         const { priority, inputs } = request;
         const labels = { model, priority };

@@ -167,7 +167,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
         const engine =
           model.kind === 'upstream'
             ? upstreamEmbedEngine({ settings: model, ...remote(id) })
-            : minilmEngine(pool, poolModel(model), settings, background ?? pool);
+            : minilmEngine(pool, poolModel(model), { ...settings, ...model }, background ?? pool);
         return instrument.embed(id, engine);
       });
       return closeBefore(table, background);

@@ -1,7 +1,10 @@
+import type { TokenVocabulary } from '../../src/contract/core/settings.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../src/contract/engines/embed.ts';
 import { textTokens } from '../../src/kit/text/token-estimate.ts';
 
 export interface FakeEmbedOptions {
+  /** Default: `model`. */
+  readonly tokenIds?: TokenVocabulary;
   readonly maxTokens?: number | undefined;
   /** Awaited before each response. */
   readonly before?: (request: EmbedRequest, signal: AbortSignal) => Promise<void> | void;
@@ -19,6 +22,7 @@ export const FAKE_DIMENSIONS = 4;
  */
 export class FakeEmbedEngine implements EmbedEngine {
   readonly maxTokens: number | undefined;
+  readonly tokenIds: TokenVocabulary;
   readonly requests: EmbedRequest[] = [];
   /** Number of requests that were aborted. */
   leftEarly = 0;
@@ -28,6 +32,7 @@ export class FakeEmbedEngine implements EmbedEngine {
   constructor(options: FakeEmbedOptions = {}) {
     this.#options = options;
     this.maxTokens = options.maxTokens;
+    this.tokenIds = options.tokenIds ?? 'model';
   }
 
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings> {

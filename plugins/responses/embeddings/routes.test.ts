@@ -75,6 +75,34 @@ it('ignores fields of other servers, and rejects misspelt ones', async () => {
   });
 });
 
+describe('token ids', () => {
+  const ids = [791, 8415];
+  it('are those of cl100k_base, and the model gets the text', async () => {
+    const { engine, post, calls } = setUp({ tokenIds: 'cl100k_base' });
+    const list = await listOf(post({ input: [ids, ids] }));
+    expect(list).toEqual(await listOf(post({ input: ['The cat', 'The cat'] })));
+    expect(engine.requests.map(({ inputs }) => inputs)).toEqual([
+      ['The cat', 'The cat'],
+      ['The cat', 'The cat'],
+    ]);
+    expect(calls.openings[0]?.maxUsage).toEqual(calls.openings[1]?.maxUsage);
+  });
+
+  it('are those of the model if CONFIG says so', async () => {
+    const { engine, post } = setUp({ tokenIds: 'model' });
+    expect((await post({ input: ids })).status).toBe(200);
+    expect(engine.requests[0]?.inputs).toEqual([ids]);
+  });
+
+  it('are rejected if they are unknown', async () => {
+    const { post, calls } = setUp({ tokenIds: 'cl100k_base' });
+    const response = await post({ input: [ids, [100_300]] });
+    expect(response.status).toBe(400);
+    expect((await errorOf(response)).error.message).toContain("'input.1' contains 100300");
+    expect(calls.rows).toEqual([]);
+  });
+});
+
 describe('the response', () => {
   it('lists float vectors in the order of the inputs', async () => {
     const { post, calls } = setUp();

@@ -31,7 +31,11 @@ export const EmbedBody = Type.Object({
         Type.Array(TokenId, list),
         Type.Array(Type.Array(TokenId, { minItems: 1, maxItems: MAX_TOKENS_OF_ONE }), list),
       ],
-      { description: 'One or several texts, or their token ids.', examples: ['The cat sat on the mat.'] },
+      {
+        description:
+          'One or several texts, or their token ids in `cl100k_base`, or in the vocabulary of the model if CONFIG sets `token_ids = "model"`.',
+        examples: ['The cat sat on the mat.'],
+      },
     ),
   ),
   encoding_format: Type.Optional(

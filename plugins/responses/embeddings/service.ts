@@ -7,6 +7,7 @@ import { type ModelTable, requireModel } from '../../../src/contract/model-table
 import { startRequest } from '../../../src/generate/text-call.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import type { EmbedParams } from './schema.ts';
+import { withTexts } from './token-text.ts';
 
 /** Maximum number of tokens that a model adds to each input. */
 const ENCLOSING_TOKENS = 2;
@@ -37,15 +38,16 @@ export class EmbeddingService {
     const { embed, open } = this.#deps;
     const { caller, calls, priority } = context;
     const engine = requireModel(embed, model);
+    const inputs = engine.tokenIds === 'model' ? request.inputs : await withTexts(request.inputs);
     const job = startRequest(open, context, signal);
     try {
       const call = await calls.openCall({
         endpoint: 'POST /v1/embeddings',
         model,
         caller,
-        maxUsage: { inputTokens: maxTokenUsage(request.inputs, engine), outputTokens: 0 },
+        maxUsage: { inputTokens: maxTokenUsage(inputs, engine), outputTokens: 0 },
       });
-      const work = { ...request, priority, fairnessKey: caller.keyId };
+      const work = { ...request, inputs, priority, fairnessKey: caller.keyId };
       try {
         const embeddings = await engine.embed(work, job.signal);
         await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });

@@ -85,9 +85,17 @@ export interface EmbeddedTextSettings {
   readonly defaultMaxTokens: number;
 }
 
+/**
+ * Vocabulary of the token ids in requests: that of OpenAI's embedding models, whose ids clients such as LangChain send for any
+ * model, or that of the model itself.
+ */
+export type TokenVocabulary = 'cl100k_base' | 'model';
+
 /** An embedding model that runs in the local inference processes. */
 export interface EmbeddedEmbedSettings {
   readonly kind: 'minilm';
+  /** Default: `cl100k_base`. */
+  readonly tokenIds?: TokenVocabulary | undefined;
 }
 
 /** A model of an upstream server with an OpenAI-compatible API. */
@@ -114,9 +122,15 @@ export interface UpstreamTextSettings extends UpstreamModelSettings {
 
 export type ImageUrls = 'public' | 'any';
 
+/** An embedding model of an upstream server with `/v1/embeddings`. */
+export interface UpstreamEmbedSettings extends UpstreamModelSettings {
+  /** Default: `cl100k_base`. */
+  readonly tokenIds?: TokenVocabulary | undefined;
+}
+
 export type TextModelSettings = EmbeddedTextSettings | UpstreamTextSettings;
 export type TextModels = ReadonlyMap<string, TextModelSettings>;
-export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamModelSettings;
+export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamEmbedSettings;
 export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
 
 /** Built-in model that extrapolates the motion and sound of a clip; needs no weights. */

@@ -1,9 +1,10 @@
 /** Embedding engines, embedded or upstream. */
 
+import type { TokenVocabulary } from '../core/settings.ts';
 import type { Priority, ReadyReport } from './engine.ts';
 
 export interface EmbedRequest {
-  /** Texts, or token ids of the model; none of them empty. */
+  /** Texts, or token ids of the model if {@link EmbedEngine.tokenIds} is `model`; none of them empty. */
   readonly inputs: readonly (string | readonly number[])[];
   /** Length of the vectors, if it differs from the default of the model. */
   readonly dimensions?: number | undefined;
@@ -21,6 +22,8 @@ export interface Embeddings {
 
 /** Computes embeddings of texts. */
 export interface EmbedEngine {
+  /** Vocabulary of the token ids in requests. The caller converts those of `cl100k_base`, the default, to texts. */
+  readonly tokenIds?: TokenVocabulary | undefined;
   /** Maximum number of tokens per input; undefined if only the upstream server knows it. */
   readonly maxTokens: number | undefined;
   /**

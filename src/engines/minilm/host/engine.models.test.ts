@@ -33,7 +33,7 @@ describe('validation', () => {
     ready: () => ({ ready: true }),
     close: async () => undefined,
   };
-  const engine = minilmEngine(pool, 'minilm', { workers: 1, queueLimit: 8 });
+  const engine = minilmEngine(pool, 'minilm', { workers: 1, queueLimit: 8, tokenIds: 'model' });
   const never = new AbortController().signal;
 
   it.each([

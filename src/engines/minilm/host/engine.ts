@@ -8,16 +8,19 @@ import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
 import { InputBatches, InputTooLongError } from './input-batches.ts';
 
+export type MinilmEngineSettings = Pick<InferenceSettings, 'workers' | 'queueLimit'> &
+  Pick<EmbedEngine, 'tokenIds'>;
+
 /**
  * @param pool must outlive the engine.
  * @param model name of the model in the pool.
- * @param settings of the pool. Each worker processes one batch at a time.
+ * @param settings of the model and the pool. Each worker processes one batch at a time.
  * @param backgroundPool low-priority pool for batch requests; must outlive the engine.
  */
 export function minilmEngine(
   pool: InferencePool,
   model: string,
-  { workers, queueLimit }: Pick<InferenceSettings, 'workers' | 'queueLimit'>,
+  { workers, queueLimit, tokenIds }: MinilmEngineSettings,
   backgroundPool: Pick<InferencePool, 'runJob'> = pool,
 ): EmbedEngine {
   const description = pool.description<MinilmDescription>(model);
@@ -30,6 +33,7 @@ export function minilmEngine(
   );
   return {
     maxTokens: description.maxTokens,
+    tokenIds,
     async embed(request, signal): Promise<Embeddings> {
       signal.throwIfAborted();
       validateRequest(request, description);

@@ -2,7 +2,7 @@
 
 import { invalidRequest } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
-import type { UpstreamModelSettings } from '../../../contract/core/settings.ts';
+import type { TokenVocabulary, UpstreamEmbedSettings } from '../../../contract/core/settings.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../contract/engines/embed.ts';
 import type { ReadyReport } from '../../../contract/engines/engine.ts';
 import { unitVector } from '../../../kit/math/unit-vector.ts';
@@ -18,7 +18,7 @@ import { type Fields, fieldsOf, listOf } from '../client/wire-values.ts';
 const MAX_RESPONSE_BYTES = 192 * 1024 * 1024;
 
 export interface UpstreamEmbedOptions {
-  readonly settings: UpstreamModelSettings;
+  readonly settings: UpstreamEmbedSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
   /** Maximum time until the end of a response, default 300,000 ms. */
@@ -35,12 +35,14 @@ export function upstreamEmbedEngine(options: UpstreamEmbedOptions): EmbedEngine 
 class UpstreamEmbedEngine implements EmbedEngine {
   /** Not known to this service. */
   readonly maxTokens = undefined;
+  readonly tokenIds: TokenVocabulary | undefined;
   readonly #model: string;
   readonly #server: UpstreamServer;
   readonly #timeouts: CallTimeouts;
 
   constructor(options: UpstreamEmbedOptions) {
     this.#model = options.settings.model;
+    this.tokenIds = options.settings.tokenIds;
     this.#server = new UpstreamServer({ ...options, explain: explainRejection });
     this.#timeouts = { firstPartMs: options.timeoutMs ?? 300_000 };
   }
