@@ -11,7 +11,7 @@ import { withSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import { billedSynthesis } from '../../src/speak/billed-synthesis.ts';
-import { requireVoice, type VoiceLookup } from '../../src/speak/stored-voices.ts';
+import { selectVoice, type VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
 import { toWireError } from './protocol/errors.ts';
 import type { SynthesisEvent } from './state/response-machine.ts';
@@ -111,10 +111,11 @@ export class ResponseAudio {
         },
         // The voice may have improved, or have been deleted, since the session was updated.
         async selectVoice() {
-          const voice = await requireVoice(voices, voiceId, VOICE_PARAM, caller.organization);
           const engine = requireModel(tts, model);
+          const { organization } = caller;
+          const voice = await selectVoice(voices, engine, { id: voiceId, param: VOICE_PARAM, organization });
           await flow.ready(signal);
-          return { engine, voice };
+          return { engine, ...voice };
         },
         onSentence: (sentence) =>
           this.#report({ kind: 'sentence_started', responseId, text: sentence }, signal),

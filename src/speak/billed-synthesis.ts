@@ -4,25 +4,25 @@ import { type Encoding, encodeAudio } from '../audio/codec.ts';
 import { isRejection } from '../contract/core/error.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
-import type { SpokenVoice } from '../contract/engines/spoken-voice.ts';
 import type { Slots } from '../contract/plugin.ts';
 import type { PlaybackClock } from '../kit/playback-clock.ts';
 import { codePoints } from '../kit/validation/code-points.ts';
 import type { SpeechUsageMeter } from '../usage/usage-meters.ts';
+import type { SelectedVoice } from './stored-voices.ts';
 import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
 export interface BilledSynthesisOptions extends Pick<Slots, 'calls' | 'clock'> {
-  readonly request: Omit<SynthesizeTextRequest, 'voice'>;
+  readonly request: Omit<SynthesizeTextRequest, keyof SelectedVoice>;
   readonly encoding: Encoding;
   /** Maximum length of a chunk in ms. Default: the length that the engine generates. */
   readonly maxChunkMs?: number;
   /** Measures the call. The synthesis opens and closes it. */
   readonly meter: SpeechUsageMeter;
   /**
-   * Returns the engine, and the voice or undefined for its default voice. Called when the call is open. An error
+   * Returns the engine, and the voice unless it is its default voice. Called when the call is open. An error
    * ends the synthesis.
    */
-  selectVoice(): Promise<{ readonly engine: TtsEngine; readonly voice: SpokenVoice | undefined }>;
+  selectVoice(): Promise<{ readonly engine: TtsEngine } & SelectedVoice>;
   /** Whether a request that is rejected before any audio leaves no usage row, instead of a failed one. */
   readonly discardsRejections: boolean;
   /** Called for each sentence as it starts. Together the sentences are the text. */
@@ -59,7 +59,7 @@ export async function* billedSynthesis(
   const closeRejected = () => (discardsRejections ? meter.discard() : meter.close('failed'));
   try {
     await meter.open(calls);
-    const { engine, voice } = await options.selectVoice();
+    const { engine, ...voice } = await options.selectVoice();
     /** Characters of the sentences without audio so far. */
     let waitingCharacters = 0;
     const observer = {
@@ -74,7 +74,7 @@ export async function* billedSynthesis(
         meter.addSamples(samples, engine.rateHz);
       },
     };
-    for await (const samples of synthesizeText(engine, { ...request, voice }, clock, signal, observer)) {
+    for await (const samples of synthesizeText(engine, { ...request, ...voice }, clock, signal, observer)) {
       for (const part of partsOf(samples, maxSamples)) {
         signal.throwIfAborted();
         const chunk = encodeAudio(part, encoding);

@@ -7,7 +7,7 @@ import type { Slots } from '../contract/plugin.ts';
 import { OpenRequests } from '../kit/limits/open-requests.ts';
 import { type SpeechTokens, SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
-import { requireVoice, type VoiceLookup } from './stored-voices.ts';
+import { type SelectedVoice, selectVoice, type VoiceLookup } from './stored-voices.ts';
 import type { SynthesizeTextRequest } from './synthesize-text.ts';
 
 export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
@@ -18,12 +18,13 @@ export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock
 }
 
 /** A validated request. */
-export interface SpeechParams extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'voice' | 'text'> {
+export interface SpeechParams
+  extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'text' | keyof SelectedVoice> {
   readonly text: string;
   readonly model: string;
-  /** Id of a stored voice as sent by the client; undefined selects the default voice of the model. */
+  /** Id of a stored voice, or name of a voice of the model, as sent by the client; undefined selects its default voice. */
   readonly voiceId: string | undefined;
-  /** Name of the request field with the voice id, for error messages. */
+  /** Name of the request field with the voice, for error messages. */
   readonly voiceParam: string;
   /** Number of Unicode code points in `text`. */
   readonly characters: number;
@@ -66,14 +67,15 @@ export class SpeechRequests {
     const engine = requireModel(tts, model);
     const job = this.#requests.startRequest(caller, signal);
     try {
-      const voice = await requireVoice(voices, voiceId, voiceParam, caller.organization);
+      const { organization } = caller;
+      const voice = await selectVoice(voices, engine, { id: voiceId, param: voiceParam, organization });
       const meter = new SpeechUsageMeter({ model, characters, speed: speech.speed, endpoint }, caller);
       const rest = billedSynthesis(
         {
           ...{ calls, clock, encoding: 'pcm16', discardsRejections: true, onClosed: job.end },
           request: { ...speech, fairnessKey: caller.keyId },
           meter,
-          selectVoice: async () => ({ engine, voice }),
+          selectVoice: async () => ({ engine, ...voice }),
         },
         job.signal,
       );

@@ -7,7 +7,7 @@ import { openDiskBlobs } from '../blobs/disk-blobs.ts';
 import { clipBlob } from '../contract/stores/voice-store.ts';
 import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { voiceStore } from '../records/stores/voice-store.ts';
-import { requireVoice, StoredVoices } from './stored-voices.ts';
+import { StoredVoices, selectVoice } from './stored-voices.ts';
 
 const never = new AbortController().signal;
 
@@ -52,9 +52,33 @@ describe('StoredVoices', () => {
   });
 });
 
+describe('selectVoice', () => {
+  const named = { hasVoice: (name: string) => name === 'alloy' };
+  const select = (stored: StoredVoices, id: string | undefined, engine = named) =>
+    selectVoice(stored, engine, { id, param: 'voice', organization: 'a' });
+
+  it('selects a stored voice, a voice of the engine, or none', async () => {
+    const { stored, voice } = await setUp();
+    expect(await select(stored, voice.id)).toMatchObject({ voice: { id: voice.id } });
+    expect(await select(stored, 'alloy')).toEqual({ voiceName: 'alloy' });
+    expect(await select(stored, undefined)).toEqual({ voice: undefined });
+    await expect(select(stored, 'alto')).rejects.toMatchObject({ code: 'voice_not_found' });
+  });
+
+  it('never sends the id of a stored voice of another organization to an engine as a name', async () => {
+    const { stored, voice } = await setUp();
+    const foreign = selectVoice(
+      stored,
+      { hasVoice: () => true },
+      { id: voice.id, param: 'voice', organization: 'b' },
+    );
+    await expect(foreign).rejects.toMatchObject({ code: 'voice_not_found' });
+  });
+});
+
 describe('the error of an unknown voice', () => {
   const messageOf = async (stored: StoredVoices, id: string, organization = 'a') =>
-    requireVoice(stored, id, 'voice', organization).then(
+    selectVoice(stored, {}, { id, param: 'voice', organization }).then(
       () => '',
       (error: Error) => error.message,
     );

@@ -1,6 +1,7 @@
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import { mayBeId } from '../contract/core/id.ts';
 import { quotedName, similarName } from '../contract/core/nearest-name.ts';
+import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { type SpokenVoice, voiceDeleted } from '../contract/engines/spoken-voice.ts';
 import type { BlobStore } from '../contract/stores/blob-store.ts';
 import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/stores/voice-store.ts';
@@ -59,6 +60,32 @@ export class StoredVoices {
   }
 }
 
+/** The voice of a synthesis: a stored voice, a voice of the engine, or neither for its default voice. */
+export type SelectedVoice = Pick<SynthesisRequest, 'voice' | 'voiceName'>;
+
+/** A voice that a request names. */
+export interface RequestedVoice {
+  /** Id of a stored voice or name of a voice of the model, as sent by the client; undefined selects the default voice. */
+  readonly id: string | undefined;
+  /** Name of the request field with the voice, for error messages. */
+  readonly param: string;
+  readonly organization: string;
+}
+
+/**
+ * Selects the voice that a request names, in its current state.
+ * @throws ServiceError `invalid_request` (`voice_not_found`) if neither the organization nor the engine has it; the errors of
+ *   the store.
+ */
+export async function selectVoice(
+  voices: VoiceLookup,
+  engine: Pick<TtsEngine, 'hasVoice'>,
+  { id, param, organization }: RequestedVoice,
+): Promise<SelectedVoice> {
+  if (id !== undefined && !mayBeId('voice', id) && engine.hasVoice?.(id)) return { voiceName: id };
+  return { voice: await requireVoice(voices, id, param, organization) };
+}
+
 /**
  * Returns the current state of the voice that a request names, or undefined without one.
  * @param id voice id as sent by the client.
@@ -66,7 +93,7 @@ export class StoredVoices {
  * @throws ServiceError `invalid_request` (`voice_not_found`) if the organization has no such voice; the errors
  *   of the store.
  */
-export async function requireVoice(
+async function requireVoice(
   voices: VoiceLookup,
   id: string | undefined,
   param: string,

@@ -3,6 +3,8 @@ import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/eng
 
 export interface FakeTtsOptions {
   readonly rateHz?: number;
+  /** Names of its own voices. */
+  readonly voices?: readonly string[];
   /** Sample arrays of a request; default: one array of 2,400 samples of 0.25. */
   readonly runs?: (request: SynthesisRequest) => readonly number[][];
   /** Error that is thrown after the audio. */
@@ -43,6 +45,10 @@ export class FakeTtsEngine implements TtsEngine {
     } finally {
       if (!ended) this.leftEarly += 1;
     }
+  }
+
+  hasVoice(name: string): boolean {
+    return this.#options.voices?.includes(name) ?? false;
   }
 
   ready() {

@@ -326,6 +326,16 @@ describe('a form', () => {
     expect(form).toEqual(json);
   });
 
+  it('passes instructions and the name of a voice of the model to the engine', async () => {
+    const { post, engine } = setUp({ voices: ['alloy'] });
+    expect((await post({ voice: ' alloy ', instructions: 'Whisper.' })).status).toBe(200);
+    expect(engine.requests[0]).toMatchObject({ voiceName: 'alloy', instructions: 'Whisper.' });
+    expect(engine.requests[0]?.voice).toBeUndefined();
+    expect((await post({ voice: { id: ANNA.id } })).status).toBe(200);
+    expect(engine.requests[1]).toMatchObject({ voice: ANNA });
+    expect((await post({ voice: 'alto' })).status).toBe(400);
+  });
+
   it('accepts a voice in brackets', async () => {
     const { postForm, engine } = setUp();
     expect((await postForm({ 'voice[id]': 'tts-vc-voice_a' })).status).toBe(200);

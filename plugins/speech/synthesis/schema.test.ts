@@ -36,7 +36,7 @@ describe('valid requests', () => {
     [{ stream_format: 'sse' }, { asEvents: true }],
     [{ speed: 0.25 }, { speed: 0.25 }],
     [{ speed: 4 }, { speed: 4 }],
-    [{ max_new_tokens: 2048, instructions: 'softly', stream_format: 'audio' }, {}],
+    [{ max_new_tokens: 2048, instructions: 'softly', stream_format: 'audio' }, { instructions: 'softly' }],
     [{ voice: null, speed: null, response_format: null, ref_text: null, max_new_tokens: null }, { speed: 1 }],
   ])('%j', (fields, expected) => {
     expect(parse({ ...OK, ...fields })).toMatchObject(expected);

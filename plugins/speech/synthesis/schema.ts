@@ -18,7 +18,8 @@ const FIELDS = {
   }),
   voice: Type.Optional(
     Type.Union([Type.String(), Type.Object({ id: Type.String() })], {
-      description: 'A stored voice: its id, or an object with its id. Default: the configured voice.',
+      description:
+        'A stored voice: its id, or an object with its id. Models of upstream servers also accept the names of their voices. Default: the configured voice.',
     }),
   ),
   response_format: Type.Optional(oneOf(['wav', 'pcm'], { default: 'wav' })),
@@ -31,7 +32,11 @@ const FIELDS = {
     }),
   ),
   max_new_tokens: Type.Optional(Type.Integer({ description: 'Accepted and ignored.' })),
-  instructions: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
+  instructions: Type.Optional(
+    Type.String({
+      description: 'How to speak. Sent to upstream servers; embedded models ignore it.',
+    }),
+  ),
   stream_format: Type.Optional(
     oneOf(['audio', 'sse'], {
       default: 'audio',
@@ -51,6 +56,7 @@ export interface SpeechRequest {
   /** Unicode code points of `input`. */
   readonly characters: number;
   readonly voice: string | undefined;
+  readonly instructions: string | undefined;
   readonly format: 'wav' | 'pcm';
   /** Whether the audio is sent as server-sent events. */
   readonly asEvents: boolean;
@@ -88,11 +94,8 @@ export function parseSpeechRequest(
     throw invalidRequest(message, removed, 'unsupported_parameter');
   }
   const fields = presentFields(body, SpeechBody, isForm);
-  const { model, input, voice, response_format, stream_format, speed } = validFields<SpeechBody>(
-    fields,
-    checker,
-    { choices: CHOICES },
-  );
+  const { model, input, voice, response_format, stream_format, speed, instructions } =
+    validFields<SpeechBody>(fields, checker, { choices: CHOICES });
   return {
     model,
     input: input.toWellFormed(),
@@ -101,6 +104,7 @@ export function parseSpeechRequest(
     format: response_format ?? 'wav',
     asEvents: stream_format === 'sse',
     speed: speed ?? 1,
+    instructions: instructions?.toWellFormed(),
   };
 }
 

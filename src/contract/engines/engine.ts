@@ -36,6 +36,10 @@ export interface SynthesisRequest {
   readonly text: string;
   /** A stored voice; absent means the default voice of the engine. */
   readonly voice?: SpokenVoice | undefined;
+  /** Instead of a stored voice: the name of a voice of the engine, see {@link TtsEngine.hasVoice}. */
+  readonly voiceName?: string | undefined;
+  /** How to speak. Engines may ignore it. */
+  readonly instructions?: string | undefined;
   /** Speaking rate, 0.25–4; 1 is natural. Engines may ignore it (spec 4.3). */
   readonly speed: number;
   readonly priority: Priority;
@@ -81,6 +85,8 @@ export interface SpokenWord {
 export interface TtsEngine {
   /** Sample rate of {@link synthesize}, in Hz. */
   readonly rateHz: number;
+  /** Whether the engine may have a voice of this name, which is not a stored voice. Absent if it has none. */
+  hasVoice?(name: string): boolean;
   /**
    * Synthesizes one text. Yields mono samples at {@link rateHz} in order, at least one chunk unless the text
    * contains nothing to speak. The arrays belong to the caller. Ending the iteration stops the work at the

@@ -15,7 +15,7 @@ import { billedGeneration } from '../../generate/billed-generation.ts';
 import { PlaybackClock } from '../../kit/playback-clock.ts';
 import { codePoints } from '../../kit/validation/code-points.ts';
 import { billedSynthesis } from '../../speak/billed-synthesis.ts';
-import { requireVoice, type VoiceLookup } from '../../speak/stored-voices.ts';
+import { selectVoice, type VoiceLookup } from '../../speak/stored-voices.ts';
 import { SpeechUsageMeter } from '../../usage/usage-meters.ts';
 import { toErrorBody } from '../events/errors.ts';
 import type { ErrorBody } from '../events/server-events.ts';
@@ -231,10 +231,14 @@ export class Reply {
           firstAudioMs: FIRST_AUDIO_MS,
           onWords: (words) => timeline.addWords(words),
         },
-        selectVoice: async () => ({
-          engine: (voiceId === undefined && fasterSpeech) || requireModel(tts, model.tts),
-          voice: await requireVoice(voices, voiceId, VOICE_PARAM, caller.organization),
-        }),
+        async selectVoice() {
+          const engine = (voiceId === undefined && fasterSpeech) || requireModel(tts, model.tts);
+          const { organization } = caller;
+          return {
+            engine,
+            ...(await selectVoice(voices, engine, { id: voiceId, param: VOICE_PARAM, organization })),
+          };
+        },
         onSentence: (clause) => {
           meter.addCharacters(codePoints(clause));
           timeline.startClause(clause);

@@ -85,6 +85,19 @@ describe('the request', () => {
     expect(upstream.seen[0]?.body).toMatchObject({ speed: 1.25, voice: 'vivian' });
   });
 
+  it('names a voice of the server instead of the configured one, and has the instructions', async () => {
+    const engine = createEngine({ voice: 'vivian' });
+    expect(['alloy', '旁白', 'a'.repeat(200)].every((name) => engine.hasVoice?.(name))).toBe(true);
+    expect(['a'.repeat(201), 'a\n', 'a\u202E'].some((name) => engine.hasVoice?.(name))).toBe(false);
+    await collect(engine, { voiceName: 'alloy', instructions: 'Whisper.' });
+    expect(upstream.seen[0]?.body).toMatchObject({ voice: 'alloy', instructions: 'Whisper.' });
+    await expect(collect(engine, { instructions: 'x'.repeat(4097) })).rejects.toMatchObject({
+      kind: 'invalid_request',
+      param: 'instructions',
+    });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
   it('does not follow redirects, which could carry the key to another host', async () => {
     const other = startFakeUpstream();
     onTestFinished(() => other.close());

@@ -3,7 +3,7 @@
  * (partner-and-upstreams B.1, B.7).
  */
 
-import { shuttingDown } from '../../../contract/core/error.ts';
+import { invalidRequest, shuttingDown } from '../../../contract/core/error.ts';
 import type { Id } from '../../../contract/core/id.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import type { UpstreamTtsSettings } from '../../../contract/core/settings.ts';
@@ -11,6 +11,7 @@ import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../../contract/engines/spoken-voice.ts';
 import { storedVoicesUnsupported } from '../../../contract/voice-errors.ts';
+import { codePoints } from '../../../kit/validation/code-points.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { mediaTypeOf } from '../client/response-body.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
@@ -23,6 +24,10 @@ const JSON_BODY = { 'content-type': 'application/json' };
 const DELETION_TIMEOUT_MS = 5_000;
 /** Limit of the audio of one request at natural speed: far more than a text of 600 characters needs. */
 const MAX_AUDIO_S = 600;
+const MAX_NAME_CHARACTERS = 200;
+/** As in OpenAI's API. */
+const MAX_INSTRUCTION_CHARACTERS = 4096;
+const CONTROL_CHARACTERS = /\p{C}/u;
 /** A server that sends less audio in the idle time is too slow to be useful, and would keep the call open for hours. */
 const PROGRESS_S = 0.5;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
@@ -78,15 +83,22 @@ class UpstreamTtsEngine implements TtsEngine {
     this.#registeredVoices = new RegisteredVoices((voice, signal) => this.#register(voice, signal));
   }
 
+  /** Only the server knows its voices. It rejects the others. */
+  hasVoice(name: string): boolean {
+    return codePoints(name) <= MAX_NAME_CHARACTERS && !CONTROL_CHARACTERS.test(name);
+  }
+
   async *synthesize(
     request: SynthesisRequest,
     signal: AbortSignal,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     signal.throwIfAborted();
+    requireShort(request.instructions);
     const { voice } = request;
     const { voices, voice: defaultVoice } = this.#settings;
+    const name = request.voiceName ?? defaultVoice;
     if (voice === undefined)
-      yield* this.#requestSpeech(request, defaultVoice === undefined ? {} : { voice: defaultVoice }, signal);
+      yield* this.#requestSpeech(request, name === undefined ? {} : { voice: name }, signal);
     else if (voices === 'none') throw storedVoicesUnsupported();
     else if (voices === 'inline')
       yield* this.#requestSpeech(request, await this.#inlineVoice(voice, signal), signal);
@@ -207,6 +219,7 @@ class UpstreamTtsEngine implements TtsEngine {
       stream_format: 'audio',
       // Some versions of vLLM-Omni reject any speed for a stream, so the natural speed is omitted.
       ...(request.speed === 1 ? {} : { speed: request.speed }),
+      ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     };
   }
 
@@ -231,6 +244,16 @@ class UpstreamTtsEngine implements TtsEngine {
     }
     if (pcm.hasPartialSample) throw upstreamError('the audio ended in the middle of a sample');
   }
+}
+
+/** Each sentence of a text is sent with the instructions. @throws ServiceError `invalid_request`. */
+function requireShort(instructions = ''): void {
+  if (codePoints(instructions) <= MAX_INSTRUCTION_CHARACTERS) return;
+  throw invalidRequest(
+    `'instructions' must have at most ${MAX_INSTRUCTION_CHARACTERS} characters for this model.`,
+    'instructions',
+    'string_above_max_length',
+  );
 }
 
 function requirePcm(response: Response): void {
