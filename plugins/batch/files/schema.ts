@@ -51,6 +51,8 @@ export function uploadFormSchema(fileBytes: number) {
   return {
     type: 'object' as const,
     required: ['file', 'purpose'],
+    // Other fields are ignored, but a field without brackets must not be repeated.
+    additionalProperties: { type: 'string' as const },
     properties: {
       file: { ...file, description: `${file.description} Maximum size: ${fileBytes} bytes.` },
       purpose,

@@ -94,9 +94,7 @@ export const ResponseBody = Type.Object({
     ...open({ include_obfuscation: nullable(Type.Boolean()) }),
     description: 'Accepted without effect.',
   }),
-  previous_response_id: optional(
-    Type.String({ minLength: 1, description: 'The stored response to continue.' }),
-  ),
+  previous_response_id: optional(Type.String({ description: 'The stored response to continue.' })),
   conversation: optional(
     Type.Union([Type.String(), open({ id: Type.String() })], {
       description: 'Not supported.',

@@ -127,6 +127,8 @@ export function transcriptionFormSchema(task: TranscriptionTask, fileBytes: numb
   return {
     type: 'object' as const,
     required,
+    // Other fields are ignored, but a field without brackets must not be repeated.
+    additionalProperties: { type: 'string' as const },
     properties: Object.fromEntries(entries),
   };
 }

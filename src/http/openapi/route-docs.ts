@@ -50,7 +50,8 @@ export function headerParameter(
 
 /** @param effect the effect of repeating a request with the same key. */
 export function idempotencyKey(effect: string) {
-  const schema = { type: 'string', minLength: 1, maxLength: 255 };
+  // Printable ASCII; HTTP removes spaces around the value, so a key of spaces would be empty.
+  const schema = { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]*[!-~][ -~]*$' };
   return headerParameter('Idempotency-Key', effect, { schema });
 }
 

@@ -1,6 +1,6 @@
 /** Input items of POST /v1/responses: validation rules, and the stored form (openai-wire 6.3, 6.4). */
 
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, type TProperties, type TUnsafe, Type } from '@sinclair/typebox';
 import { type Id, partId } from '../../../../src/contract/core/id.ts';
 import { isRecord } from '../../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../../src/kit/validation/type-errors.ts';
@@ -34,7 +34,12 @@ const InputFile = open({
 const OutputTextPart = open({ type: Type.Literal('output_text'), text: Type.String() });
 const RefusalPart = open({ type: Type.Literal('refusal'), refusal: Type.String() });
 
-const message = optional(Type.Literal('message'));
+/** The type of an item that may omit it. {@link withItemTypes} adds it before the validation, so that items always have it. */
+function omissibleType<Name extends string>(name: Name) {
+  return nullable(Type.Literal(name)) as unknown as TUnsafe<Name>;
+}
+
+const message = optional(omissibleType('message'));
 const UserMessage = open({
   type: message,
   id,
@@ -57,7 +62,7 @@ const AssistantMessage = open({
   status,
 });
 const FunctionCall = open({
-  type: Type.Literal('function_call'),
+  type: omissibleType('function_call'),
   id,
   call_id: Type.String({ minLength: 1 }),
   name: Type.String({ minLength: 1 }),
@@ -65,7 +70,7 @@ const FunctionCall = open({
   status,
 });
 const FunctionCallOutput = open({
-  type: Type.Literal('function_call_output'),
+  type: omissibleType('function_call_output'),
   id,
   call_id: Type.String({ minLength: 1 }),
   output: Type.Union([Type.String(), Type.Array(Type.Union([InputText, InputImage, InputFile]))]),
