@@ -87,19 +87,18 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
           const { tokenize, tokens = 5 }: FakeLlamaOrder = JSON.parse(text);
           if (tokenize === 'die') process.exit(7);
           if (tokenize === 'hang') return;
-          const elapsedMs = 0;
           if (endSlow !== undefined) received.push('convert');
           if (tokenize === 'slow') {
-            endSlow = () => send({ kind: 'tokenized', id, prompt: new Uint32Array(tokens), elapsedMs });
+            endSlow = () => send({ kind: 'tokenized', id, prompt: new Uint32Array(tokens) });
             return;
           }
-          if (tokenize === 'refuse') send({ kind: 'unsupported', id, elapsedMs });
+          if (tokenize === 'refuse') send({ kind: 'unsupported', id });
           else if (tokens >= (load?.contextTokens ?? 0)) {
-            send({ kind: 'too_long', id, inputTokens: `${tokens}`, elapsedMs });
+            send({ kind: 'too_long', id, inputTokens: `${tokens}` });
           } else {
             const prompt = crypto.getRandomValues(new Uint32Array(tokens));
             writeFileSync(orderFile(prompt), text);
-            send({ kind: 'tokenized', id, prompt, elapsedMs });
+            send({ kind: 'tokenized', id, prompt });
           }
           return;
         }

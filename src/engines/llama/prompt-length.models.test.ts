@@ -48,8 +48,8 @@ it('continues a response of another key while prompts are rejected', async () =>
   expect(last).toMatchObject({ kind: 'end' });
 });
 
-it('rejects a prompt above the context that the bound permits, with its number of tokens', async () => {
+it('rejects a prompt above the context that the bound permits, when there are too many tokens', async () => {
   const error = await Array.fromAsync(ask('one two three '.repeat(400), 'a')).catch((reason) => reason);
   expect(error).toMatchObject(TOO_LONG);
-  expect(error.message).toMatch(/resulted in 12\d\d tokens/);
+  expect(error.message).toMatch(/resulted in at least \d{3,4} tokens/);
 });

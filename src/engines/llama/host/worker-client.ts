@@ -66,7 +66,7 @@ export class LlamaWorkerClient {
   readonly #options: LlamaWorkerOptions;
   readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>;
   readonly #slots: FairSemaphore;
-  /** The worker starts no step while it converts a prompt, so it converts one at a time, in turn by key. */
+  /** The worker starts no step while it converts a piece of a prompt, so it converts one prompt at a time, in turn by key. */
   readonly #conversions: FairSemaphore;
   /** All pending responses, including those that wait for a slot. */
   readonly #responses = new Map<number, PendingResponse<LlamaReply>>();
@@ -297,8 +297,6 @@ export class LlamaWorkerClient {
     if (this.#work.size === 0) this.#process.stopWatchdog();
     else {
       if (PROGRESS.has(message.kind)) this.#aliveAtMs = systemClock.monotonicMs();
-      // During the conversion of a prompt, inference could not progress.
-      else if ('elapsedMs' in message) this.#aliveAtMs += message.elapsedMs;
       this.#updateWatchdog();
     }
   }

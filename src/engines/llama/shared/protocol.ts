@@ -83,22 +83,19 @@ export type LlamaCommand =
   | { readonly kind: 'resume' };
 
 export type LlamaReply =
-  /** @property elapsedMs time during which the worker could not do anything else. */
   | {
       readonly kind: 'tokenized';
       readonly id: number;
       readonly prompt: Uint32Array;
-      readonly elapsedMs: number;
     }
   /** The conversation does not fit into the context. */
   | {
       readonly kind: 'too_long';
       readonly id: number;
       readonly inputTokens: TokenCount;
-      readonly elapsedMs: number;
     }
   /** The chat template does not support these messages. */
-  | { readonly kind: 'unsupported'; readonly id: number; readonly elapsedMs: number }
+  | { readonly kind: 'unsupported'; readonly id: number }
   | { readonly kind: 'events'; readonly id: number; readonly events: readonly TextEvent[] }
   /** @property events the rest of the response and its end. */
   | { readonly kind: 'finished'; readonly id: number; readonly events: readonly TextEvent[] }

@@ -1,6 +1,5 @@
 /** Entry point of a language model worker. Never loaded by the server. */
 
-import { systemClock } from '../../../kit/clock.ts';
 import { setNice, setSchedIdle } from '../../workers/cpu-priority.ts';
 import { serveProcess } from '../../workers/worker-main.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
@@ -24,13 +23,12 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
       switch (message.kind) {
         case 'tokenize': {
           const { id } = message;
-          const startMs = systemClock.monotonicMs();
-          // The response needs at least one token.
-          const tokens = model.promptTokens(message.conversation, loaded.contextTokens - 1);
-          const elapsedMs = systemClock.monotonicMs() - startMs;
-          if (tokens === undefined) send({ kind: 'unsupported', id, elapsedMs });
-          else if (typeof tokens === 'string') send({ kind: 'too_long', id, inputTokens: tokens, elapsedMs });
-          else send({ kind: 'tokenized', id, prompt: tokens, elapsedMs });
+          // The response needs at least one token. Not caught on purpose: an error terminates the worker.
+          void model.promptTokens(message.conversation, loaded.contextTokens - 1).then((tokens) => {
+            if (tokens === undefined) send({ kind: 'unsupported', id });
+            else if (typeof tokens === 'string') send({ kind: 'too_long', id, inputTokens: tokens });
+            else send({ kind: 'tokenized', id, prompt: tokens });
+          });
           return;
         }
         case 'generate': {

@@ -1,8 +1,10 @@
 /** The weights, tokenizer and chat template of a language model. */
 
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { Conversation } from '../shared/conversation.ts';
 import { type GgufValue, readGgufMetadata } from '../shared/gguf-metadata.ts';
+import { permitsPieces, textPieces } from '../shared/text-pieces.ts';
 import {
   minTokens,
   NO_TOKEN_BOUNDS,
@@ -13,6 +15,8 @@ import {
 import { ChatTemplate } from './chat-template.ts';
 import { type LlamaBinding, loadBinding, type NativeGrammarState, type NativeModel } from './native.ts';
 
+/** Length of a piece of a prompt. It is converted in about 30 ms. */
+const PIECE_LENGTH = 2048;
 /** More layers than any model has: the GPU computes all of them. */
 const ALL_LAYERS = 999;
 
@@ -47,6 +51,7 @@ export class LlamaModel {
   /** Maximum context length in tokens; undefined if the file does not name it. */
   readonly trainedTokens: number | undefined;
   readonly tokenBounds: TokenBounds;
+  readonly #permitsPieces: boolean;
   readonly #beginToken: number | undefined;
   /** Control tokens that are part of a tool call and therefore have a text. */
   readonly #syntaxTokens: ReadonlySet<number>;
@@ -70,21 +75,36 @@ export class LlamaModel {
     });
     const { opens = '', between = '', closes = '' } = this.template.toolCallSyntax ?? {};
     this.#syntaxTokens = new Set([opens, between, closes].flatMap((text) => [...this.tokenize(text)]));
-    this.tokenBounds = this.#boundsOf(Number(metadata.get('tokenizer.ggml.tokens') ?? 0));
+    const texts = this.#tokenTexts(Number(metadata.get('tokenizer.ggml.tokens') ?? 0));
+    this.tokenBounds = boundsOf(texts);
+    // `gpt2`: byte-pair encoding. Other tokenizers treat the start of a text differently.
+    this.#permitsPieces = metadata.get('tokenizer.ggml.model') === 'gpt2' && permitsPieces(texts);
   }
 
   /**
    * Tokens of a conversation up to the start of the response.
-   * @param maxTokens a text that needs more tokens is not converted.
+   * Long texts are converted in pieces, between which the event loop runs, so that steps of other responses can start.
+   * @param maxTokens the conversion stops when there are more.
    * @returns their number if there are too many; undefined if the chat template does not support the conversation.
    */
-  promptTokens(conversation: Conversation, maxTokens: number): Uint32Array | TokenCount | undefined {
+  async promptTokens(
+    conversation: Conversation,
+    maxTokens: number,
+  ): Promise<Uint32Array | TokenCount | undefined> {
     const text = this.template.render(conversation);
     if (text === undefined) return undefined;
     const least = minTokens([text], this.tokenBounds);
     if (least > maxTokens) return `at least ${least}`;
-    const tokens = this.tokenize(text);
-    return tokens.length > maxTokens ? `${tokens.length}` : tokens;
+    const converted: Uint32Array[] = [];
+    let tokens = 0;
+    for (const piece of this.#permitsPieces ? textPieces(text, PIECE_LENGTH) : [text]) {
+      if (converted.length > 0) await nextTick();
+      const next = converted.length === 0 ? this.tokenize(piece) : this.native.tokenize(piece, true);
+      converted.push(next);
+      tokens += next.length;
+      if (tokens > maxTokens) return `at least ${tokens}`;
+    }
+    return concatenated(converted, tokens);
   }
 
   /** Tokens of a text, in which the text of a control token is one token. */
@@ -101,14 +121,8 @@ export class LlamaModel {
   }
 
   /** @param size number of tokens of the vocabulary; 0 if the file does not name them. */
-  #boundsOf(size: number): TokenBounds {
-    if (size === 0) return NO_TOKEN_BOUNDS;
-    const texts = Array.from({ length: size }, (_, token) =>
-      this.native.detokenize(Uint32Array.of(token), true),
-    );
-    const { bytes, spaceBytes, wordBytes } = tokenBounds(texts);
-    // Some tokenizers omit the space before the first word of a text.
-    return { bytes: bytes + 1, spaceBytes: spaceBytes + 1, wordBytes };
+  #tokenTexts(size: number): readonly string[] {
+    return Array.from({ length: size }, (_, token) => this.native.detokenize(Uint32Array.of(token), true));
   }
 
   /** @throws Error for an invalid grammar. */
@@ -117,4 +131,21 @@ export class LlamaModel {
     const grammar = new AddonGrammar(gbnf, { addonExports: this.binding, rootRuleName: 'root' });
     return new AddonGrammarEvaluationState(this.native, grammar);
   }
+}
+
+function boundsOf(texts: readonly string[]): TokenBounds {
+  if (texts.length === 0) return NO_TOKEN_BOUNDS;
+  const { bytes, spaceBytes, wordBytes } = tokenBounds(texts);
+  // Some tokenizers omit the space before the first word of a text.
+  return { bytes: bytes + 1, spaceBytes: spaceBytes + 1, wordBytes };
+}
+
+function concatenated(parts: readonly Uint32Array[], length: number): Uint32Array {
+  const whole = new Uint32Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
