@@ -134,14 +134,23 @@ describe('POST /v1/audio/speech', () => {
     ['of another organization', () => anna.id, OTHER_KEY],
     ['that was deleted', () => deleted.id, SERVICE_KEY],
     ['that never existed', () => 'tts-vc-voice_0', SERVICE_KEY],
-    ['of the SDK types', () => 'alloy', SERVICE_KEY],
   ])('rejects a voice %s like an unknown one, before synthesis', async (_, voice, key) => {
     const response = await speak({ voice: voice() }, key);
     expect(response.status).toBe(400);
-    const { error } = (await response.json()) as { error: object };
+    const { error } = (await response.json()) as { error: { message: string } };
     expect(error).toMatchObject({ type: 'invalid_request_error', param: 'voice', code: 'voice_not_found' });
-    expect(await (await speak({ voice: 'tts-vc-voice_0' })).json()).toEqual({ error });
+    const unknown = (await (await speak({ voice: 'tts-vc-voice_0' })).json()) as { error: typeof error };
+    const message = unknown.error.message.replace('tts-vc-voice_0', voice());
+    expect({ error }).toEqual({ error: { ...unknown.error, message } });
     expect(upstream.asked).toEqual([]);
+  });
+
+  it('sends the name of another voice to the server', async () => {
+    const response = await speak({ voice: 'alloy' });
+    // The server has no such voice.
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'voice', code: 'voice_not_found' } });
+    expect(upstream.asked).toMatchObject([{ voice: 'alloy' }]);
   });
 
   it('rejects a stored voice for a model without stored voices', async () => {

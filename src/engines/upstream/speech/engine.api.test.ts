@@ -98,6 +98,16 @@ describe('the request', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
+  it.each([400, 404])('names a voice that the server rejects with %d', async (status) => {
+    upstream.answer(() => new Response('{}', { status }));
+    await expect(collect(createEngine(), { voiceName: 'alto' })).rejects.toMatchObject({
+      kind: 'invalid_request',
+      param: 'voice',
+      code: 'voice_not_found',
+      message: expect.stringContaining("with the voice 'alto'"),
+    });
+  });
+
   it('does not follow redirects, which could carry the key to another host', async () => {
     const other = startFakeUpstream();
     onTestFinished(() => other.close());

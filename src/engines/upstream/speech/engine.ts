@@ -3,9 +3,10 @@
  * (partner-and-upstreams B.1, B.7).
  */
 
-import { invalidRequest, shuttingDown } from '../../../contract/core/error.ts';
+import { invalidRequest, type ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { Id } from '../../../contract/core/id.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
+import { quotedName } from '../../../contract/core/nearest-name.ts';
 import type { UpstreamTtsSettings } from '../../../contract/core/settings.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
@@ -94,11 +95,14 @@ class UpstreamTtsEngine implements TtsEngine {
   ): AsyncGenerator<Float32Samples, void, undefined> {
     signal.throwIfAborted();
     requireShort(request.instructions);
-    const { voice } = request;
+    const { voice, voiceName } = request;
     const { voices, voice: defaultVoice } = this.#settings;
-    const name = request.voiceName ?? defaultVoice;
-    if (voice === undefined)
-      yield* this.#requestSpeech(request, name === undefined ? {} : { voice: name }, signal);
+    if (voiceName !== undefined) {
+      const fields = { voice: voiceName };
+      const isKnown = yield* this.#requestSpeech(request, fields, signal, UNKNOWN_VOICE_STATUSES);
+      if (!isKnown) throw unknownName(voiceName);
+    } else if (voice === undefined)
+      yield* this.#requestSpeech(request, defaultVoice === undefined ? {} : { voice: defaultVoice }, signal);
     else if (voices === 'none') throw storedVoicesUnsupported();
     else if (voices === 'inline')
       yield* this.#requestSpeech(request, await this.#inlineVoice(voice, signal), signal);
@@ -244,6 +248,14 @@ class UpstreamTtsEngine implements TtsEngine {
     }
     if (pcm.hasPartialSample) throw upstreamError('the audio ended in the middle of a sample');
   }
+}
+
+function unknownName(name: string): ServiceError {
+  return invalidRequest(
+    `The server of this model rejected the request with the voice${quotedName(name)}, which it may not have. Name another voice, or omit 'voice' for the default one.`,
+    'voice',
+    'voice_not_found',
+  );
 }
 
 /** Each sentence of a text is sent with the instructions. @throws ServiceError `invalid_request`. */
