@@ -241,7 +241,10 @@ export class LlamaWorkerClient {
         grammar,
         ending,
       },
-      format: { kind: prompt.responseKind, syntax: prompt.syntax, stop: request.stop },
+      format: {
+        ...{ kind: prompt.responseKind, syntax: prompt.syntax, bareCalls: prompt.bareCalls },
+        ...{ toolNames: prompt.toolNames, stop: request.stop },
+      },
     };
   }
 

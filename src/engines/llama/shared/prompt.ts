@@ -10,6 +10,7 @@ import type {
 } from '../../../contract/engines/text.ts';
 import { Grammar, literal } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/schema-grammar.ts';
+import { BARE_CALLS, permitsBareCalls, textRule } from './bare-calls.ts';
 import type { ChatTemplateMessage, ChatTemplateTool, Conversation } from './conversation.ts';
 import { DEFAULT_TOOL_CALL_SYNTAX, type ToolCallSyntax } from './tool-call-syntax.ts';
 
@@ -21,6 +22,10 @@ export interface LlamaPrompt {
   /** `text_or_calls`: tool calls if the response starts like one, otherwise text. */
   readonly responseKind: 'text' | 'calls' | 'text_or_calls';
   readonly syntax: ToolCallSyntax;
+  /** Other syntaxes in which the model may call a tool. */
+  readonly bareCalls: readonly ToolCallSyntax[];
+  /** Names of the tools that the response may call. */
+  readonly toolNames: readonly string[];
 }
 
 /** Grammars of a response, in GBNF. */
@@ -41,17 +46,24 @@ export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | unde
   const messages = request.messages.flatMap((message, index) => templateMessages(message, index, learned));
   const callable = callableTools(request);
   if (callable.length === 0) {
-    return { conversation: { messages: merged(messages), tools: [] }, responseKind: 'text', syntax };
+    const conversation = { messages: merged(messages), tools: [] };
+    return { conversation, responseKind: 'text', syntax, bareCalls: [], toolNames: [] };
   }
   const must = request.toolChoice !== 'auto';
-  const responseKind = must ? 'calls' : 'text_or_calls';
+  const responseKind: LlamaPrompt['responseKind'] = must ? 'calls' : 'text_or_calls';
+  // JSON that the request asks for could be a bare call.
+  const permitsBare = !must && request.output.kind === 'text' && permitsBareCalls(syntax.opens);
+  const calls = {
+    ...{ responseKind, syntax, bareCalls: permitsBare ? BARE_CALLS : [] },
+    toolNames: callable.map(({ name }) => name),
+  } as const;
   if (learned) {
     const conversation = { messages: merged(messages), tools: callable.map(templateTool) };
-    return { conversation, responseKind, syntax };
+    return { conversation, ...calls };
   }
   const content = toolsText(callable, must, request.parallelToolCalls);
   const system: ChatTemplateMessage = { role: 'system', content };
-  return { conversation: { messages: merged([system, ...messages]), tools: [] }, responseKind, syntax };
+  return { conversation: { messages: merged([system, ...messages]), tools: [] }, ...calls };
 }
 
 /**
@@ -61,7 +73,7 @@ export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | unde
  */
 export function buildGrammar(
   request: TextRequest,
-  { responseKind, syntax }: LlamaPrompt,
+  { responseKind, syntax, bareCalls }: LlamaPrompt,
   room: number,
 ): ResponseGrammar {
   const grammar = new Grammar(room);
@@ -70,9 +82,18 @@ export function buildGrammar(
   if (responseKind === 'text') return { whole: json, json };
   // A named function is called exactly once.
   const many = request.parallelToolCalls && typeof request.toolChoice !== 'object';
-  const calls = callsRule(grammar, callableTools(request), syntax, many);
-  const root = responseKind === 'calls' ? calls : `${calls} | ${output ?? textRule(syntax.opens)}`;
-  return { whole: grammar.text(root), json };
+  const tools = callableTools(request).map((tool) => ({
+    name: tool.name,
+    rule: argumentsRule(grammar, tool),
+  }));
+  const syntaxes = [syntax, ...bareCalls];
+  const calls = syntaxes.map((each) => callsRule(grammar, tools, each, many)).join(' | ');
+  if (responseKind === 'calls') return { whole: grammar.text(calls), json };
+  const text = textRule(
+    syntax.opens,
+    tools.map(({ name }) => name),
+  );
+  return { whole: grammar.text(`${calls} | ${output ?? text}`), json };
 }
 
 /** Tools that the response may call. */
@@ -175,22 +196,13 @@ function outputRule(grammar: Grammar, { output }: TextRequest): string | undefin
   return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');
 }
 
-/**
- * Any text that does not start with the first character of another, with a brace or with a code fence: some models, such as Qwen2.5
- * Coder, otherwise write a call as JSON instead of in the syntax of their template.
- */
-function textRule(other: string): string {
-  const first = other.charCodeAt(0).toString(16).padStart(4, '0');
-  return `([^\\u${first}\\x09-\\x0D\\x20\\u007b\\u0060] [^\\x00]*)?`;
-}
-
 function callsRule(
   grammar: Grammar,
-  tools: readonly FunctionTool[],
+  tools: readonly { readonly name: string; readonly rule: string }[],
   { opens, nameEnds, between, closes }: ToolCallSyntax,
   many: boolean,
 ): string {
-  const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);
+  const each = tools.map(({ name, rule }) => `${literal(`${name}${nameEnds}`)} ${rule}`);
   const call = grammar.add('call', each.join(' | '));
   const more = many ? `(${literal(between)} ${call}){0,${MAX_CALLS - 1}} ` : '';
   return `${literal(opens)} ${call} ${more}${literal(closes)}`;

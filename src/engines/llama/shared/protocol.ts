@@ -54,6 +54,9 @@ export interface ResponseFormat {
   /** `text_or_calls`: tool calls if the output starts like one, otherwise text. */
   readonly kind: 'text' | 'calls' | 'text_or_calls';
   readonly syntax: ToolCallSyntax;
+  /** Other syntaxes of calls, by which a response is one only if it names one of these tools. */
+  readonly bareCalls: readonly ToolCallSyntax[];
+  readonly toolNames: readonly string[];
   /** Stop sequences of text. */
   readonly stop: readonly string[];
 }

@@ -1,20 +1,25 @@
 import type { FinishReason, TextEvent, TokenUsage } from '../../../contract/engines/text.ts';
 import type { ResponseFormat } from '../shared/protocol.ts';
+import type { ToolCallSyntax } from '../shared/tool-call-syntax.ts';
 import { StopText } from './stop-text.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
 /** Converts the output of a model to events. */
 export class LlamaResponseReader {
   #kind: ResponseFormat['kind'];
-  readonly #opens: string;
-  readonly #calls: ToolCallReader;
+  /** Beginnings of tool calls, with their syntax. */
+  readonly #heads: readonly { readonly text: string; readonly syntax: ToolCallSyntax }[];
+  #calls: ToolCallReader;
   readonly #text: StopText;
   /** Start of the output, buffered until it is clear whether it is text or tool calls. */
   #buffer = '';
 
-  constructor({ kind, syntax, stop }: ResponseFormat) {
+  constructor({ kind, syntax, bareCalls, toolNames, stop }: ResponseFormat) {
     this.#kind = kind;
-    this.#opens = syntax.opens;
+    const bareHeads = bareCalls.flatMap((bare) =>
+      toolNames.map((name) => ({ text: `${bare.opens}${name}${bare.nameEnds}`, syntax: bare })),
+    );
+    this.#heads = [{ text: syntax.opens, syntax }, ...bareHeads];
     this.#calls = new ToolCallReader(syntax);
     this.#text = new StopText(stop);
   }
@@ -27,8 +32,10 @@ export class LlamaResponseReader {
   push(piece: string): TextEvent[] {
     this.#buffer += piece;
     if (this.#kind === 'text_or_calls') {
-      if (this.#opens.startsWith(this.#buffer)) return [];
-      this.#kind = this.#buffer.startsWith(this.#opens) ? 'calls' : 'text';
+      const head = this.#heads.find(({ text }) => this.#buffer.startsWith(text));
+      if (head === undefined && this.#mayBeCall()) return [];
+      this.#kind = head === undefined ? 'text' : 'calls';
+      if (head !== undefined) this.#calls = new ToolCallReader(head.syntax);
     }
     const text = this.#buffer;
     this.#buffer = '';
@@ -38,7 +45,15 @@ export class LlamaResponseReader {
   /** @param complete whether the model finished before its token limit. */
   end(complete: boolean, tokens: TokenUsage): TextEvent[] {
     const reason: FinishReason = !complete ? 'length' : this.#calls.calls > 0 ? 'tool_calls' : 'stop';
-    return [...textEvents(this.#text.end()), { kind: 'end', reason, tokens }];
+    // A truncated start of a call is no text.
+    const undecided = this.#kind === 'text_or_calls' && complete ? this.#text.push(this.#buffer) : '';
+    const rest = undecided + this.#text.end();
+    return [...textEvents(rest), { kind: 'end', reason, tokens }];
+  }
+
+  /** Whether the buffered output is the start of a call. */
+  #mayBeCall(): boolean {
+    return this.#heads.some(({ text }) => text.startsWith(this.#buffer));
   }
 }
 
