@@ -649,6 +649,11 @@ test('the Swagger page loads nothing from another host', async () => {
   const { send } = open();
   const page = await (await send('/swagger', { headers: {} })).text();
   expect(page).toContain('swagger-page.js');
+  // Relative, so that they also work behind a path prefix.
+  expect(page).toContain('<a href=".">Console</a><a href="docs">Docs</a>');
+  expect((await send('/swagger/swagger-page.css', { headers: {} })).headers.get('content-type')).toContain(
+    'css',
+  );
   expect(page).not.toMatch(/https?:/);
   const script = await send('/swagger/swagger-ui-bundle.js', { headers: {} });
   expect(script.headers.get('content-type')).toContain('javascript');

@@ -9,8 +9,9 @@ import { voicesPlugin } from '../plugins/voices/index.ts';
 import type { Config } from './config/config.ts';
 import type { ConversationModels } from './contract/core/settings.ts';
 import type { ConversationModel } from './contract/engines/conversation.ts';
-import type { ModelTable } from './contract/model-table.ts';
+import type { ModelFiles, ModelTable } from './contract/model-table.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
+import { modelFilesById } from './engines/model-list.ts';
 import { engineProvider } from './engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
 import { audioFileReader } from './media/audio/audio-file-reader.ts';
@@ -66,6 +67,18 @@ export const build = {
       ...video,
     }),
   ],
+  /** The files of the models, by model id. */
+  modelFiles: (config: Config): Promise<ReadonlyMap<string, ModelFiles>> => {
+    const {
+      ttsModels: tts,
+      sttModels: stt,
+      textModels: text,
+      embedModels: embed,
+      plugins,
+      modelsDir,
+    } = config;
+    return modelFilesById({ tts, stt, text, embed }, plugins, modelsDir);
+  },
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels } = config;
     const { inference, modelsDir, hub, modelIdleMs, limits, conversationModels } = config;

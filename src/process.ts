@@ -9,6 +9,7 @@ import type { Clock } from './contract/core/clock.ts';
 import { StartError } from './contract/core/error.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Metrics } from './contract/core/metrics.ts';
+import type { ModelFiles } from './contract/model-table.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
 import { STORAGE_PLACES, type StoragePlace } from './contract/stores/storage-health.ts';
 import { toErrorResponse, toServiceError } from './http/response/error-body.ts';
@@ -64,6 +65,8 @@ import { startAccounts } from './usage/start-accounts.ts';
 export interface Build {
   /** All features, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
+  /** The files of the models on this machine, by model id. Absent: no model has files. */
+  modelFiles?(config: Config): Promise<ReadonlyMap<string, ModelFiles>>;
   /** Creates the services that plugins need: engines of the configured models, audio decoding etc. */
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider;
 }
@@ -139,6 +142,20 @@ function handleSignals(log: RootLogger, config: Config): { started(service: Serv
       process.on('unhandledRejection', (error) => log.error('unhandled rejection', error));
     },
   };
+}
+
+/** The files of the models. If they cannot be described, only the list of models lacks them. */
+async function modelFilesOf(
+  build: Build,
+  config: Config,
+  log: Logger,
+): Promise<ReadonlyMap<string, ModelFiles>> {
+  try {
+    return (await build.modelFiles?.(config)) ?? new Map();
+  } catch (error) {
+    log.error('model files could not be described', error);
+    return new Map();
+  }
 }
 
 /**
@@ -271,10 +288,12 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       it.close(),
     );
     const startedAt = unixSeconds(clock);
+    const files = await modelFilesOf(build, config, log);
     // Running requests stay in the app that received them.
     const serve = () => {
       const { models } = registry;
-      app = buildApp({ ...appParts, models: config.modelIds.flatMap((id) => models.get(id) ?? []) });
+      const listed = config.modelIds.flatMap((id) => models.get(id) ?? []);
+      app = buildApp({ ...appParts, models: listed.map((each) => ({ ...each, files: files.get(each.id) })) });
     };
     const appParts = {
       version: packageJson.version,

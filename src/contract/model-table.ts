@@ -9,6 +9,15 @@ export interface ModelTable<Engine> {
   get(id: string): Engine | undefined;
 }
 
+/** The files of a model that runs on this machine. Fields are absent while they are unknown. */
+export interface ModelFiles {
+  readonly sizeBytes?: number;
+  /** SPDX expression. */
+  readonly licence?: string;
+  /** Only of language models: memory of the loaded weights and of the key-value cache. */
+  readonly memoryBytes?: number;
+}
+
 /**
  * Returns the engine of the model that a request names.
  * @throws ServiceError `invalid_request` (`model_not_found`) if CONFIG does not define the model.

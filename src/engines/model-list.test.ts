@@ -7,7 +7,7 @@ import { type GgufPair, ggufFile } from '../../test/generators/gguf-writer.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import type { ConfiguredModels, TextModelSettings } from '../contract/core/settings.ts';
 import { sha256 } from '../kit/storage/content-hash.ts';
-import { describeModels } from './model-list.ts';
+import { describeModels, modelFilesById } from './model-list.ts';
 
 const GGUF = ggufFile([
   { key: 'general.architecture', type: 'string', value: 'llama' },
@@ -79,4 +79,24 @@ test('a file of the model hub, before and after the download', async () => {
     ...common,
     ...{ bytes: GGUF.length, isOnDisk: true, memoryBytes: [GGUF.length, CACHE_BYTES] },
   });
+});
+
+test('the files of each model id, with the sum of their sizes and all licences', async () => {
+  const modelsDir = await tempDir();
+  const path = join(modelsDir, 'own.gguf');
+  await writeFile(path, GGUF);
+  const remote = { kind: 'upstream', base_url: 'http://127.0.0.1:9/v1' } as unknown as TextModelSettings;
+  const text = new Map([
+    ['own', llama(path)],
+    ['hub', llama('hf:owner/model/weights.gguf')],
+    ['remote', remote],
+  ]);
+  const tts = new Map([['speaker', { kind: 'kokoro', voice: 'af_heart' }]] as const);
+  expect(await modelFilesById(models({ tts, text }), [], modelsDir)).toEqual(
+    new Map([
+      ['speaker', { sizeBytes: 126_664_568, licence: 'Apache-2.0 AND MIT' }],
+      ['own', { sizeBytes: GGUF.length, memoryBytes: GGUF.length + CACHE_BYTES }],
+      ['hub', {}],
+    ]),
+  );
 });

@@ -1,4 +1,4 @@
-/** Describes the model files that the service can use, for `bun run models list`. */
+/** Describes the model files that the service can use, for `bun run models list` and for `GET /v1/models`. */
 
 import { statSync } from 'node:fs';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../models/hub-reference.ts';
 import { type CatalogEntry, catalog, resolveModelFiles } from '../../models/model-files.ts';
 import type { ConfiguredModels, EmbeddedTextSettings } from '../contract/core/settings.ts';
+import type { ModelFiles } from '../contract/model-table.ts';
 import { enginesOfPlugins, entriesForModels } from './embedded-models.ts';
 import { readGgufMetadata } from './llama/shared/gguf-metadata.ts';
 import { kvCacheBytes } from './llama/shared/kv-cache.ts';
@@ -42,6 +43,37 @@ export async function describeModels(
   const entries = catalog.map((entry) => describeEntry(entry, users.get(entry.id) ?? [], models, modelsDir));
   const others = weightsOutsideCatalog(models).map((weights) => describeOther(weights, models, modelsDir));
   return await Promise.all([...entries, ...others]);
+}
+
+/** The files of each model id of CONFIG; models of other servers are absent. */
+export async function modelFilesById(
+  models: ConfiguredModels,
+  plugins: readonly string[] | undefined,
+  modelsDir: string,
+): Promise<ReadonlyMap<string, ModelFiles>> {
+  const listed = await describeModels(models, plugins, modelsDir);
+  const ids = Object.values(models).flatMap((table) => [...table.keys()]);
+  const pairs = ids.map((id) => [id, listed.filter(({ usedBy }) => usedBy.includes(id))] as const);
+  return new Map(pairs.filter(([, files]) => files.length > 0).map(([id, files]) => [id, combined(files)]));
+}
+
+function combined(files: readonly ListedFiles[]): ModelFiles {
+  const sizeBytes = sumOf(files.map(({ bytes }) => bytes));
+  const licences = files.flatMap(({ licence }) => licence?.split(' AND ') ?? []);
+  const memoryBytes = sumOf(files.flatMap((each) => each.memoryBytes ?? []));
+  return {
+    ...(sizeBytes !== undefined && { sizeBytes }),
+    ...(licences.length > 0 && { licence: [...new Set(licences)].join(' AND ') }),
+    ...(memoryBytes !== undefined && memoryBytes > 0 && { memoryBytes }),
+  };
+}
+
+/** Undefined if a part is unknown. */
+function sumOf(parts: readonly (number | undefined)[]): number | undefined {
+  return parts.reduce<number | undefined>(
+    (sum, part) => (sum === undefined || part === undefined ? undefined : sum + part),
+    0,
+  );
 }
 
 /** Components that use the models that CONFIG does not name, by the role of the entry. */

@@ -19,6 +19,7 @@ import { inDeepTier } from '../harness/tier.ts';
 /** The shell of the console and its organization pages, in a real browser. */
 
 const PAGES = [
+  'Start',
   'Speech',
   'Voices',
   'Talk',
@@ -33,6 +34,7 @@ const PAGES = [
 ];
 /** Titles of the pages that are tested in this file by their path, and what each shows when it is loaded. */
 const TESTED_PAGES = {
+  start: { title: 'Start', content: /^Talk with a language model/ },
   usage: { title: 'Usage', content: /^No usage in this period\.|svc-tts/ },
   keys: { title: 'API keys', content: /^No stored keys|^revoked |^active$/ },
   models: { title: 'Models', content: /^svc-tts$/ },
@@ -136,9 +138,11 @@ describe('the shell', () => {
 
   test('opens the first page by default and reports unknown pages', async () => {
     const { page } = await open();
-    await heading(page).filter({ hasText: 'Speech' }).waitFor();
+    await heading(page).filter({ hasText: 'Start' }).waitFor();
     await page.goto(`${service.baseUrl}/#/nothing`);
     await page.getByText('No page at /nothing.').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Go to the page “Start”' }).click();
+    await heading(page).filter({ hasText: 'Start' }).waitFor();
   });
 
   test('follows the color scheme of the system until the user selects one', async () => {
@@ -307,6 +311,63 @@ describe('keys', () => {
   });
 });
 
+describe('models', () => {
+  test('are shown with size, memory, licence, state and the command that downloads them', async () => {
+    const { page, consoleErrors } = await open({ path: '/keys', isolated: true });
+    await page.route('**/v1/models', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { data: { id: string; ready: boolean }[] };
+      for (const model of body.data) if (model.id === 'svc-stt') model.ready = false;
+      await route.fulfill({ response, json: body });
+    });
+    await page.getByRole('link', { name: 'Models' }).click();
+    const row = (id: string) => page.getByRole('row').filter({ hasText: id });
+    const large = row('qwen2.5-0.5b-instruct');
+    await large.waitFor();
+    expect(await page.getByRole('columnheader').allTextContents()).toEqual([
+      ...['Model', 'Task', 'Size', 'Memory', 'Licence', 'State'],
+    ]);
+    expect((await large.getByRole('cell').allTextContents()).slice(1, 5)).toEqual([
+      ...['Chat and responses', '491 MB', expect.stringMatching(/^\d+ MB$/), 'Apache-2.0'],
+    ]);
+    await large.getByText('bun run models fetch qwen2.5-0.5b-instruct', { exact: true }).waitFor();
+    // On another server.
+    expect((await row('svc-stt').getByRole('cell').allTextContents()).slice(1)).toEqual([
+      ...['Speech to text', '–', '–', '–', 'Unavailable'],
+    ]);
+    await expectAccessible(page);
+    await screenshot(page, 'models-columns');
+    expect(consoleErrors).toEqual([]);
+  });
+
+  test('are shown without the command to users who are not operators', async () => {
+    const { page } = await open({ key: OTHER_KEY, path: '/models' });
+    const large = page.getByRole('row').filter({ hasText: 'qwen2.5-0.5b-instruct' });
+    await large.getByText('Not loaded.').waitFor();
+    expect(await large.textContent()).not.toContain('bun run');
+  });
+});
+
+describe('the start page', () => {
+  test('suggests what to try, and each suggestion opens its page', async () => {
+    const { page, consoleErrors } = await open();
+    await heading(page).filter({ hasText: 'Start' }).waitFor();
+    const suggestions = page.getByRole('main').getByRole('listitem').getByRole('link');
+    const titles = await suggestions.allTextContents();
+    expect(titles).toEqual(['Speech', 'Talk', 'Voices', 'Responses', 'Batches', 'Video']);
+    const command = await page.getByRole('region', { name: 'Speech with curl' }).textContent();
+    expect(command).toContain(`${service.baseUrl}/v1/audio/speech`);
+    expect(command).not.toContain(SERVICE_KEY);
+    for (const title of titles) {
+      await suggestions.filter({ hasText: title }).click();
+      await heading(page).filter({ hasText: title }).waitFor();
+      await page.getByRole('link', { name: 'Start' }).click();
+      await heading(page).filter({ hasText: 'Start' }).waitFor();
+    }
+    expect(consoleErrors).toEqual([]);
+  });
+});
+
 describe('usage', () => {
   test('shows totals by category and recent requests', async () => {
     // The server of this model is unavailable, so each call fails.
@@ -360,6 +421,21 @@ describe('plugins', () => {
     await card.getByRole('switch').click({ force: true });
     await card.getByText('on', { exact: true }).waitFor();
     expect(consoleErrors).toEqual([]);
+  });
+
+  test('shows neither internal details nor repeated paths', async () => {
+    const { page } = await open({ path: '/plugins' });
+    const paths = page.getByRole('list', { name: 'Paths of responses' }).getByRole('listitem');
+    await paths.first().waitFor();
+    expect(await paths.allTextContents()).toEqual([
+      ...['/v1/chat/completions', '/v1/embeddings', '/v1/responses', '/v1/responses/{id}'],
+      ...['/v1/responses/{id}/cancel', '/v1/responses/{id}/input_items'],
+    ]);
+    const { data } = (await (await service.fetch('/v1/plugins')).json()) as { data: { detail?: string }[] };
+    const details = data.flatMap(({ detail }) => detail ?? []);
+    expect(details).not.toEqual([]);
+    const text = await page.getByRole('main').textContent();
+    for (const detail of details) expect(text).not.toContain(detail);
   });
 
   test('users who are not operators see no switches', async () => {

@@ -194,6 +194,29 @@ test('without a microphone, an error is shown and the form stays usable', async 
   expect(await page.getByRole('button', { name: 'Create voice' }).isDisabled()).toBe(true);
 });
 
+test('a voice that is improving shows that work goes on', async () => {
+  await open({ isolated: true, path: '/usage' });
+  const voice = (status: string) => ({
+    ...{ id: 'tts-vc-voice_1', object: 'audio.voice', name: 'Anna', status, format: 'wav' },
+    ...{ created_at: 1_795_000_000, duration_s: 8 },
+  });
+  let status = 'improving';
+  await page.route('**/v1/audio/voices?*', (route) =>
+    route.fulfill({ json: { object: 'list', data: [voice(status)], has_more: false } }),
+  );
+  await page.evaluate(`location.hash = '#/voices'`);
+  const progress = page.getByRole('progressbar', { name: 'Improvement of Anna' });
+  await progress.waitFor();
+  expect((await progress.boundingBox())?.width).toBeGreaterThan(200);
+  await page.getByText('The voice can be used now.').waitFor();
+  await expectAccessible(page);
+  await screenshot(page, 'voices-improving');
+  // The page asks for the state until the voice is ready.
+  status = 'ready';
+  await page.getByRole('listitem', { name: 'Anna' }).getByText('ready', { exact: true }).waitFor();
+  expect(await progress.count()).toBe(0);
+});
+
 inDeepTier(() => {
   test('is accessible in the dark color scheme', async () => {
     await open({ scheme: 'dark' });

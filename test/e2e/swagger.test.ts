@@ -383,6 +383,14 @@ describe('the Swagger page', () => {
     return JSON.parse(text ?? '') as Record<string, unknown>;
   }
 
+  test('links to the console and the docs', async () => {
+    const links = page.getByRole('navigation', { name: 'Service' }).getByRole('link');
+    expect(await links.allTextContents()).toEqual(['Console', 'Docs']);
+    const addresses = await links.evaluateAll((all) => all.map(String));
+    expect(addresses).toEqual([`${service.baseUrl}/`, `${service.baseUrl}/docs`]);
+    for (const address of addresses) expect((await fetch(address)).status).toBe(200);
+  });
+
   test('lists the models', async () => {
     const { block, status } = await tryOut('GET /v1/models');
     expect(status).toBe(200);

@@ -11,11 +11,23 @@ export interface ModelLoad {
   readonly total_bytes?: number;
 }
 
+/** The files of a model that runs on the service's machine; fields are absent while they are unknown. */
+export interface ModelFiles {
+  readonly size_bytes?: number;
+  readonly licence?: string;
+  /** Only of language models. */
+  readonly memory_bytes?: number;
+}
+
 export interface Model {
   readonly id: string;
   readonly task: ModelTask;
   /** Absent for models that are always loaded. */
   readonly load?: ModelLoad;
+  /** False while requests fail; absent if the service does not know. */
+  readonly ready?: boolean;
+  /** Absent for models of other servers. */
+  readonly files?: ModelFiles;
 }
 
 /** Interval while a download or load is running, in ms. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatBytes, formatCount, formatCredits, formatSeconds } from './format.ts';
+import { formatBytes, formatCount, formatCredits, formatSeconds, formatShortCount } from './format.ts';
 
 describe('formatted values', () => {
   test.each([
@@ -27,5 +27,6 @@ describe('formatted values', () => {
   test('counts have thousands separators, and credits up to six decimals', () => {
     expect(formatCount(1234567)).toBe('1,234,567');
     expect(formatCredits(12.500001)).toBe('12.500001');
+    expect([0.25, 9, 1500, 1_250_000].map(formatShortCount)).toEqual(['0.25', '9', '1.5K', '1.25M']);
   });
 });

@@ -1,11 +1,17 @@
 /** Formatting of values in the console. */
 
 const COUNT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 });
 const CREDITS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
 const TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
 export function formatCount(count: number): string {
   return COUNT.format(count);
+}
+
+/** For the axis of a chart: `1.25M`. */
+export function formatShortCount(count: number): string {
+  return SHORT.format(count);
 }
 
 export function formatCredits(credits: number): string {

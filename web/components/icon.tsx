@@ -1,5 +1,6 @@
 /** Decorative 24 by 24 icons in the text colour. Each one is accompanied by a text or an accessible name. */
 const PATHS = {
+  start: 'M4 11l8-7 8 7v9h-5v-6H9v6H4z',
   speak: 'M4 10v4h3l5 4V6L7 10H4zM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11',
   voices: 'M12 4a3 3 0 0 0-3 3v4a3 3 0 0 0 6 0V7a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v3M9 20h6',
   talk: 'M4 5h16v11H11l-5 4v-4H4zM9 9v3M12 8v5M15 9v3',

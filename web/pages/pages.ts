@@ -15,6 +15,13 @@ export interface ConsolePage {
   readonly component: ComponentType;
 }
 
+const start: ConsolePage = {
+  path: '/start',
+  title: 'Start',
+  icon: 'start',
+  component: lazy(() => import('./start/start-page.tsx')),
+};
+
 const speak: ConsolePage = {
   path: '/speak',
   title: 'Speech',
@@ -103,6 +110,7 @@ const plugins: ConsolePage = {
 
 /** Groups of the navigation. */
 export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: readonly ConsolePage[] }[] = [
+  { title: 'Overview', pages: [start] },
   { title: 'Voice', pages: [speak, voices, talk, realtime] },
   { title: 'Text and video', pages: [responses, batches, video] },
   { title: 'Organization', pages: [usage, keys, models, plugins] },
@@ -110,6 +118,7 @@ export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: rea
 
 /** All pages; the first one is the start page. */
 export const PAGES = [
+  start,
   speak,
   voices,
   talk,

@@ -27,7 +27,7 @@ export function PageSwitch() {
             <Page title="Page not found">
               <Empty text={`No page at ${path}.`}>
                 <Anchor component={Link} href={PAGES[0].path}>
-                  {PAGES[0].title}
+                  Go to the page “{PAGES[0].title}”
                 </Anchor>
               </Empty>
             </Page>

@@ -19,7 +19,11 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     // Status values are shown as the API spells them.
-    Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
+    Badge: Badge.extend({
+      defaultProps: { tt: 'none', fw: 500 },
+      // Badges contain single words; a table would shrink them and cut the words off.
+      styles: { root: { minWidth: 'max-content' } },
+    }),
     SegmentedControl: SegmentedControl.extend({ styles: { label: { paddingInline: 6 } } }),
   },
 });

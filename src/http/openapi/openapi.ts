@@ -14,6 +14,7 @@ const swaggerUi = (name: string) => fileURLToPath(import.meta.resolve(`swagger-u
 const FILES: Readonly<Record<string, string>> = {
   '/swagger/swagger-ui.css': swaggerUi('swagger-ui.css'),
   '/swagger/swagger-ui-bundle.js': swaggerUi('swagger-ui-bundle.js'),
+  '/swagger/swagger-page.css': join(import.meta.dirname, 'swagger-page.css'),
   '/swagger/swagger-page.js': join(import.meta.dirname, 'swagger-page.js'),
 };
 export const SWAGGER_FILES: readonly string[] = Object.keys(FILES);
@@ -34,8 +35,10 @@ const PAGE = `<!doctype html>
 <title>Voice service: API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="swagger/swagger-ui.css">
+<link rel="stylesheet" href="swagger/swagger-page.css">
 </head>
 <body>
+<nav class="service-links" aria-label="Service"><a href=".">Console</a><a href="docs">Docs</a></nav>
 <div id="ui"></div>
 <script src="swagger/swagger-ui-bundle.js"></script>
 <script src="swagger/swagger-page.js"></script>

@@ -4,28 +4,38 @@ import { modelRoutes } from './models.ts';
 
 const listed = [
   { id: 'small', task: 'chat' },
-  { id: 'large', task: 'chat' },
+  { id: 'large', task: 'chat', files: { sizeBytes: 10, licence: 'MIT', memoryBytes: 12 } },
 ] as const;
 
 test('the list has the current state of models that are loaded on demand', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: true, detail: 'llama, cpu' }]]);
   const app = modelRoutes(listed, 1000, () => reports);
   const list = async (path = '/v1/models') => (await app.handle(new Request(`http://host${path}`))).json();
+  const files = { size_bytes: 10, licence: 'MIT', memory_bytes: 12 };
   const common = { object: 'model', created: 1000, owned_by: 'system', task: 'chat' };
 
   reports.set('large', { ready: true, load: { state: 'not_loaded' } });
   expect(await list()).toEqual({
     object: 'list',
     data: [
-      { id: 'small', ...common },
-      { id: 'large', ...common, load: { state: 'not_loaded' } },
+      { id: 'small', ...common, ready: true },
+      { id: 'large', ...common, ready: true, load: { state: 'not_loaded' }, files },
     ],
   });
 
   const load = { state: 'downloading', percent: 50, doneBytes: 5, totalBytes: 10 } as const;
   reports.set('large', { ready: true, load });
   expect(await list('/v1/models/large')).toEqual({
-    ...{ id: 'large', ...common },
+    ...{ id: 'large', ...common, ready: true, files },
     load: { state: 'downloading', percent: 50, downloaded_bytes: 5, total_bytes: 10 },
   });
+});
+
+test('the list says whether a model can be used now', async () => {
+  const reports = new Map<string, ReadyReport>([['small', { ready: false, detail: 'unavailable' }]]);
+  const app = modelRoutes(listed, 1000, () => reports);
+  const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
+    data: { ready?: boolean }[];
+  };
+  expect(data.map(({ ready }) => ready)).toEqual([false, undefined]);
 });

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import type { LoadReport, ReadyReport } from '../../contract/engines/engine.ts';
-import { unknownModel } from '../../contract/model-table.ts';
+import { type ModelFiles, unknownModel } from '../../contract/model-table.ts';
 import type { ModelLimits } from '../../contract/plugin.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { ErrorSchema, UnixSeconds } from '../openapi/schemas.ts';
@@ -22,6 +22,8 @@ export interface ListedModel {
   readonly id: string;
   readonly task: ModelTask;
   readonly limits?: ModelLimits | undefined;
+  /** Absent for models of other servers. */
+  readonly files?: ModelFiles | undefined;
 }
 
 const LOAD_STATES = ['not_loaded', 'downloading', 'loading', 'loaded', 'failed'] as const;
@@ -40,6 +42,20 @@ const Load = t.Object(
   },
 );
 
+const Files = t.Object(
+  {
+    size_bytes: t.Optional(Type.Integer({ examples: [98_362_432] })),
+    licence: t.Optional(t.String({ description: 'SPDX expression.', examples: ['Apache-2.0'] })),
+    memory_bytes: t.Optional(
+      Type.Integer({ description: 'Only of language models: loaded weights and key-value cache.' }),
+    ),
+  },
+  {
+    description:
+      'The model files on this machine, as known at the start of the service. Absent for models of other servers.',
+  },
+);
+
 const Model = t.Object(
   {
     id: t.String({ examples: ['svc-tts'] }),
@@ -47,7 +63,14 @@ const Model = t.Object(
     created: UnixSeconds,
     owned_by: t.String({ examples: ['system'] }),
     task: oneOf(MODEL_TASKS, { description: 'What the model is used for.' }),
+    ready: t.Optional(
+      t.Boolean({
+        description:
+          'Whether the model can be used now. A model that is loaded by its first request is ready unless the last download or load failed.',
+      }),
+    ),
     load: t.Optional(Load),
+    files: t.Optional(Files),
     limits: t.Optional(
       t.Record(
         t.String(),
@@ -76,12 +99,14 @@ export function modelRoutes(
 ) {
   const models = () => {
     const states = reports();
-    return listed.map(({ id, task, limits }) => {
-      const load = states.get(id)?.load;
+    return listed.map(({ id, task, limits, files }) => {
+      const { ready, load } = states.get(id) ?? {};
       return {
         ...{ id, object: 'model' as const, created, owned_by: 'system' },
         task,
+        ...(ready !== undefined && { ready }),
         ...(load && { load: loadBody(load) }),
+        ...(files && { files: filesBody(files) }),
         ...(limits && { limits }),
       };
     });
@@ -120,5 +145,13 @@ function loadBody({ state, percent, doneBytes, totalBytes }: LoadReport) {
     ...(percent !== undefined && { percent }),
     ...(doneBytes !== undefined && { downloaded_bytes: doneBytes }),
     ...(totalBytes !== undefined && { total_bytes: totalBytes }),
+  };
+}
+
+function filesBody({ sizeBytes, licence, memoryBytes }: ModelFiles) {
+  return {
+    ...(sizeBytes !== undefined && { size_bytes: sizeBytes }),
+    ...(licence !== undefined && { licence }),
+    ...(memoryBytes !== undefined && { memory_bytes: memoryBytes }),
   };
 }

@@ -6,6 +6,7 @@ import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
 import { formatCount, formatTime } from '../../components/format.ts';
 import { Pager } from '../../components/pager.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { WideTable } from '../../components/wide-table.tsx';
 import { isFinal } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 import { LinesProgress } from './lines-progress.tsx';
@@ -33,22 +34,24 @@ export function BatchList() {
         <Empty text="No batches yet. A batch is a file with one request per line: upload a file, or enter a few texts to try it." />
       )}
       {page !== undefined && page.data.length > 0 && (
-        <Table verticalSpacing="xs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Batch</Table.Th>
-              <Table.Th>Status</Table.Th>
-              <Table.Th visibleFrom="sm">Endpoint</Table.Th>
-              <Table.Th>Lines</Table.Th>
-              <Table.Th visibleFrom="md">Created</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {page.data.map((batch) => (
-              <Row key={batch.id} batch={batch} />
-            ))}
-          </Table.Tbody>
-        </Table>
+        <WideTable label="Batches" minWidth={320}>
+          <Table verticalSpacing="xs">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Batch</Table.Th>
+                <Table.Th>Status</Table.Th>
+                <Table.Th visibleFrom="sm">Endpoint</Table.Th>
+                <Table.Th>Lines</Table.Th>
+                <Table.Th visibleFrom="md">Created</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {page.data.map((batch) => (
+                <Row key={batch.id} batch={batch} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </WideTable>
       )}
       <Pager pages={pages} />
     </Panel>

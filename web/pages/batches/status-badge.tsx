@@ -6,7 +6,7 @@ import type { BatchStatus } from './batch-wire.ts';
 export function StatusBadge({ status }: { readonly status: BatchStatus }) {
   const { label, color, meaning } = statusPresentation(status);
   return (
-    <Badge variant="light" color={color} title={meaning} miw="max-content">
+    <Badge variant="light" color={color} title={meaning}>
       {label}
     </Badge>
   );

@@ -44,14 +44,14 @@ export default function KeysPage() {
         <Empty text="No stored keys. Keys of the API_KEYS setting are not listed here." />
       )}
       {keys !== undefined && keys.data.length > 0 && (
-        <WideTable label="Keys" minWidth={320}>
+        <WideTable label="Keys" minWidth={760}>
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th visibleFrom="sm">Key</Table.Th>
+                <Table.Th>Key</Table.Th>
                 <Table.Th>Role</Table.Th>
-                <Table.Th visibleFrom="sm">Created</Table.Th>
+                <Table.Th>Created</Table.Th>
                 <Table.Th>Status</Table.Th>
                 {isAdmin && <Table.Th aria-label="Actions" />}
               </Table.Tr>
@@ -111,9 +111,6 @@ function KeyRow(props: {
           <Text size="sm" {...(apiKey.name === null && { c: 'dimmed' })} style={{ overflowWrap: 'anywhere' }}>
             {apiKey.name ?? 'No name'}
           </Text>
-          <Text size="sm" c="dimmed" ff="monospace" hiddenFrom="sm">
-            {apiKey.hint}
-          </Text>
           {isOwn && (
             <Badge size="sm" variant="light">
               current key
@@ -121,11 +118,11 @@ function KeyRow(props: {
           )}
         </Group>
       </Table.Td>
-      <Table.Td ff="monospace" visibleFrom="sm">
+      <Table.Td ff="monospace" style={{ whiteSpace: 'nowrap' }}>
         {apiKey.hint}
       </Table.Td>
       <Table.Td>{apiKey.role}</Table.Td>
-      <Table.Td visibleFrom="sm">{formatTime(apiKey.created_at)}</Table.Td>
+      <Table.Td>{formatTime(apiKey.created_at)}</Table.Td>
       <Table.Td>
         {isActive ? (
           <Badge color="green" variant="light">

@@ -1,9 +1,11 @@
-import { Code, Table, Text } from '@mantine/core';
+import { Code, Group, Stack, Table, Text } from '@mantine/core';
 import { loadIntervalMs, type Model, type ModelTask } from '../../client/models.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
+import { CopyAction } from '../../components/code-block.tsx';
 import { Empty } from '../../components/feedback/empty.tsx';
 import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
+import { formatBytes } from '../../components/format.ts';
 import { ModelLoadState } from '../../components/model-load-state.tsx';
 import { Page } from '../../components/page.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -29,19 +31,22 @@ export default function ModelsPage() {
   return (
     <Page
       title="Models"
-      text="Models that requests can name. Large language models are downloaded and loaded by their first request."
+      text="Models that requests can name. Large language models are downloaded and loaded by their first request. The size is that of the files, the memory that of a loaded language model."
     >
       <ErrorAlert error={models.error} onRetry={models.reload} />
       <Panel>
         {models.value?.length === 0 ? (
           <Empty text="No plugin that uses models is on." />
         ) : (
-          <WideTable label="Models" minWidth={560}>
+          <WideTable label="Models" minWidth={860}>
             <Table>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Model</Table.Th>
                   <Table.Th>Task</Table.Th>
+                  <Table.Th ta="right">Size</Table.Th>
+                  <Table.Th ta="right">Memory</Table.Th>
+                  <Table.Th>Licence</Table.Th>
                   <Table.Th>State</Table.Th>
                 </Table.Tr>
               </Table.Thead>
@@ -65,15 +70,50 @@ function ModelRow({ model }: { readonly model: Model }) {
         <Code>{model.id}</Code>
       </Table.Td>
       <Table.Td>{TASKS[model.task]}</Table.Td>
+      <Table.Td ta="right" style={{ whiteSpace: 'nowrap' }}>
+        {bytesOf(model.files?.size_bytes)}
+      </Table.Td>
+      <Table.Td ta="right" style={{ whiteSpace: 'nowrap' }}>
+        {bytesOf(model.files?.memory_bytes)}
+      </Table.Td>
+      <Table.Td>{model.files?.licence ?? '–'}</Table.Td>
       <Table.Td>
-        {model.load === undefined ? (
-          <Text size="sm" c="dimmed">
-            Available
-          </Text>
-        ) : (
-          <ModelLoadState model={model.id} load={model.load} />
-        )}
+        <State model={model} />
       </Table.Td>
     </Table.Tr>
+  );
+}
+
+/** A dash for what the service does not know, such as the size of a model of another server. */
+function bytesOf(bytes: number | undefined): string {
+  return bytes === undefined ? '–' : formatBytes(bytes);
+}
+
+function State({ model: { id, load, ready } }: { readonly model: Model }) {
+  const { organization } = useSession();
+  if (load === undefined) {
+    return (
+      <Text size="sm" c={ready === false ? 'red' : 'dimmed'}>
+        {ready === false ? 'Unavailable' : 'Available'}
+      </Text>
+    );
+  }
+  const canDownload = organization.operator && (load.state === 'not_loaded' || load.state === 'failed');
+  const command = `bun run models fetch ${id}`;
+  return (
+    <Stack gap={4}>
+      <ModelLoadState model={id} load={load} />
+      {canDownload && (
+        <div>
+          <Text size="xs" c="dimmed">
+            Download now, on the machine of the service:
+          </Text>
+          <Group gap={4} wrap="nowrap">
+            <Code>{command}</Code>
+            <CopyAction text={command} label={`Copy the download command of ${id}`} />
+          </Group>
+        </div>
+      )}
+    </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Badge, Group, SimpleGrid, Stack, Switch, Text, Tooltip } from '@mantine/core';
+import { Badge, Group, List, SimpleGrid, Stack, Switch, Text, Tooltip } from '@mantine/core';
 import { useState } from 'react';
 import { type PluginInfo, type PluginState, usePlugins } from '../../client/plugin-states.tsx';
 import { type ServiceError, toServiceError } from '../../client/service-error.ts';
@@ -7,6 +7,7 @@ import { Confirm } from '../../components/feedback/confirm.tsx';
 import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { documentedRoutes, reasonOf } from './plugin-view.ts';
 
 const COLORS: Readonly<Record<PluginState, string>> = {
   on: 'green',
@@ -21,7 +22,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   speech: 'Text to speech and transcription.',
   voices: 'Custom voices created from recordings.',
   realtime: 'Transcription and speech over one WebSocket.',
-  partner: 'Transcription and speech for a voice-agent platform.',
+  partner: 'Speech and transcription endpoints for a voice-agent platform.',
   batch: 'File storage and batch processing.',
   responses: 'Language models: chat completions, responses and embeddings.',
   video: 'Video extension: continues clips.',
@@ -87,7 +88,7 @@ function PluginCard(props: {
             {plugin.state}
           </Badge>
           {canSwitch && (
-            <Tooltip label="Excluded by the PLUGINS setting" disabled={plugin.switchable}>
+            <Tooltip label="The operator excluded this plugin from this machine" disabled={plugin.switchable}>
               <Switch
                 checked={plugin.enabled && plugin.switchable}
                 disabled={!plugin.switchable || isRunning}
@@ -101,16 +102,20 @@ function PluginCard(props: {
     >
       <Stack gap={6}>
         <Text size="sm">{ABOUT[plugin.name] ?? ''}</Text>
-        {plugin.detail !== undefined && (
+        {reasonOf(plugin) !== undefined && (
           <Text size="sm" {...(plugin.state !== 'failed' && { c: 'dimmed' })}>
-            {plugin.detail}
+            {reasonOf(plugin)}
           </Text>
         )}
-        <Names label="Requires" names={plugin.needs} />
-        <Names label="Required by" names={plugin.needed_by} />
-        <Text size="xs" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-          {plugin.routes.join('  ')}
-        </Text>
+        <Names label="Needs the plugin" names={plugin.needs} />
+        <Names label="Needed by the plugin" names={plugin.needed_by} />
+        <List size="xs" c="dimmed" ff="monospace" listStyleType="none" aria-label={`Paths of ${plugin.name}`}>
+          {documentedRoutes(plugin.routes).map((route) => (
+            <List.Item key={route} style={{ overflowWrap: 'anywhere' }}>
+              {route}
+            </List.Item>
+          ))}
+        </List>
       </Stack>
       <ErrorAlert error={error} />
       {isConfirming && (

@@ -46,7 +46,7 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
       <ErrorAlert error={error} onRetry={reload} />
       {rows?.data.length === 0 && <Empty text="No requests yet." />}
       {rows !== undefined && rows.data.length > 0 && (
-        <WideTable label="Requests" minWidth={820}>
+        <WideTable label="Requests" minWidth={940}>
           <Table>
             <Table.Thead>
               <Table.Tr>
@@ -77,7 +77,7 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
                   <Table.Td ta="right">
                     {row.characters === undefined ? '' : formatCount(row.characters)}
                   </Table.Td>
-                  <Table.Td ta="right">
+                  <Table.Td ta="right" style={{ whiteSpace: 'nowrap' }}>
                     {row.audio_seconds === undefined ? '' : `${row.audio_seconds.toFixed(1)} s`}
                   </Table.Td>
                   <Table.Td>

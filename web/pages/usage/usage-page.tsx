@@ -101,7 +101,7 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
       {chart.series.length === 0 ? (
         <Empty text="No usage in this period." />
       ) : (
-        <UsageBars chart={chart} label={`${label} by day and ${split}`} />
+        <UsageBars chart={chart} split={split} label={`${label} by day and ${split}`} />
       )}
     </Panel>
   );
@@ -109,14 +109,14 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
 
 function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
   return (
-    <WideTable label="Totals" minWidth={760}>
+    <WideTable label="Totals" minWidth={940}>
       <Table>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Endpoint</Table.Th>
             <Table.Th>Model</Table.Th>
             {MEASURES.map(({ value, label }) => (
-              <Table.Th key={value} ta="right" style={{ whiteSpace: 'nowrap' }}>
+              <Table.Th key={value} ta="right">
                 {label}
               </Table.Th>
             ))}

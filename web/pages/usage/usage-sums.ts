@@ -24,7 +24,8 @@ export interface UsageChart {
 
 /** Maximum number of separate series; the rest is combined. */
 const MAX_SERIES = 7;
-const OTHERS = 'others';
+/** Name of the series that combines the smallest ones. */
+export const OTHERS = 'others';
 
 /** Chart data: one bar per day, grouped by endpoint or model. */
 export function chartOf({ from, to, data }: UsageSummary, measure: Measure, split: Split): UsageChart {

@@ -11,7 +11,7 @@ const STATUS = {
 export function VideoStatus({ status }: { readonly status: Video['status'] }) {
   const { label, color } = STATUS[status];
   return (
-    <Badge variant="light" color={color} miw="max-content">
+    <Badge variant="light" color={color}>
       {label}
     </Badge>
   );

@@ -1,4 +1,4 @@
-import { Badge, Box, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { Badge, Box, Button, Code, Group, Progress, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { CopyAction } from '../../components/code-block.tsx';
@@ -67,6 +67,7 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
             </Button>
           </Group>
         </Group>
+        {voice.status === 'improving' && <Improving name={name} />}
         {shown === 'clip' && <ClipSound id={id} name={name} />}
         {shown === 'say' && <TryVoice voice={id} name={name} />}
       </Stack>
@@ -83,6 +84,30 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
         />
       )}
     </Box>
+  );
+}
+
+/**
+ * Shows that work on the voice goes on. Without a percentage: the work ends when no better similarity is found or its time is
+ * used up, and it waits while the service is busy.
+ */
+function Improving({ name }: { readonly name: string }) {
+  return (
+    <Stack gap={4}>
+      <Text size="xs" c="dimmed">
+        The similarity to the speaker is being improved in the background. The voice can be used now.
+      </Text>
+      <Progress.Root size="sm">
+        {/* Without a value: indeterminate. */}
+        <Progress.Section
+          value={100}
+          animated
+          withAria={false}
+          role="progressbar"
+          aria-label={`Improvement of ${name}`}
+        />
+      </Progress.Root>
+    </Stack>
   );
 }
 
