@@ -45,7 +45,7 @@ export class LlamaResponseReader {
   /** @param complete whether the model finished before its token limit. */
   end(complete: boolean, tokens: TokenUsage): TextEvent[] {
     const reason: FinishReason = !complete ? 'length' : this.#calls.calls > 0 ? 'tool_calls' : 'stop';
-    // A truncated start of a call is no text.
+    // The truncated start of a call is not text.
     const undecided = this.#kind === 'text_or_calls' && complete ? this.#text.push(this.#buffer) : '';
     const rest = undecided + this.#text.end();
     return [...textEvents(rest), { kind: 'end', reason, tokens }];
