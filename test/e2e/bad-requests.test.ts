@@ -181,8 +181,8 @@ describe('responses of the service', () => {
     expect(await messageOf('/v1/audio/speech', { ...speech, model: 'svc-ttts' })).toMatch(
       /'svc-ttts'.*Did you mean 'svc-tts'\?.*\[models\."svc-ttts"\] in CONFIG/,
     );
-    expect(await messageOf('/v1/audio/speech', { ...speech, voice: 'alloy' })).toMatch(
-      /'alloy'.*GET \/v1\/audio\/voices lists/,
+    expect(await messageOf('/v1/audio/speech', { ...speech, voice: 'tts-vc-voice_0' })).toMatch(
+      /'tts-vc-voice_0'.*GET \/v1\/audio\/voices lists/,
     );
     expect(await messageOf('/v1/audio/speach', speech)).toMatch(
       /'\/v1\/audio\/speach' is not offered by this service. Did you mean '\/v1\/audio\/speech'\?/,
