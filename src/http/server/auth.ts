@@ -48,7 +48,7 @@ const MAX_KEYS = 4;
  * Reads the API keys of a request from its headers and, for a WebSocket, from its subprotocols: other requests cannot be
  * authenticated by them, even if they ask for an upgrade. A request may have several: a
  * reverse proxy adds its own `Authorization`, and some clients always send one. Other authentication schemes are ignored.
- * @param opensSocket whether the route may open a WebSocket.
+ * @param opensSocket whether the request asks for a WebSocket of a route that may open one.
  * @returns at least one key, without duplicates.
  * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when there are too many or the only
  *   credential is not a bearer token.
@@ -90,7 +90,7 @@ function invalidKey(message: string): ServiceError {
 
 /**
  * Resolves the principal of a request's API key.
- * @param opensSocket whether the route of the request may open a WebSocket.
+ * @param opensSocket whether the request asks for a WebSocket of a route that may open one.
  */
 export type Authenticator = (request: Request, opensSocket: boolean) => Promise<Principal>;
 

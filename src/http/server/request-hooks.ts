@@ -153,8 +153,10 @@ export function requestHooks(deps: RequestHookDeps) {
 
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
-      // Otherwise a browser would get "missing key" for a WebSocket of a disabled plugin.
-      const opensSocket = deps.routes().opensSocket(path) || deps.unavailableError(path) !== undefined;
+      const opensSocket =
+        asksForSocket(request.headers) &&
+        // Otherwise a browser would get "missing key" for a WebSocket of a disabled plugin.
+        (deps.routes().opensSocket(path) || deps.unavailableError(path) !== undefined);
       const principal = await deps.authenticate(request, opensSocket);
       setPrincipal(request, principal);
       await deps.requestLimits.countRequest(principal);

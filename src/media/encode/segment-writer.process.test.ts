@@ -133,7 +133,9 @@ interface Played {
   readonly issue: string | null;
 }
 
-/** Runs in the page that Chromium creates for a media file. */
+const PAGE = '<!doctype html><title>Segment</title><video src="/segment.mp4"></video>';
+
+/** Runs in {@link PAGE}. */
 const PLAY = `(async () => {
   const video = document.querySelector('video');
   const ended = new Promise((resolve) => { video.onended = resolve; });
@@ -146,10 +148,21 @@ const PLAY = `(async () => {
 test('is played by Chromium to its end', async (context) => {
   needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`);
   const { path } = segmentOf('with audio');
+  // Over HTTP, as clients read it: for a file, Chromium would start another renderer process.
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    routes: {
+      '/': () => new Response(PAGE, { headers: { 'content-type': 'text/html' } }),
+      '/segment.mp4': () => new Response(Bun.file(path)),
+    },
+    fetch: () => new Response(null, { status: 404 }),
+  });
+  onTestFinished(() => server.stop(true));
   const browser = await startChromium(['--autoplay-policy=no-user-gesture-required']);
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
-  await page.goto(`file://${path}`);
+  await page.goto(server.url.href);
   const played = (await page.evaluate(PLAY)) as Played;
   expect(played).toMatchObject({ videoWidth: 320, videoHeight: 180, issue: null });
   expect(played.duration).toBeCloseTo(1.5, 1);
