@@ -12,7 +12,7 @@ import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';
 import { SequenceCache } from './sequence-cache.ts';
 import { StepGate } from './step-gate.ts';
-import { planStep } from './step-plan.ts';
+import { PromptTurns, planStep } from './step-plan.ts';
 import { ThreadBackoff } from './thread-backoff.ts';
 import { TokenText } from './token-text.ts';
 
@@ -87,6 +87,7 @@ export class LlamaGenerator {
   readonly #active = new Map<number, ActiveResponse>();
   readonly #threads: ThreadBackoff;
   readonly #gate = new StepGate(systemClock);
+  readonly #promptTurns = new PromptTurns();
   #tokenMs: number;
   #isRunning = false;
   /** The last step. */
@@ -147,7 +148,8 @@ export class LlamaGenerator {
       readsPrompt: outputTokens === 0,
     }));
     const promptTokens = Math.max(MIN_PROMPT_TOKENS, Math.floor(STEP_MS / this.#tokenMs));
-    const counts = planStep(requests, Math.min(promptTokens, maxPromptTokens));
+    const { promptsYield } = this.#promptTurns;
+    const counts = planStep(requests, Math.min(promptTokens, maxPromptTokens), promptsYield);
     const tokens = counts.reduce((sum, count) => sum + count, 0);
     if (tokens === 0) return;
     const startMs = systemClock.monotonicMs();
@@ -168,6 +170,7 @@ export class LlamaGenerator {
       }
       return;
     }
+    this.#promptTurns.record(requests, counts, systemClock.monotonicMs() - startMs);
     this.#recordStep(startMs, tokens, responses.length);
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planStep, type StepRequest } from './step-plan.ts';
+import { PromptTurns, planStep, type StepRequest } from './step-plan.ts';
 
 const prompt = (pendingTokens: number, rank = 1): StepRequest => ({ rank, pendingTokens, readsPrompt: true });
 const token = (rank = 1): StepRequest => ({ rank, pendingTokens: 1, readsPrompt: false });
@@ -20,6 +20,12 @@ describe('planStep', () => {
 
   it('serves lower ranks first', () => {
     expect(planStep([prompt(1000, 2), prompt(40, 0), prompt(1000, 1)], 64)).toEqual([0, 40, 24]);
+  });
+
+  it('reads no prompts that yield to tokens of the same or a lower rank', () => {
+    const requests = [prompt(1000, 0), token(1), prompt(1000, 1), prompt(1000, 2)];
+    expect(planStep(requests, 64, true)).toEqual([64, 1, 0, 0]);
+    expect(planStep([prompt(1000), prompt(1000)], 64, true)).toEqual([32, 32]);
   });
 
   it('uses the whole step, and never more than the step or a prompt', () => {
@@ -43,5 +49,40 @@ describe('planStep', () => {
         },
       ),
     );
+  });
+});
+
+describe('PromptTurns', () => {
+  /** Runs steps of 10 ms for tokens and 100 ms with prompts. Returns the steps with prompts. */
+  const run = (turns: PromptTurns, requests: readonly StepRequest[], steps: number): boolean[] =>
+    Array.from({ length: steps }, () => {
+      const planned = planStep(requests, 64, turns.promptsYield);
+      const reads = requests.some(({ readsPrompt }, index) => readsPrompt && (planned[index] ?? 0) > 0);
+      turns.record(requests, planned, reads ? 100 : 10);
+      return reads;
+    });
+
+  it('gives tokens as much time alone as steps with prompts took', () => {
+    const requests = [token(), prompt(10_000)];
+    const reads = run(new PromptTurns(), requests, 44);
+    expect(reads.filter(Boolean)).toHaveLength(4);
+    expect(reads.map((read, index) => (read ? index : -1)).filter((index) => index >= 0)).toEqual([
+      0, 11, 22, 33,
+    ]);
+  });
+
+  it.each([
+    ['prompts alone', [prompt(10_000), prompt(10_000)]],
+    ['prompts of a lower rank than the tokens', [prompt(10_000, 0), token(1)]],
+  ])('reads %s in each step', (_, requests) => {
+    expect(run(new PromptTurns(), requests, 5)).toEqual([true, true, true, true, true]);
+  });
+
+  it('forgets what is owed when no response waits for tokens', () => {
+    const turns = new PromptTurns();
+    run(turns, [token(), prompt(10_000)], 1);
+    expect(turns.promptsYield).toBe(true);
+    run(turns, [prompt(10_000)], 1);
+    expect(turns.promptsYield).toBe(false);
   });
 });
