@@ -197,7 +197,10 @@ describe('the shipped model', () => {
     const controller = new AbortController();
     const started = Promise.withResolvers<void>();
     const long = (async () => {
-      const request = textRequest({ messages: SHORT, maxTokens: 400, output: { kind: 'json' } });
+      // The output is longer than the time of the other prompt, however the time is divided.
+      const schema = { const: 'word '.repeat(1500) };
+      const output = { kind: 'json_schema', name: 'x', schema, strict: true } as const;
+      const request = textRequest({ messages: SHORT, maxTokens: 1500, output });
       for await (const _event of engine.generate(request, controller.signal)) {
         order.push('token');
         started.resolve();
