@@ -293,7 +293,12 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const serve = () => {
       const { models } = registry;
       const listed = config.modelIds.flatMap((id) => models.get(id) ?? []);
-      app = buildApp({ ...appParts, models: listed.map((each) => ({ ...each, files: files.get(each.id) })) });
+      const described = listed.map((each) => ({
+        ...each,
+        engine: config.modelEngines.get(each.id),
+        files: files.get(each.id),
+      }));
+      app = buildApp({ ...appParts, models: described });
     };
     const appParts = {
       version: packageJson.version,

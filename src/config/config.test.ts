@@ -7,7 +7,23 @@ import { hashApiKey } from '../kit/keys/api-key.ts';
 import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
 
 const VIDEO_IDS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
-const LAST_IDS = [...VIDEO_IDS, 'svc-voice'];
+const OPENAI_SPEECH = [
+  'tts-1',
+  'tts-1-hd',
+  'gpt-4o-mini-tts',
+  'gpt-4o-mini-tts-2025-03-20',
+  'gpt-4o-mini-tts-2025-12-15',
+  'kokoro',
+];
+const OPENAI_TRANSCRIPTION = [
+  'whisper-1',
+  'gpt-4o-transcribe',
+  'gpt-4o-mini-transcribe',
+  'gpt-4o-mini-transcribe-2025-12-15',
+  'gpt-transcribe',
+];
+const LAST_IDS = [...VIDEO_IDS, 'svc-voice', ...OPENAI_SPEECH, ...OPENAI_TRANSCRIPTION];
+const PRESETS = { voices: 'presets', compatibility: 'openai' } as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'config-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -76,8 +92,14 @@ describe('defaults', () => {
       'all-minilm-l6-v2',
       ...LAST_IDS,
     ]);
-    expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
-    expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
+    const kokoro = { kind: 'kokoro', voice: 'af_heart' };
+    expect([...config.ttsModels]).toEqual([
+      ['svc-tts', kokoro],
+      ...OPENAI_SPEECH.map((id) => [id, { ...kokoro, ...PRESETS }]),
+    ]);
+    expect([...config.sttModels]).toEqual(
+      ['svc-stt', ...OPENAI_TRANSCRIPTION].map((id) => [id, { kind: 'whisper', weights: 'base' }]),
+    );
     const llama = {
       kind: 'llama',
       weights: 'smollm2-135m-instruct',
@@ -400,7 +422,13 @@ describe('file', () => {
       'remote',
       'open',
     ]);
-    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'svc-tts-fast', 'remote', 'open']);
+    expect([...config.ttsModels.keys()]).toEqual([
+      'svc-tts',
+      ...OPENAI_SPEECH,
+      'svc-tts-fast',
+      'remote',
+      'open',
+    ]);
     expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
     const remote = config.ttsModels.get('remote');
     expect(remote).toMatchObject({
@@ -513,8 +541,14 @@ describe('file', () => {
       'other',
       'voice',
     ]);
-    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'voice']);
-    expect([...config.sttModels.keys()]).toEqual(['svc-stt', 'english', 'own', 'other']);
+    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', ...OPENAI_SPEECH, 'voice']);
+    expect([...config.sttModels.keys()]).toEqual([
+      'svc-stt',
+      ...OPENAI_TRANSCRIPTION,
+      'english',
+      'own',
+      'other',
+    ]);
     expect(config.sttModels.get('english')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
     expect(config.sttModels.get('own')).toEqual({ kind: 'whisper', weights: '/srv/whisper-small' });
     expect(config.sttModels.get('svc-stt')).toMatchObject({
@@ -522,6 +556,144 @@ describe('file', () => {
       baseUrl: 'https://stt.example/v1',
       model: 'large',
     });
+  });
+
+  describe("OpenAI's names", () => {
+    test('follow svc-tts and svc-stt to other engines, without their `required`', () => {
+      const config = load(`
+        [models.svc-tts]
+        kind = "upstream"
+        base_url = "http://tts:8000/v1"
+        model = "big"
+        voices = "inline"
+        required = true
+        [models.svc-stt]
+        kind = "whisper"
+        weights = "tiny.en"
+      `);
+      const { ttsModels, sttModels } = config;
+      expect(ttsModels.get('tts-1')).toEqual({ ...ttsModels.get('svc-tts'), compatibility: 'openai' });
+      expect(ttsModels.get('tts-1')).toMatchObject({ kind: 'upstream', model: 'big', voices: 'inline' });
+      expect(ttsModels.get('svc-tts')).not.toHaveProperty('compatibility', 'openai');
+      expect(sttModels.get('whisper-1')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
+      expect([...config.requiredModels]).toEqual(['svc-tts']);
+      const engines = ['svc-tts', 'tts-1', 'whisper-1', 'svc-voice'].map((id) => config.modelEngines.get(id));
+      expect(engines).toEqual([
+        { kind: 'upstream' },
+        { kind: 'upstream', compatibility: 'openai' },
+        { kind: 'whisper', weights: 'tiny.en' },
+        { kind: 'conversation' },
+      ]);
+    });
+
+    test('do not show the paths of own files', () => {
+      const { modelEngines } = load('[models.svc-stt]\nkind = "whisper"\nweights = "/srv/secret"');
+      expect(modelEngines.get('whisper-1')).toEqual({ kind: 'whisper' });
+    });
+
+    test('are removed by `openai_names`, except those that the file defines', () => {
+      const config = load('[models]\nopenai_names = false\n[models.tts-1]\nkind = "piper"');
+      expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'tts-1']);
+      expect([...config.sttModels.keys()]).toEqual(['svc-stt']);
+      expect(config.ttsModels.get('tts-1')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium', ...PRESETS });
+      expect(load('[models]\nopenai_names = true').modelIds).toEqual(loadConfig({}).modelIds);
+    });
+
+    test('can be defined in the file, with the rules of their names', () => {
+      const { ttsModels, sttModels, modelIds } = load(`
+        [models.tts-1]
+        kind = "kokoro"
+        voice = "am_adam"
+        [models.tts-1-hd]
+        kind = "kokoro"
+        voices = "none"
+        compatibility = "none"
+        [models.gpt-4o-mini-tts]
+        kind = "upstream"
+        base_url = "http://tts:8000/v1"
+        model = "x"
+        [models.whisper-1]
+        kind = "upstream"
+        base_url = "http://stt:8000/v1"
+        model = "x"
+      `);
+      expect(ttsModels.get('tts-1')).toEqual({ kind: 'kokoro', voice: 'am_adam', ...PRESETS });
+      expect(ttsModels.get('tts-1-hd')).toEqual({ kind: 'kokoro', voice: 'af_heart' });
+      expect(ttsModels.get('gpt-4o-mini-tts')).toMatchObject({ voices: 'none', compatibility: 'openai' });
+      expect(sttModels.get('whisper-1')).toMatchObject({ kind: 'upstream', model: 'x' });
+      expect(modelIds.filter((id) => id === 'tts-1')).toHaveLength(1);
+    });
+
+    test('have the prices of the models that they follow, unless they have their own', () => {
+      const price = (model: string, endpoint: string, request: number) =>
+        `[[prices]]\nmodel = "${model}"\nendpoint = "${endpoint}"\nrequest = ${request}\n`;
+      const { prices } = load(
+        [
+          price('svc-tts', '/v1/audio/speech', 2),
+          price('svc-tts', 'POST /v1/voices/partner', 3),
+          price('tts-1', '/v1/audio/speech', 5),
+          price('kokoro', '/v1/audio/speech', 0),
+          '[models.tts-1-hd]\nkind = "piper"',
+        ].join(''),
+      );
+      const pricesOf = (id: string) =>
+        prices.filter(({ model }) => model === id).map(({ request }) => Number(request / 10n ** 12n));
+      expect(pricesOf('gpt-4o-mini-tts')).toEqual([2, 3]);
+      expect(pricesOf('tts-1')).toEqual([5, 3]);
+      expect(pricesOf('kokoro')).toEqual([0, 3]);
+      expect(pricesOf('tts-1-hd')).toEqual([]);
+      expect(pricesOf('whisper-1')).toEqual([]);
+    });
+
+    test('have no model to follow if CONFIG maps it to another task', () => {
+      const { sttModels, modelIds } = load(`
+        [models.svc-stt]
+        kind = "upstream"
+        task = "chat"
+        base_url = "http://llm:8000/v1"
+        model = "x"
+        [models.svc-voice]
+        kind = "conversation"
+        stt = "own"
+        [models.own]
+        kind = "whisper"
+      `);
+      expect([...sttModels.keys()]).toEqual(['own']);
+      expect(modelIds).not.toContain('whisper-1');
+    });
+
+    test.each([
+      ['[models]\nopenai_names = "no"', "'models.openai_names' must be true or false"],
+      ['[models.openai_names]\nkind = "kokoro"', "'models.openai_names' must be true or false"],
+      ['[models.own]\nkind = "kokoro"\ncompatibility = "azure"', 'models."own".compatibility'],
+      ['[models.own]\nkind = "kokoro"\nvoices = "register"', 'models."own".voices'],
+      ['[models.own]\nkind = "whisper"\ncompatibility = "openai"', 'models."own".compatibility'],
+    ])('%j is an error', (toml, message) => {
+      expect(() => load(toml)).toThrow(message);
+    });
+  });
+
+  test('gives any speech model the rules of OpenAI', () => {
+    const { ttsModels } = load(`
+      [models.presets]
+      kind = "kokoro"
+      voices = "presets"
+      [models.compatible]
+      kind = "piper"
+      compatibility = "openai"
+      [models.remote]
+      kind = "upstream"
+      base_url = "http://tts:8000/v1"
+      model = "x"
+      compatibility = "openai"
+      voices = "register"
+    `);
+    expect(ttsModels.get('presets')).toEqual({ kind: 'kokoro', voice: 'af_heart', voices: 'presets' });
+    expect(ttsModels.get('compatible')).toEqual({
+      ...{ kind: 'piper', voice: 'en_US-joe-medium' },
+      compatibility: 'openai',
+    });
+    expect(ttsModels.get('remote')).toMatchObject({ voices: 'register', compatibility: 'openai' });
   });
 
   test('maps conversation models', () => {
@@ -637,7 +809,12 @@ describe('file', () => {
       model = "small"
       context_tokens = 32768
     `);
-    expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual(['svc-tts', 'svc-stt']);
+    expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual([
+      'svc-tts',
+      ...OPENAI_SPEECH,
+      'svc-stt',
+      ...OPENAI_TRANSCRIPTION,
+    ]);
     expect([...config.textModels.keys()]).toEqual([
       'smollm2-135m-instruct',
       'qwen2.5-0.5b-instruct',
@@ -791,6 +968,8 @@ describe('file', () => {
   test('sets prices, exactly', () => {
     expect(load('').prices).toEqual([]);
     const { prices } = load(`
+      [models]
+      openai_names = false
       [[prices]]
       endpoint = "/v1/audio/speech"
       model = "svc-tts"
@@ -903,7 +1082,7 @@ describe('file', () => {
     ['[models]\nx = 1', `'models."x"' must be an object`],
     [
       '[models.x]\nkind = "kokoro"\nbase_url = "y"',
-      `'models."x".base_url' is unknown; allowed: kind, voice, required`,
+      `'models."x".base_url' is unknown; allowed: kind, voice, voices, compatibility, required`,
     ],
     ['[models.x]\nkind = "kokoro"\nvoice = 3', `'models."x".voice' must be a string`],
     ['[models.x]\nkind = "kokoro"\nvoice = ""', `'models."x".voice' must be a string of 1 to 200 characters`],
@@ -926,7 +1105,7 @@ describe('file', () => {
     ],
     [
       '[models.x]\nkind = "piper"\ntask = "speech"',
-      `'models."x".task' is unknown; allowed: kind, voice, required`,
+      `'models."x".task' is unknown; allowed: kind, voice, voices, compatibility, required`,
     ],
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ntask = "song"',
@@ -940,7 +1119,10 @@ describe('file', () => {
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoices = "all"',
       `'models."x".voices' must be one of "register", "inline", "none"`,
     ],
-    ['[models.x]\nkind = "kokoro"\nvoices = "inline"', `'models."x".voices' is unknown`],
+    [
+      '[models.x]\nkind = "kokoro"\nvoices = "inline"',
+      `'models."x".voices' must be one of "presets", "none".`,
+    ],
     [
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ncontext_tokens = 4096',
       `'models."svc-stt".context_tokens' is unknown`,

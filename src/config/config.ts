@@ -19,6 +19,7 @@ import type {
   VideoModels,
   WebSearchSettings,
 } from '../contract/core/settings.ts';
+import type { ModelEngine } from '../contract/model-table.ts';
 import { hashApiKey, MAX_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from '../kit/keys/api-key.ts';
 import { type NetworkRange, parseRange } from '../kit/validation/network-address.ts';
 import { PostgresUrlError, parsePostgresUrl } from '../kit/validation/postgres-url.ts';
@@ -76,6 +77,8 @@ export interface Config {
   readonly modelIds: readonly string[];
   /** Ids of models with `required = true`: `/readyz` is 503 while one of them is unavailable. */
   readonly requiredModels: ReadonlySet<string>;
+  /** What is behind each model, by id. */
+  readonly modelEngines: ReadonlyMap<string, ModelEngine>;
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
   readonly textModels: TextModels;
@@ -332,6 +335,8 @@ export function loadConfig(environment: Environment = process.env): Config {
   const {
     ids: modelIds,
     required: requiredModels,
+    engines: modelEngines,
+    followers,
     tts: ttsModels,
     stt: sttModels,
     text: textModels,
@@ -365,6 +370,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     plugins: parsePlugins(env.text('PLUGINS')),
     modelIds,
     requiredModels,
+    modelEngines,
     ttsModels,
     sttModels,
     textModels,
@@ -379,7 +385,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       environment: Object.freeze(libraryEnvironment(environment)),
     }),
     modelIdleMs: (file.inference?.model_idle_seconds ?? 1800) * 1000,
-    prices: parsePrices(file, modelIds),
+    prices: parsePrices(file, modelIds, followers),
     ...parseTools(file, (name) => env.text(name)),
     partner: Object.freeze({
       silenceMs: file.partner?.silence_ms ?? 350,

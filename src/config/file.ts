@@ -17,6 +17,7 @@ import type {
   ConfiguredModels,
   ConversationModelSettings,
   EmbedModelSettings,
+  SpeechCompatibility,
   SttModelSettings,
   TextModelSettings,
   TtsModelSettings,
@@ -24,10 +25,12 @@ import type {
   WebSearchSettings,
 } from '../contract/core/settings.ts';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
+import type { ModelEngine } from '../contract/model-table.ts';
 import { scaledInteger } from '../kit/validation/decimal.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../kit/validation/languages.ts';
 import { oneOf, toValidationIssue } from '../kit/validation/type-errors.ts';
+import { OPENAI_NAMES, type OpenaiName } from './openai-names.ts';
 
 /** An invalid setting. The message names the setting, its location and the allowed values. */
 export class ConfigError extends StartError {
@@ -42,7 +45,14 @@ function modelTable<Keys extends TProperties>(keys: Keys) {
   return Type.Object({ ...keys, required: Type.Optional(Type.Boolean()) }, strict);
 }
 
-const SpeakingModel = modelTable({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) });
+/** `none` gives a model with one of OpenAI's names the rules of the specification. */
+const compatibility = Type.Optional(oneOf(['openai', 'none']));
+const SpeakingModel = modelTable({
+  kind: oneOf(['kokoro', 'piper']),
+  voice: Type.Optional(name),
+  voices: Type.Optional(oneOf(['presets', 'none'])),
+  compatibility,
+});
 const WhisperModel = modelTable({
   kind: oneOf(['whisper']),
   weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
@@ -97,6 +107,7 @@ const UpstreamSpeech = modelTable({
   voice: Type.Optional(name),
   voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
   rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
+  compatibility,
 });
 const UpstreamEmbeddings = modelTable({ ...upstreamKeys, token_ids: tokenIds });
 const UpstreamVideo = modelTable({
@@ -382,6 +393,7 @@ const DEFAULT_TASKS: Readonly<Record<string, string>> = {
   'vid-2.0-fast': 'video',
   'vid-2.0': 'video',
   'vid-2.5': 'video',
+  ...Object.fromEntries([...OPENAI_NAMES].map(([id, { task }]) => [id, task])),
 };
 
 /** The models of the file and the default models, by task. */
@@ -392,6 +404,10 @@ export interface ParsedModels extends ConfiguredModels {
   readonly required: ReadonlySet<string>;
   readonly video: ReadonlyMap<string, VideoModelSettings>;
   readonly conversation: ReadonlyMap<string, ConversationModelSettings>;
+  /** What is behind each model, by id. */
+  readonly engines: ReadonlyMap<string, ModelEngine>;
+  /** Models that CONFIG does not define, by id: the model whose engine and prices each has. */
+  readonly followers: ReadonlyMap<string, string>;
 }
 
 /**
@@ -403,22 +419,37 @@ export function parseModels(
   file: ConfigFileContent,
   variable: (name: string) => string | undefined,
 ): ParsedModels {
-  const models: Record<string, unknown> = { ...DEFAULT_MODELS, ...file.models };
+  const { openai_names: hasOpenaiNames = true, ...tables } = file.models ?? {};
+  if (typeof hasOpenaiNames !== 'boolean') {
+    throw new ConfigError(
+      `${file.path}: 'models.openai_names' must be true or false; no model can have this id.`,
+    );
+  }
+  const parsed = new Map<string, RequirableModel>();
+  for (const [id, value] of Object.entries({ ...DEFAULT_MODELS, ...tables })) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
+      throw new ConfigError(
+        `${file.path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
+      );
+    }
+    parsed.set(id, parseModel(id, value, file.path, variable));
+  }
+  const following = hasOpenaiNames ? followersOf(parsed) : new Map<string, Follower>();
+  // The models that CONFIG adds are last.
+  const ids = new Set([...Object.keys(DEFAULT_MODELS), ...following.keys(), ...parsed.keys()]);
   const tts = new Map<string, TtsModelSettings>();
   const stt = new Map<string, SttModelSettings>();
   const text = new Map<string, TextModelSettings>();
   const embed = new Map<string, EmbedModelSettings>();
   const video = new Map<string, VideoModelSettings>();
   const conversation = new Map<string, ConversationModelSettings>();
+  const engines = new Map<string, ModelEngine>();
   const required = new Set<string>();
-  for (const [id, value] of Object.entries(models)) {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
-      throw new ConfigError(
-        `${file.path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
-      );
-    }
-    const settings = parseModel(id, value, file.path, variable);
+  for (const id of ids) {
+    const settings = parsed.get(id) ?? following.get(id)?.settings;
+    if (settings === undefined) continue;
     if (settings.required) required.add(id);
+    engines.set(id, engineOf(settings));
     switch (settings.task) {
       case 'speech':
         tts.set(id, Object.freeze(settings.model));
@@ -456,7 +487,51 @@ export function parseModels(
     requireModelOf(file.path, id, 'llm', llm, text);
     requireModelOf(file.path, id, 'tts', voice, tts);
   }
-  return { ids: Object.freeze(Object.keys(models)), required, tts, stt, text, embed, video, conversation };
+  const followers = new Map([...following].map(([id, { follows }]) => [id, follows]));
+  const byTask = { tts, stt, text, embed, video, conversation };
+  return { ids: Object.freeze([...ids]), required, engines, followers, ...byTask };
+}
+
+interface Follower {
+  readonly follows: OpenaiName['follows'];
+  readonly settings: RequirableModel;
+}
+
+/**
+ * The models with OpenAI's names that the file does not define, each with the settings of the model that it follows. A model
+ * that CONFIG maps to another task has no followers.
+ */
+function followersOf(parsed: ReadonlyMap<string, RequirableModel>): ReadonlyMap<string, Follower> {
+  const followers = new Map<string, Follower>();
+  for (const [id, { task, follows }] of OPENAI_NAMES) {
+    const followed = parsed.get(follows);
+    if (parsed.has(id) || followed?.task !== task) continue;
+    const settings = { ...withOpenaiRules(followed), required: false };
+    followers.set(id, { follows, settings });
+  }
+  return followers;
+}
+
+function withOpenaiRules(settings: ParsedModel): ParsedModel {
+  if (settings.task !== 'speech') return settings;
+  const { model } = settings;
+  const compatible =
+    model.kind === 'upstream'
+      ? { ...model, compatibility: 'openai' as const }
+      : { ...model, compatibility: 'openai' as const, voices: 'presets' as const };
+  return { task: 'speech', model: compatible };
+}
+
+/** Paths of the operator's files are not shown to clients. */
+function engineOf({ task, model }: ParsedModel): ModelEngine {
+  if (task === 'conversation') return { kind: 'conversation' };
+  const compatibility = task === 'speech' ? model.compatibility : undefined;
+  const weights = 'weights' in model && !model.weights.startsWith('/') ? model.weights : undefined;
+  return {
+    kind: model.kind,
+    ...(weights !== undefined && { weights }),
+    ...(compatibility !== undefined && { compatibility }),
+  };
 }
 
 /** @throws ConfigError if a conversation model has an unknown language. */
@@ -487,25 +562,34 @@ type ParsedModel =
   | { readonly task: 'embeddings'; readonly model: EmbedModelSettings }
   | { readonly task: 'video'; readonly model: VideoModelSettings }
   | { readonly task: 'conversation'; readonly model: ConversationModelSettings };
+type RequirableModel = ParsedModel & { readonly required: boolean };
+
+/** A speech model with one of OpenAI's names follows OpenAI's API unless its table says otherwise. */
+function compatibilityOf(
+  id: string,
+  written: 'openai' | 'none' | undefined,
+): SpeechCompatibility | undefined {
+  const compatibility = written ?? (OPENAI_NAMES.has(id) ? 'openai' : 'none');
+  return compatibility === 'none' ? undefined : compatibility;
+}
 
 function parseModel(
   id: string,
   value: unknown,
   path: string,
   variable: (name: string) => string | undefined,
-): ParsedModel & { readonly required: boolean } {
+): RequirableModel {
   const location = `models."${id}"`;
   const { kind, task = DEFAULT_TASKS[id] } = checked(ModelKind, value, path, location);
   switch (kind) {
     case 'kokoro':
     case 'piper': {
-      const { voice = DEFAULT_VOICES[kind], required = false } = checked(
-        SpeakingModel,
-        value,
-        path,
-        location,
-      );
-      return { required, task: 'speech', model: { kind, voice } };
+      const table = checked(SpeakingModel, value, path, location);
+      const { voice = DEFAULT_VOICES[kind], required = false } = table;
+      const { voices: written = OPENAI_NAMES.has(id) ? 'presets' : 'none' } = table;
+      const voices = written === 'none' ? undefined : written;
+      const compatibility = compatibilityOf(id, table.compatibility);
+      return { required, task: 'speech', model: { kind, voice, voices, compatibility } };
     }
     case 'whisper': {
       const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, location);
@@ -584,7 +668,8 @@ function parseModel(
         return { required, task, model: { ...server, tailSeconds, contextFrames, audio, fields } };
       }
       const { voice, voices = 'none', rate_hz: rateHz = SPEECH_RATE_HZ } = model;
-      return { required, task: 'speech', model: { ...server, voice, voices, rateHz } };
+      const compatibility = compatibilityOf(id, model.compatibility);
+      return { required, task: 'speech', model: { ...server, voice, voices, rateHz, compatibility } };
     }
   }
 }
@@ -593,11 +678,16 @@ function parseModel(
 const RATE_PLACES = 12;
 
 /**
- * Parses the prices.
+ * Parses the prices. A model that follows another one has its prices, except for endpoints with a price of its own.
  * @param modelIds configured models.
+ * @param followers by id: the model whose prices it has.
  * @throws ConfigError for an unknown model, a duplicate price and a price with too many decimal places.
  */
-export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]): readonly Price[] {
+export function parsePrices(
+  file: ConfigFileContent,
+  modelIds: readonly string[],
+  followers: ReadonlyMap<string, string>,
+): readonly Price[] {
   const seen = new Set<string>();
   const prices = (file.prices ?? []).map((entry, index): Price => {
     const { endpoint, model } = entry;
@@ -624,7 +714,12 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
       audioSecond: rateOf('audio_second'),
     });
   });
-  return Object.freeze(prices);
+  const followed = [...followers].flatMap(([model, follows]) =>
+    prices
+      .filter((price) => price.model === follows && !seen.has(`${price.endpoint} ${model}`))
+      .map((price) => Object.freeze({ ...price, model })),
+  );
+  return Object.freeze([...prices, ...followed]);
 }
 
 /**

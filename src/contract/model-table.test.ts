@@ -22,3 +22,14 @@ test.each([
 ])('the model %j', (id, message) => {
   expect(unknownModel(id, ['a'], 'not_found').message).toContain(message);
 });
+
+test('the error of a model with diarization says that it is not offered yet', () => {
+  const { message } = unknownModel(
+    'gpt-4o-transcribe-diarize',
+    ['whisper-1', 'gpt-4o-transcribe'],
+    'not_found',
+  );
+  expect(message).toContain(
+    `Unknown model 'gpt-4o-transcribe-diarize'. Diarization (who spoke when) is not offered yet. Did you mean 'gpt-4o-transcribe'?`,
+  );
+});

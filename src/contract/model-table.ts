@@ -1,5 +1,6 @@
 import { ServiceError } from './core/error.ts';
 import { quotedName, similarNameHint } from './core/nearest-name.ts';
+import type { SpeechCompatibility } from './core/settings.ts';
 
 /** Engines of one capability, keyed by the model id that clients send. */
 export interface ModelTable<Engine> {
@@ -7,6 +8,16 @@ export interface ModelTable<Engine> {
   readonly ids: readonly string[];
   /** Returns the engine of a model id, or undefined if CONFIG does not define the model. */
   get(id: string): Engine | undefined;
+}
+
+/** What is behind a model id. */
+export interface ModelEngine {
+  /** `kind` of CONFIG. */
+  readonly kind: string;
+  /** Name of the weights; absent if there is only one choice, and for files of the operator. */
+  readonly weights?: string;
+  /** Only of speech models. */
+  readonly compatibility?: SpeechCompatibility;
 }
 
 /** The files of a model that runs on this machine. Fields are absent while they are unknown. */
@@ -28,6 +39,11 @@ export function requireModel<Engine>(models: ModelTable<Engine>, id: string): En
   return engine;
 }
 
+/** Known models of other services that this service does not offer by default, and why. */
+const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
+  ['gpt-4o-transcribe-diarize', ' Diarization (who spoke when) is not offered yet.'],
+]);
+
 /**
  * Creates the error for a model id that CONFIG does not define.
  * @param ids the models that the request could use.
@@ -39,6 +55,7 @@ export function unknownModel(
 ): ServiceError {
   const shown = quotedName(id);
   const section = `[models.${shown === '' ? '"NAME"' : JSON.stringify(id)}]`;
-  const message = `Unknown model${shown}.${similarNameHint(id, ids)} Available models: ${ids.join(', ')}. The operator adds models as ${section} in CONFIG.`;
+  const reason = NOT_OFFERED.get(id) ?? '';
+  const message = `Unknown model${shown}.${reason}${similarNameHint(id, ids)} Available models: ${ids.join(', ')}. The operator adds models as ${section} in CONFIG.`;
   return new ServiceError(kind, message, { param: 'model', code: 'model_not_found' });
 }

@@ -120,6 +120,12 @@ describe('speech', () => {
     expect(JSON.stringify(tracer.spans)).not.toContain('Confidential');
   });
 
+  it('keeps the compatibility of its engine', () => {
+    const engine = Object.assign(new FakeTtsEngine(), { compatibility: 'openai' as const });
+    expect(instrument.tts('tts-1', engine).compatibility).toBe('openai');
+    expect(instrument.tts('svc-tts', new FakeTtsEngine()).compatibility).toBeUndefined();
+  });
+
   it('exposes deleteVoice only if its engine has it', async () => {
     expect(instrument.tts('svc', new FakeTtsEngine()).deleteVoice).toBeUndefined();
     const deleted: string[] = [];

@@ -86,6 +86,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
     tts: (model, engine) => ({
       ...lifecycleOf(engine),
       rateHz: engine.rateHz,
+      compatibility: engine.compatibility,
       ...(engine.hasVoice && { hasVoice: engine.hasVoice.bind(engine) }),
       ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),
       synthesize(request, signal) {

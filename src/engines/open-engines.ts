@@ -132,7 +132,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
         const engine =
           model.kind === 'upstream'
             ? upstreamTtsEngine({ settings: model, ...remote(id) })
-            : poolTtsEngine(pool, poolModel(model), model.voice);
+            : poolTtsEngine(pool, poolModel(model), model);
         return instrument.tts(id, engine);
       }),
     stt: () =>
@@ -198,7 +198,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
         await loadModels(() => {
           hasFastSpeech = true;
         });
-        return instrument.tts(FAST_SPEECH.kind, poolTtsEngine(pool, FAST_SPEECH.kind, FAST_SPEECH.voice));
+        return instrument.tts(FAST_SPEECH.kind, poolTtsEngine(pool, FAST_SPEECH.kind, FAST_SPEECH));
       };
       const speech = new OnDemandSpeech({ download, load });
       return { value: speech, close: () => speech.close() };

@@ -21,10 +21,19 @@ export interface InferenceSettings {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/**
+ * Whose API the requests to a speech model follow, if not the specification of this service. `openai`: all formats of OpenAI's
+ * API, and mp3 by default.
+ */
+export type SpeechCompatibility = 'openai';
+
 /** A model that runs in the local inference processes, and its default voice. */
 export interface EmbeddedTtsSettings {
   readonly kind: 'kokoro' | 'piper';
   readonly voice: string;
+  /** Whether requests can name the voices of the model in addition to stored voices. */
+  readonly voices?: 'presets' | undefined;
+  readonly compatibility?: SpeechCompatibility | undefined;
 }
 
 /** A model of an upstream server with an OpenAI-compatible `/v1/audio/speech`. */
@@ -44,6 +53,7 @@ export interface UpstreamTtsSettings {
   readonly voices: 'register' | 'inline' | 'none';
   /** Sample rate of the raw PCM that the upstream returns, in Hz. */
   readonly rateHz: number;
+  readonly compatibility?: SpeechCompatibility | undefined;
 }
 
 export type TtsModelSettings = EmbeddedTtsSettings | UpstreamTtsSettings;

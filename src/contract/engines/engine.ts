@@ -1,6 +1,7 @@
 /** Speech engines: synthesis, transcription and voice activity detection, embedded or upstream. */
 
 import type { Id } from '../core/id.ts';
+import type { SpeechCompatibility } from '../core/settings.ts';
 import type { Float32Samples } from './audio.ts';
 import type { SpokenVoice } from './spoken-voice.ts';
 
@@ -85,6 +86,8 @@ export interface SpokenWord {
 export interface TtsEngine {
   /** Sample rate of {@link synthesize}, in Hz. */
   readonly rateHz: number;
+  /** Whose API requests follow: `openai` has all formats of OpenAI's API, and mp3 by default. Absent: the specification. */
+  readonly compatibility?: SpeechCompatibility | undefined;
   /** Whether the engine may have a voice of this name, which is not a stored voice. Absent if it has none. */
   hasVoice?(name: string): boolean;
   /**

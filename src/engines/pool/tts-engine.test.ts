@@ -25,7 +25,7 @@ function recordingEngine(description: SpeechDescription) {
       yield Float32Array.of(0.5) as Float32Samples;
     },
   } as unknown as InferencePool;
-  const engine = poolTtsEngine(pool, 'model', 'af_heart');
+  const engine = poolTtsEngine(pool, 'model', { kind: 'kokoro', voice: 'af_heart' });
   const speak = async (fields: Partial<SynthesisRequest> = {}, signal = never) =>
     Array.fromAsync(engine.synthesize({ ...REQUEST, ...fields }, signal));
   return { requests, speak };

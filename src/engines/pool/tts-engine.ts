@@ -1,6 +1,7 @@
 /** Text-to-speech engine for one voice of an embedded model in the shared pool. */
 
 import { ServiceError } from '../../contract/core/error.ts';
+import type { EmbeddedTtsSettings } from '../../contract/core/settings.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../contract/engines/spoken-voice.ts';
@@ -11,9 +12,12 @@ import type { ModelVoice, SpeechDescription, SpeechRequest, SpeechResult } from 
 /**
  * @param pool is not closed by the engine.
  * @param model name of the model in the pool.
- * @param defaultVoice preset for requests without a voice.
  */
-export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: string): TtsEngine {
+export function poolTtsEngine(
+  pool: InferencePool,
+  model: string,
+  { voice: defaultVoice, compatibility }: EmbeddedTtsSettings,
+): TtsEngine {
   const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
   const modelVoice = (voice: SpokenVoice | undefined): ModelVoice => {
@@ -24,6 +28,7 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
   };
   return {
     rateHz,
+    compatibility,
     synthesize(request, signal) {
       const { text, speed, delivery, firstAudioMs, priority, fairnessKey, aheadMs, onWords } = request;
       const voice = modelVoice(request.voice);

@@ -31,6 +31,15 @@ test('the list has the current state of models that are loaded on demand', async
   });
 });
 
+test('the list has the engine behind each model', async () => {
+  const engine = { kind: 'kokoro', compatibility: 'openai' } as const;
+  const app = modelRoutes([{ id: 'tts-1', task: 'speech', engine }, ...listed], 1000, () => new Map());
+  const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
+    data: { engine?: unknown }[];
+  };
+  expect(data.map((model) => model.engine)).toEqual([engine, undefined, undefined]);
+});
+
 test('the list says whether a model can be used now', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: false, detail: 'unavailable' }]]);
   const app = modelRoutes(listed, 1000, () => reports);

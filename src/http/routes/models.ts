@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import type { LoadReport, ReadyReport } from '../../contract/engines/engine.ts';
-import { type ModelFiles, unknownModel } from '../../contract/model-table.ts';
+import { type ModelEngine, type ModelFiles, unknownModel } from '../../contract/model-table.ts';
 import type { ModelLimits } from '../../contract/plugin.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { ErrorSchema, UnixSeconds } from '../openapi/schemas.ts';
@@ -22,6 +22,7 @@ export interface ListedModel {
   readonly id: string;
   readonly task: ModelTask;
   readonly limits?: ModelLimits | undefined;
+  readonly engine?: ModelEngine | undefined;
   /** Absent for models of other servers. */
   readonly files?: ModelFiles | undefined;
 }
@@ -40,6 +41,25 @@ const Load = t.Object(
     description:
       'Only of models that are downloaded or loaded while the service runs. Requests get 503 `model_loading` until then.',
   },
+);
+
+const Engine = t.Object(
+  {
+    kind: t.String({
+      description: '`kind` of the model in CONFIG.',
+      examples: ['kokoro', 'whisper', 'upstream'],
+    }),
+    weights: t.Optional(
+      t.String({ description: 'Absent if there is only one choice, and for own files.', examples: ['base'] }),
+    ),
+    compatibility: t.Optional(
+      oneOf(['openai'], {
+        description:
+          "Requests follow OpenAI's API: all its formats, and mp3 by default. Absent: wav and pcm.",
+      }),
+    ),
+  },
+  { description: 'What is behind the id.' },
 );
 
 const Files = t.Object(
@@ -70,6 +90,7 @@ const Model = t.Object(
       }),
     ),
     load: t.Optional(Load),
+    engine: t.Optional(Engine),
     files: t.Optional(Files),
     limits: t.Optional(
       t.Record(
@@ -99,13 +120,14 @@ export function modelRoutes(
 ) {
   const models = () => {
     const states = reports();
-    return listed.map(({ id, task, limits, files }) => {
+    return listed.map(({ id, task, limits, engine, files }) => {
       const { ready, load } = states.get(id) ?? {};
       return {
         ...{ id, object: 'model' as const, created, owned_by: 'system' },
         task,
         ...(ready !== undefined && { ready }),
         ...(load && { load: loadBody(load) }),
+        ...(engine && { engine: { ...engine } }),
         ...(files && { files: filesBody(files) }),
         ...(limits && { limits }),
       };

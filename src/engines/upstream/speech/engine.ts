@@ -64,6 +64,7 @@ export function upstreamTtsEngine(options: UpstreamTtsOptions): TtsEngine {
 
 class UpstreamTtsEngine implements TtsEngine {
   readonly rateHz: number;
+  readonly compatibility: TtsEngine['compatibility'];
   readonly #settings: UpstreamTtsSettings;
   readonly #server: UpstreamServer;
   readonly #firstPartMs: number;
@@ -77,6 +78,7 @@ class UpstreamTtsEngine implements TtsEngine {
   constructor(options: UpstreamTtsOptions) {
     this.#settings = options.settings;
     this.rateHz = options.settings.rateHz;
+    this.compatibility = options.settings.compatibility;
     this.#server = new UpstreamServer(options);
     this.#firstPartMs = options.firstPartMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 20_000;
