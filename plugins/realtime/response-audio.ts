@@ -113,7 +113,9 @@ export class ResponseAudio {
         async selectVoice() {
           const engine = requireModel(tts, model);
           const { organization } = caller;
-          const voice = await selectVoice(voices, engine, { id: voiceId, param: VOICE_PARAM, organization });
+          const voice = await selectVoice(voices, engine, {
+            ...{ id: voiceId, model, param: VOICE_PARAM, organization },
+          });
           await flow.ready(signal);
           return { engine, ...voice };
         },

@@ -1,5 +1,6 @@
 /** OpenAPI documentation of /v1/audio/voices. */
 
+import { type TSchema, Type } from '@sinclair/typebox';
 import {
   CONTENT_HEADERS,
   contentResponses,
@@ -9,10 +10,11 @@ import {
   jsonResponse,
   pageOf,
   pageQuery,
+  queryParameter,
   toPlainSchema,
   WORK_FAILURES,
 } from '../../src/http/openapi/route-docs.ts';
-import { enrollmentFormSchema, NewVoiceObject, VoiceObject } from './schema.ts';
+import { enrollmentFormSchema, NamedVoiceObject, NewVoiceObject, VoiceNames, VoiceObject } from './schema.ts';
 
 const ID = 'tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const VOICE_ID = idParameter('voice_id', ID);
@@ -42,13 +44,27 @@ export function enrollmentDocumentation(clipBytes: number) {
   };
 }
 
+/** A page of voices of one kind, with their names for clients of other servers. */
+function voicePage(Item: TSchema) {
+  const page = pageOf(Item, ID);
+  return Type.Object({ ...page.properties, voices: VoiceNames }, { title: page.title ?? '' });
+}
+
 export const LIST = {
-  summary: 'List stored voices',
-  description: 'Voices of your organization.',
-  parameters: pageQuery('voices', [1, 100, 20]),
+  summary: 'List voices',
+  description:
+    'Stored voices of your organization. With `model`: the voices of that speech model that requests can name, such as OpenAI’s; none if only another server knows them.',
+  parameters: [
+    queryParameter(
+      'model',
+      { type: 'string' },
+      'Id of a speech model, such as `tts-1`: list its voices instead of stored voices, 100 per page by default.',
+    ),
+    ...pageQuery('voices', [1, 100, 20]),
+  ],
   responses: {
-    200: jsonResponse('A page of voices', pageOf(VoiceObject, ID)),
-    400: errorResponse('A parameter is invalid; `param` names it'),
+    200: jsonResponse('A page of voices', Type.Union([voicePage(VoiceObject), voicePage(NamedVoiceObject)])),
+    400: errorResponse('A parameter is invalid, or the model does not exist; `param` names it'),
     503: BUSY,
   },
 };

@@ -474,3 +474,65 @@ describe('a clip', () => {
     expect((await app.send(`${VOICES}/${id}/audio`)).status).toBe(500);
   });
 });
+
+describe('the voices of a model', () => {
+  const nova = { id: 'nova', name: 'Nova', language: 'en-US', gender: 'female', preset: 'af_nova' } as const;
+  const emma = { id: 'bf_emma', name: 'Emma', language: 'en-GB', gender: 'female' } as const;
+  const object = (voice: typeof nova | typeof emma) => ({
+    ...{ ...voice, voice_id: voice.id, object: 'audio.voice', type: 'preset' },
+  });
+  const list = async (app: App, query: string) => (await app.send(`${VOICES}${query}`)).json();
+
+  it('are listed with language, gender and the preset that is heard', async () => {
+    const app = await voiceApp({ named: [nova, emma] });
+    expect(await list(app, '?model=presets')).toEqual({
+      object: 'list',
+      data: [object(nova), object(emma)],
+      first_id: 'nova',
+      last_id: 'bf_emma',
+      has_more: false,
+      voices: [
+        { id: 'nova', name: 'Nova' },
+        { id: 'bf_emma', name: 'Emma' },
+      ],
+    });
+  });
+
+  it('can be paged', async () => {
+    const app = await voiceApp({ named: [nova, emma] });
+    const first = await list(app, '?model=presets&limit=1');
+    expect(first).toMatchObject({ data: [object(nova)], has_more: true });
+    expect(await list(app, '?model=presets&limit=1&after=nova')).toMatchObject({
+      data: [object(emma)],
+      has_more: false,
+    });
+    expect(await list(app, '?model=presets&order=asc')).toMatchObject({ first_id: 'bf_emma' });
+    expect(await list(app, '?model=presets&after=x')).toMatchObject({ error: { param: 'after' } });
+  });
+
+  it('are none for a model without named voices', async () => {
+    const app = await voiceApp({ named: [nova] });
+    expect(await list(app, '?model=local')).toEqual({
+      ...{ object: 'list', data: [], first_id: null, last_id: null, has_more: false, voices: [] },
+    });
+  });
+
+  it.each(['?model=unknown', '?model='])('need a model that exists: %s', async (query) => {
+    const app = await voiceApp();
+    const response = await app.send(`${VOICES}${query}`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'model', code: 'model_not_found' } });
+  });
+
+  it('are named next to the stored voices, on the first page', async () => {
+    const app = await voiceApp({ named: [nova] });
+    const { voice_id: id } = await app.enroll({ name: 'Anna' });
+    const all = (await list(app, '')) as { data: unknown[]; voices: unknown };
+    expect(all.data).toMatchObject([{ id, type: 'audio_sample' }]);
+    expect(all.voices).toEqual([
+      { id: 'nova', name: 'Nova' },
+      { id, name: 'Anna' },
+    ]);
+    expect(await list(app, `?after=${id}`)).toMatchObject({ data: [], voices: [] });
+  });
+});

@@ -1,6 +1,8 @@
 import { Elysia } from 'elysia';
+import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { ByteRange } from '../../src/contract/stores/blob-store.ts';
 import { maxFormBytes, receiveForm, type UploadSettings } from '../../src/http/request/multipart.ts';
+import type { PageQuery } from '../../src/http/request/query.ts';
 import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
@@ -8,7 +10,14 @@ import { UPLOAD_BYTES } from '../../src/http/server/route-table.ts';
 import { singleChunk } from './clips/single-chunk.ts';
 import type { EnrollmentService } from './enrollment.ts';
 import * as docs from './openapi.ts';
-import { newVoiceObject, parseEnrollment, parseVoiceQuery, voiceObject } from './schema.ts';
+import {
+  listBody,
+  namedVoiceObject,
+  newVoiceObject,
+  parseEnrollment,
+  parseVoiceQuery,
+  voiceObject,
+} from './schema.ts';
 import type { VoiceService } from './service.ts';
 
 /** Routes of stored voices: POST, GET and DELETE of /v1/audio/voices (spec 4.4), compatible with OpenAI's SDK. */
@@ -22,14 +31,8 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
     .get(
       '/v1/audio/voices',
       async ({ request }) => {
-        const { voices: page, hasMore } = await voices.list(callerOf(request), parseVoiceQuery(request));
-        return {
-          object: 'list',
-          data: page.map(voiceObject),
-          first_id: page[0]?.id ?? null,
-          last_id: page.at(-1)?.id ?? null,
-          has_more: hasMore,
-        };
+        const query = parseVoiceQuery(request);
+        return query.model === undefined ? await listStored(request, query) : listNamed(query.model, query);
       },
       { detail: docs.LIST },
     )
@@ -53,6 +56,25 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
       ({ params, request, set }) => clip(params.voice_id, request, set.headers),
       { detail: docs.AUDIO },
     );
+
+  async function listStored(request: Request, query: PageQuery) {
+    const { voices: page, hasMore } = await voices.list(callerOf(request), query);
+    // On the first page only.
+    const named = query.after === undefined ? voices.namedVoices() : [];
+    return listBody(page.map(voiceObject), hasMore, named);
+  }
+
+  function listNamed(model: string, { limit, order, after }: PageQuery) {
+    const named = voices.namedVoicesOf(model);
+    // The voices have no creation time: the default order is that of the model.
+    const ordered = order === 'asc' ? named.toReversed() : named;
+    const last = after === undefined ? -1 : ordered.findIndex(({ id }) => id === after);
+    if (after !== undefined && last === -1) {
+      throw invalidRequest("'after' must be the id of one of the voices.", 'after', 'invalid_value');
+    }
+    const rest = ordered.slice(last + 1);
+    return listBody(rest.slice(0, limit).map(namedVoiceObject), rest.length > limit);
+  }
 
   async function enroll(request: Request) {
     const caller = callerOf(request);

@@ -3,6 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/core/error.ts';
+import type { NamedVoice } from '../../src/contract/engines/named-voice.ts';
 import type { VoiceRecord } from '../../src/contract/stores/voice-store.ts';
 import { UnixSeconds } from '../../src/http/openapi/schemas.ts';
 import { presentFields } from '../../src/http/request/fields.ts';
@@ -149,9 +150,17 @@ function requireConsent(consent: string): void {
   );
 }
 
+/** A query of the list: with a model, it lists the voices of that model instead of stored voices. */
+export interface VoiceQuery extends PageQuery {
+  readonly model: string | undefined;
+}
+
 /** @throws ServiceError `invalid_request` with the name of the parameter. */
-export function parseVoiceQuery(request: Request): PageQuery {
-  return pageIn(readQuery(request, ['limit', 'order', 'after']), LIMIT);
+export function parseVoiceQuery(request: Request): VoiceQuery {
+  const { model, ...page } = readQuery(request, ['limit', 'order', 'after', 'model']);
+  // A model has fewer voices than the maximum, so that clients without paging get all of them.
+  const limits = model === undefined ? LIMIT : { ...LIMIT, fallback: LIMIT.maximum };
+  return { ...pageIn(page, limits), model };
 }
 
 export const VoiceObject = Type.Object(
@@ -180,6 +189,59 @@ export const VoiceObject = Type.Object(
   },
   { title: 'Voice' },
 );
+
+export const NamedVoiceObject = Type.Object(
+  {
+    voice_id: Type.String({ description: 'Value of `voice` in requests to the model.', examples: ['nova'] }),
+    id: Type.String({ description: 'Equal to `voice_id`.', examples: ['nova'] }),
+    object: Type.Literal('audio.voice'),
+    type: Type.Literal('preset'),
+    name: Type.String({ examples: ['Nova'] }),
+    language: Type.String({ description: 'BCP 47 tag.', examples: ['en-US'] }),
+    gender: oneOf(['female', 'male']),
+    preset: Type.Optional(
+      Type.String({
+        description: 'The voice of the model that is heard, if it has another name.',
+        examples: ['af_nova'],
+      }),
+    ),
+  },
+  { title: 'Voice of a model' },
+);
+
+/** What Open WebUI and clients of Kokoro-FastAPI read. */
+export const VoiceNames = Type.Array(
+  Type.Object({ id: Type.String({ examples: ['nova'] }), name: Type.String({ examples: ['Nova'] }) }),
+  {
+    description:
+      'All voices that requests can name: those of the models with `voices = "presets"` (on the first page), then those of `data`. For clients of other speech servers, such as Open WebUI.',
+  },
+);
+
+/** The wire object of a voice of a model. */
+export function namedVoiceObject(voice: NamedVoice): Static<typeof NamedVoiceObject> {
+  const { id, name, language, gender, preset } = voice;
+  return {
+    ...{ voice_id: id, id, object: 'audio.voice', type: 'preset', name, language, gender },
+    ...(preset !== undefined && { preset }),
+  };
+}
+
+/** A page of the list. @param named voices that are only listed by name. */
+export function listBody(
+  data: readonly (Static<typeof VoiceObject> | Static<typeof NamedVoiceObject>)[],
+  hasMore: boolean,
+  named: readonly NamedVoice[] = [],
+) {
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: hasMore,
+    voices: [...named, ...data].map(({ id, name }) => ({ id, name })),
+  };
+}
 
 export const NewVoiceObject = Type.Object(
   {

@@ -4,6 +4,8 @@ import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { ServiceError } from '../../src/contract/core/error.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { Logger } from '../../src/contract/core/logger.ts';
+import type { NamedVoice } from '../../src/contract/engines/named-voice.ts';
+import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
 import {
@@ -41,6 +43,24 @@ export class VoiceService {
     query: Omit<Parameters<VoiceStore['list']>[0], 'organization'>,
   ): Promise<VoicePage> {
     return this.#deps.voices.list({ organization, ...query });
+  }
+
+  /**
+   * The voices of a model that requests can name; none if only an upstream server knows them.
+   * @throws ServiceError `invalid_request` (`model_not_found`) if CONFIG does not define the model.
+   */
+  namedVoicesOf(model: string): readonly NamedVoice[] {
+    return requireModel(this.#deps.tts, model).voices ?? [];
+  }
+
+  /** The voices that requests to any model can name, each once. */
+  namedVoices(): readonly NamedVoice[] {
+    const { tts } = this.#deps;
+    const byId = new Map<string, NamedVoice>();
+    for (const voice of tts.ids.flatMap((model) => tts.get(model)?.voices ?? [])) {
+      if (!byId.has(voice.id)) byId.set(voice.id, voice);
+    }
+    return [...byId.values()];
   }
 
   /** The clip as WAV. @throws ServiceError `not_found`; `overloaded` if the blob store is unavailable. */

@@ -87,7 +87,9 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       ...lifecycleOf(engine),
       rateHz: engine.rateHz,
       compatibility: engine.compatibility,
+      voices: engine.voices,
       ...(engine.hasVoice && { hasVoice: engine.hasVoice.bind(engine) }),
+      ...(engine.voiceProblem && { voiceProblem: engine.voiceProblem.bind(engine) }),
       ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),
       synthesize(request, signal) {
         const { priority, delivery, aheadMs, text } = request;

@@ -8,6 +8,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import type {
   EmbeddedTextSettings,
+  EmbeddedTtsSettings,
   EmbedModels,
   InferenceSettings,
   SttModels,
@@ -31,6 +32,7 @@ import { clipReader } from '../media/clips/clip-reader.ts';
 import { continuationEngine } from './continuation/host/engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
+import { kokoroVoices } from './kokoro/host/named-voices.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
 import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
@@ -42,9 +44,11 @@ import { RetriedLoad, retriedSttEngine, retriedTextEngine } from './on-demand/re
 import { SharedDownload, type Weights } from './on-demand/shared-download.ts';
 import { SharedTextEngine } from './on-demand/shared-engine.ts';
 import { OnDemandTextEngine } from './on-demand/text-engine.ts';
+import { piperVoices } from './piper/named-voices.ts';
 import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
+import type { NamedVoices } from './pool/named-voices.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
 import { poolTtsEngine } from './pool/tts-engine.ts';
 import { openVad } from './silero/host/engine.ts';
@@ -132,7 +136,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
         const engine =
           model.kind === 'upstream'
             ? upstreamTtsEngine({ settings: model, ...remote(id) })
-            : poolTtsEngine(pool, poolModel(model), model);
+            : poolTtsEngine(pool, poolModel(model), model, namedVoicesOf(model));
         return instrument.tts(id, engine);
       }),
     stt: () =>
@@ -235,6 +239,12 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       }
     },
   };
+}
+
+/** The voices that requests to a speech model can name; undefined: only stored voices. */
+function namedVoicesOf({ kind, voice, voices }: EmbeddedTtsSettings): NamedVoices | undefined {
+  if (voices !== 'presets') return undefined;
+  return kind === 'kokoro' ? kokoroVoices(voice) : piperVoices(voice);
 }
 
 /** Adds the Whisper models of the hub whose files are not on disk. */

@@ -68,7 +68,9 @@ export class SpeechRequests {
     const job = this.#requests.startRequest(caller, signal);
     try {
       const { organization } = caller;
-      const voice = await selectVoice(voices, engine, { id: voiceId, param: voiceParam, organization });
+      const voice = await selectVoice(voices, engine, {
+        ...{ id: voiceId, model, param: voiceParam, organization },
+      });
       const meter = new SpeechUsageMeter({ model, characters, speed: speech.speed, endpoint }, caller);
       const rest = billedSynthesis(
         {

@@ -4,6 +4,7 @@ import { voiceRecord } from '../../test/contract/voice-store.cases.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { openDiskBlobs } from '../blobs/disk-blobs.ts';
+import type { NamedVoice } from '../contract/engines/named-voice.ts';
 import { clipBlob } from '../contract/stores/voice-store.ts';
 import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { voiceStore } from '../records/stores/voice-store.ts';
@@ -55,7 +56,7 @@ describe('StoredVoices', () => {
 describe('selectVoice', () => {
   const named = { hasVoice: (name: string) => name === 'alloy' };
   const select = (stored: StoredVoices, id: string | undefined, engine = named) =>
-    selectVoice(stored, engine, { id, param: 'voice', organization: 'a' });
+    selectVoice(stored, engine, { id, model: 'tts-1', param: 'voice', organization: 'a' });
 
   it('selects a stored voice, a voice of the engine, or none', async () => {
     const { stored, voice } = await setUp();
@@ -70,7 +71,7 @@ describe('selectVoice', () => {
     const foreign = selectVoice(
       stored,
       { hasVoice: () => true },
-      { id: voice.id, param: 'voice', organization: 'b' },
+      { id: voice.id, model: 'tts-1', param: 'voice', organization: 'b' },
     );
     await expect(foreign).rejects.toMatchObject({ code: 'voice_not_found' });
   });
@@ -78,7 +79,7 @@ describe('selectVoice', () => {
 
 describe('the error of an unknown voice', () => {
   const messageOf = async (stored: StoredVoices, id: string, organization = 'a') =>
-    selectVoice(stored, {}, { id, param: 'voice', organization }).then(
+    selectVoice(stored, {}, { id, model: 'tts-1', param: 'voice', organization }).then(
       () => '',
       (error: Error) => error.message,
     );
@@ -94,6 +95,30 @@ describe('the error of an unknown voice', () => {
     expect(await messageOf(stored, 'alloy')).toBe(
       `Unknown voice 'alloy'. ${rule}; GET /v1/audio/voices lists your voices.`,
     );
+  });
+
+  const named = {
+    voices: ['alloy', 'ash', 'af_alloy'].map((id) => ({ id }) as NamedVoice),
+    hasVoice: () => false,
+    voiceProblem: (name: string) => (name.includes('+') ? 'The blend is wrong.' : undefined),
+  };
+  const LISTED =
+    "'voice' must be a voice of the model, as listed by GET /v1/audio/voices?model=tts-1, the id of a stored voice of your organization, or unset for the default voice.";
+
+  it('names similar voices of the model, and where they are listed', async () => {
+    const { voice, stored } = await setUp();
+    const errorOf = (id: string) =>
+      selectVoice(stored, named, { id, model: 'tts-1', param: 'voice', organization: 'a' }).then(
+        () => '',
+        (error: Error) => error.message,
+      );
+    expect(await errorOf('aloy')).toBe(`Unknown voice 'aloy'. Did you mean 'alloy'? ${LISTED}`);
+    expect(await errorOf('a_alloy')).toBe(
+      `Unknown voice 'a_alloy'. Did you mean 'alloy' or 'af_alloy'? ${LISTED}`,
+    );
+    expect(await errorOf('zzz')).toBe(`Unknown voice 'zzz'. ${LISTED}`);
+    expect(await errorOf(voice.name)).toContain(`Did you mean '${voice.id}'?`);
+    expect(await errorOf('alloy+x')).toBe(`Unknown voice 'alloy+x'. The blend is wrong. ${LISTED}`);
   });
 
   it('does not name voices of other organizations', async () => {

@@ -1,6 +1,6 @@
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import { mayBeId } from '../contract/core/id.ts';
-import { quotedName, similarName } from '../contract/core/nearest-name.ts';
+import { quotedName, similarName, similarNamesHint } from '../contract/core/nearest-name.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { type SpokenVoice, voiceDeleted } from '../contract/engines/spoken-voice.ts';
 import type { BlobStore } from '../contract/stores/blob-store.ts';
@@ -67,10 +67,14 @@ export type SelectedVoice = Pick<SynthesisRequest, 'voice' | 'voiceName'>;
 export interface RequestedVoice {
   /** Id of a stored voice or name of a voice of the model, as sent by the client; undefined selects the default voice. */
   readonly id: string | undefined;
+  /** Id of the speech model, for error messages. */
+  readonly model: string;
   /** Name of the request field with the voice, for error messages. */
   readonly param: string;
   readonly organization: string;
 }
+
+type VoicedEngine = Pick<TtsEngine, 'hasVoice' | 'voices' | 'voiceProblem'>;
 
 /**
  * Selects the voice that a request names, in its current state.
@@ -79,32 +83,40 @@ export interface RequestedVoice {
  */
 export async function selectVoice(
   voices: VoiceLookup,
-  engine: Pick<TtsEngine, 'hasVoice'>,
-  { id, param, organization }: RequestedVoice,
+  engine: VoicedEngine,
+  requested: RequestedVoice,
 ): Promise<SelectedVoice> {
-  if (id !== undefined && !mayBeId('voice', id) && engine.hasVoice?.(id)) return { voiceName: id };
-  return { voice: await requireVoice(voices, id, param, organization) };
+  const { id, organization } = requested;
+  if (id === undefined) return { voice: undefined };
+  const mayBeStored = mayBeId('voice', id);
+  if (!mayBeStored && engine.hasVoice?.(id)) return { voiceName: id };
+  const voice = mayBeStored ? await voices.find(id, organization) : undefined;
+  if (voice === undefined) throw await unknownVoice(voices, engine, id, requested);
+  return { voice };
 }
 
-/**
- * Returns the current state of the voice that a request names, or undefined without one.
- * @param id voice id as sent by the client.
- * @param param name of the request field with the id, for error messages.
- * @throws ServiceError `invalid_request` (`voice_not_found`) if the organization has no such voice; the errors
- *   of the store.
- */
-async function requireVoice(
+/** The error that names similar voices of the model and of the organization, and where they are listed. */
+async function unknownVoice(
   voices: VoiceLookup,
-  id: string | undefined,
-  param: string,
-  organization: string,
-): Promise<SpokenVoice | undefined> {
-  if (id === undefined) return undefined;
-  const voice = mayBeId('voice', id) ? await voices.find(id, organization) : undefined;
-  if (voice !== undefined) return voice;
-  const similar = await voices.findSimilar(id, organization);
-  const hint = similar === undefined ? '' : ` Did you mean '${similar}'?`;
-  const rule = `'${param}' must be the id of a stored voice of your organization, or unset for the default voice`;
-  const message = `Unknown voice${quotedName(id)}.${hint} ${rule}; GET /v1/audio/voices lists your voices.`;
-  throw invalidRequest(message, param, 'voice_not_found');
+  engine: VoicedEngine,
+  id: string,
+  { model, param, organization }: RequestedVoice,
+): Promise<ServiceError> {
+  const message = `Unknown voice${quotedName(id)}.`;
+  const error = (hint: string, rule: string) =>
+    invalidRequest(`${message}${hint} '${param}' must be ${rule}.`, param, 'voice_not_found');
+  const problem = engine.voiceProblem?.(id);
+  const named = engine.voices?.map((voice) => voice.id) ?? [];
+  const similar = problem === undefined ? await voices.findSimilar(id, organization) : undefined;
+  const known = similar === undefined ? named : [...named, similar];
+  const storedHint = similar === undefined ? '' : ` Did you mean '${similar}'?`;
+  if (named.length === 0) {
+    const rule = `the id of a stored voice of your organization, or unset for the default voice`;
+    return error(storedHint, `${rule}; GET /v1/audio/voices lists your voices`);
+  }
+  const hint = problem === undefined ? similarNamesHint(id, known) || storedHint : ` ${problem}`;
+  return error(
+    hint,
+    `a voice of the model, as listed by GET /v1/audio/voices?model=${model}, the id of a stored voice of your organization, or unset for the default voice`,
+  );
 }

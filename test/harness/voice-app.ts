@@ -7,6 +7,7 @@ import { VoiceService } from '../../plugins/voices/service.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { TtsEngine } from '../../src/contract/engines/engine.ts';
+import type { NamedVoice } from '../../src/contract/engines/named-voice.ts';
 import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
 import type { VoiceStore } from '../../src/contract/stores/voice-store.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';
@@ -62,6 +63,8 @@ export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptio
   readonly blobs?: (real: BlobStore) => BlobStore;
   /** `deleteVoice` of the model `remote`; the model `local` has none. */
   readonly forget?: TtsEngine['deleteVoice'];
+  /** Voices of the model `presets`, which exists only with them. */
+  readonly named?: readonly NamedVoice[];
 }
 
 /** The app with the voice routes, blobs on disk, in-memory SQLite and scripted engines. */
@@ -77,7 +80,14 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
   const speakers = new FakeSpeakers(options);
   const local: TtsEngine = new FakeTtsEngine();
   const remote = options.forget === undefined ? local : withMethods(local, { deleteVoice: options.forget });
-  const tts = { ids: ['local', 'remote'], get: (id: string) => (id === 'local' ? local : remote) };
+  const engines = new Map<string, TtsEngine>([
+    ['local', local],
+    ['remote', remote],
+  ]);
+  if (options.named !== undefined) {
+    engines.set('presets', Object.assign(new FakeTtsEngine(), { voices: options.named }));
+  }
+  const tts = { ids: [...engines.keys()], get: (id: string) => engines.get(id) };
   const fitter = new FakeFitter(fitting);
   const audioFiles = new FakeAudioFiles();
   const calls = new RecordedCalls(options);

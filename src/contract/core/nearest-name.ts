@@ -45,6 +45,23 @@ export function similarNameHint(written: string, names: readonly string[]): stri
   return name === undefined ? '' : ` Did you mean '${name}'?`;
 }
 
+/** Maximum number of names in a hint. */
+const MAX_HINTS = 3;
+
+/** Like {@link similarNameHint}, with all similar names, most similar first: ` Did you mean 'x' or 'y'?`. */
+export function similarNamesHint(written: string, names: readonly string[]): string {
+  const similar: string[] = [];
+  while (similar.length < MAX_HINTS) {
+    const name = similarName(
+      written,
+      names.filter((each) => !similar.includes(each)),
+    );
+    if (name === undefined) break;
+    similar.push(name);
+  }
+  return similar.length === 0 ? '' : ` Did you mean ${similar.map((name) => `'${name}'`).join(' or ')}?`;
+}
+
 /** Maximum length of a value that is quoted. Longer ones are not names. */
 const MAX_QUOTED = 64;
 

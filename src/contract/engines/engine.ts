@@ -3,6 +3,7 @@
 import type { Id } from '../core/id.ts';
 import type { SpeechCompatibility } from '../core/settings.ts';
 import type { Float32Samples } from './audio.ts';
+import type { NamedVoice } from './named-voice.ts';
 import type { SpokenVoice } from './spoken-voice.ts';
 
 /**
@@ -88,8 +89,15 @@ export interface TtsEngine {
   readonly rateHz: number;
   /** Whose API requests follow: `openai` has all formats of OpenAI's API, and mp3 by default. Absent: the specification. */
   readonly compatibility?: SpeechCompatibility | undefined;
-  /** Whether the engine may have a voice of this name, which is not a stored voice. Absent if it has none. */
+  /** Voices that requests can name. Absent if it has none, or if only an upstream server knows them. */
+  readonly voices?: readonly NamedVoice[] | undefined;
+  /**
+   * Whether the engine may have a voice of this name, which is not a stored voice. Absent if it has none. More names than those
+   * of {@link voices} can be accepted: other spellings, and blends.
+   */
   hasVoice?(name: string): boolean;
+  /** Why a description of a voice, such as a blend, is not accepted, in one sentence; undefined for a plain name. */
+  voiceProblem?(name: string): string | undefined;
   /**
    * Synthesizes one text. Yields mono samples at {@link rateHz} in order, at least one chunk unless the text
    * contains nothing to speak. The arrays belong to the caller. Ending the iteration stops the work at the

@@ -236,7 +236,9 @@ export class Reply {
           const { organization } = caller;
           return {
             engine,
-            ...(await selectVoice(voices, engine, { id: voiceId, param: VOICE_PARAM, organization })),
+            ...(await selectVoice(voices, engine, {
+              ...{ id: voiceId, model: model.tts, param: VOICE_PARAM, organization },
+            })),
           };
         },
         onSentence: (clause) => {

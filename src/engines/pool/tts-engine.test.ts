@@ -4,6 +4,7 @@ import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { SynthesisRequest } from '../../contract/engines/engine.ts';
 import type { InferencePool } from './inference-pool.ts';
 import type { SpeechDescription, SpeechRequest } from './model.ts';
+import type { NamedVoices } from './named-voices.ts';
 import { poolTtsEngine } from './tts-engine.ts';
 
 const REQUEST: SynthesisRequest = {
@@ -13,10 +14,11 @@ const REQUEST: SynthesisRequest = {
   fairnessKey: 'a',
   delivery: 'stream',
 };
+const DESCRIPTION: SpeechDescription = { rateHz: 24_000, supportsAdaptations: true };
 const never = new AbortController().signal;
 
 /** An engine over a pool that records the requests to its one model. */
-function recordingEngine(description: SpeechDescription) {
+function recordingEngine(description: SpeechDescription, named?: NamedVoices) {
   const requests: SpeechRequest[] = [];
   const pool = {
     description: () => description,
@@ -25,10 +27,10 @@ function recordingEngine(description: SpeechDescription) {
       yield Float32Array.of(0.5) as Float32Samples;
     },
   } as unknown as InferencePool;
-  const engine = poolTtsEngine(pool, 'model', { kind: 'kokoro', voice: 'af_heart' });
+  const engine = poolTtsEngine(pool, 'model', { kind: 'kokoro', voice: 'af_heart' }, named);
   const speak = async (fields: Partial<SynthesisRequest> = {}, signal = never) =>
     Array.fromAsync(engine.synthesize({ ...REQUEST, ...fields }, signal));
-  return { requests, speak };
+  return { engine, requests, speak };
 }
 
 it('ignores the length of the first audio after other audio', async () => {
@@ -39,6 +41,25 @@ it('ignores the length of the first audio after other audio', async () => {
 });
 
 describe('voice of a synthesis', () => {
+  it('is a named voice of the model', async () => {
+    const nova = { id: 'nova', name: 'Nova', language: 'en-US', gender: 'female' } as const;
+    const { engine, requests, speak } = recordingEngine(DESCRIPTION, {
+      list: [nova],
+      find: (name) => (name === 'nova' ? { kind: 'preset', name: 'af_nova' } : undefined),
+      problemOf: () => 'problem',
+    });
+    expect(engine.voices).toEqual([nova]);
+    expect([engine.hasVoice?.('nova'), engine.hasVoice?.('x')]).toEqual([true, false]);
+    expect(engine.voiceProblem?.('x')).toBe('problem');
+    await speak({ voiceName: 'nova' });
+    expect(requests[0]?.voice).toEqual({ kind: 'preset', name: 'af_nova' });
+  });
+
+  it('cannot be named without named voices', () => {
+    const { engine } = recordingEngine(DESCRIPTION);
+    expect([engine.voices, engine.hasVoice, engine.voiceProblem]).toEqual([undefined, undefined, undefined]);
+  });
+
   it('is the preset of CONFIG when the request has no voice', async () => {
     const { requests, speak } = recordingEngine({ rateHz: 24_000, supportsAdaptations: true });
     expect(await speak()).toHaveLength(1);

@@ -8,19 +8,25 @@ import type { SpokenVoice } from '../../contract/engines/spoken-voice.ts';
 import { storedVoicesUnsupported } from '../../contract/voice-errors.ts';
 import type { InferencePool } from './inference-pool.ts';
 import type { ModelVoice, SpeechDescription, SpeechRequest, SpeechResult } from './model.ts';
+import type { NamedVoices } from './named-voices.ts';
 
 /**
  * @param pool is not closed by the engine.
  * @param model name of the model in the pool.
+ * @param named voices that requests can name; undefined: none.
  */
 export function poolTtsEngine(
   pool: InferencePool,
   model: string,
   { voice: defaultVoice, compatibility }: EmbeddedTtsSettings,
+  named?: NamedVoices,
 ): TtsEngine {
   const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
-  const modelVoice = (voice: SpokenVoice | undefined): ModelVoice => {
+  const modelVoice = (voice: SpokenVoice | undefined, name: string | undefined): ModelVoice => {
+    const namedVoice = name === undefined ? undefined : named?.find(name);
+    if (namedVoice !== undefined) return namedVoice;
+    if (name !== undefined) throw new Error('the model has no voice of this name');
     if (voice === undefined) return { kind: 'preset', name: defaultVoice };
     if (!supportsAdaptations) throw storedVoicesUnsupported();
     if (voice.adaptation === undefined) throw notPrepared();
@@ -29,9 +35,14 @@ export function poolTtsEngine(
   return {
     rateHz,
     compatibility,
+    ...(named && {
+      voices: named.list,
+      hasVoice: (name) => named.find(name) !== undefined,
+      voiceProblem: (name) => named.problemOf(name),
+    }),
     synthesize(request, signal) {
       const { text, speed, delivery, firstAudioMs, priority, fairnessKey, aheadMs, onWords } = request;
-      const voice = modelVoice(request.voice);
+      const voice = modelVoice(request.voice, request.voiceName);
       const words = onWords !== undefined;
       const results = pool.runJob<SpeechRequest, SpeechResult>(
         model,

@@ -48,3 +48,11 @@ test('the list says whether a model can be used now', async () => {
   };
   expect(data.map(({ ready }) => ready)).toEqual([false, undefined]);
 });
+
+test('the list of speech models has the shapes of OpenAI and of Open WebUI', async () => {
+  const app = modelRoutes([{ id: 'tts-1', task: 'speech' }, ...listed], 1000, () => new Map());
+  const speech = { id: 'tts-1', object: 'model', created: 1000, owned_by: 'system', task: 'speech' };
+  expect(await (await app.handle(new Request('http://host/v1/audio/models'))).json()).toEqual({
+    ...{ object: 'list', data: [speech], models: [{ id: 'tts-1', name: 'tts-1' }] },
+  });
+});

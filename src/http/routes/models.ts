@@ -143,6 +143,28 @@ export function modelRoutes(
       },
     })
     .get(
+      '/v1/audio/models',
+      () => {
+        const speech = models().filter(({ task }) => task === 'speech');
+        return { object: 'list' as const, data: speech, models: speech.map(({ id }) => ({ id, name: id })) };
+      },
+      {
+        response: {
+          200: t.Object({
+            object: t.Literal('list'),
+            data: t.Array(Model),
+            models: t.Array(t.Object({ id: t.String({ examples: ['tts-1'] }), name: t.String() }), {
+              description: 'The same models, for clients of other speech servers, such as Open WebUI.',
+            }),
+          }),
+        },
+        detail: {
+          summary: 'List speech models',
+          description: 'Lists the models of /v1/models that `POST /v1/audio/speech` can use.',
+        },
+      },
+    )
+    .get(
       '/v1/models/:model',
       ({ params }) => {
         const found = models().find((model) => model.id === params.model);

@@ -1,0 +1,23 @@
+/** The names of a Piper voice: its own, and those of OpenAI's voices. */
+
+import { OPENAI_VOICES } from '../../contract/engines/named-voice.ts';
+import { displayName, type NamedVoices, voiceKey } from '../pool/named-voices.ts';
+
+/**
+ * A Piper file has one voice. OpenAI's names select it too, because clients send them as their defaults; the list shows what
+ * is heard.
+ * @param voice such as `en_US-joe-medium`.
+ */
+export function piperVoices(voice: string): NamedVoices {
+  const [, language = '', region = '', speaker = ''] = /^([a-z]+)_([A-Z]+)-([^-]+)-/.exec(voice) ?? [];
+  const described = { language: `${language}-${region}`, gender: 'male' } as const;
+  const names = new Set([voiceKey(voice), speaker, ...OPENAI_VOICES]);
+  return {
+    list: [
+      { id: voice, name: displayName(speaker), ...described },
+      ...OPENAI_VOICES.map((id) => ({ id, name: displayName(id), ...described, preset: voice })),
+    ],
+    find: (name) => (names.has(voiceKey(name)) ? { kind: 'preset', name: voice } : undefined),
+    problemOf: () => undefined,
+  };
+}
