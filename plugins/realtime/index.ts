@@ -1,6 +1,6 @@
 import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
-import { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { hasNamedVoice, StoredVoices } from '../../src/speak/stored-voices.ts';
 import { ConnectionRegistry } from './connection-registry.ts';
 import { realtimeRoutes } from './routes.ts';
 
@@ -78,6 +78,7 @@ function sessionRules({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters 
     defaultSttModel: 'svc-stt',
     defaultTtsModel: 'svc-tts',
     languagesOf: (model: string) => stt.get(model)?.languages,
+    hasVoice: (model: string, name: string) => hasNamedVoice(tts.get(model), name),
     maxTextCharacters: maxCharacters,
   };
 }

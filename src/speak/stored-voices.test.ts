@@ -8,7 +8,7 @@ import type { NamedVoice } from '../contract/engines/named-voice.ts';
 import { clipBlob } from '../contract/stores/voice-store.ts';
 import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { voiceStore } from '../records/stores/voice-store.ts';
-import { StoredVoices, selectVoice } from './stored-voices.ts';
+import { hasNamedVoice, StoredVoices, selectVoice } from './stored-voices.ts';
 
 const never = new AbortController().signal;
 
@@ -74,6 +74,22 @@ describe('selectVoice', () => {
       { id: voice.id, model: 'tts-1', param: 'voice', organization: 'b' },
     );
     await expect(foreign).rejects.toMatchObject({ code: 'voice_not_found' });
+  });
+});
+
+describe('hasNamedVoice', () => {
+  const hasVoice = () => true;
+  it('needs a model with a list of voices, or with the rules of OpenAI', () => {
+    expect(hasNamedVoice(undefined, 'alloy')).toBe(false);
+    expect(hasNamedVoice({ hasVoice }, 'alloy')).toBe(false);
+    expect(hasNamedVoice({ hasVoice, voices: [] }, 'alloy')).toBe(true);
+    expect(hasNamedVoice({ hasVoice, compatibility: 'openai' }, 'alloy')).toBe(true);
+    expect(hasNamedVoice({ compatibility: 'openai' }, 'alloy')).toBe(false);
+    expect(hasNamedVoice({ hasVoice: () => false, voices: [] }, 'alloy')).toBe(false);
+  });
+
+  it('is false for the id of a stored voice', () => {
+    expect(hasNamedVoice({ hasVoice, voices: [] }, 'tts-vc-voice_1')).toBe(false);
   });
 });
 

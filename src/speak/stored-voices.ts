@@ -95,6 +95,18 @@ export async function selectVoice(
   return { voice };
 }
 
+/**
+ * Whether a session can name this voice of a model. Servers with a voice list of their own reject unknown names only when they
+ * speak, so names of their voices are accepted only if CONFIG says that the model follows OpenAI's API.
+ */
+export function hasNamedVoice(
+  engine: Pick<TtsEngine, 'hasVoice' | 'voices' | 'compatibility'> | undefined,
+  name: string,
+): boolean {
+  if (engine?.voices === undefined && engine?.compatibility === undefined) return false;
+  return !mayBeId('voice', name) && engine.hasVoice?.(name) === true;
+}
+
 /** The error that names similar voices of the model and of the organization, and where they are listed. */
 async function unknownVoice(
   voices: VoiceLookup,

@@ -23,7 +23,8 @@ const MESSAGE = {
   }),
   voiceId: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
-      description: 'Id of a stored voice. Default: `voice_id` of the query, then the configured voice.',
+      description:
+        'Id of a stored voice, or name of a voice of the model. Default: `voice_id` of the query, then the configured voice.',
     }),
   ),
   timestamp: Type.Optional(

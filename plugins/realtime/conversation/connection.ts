@@ -12,7 +12,7 @@ import type { CloseReason } from '../../../src/conversation/state/conversation-m
 import { TURN_STAGES, type TurnTiming } from '../../../src/conversation/turn-timings.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
-import type { VoiceLookup } from '../../../src/speak/stored-voices.ts';
+import { hasNamedVoice, type VoiceLookup } from '../../../src/speak/stored-voices.ts';
 import { FrameQueue } from '../frame-queue.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from '../metrics.ts';
 import { decodeBase64 } from '../protocol/base64.ts';
@@ -131,9 +131,11 @@ export class ConversationConnection implements SocketListener {
 
   #request(event: ConversationRequest, lookup: VoiceLookupResult | undefined, eventId: string | null): void {
     const conversation = this.#conversation;
-    const { model } = this.#deps;
+    const { model, tts } = this.#deps;
     const { hasSpoken } = conversation;
-    const { session, errors, command } = requestEffects(this.#session, event, { model, lookup, hasSpoken });
+    const hasVoice = (name: string) => hasNamedVoice(tts.get(model.tts), name);
+    const context = { model, lookup, hasVoice, hasSpoken };
+    const { session, errors, command } = requestEffects(this.#session, event, context);
     this.#session = session;
     for (const error of errors) conversation.reject(error, eventId);
     if (command !== undefined) conversation.command(command, eventId);

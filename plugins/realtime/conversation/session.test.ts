@@ -243,6 +243,17 @@ describe('the voice', () => {
     expect([wire.audio.output.voice, session.settings.voice]).toEqual([voice, undefined]);
   });
 
+  test('is a named voice of the speech model, also if it has the initial name', () => {
+    const hasVoice = (name: string) => ['alloy', 'af_sky+af_nova'].includes(name);
+    for (const voice of ['alloy', 'af_sky+af_nova']) {
+      const { wire, errors, session } = merged([output({ voice })], { hasVoice });
+      expect(errors).toEqual([]);
+      expect([wire.audio.output.voice, session.settings.voice]).toEqual([voice, voice]);
+    }
+    const { session, errors } = merged([output({ voice: 'alloy' })], { hasVoice, hasSpoken: true });
+    expect([session.settings.voice, errors]).toEqual([undefined, []]);
+  });
+
   test.each([STORED, { id: STORED }])('%j that is stored is echoed as a string', (voice) => {
     const { wire, errors, session } = merged([output({ voice })], { lookup: 'found' });
     expect(errors).toEqual([]);

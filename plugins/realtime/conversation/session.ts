@@ -206,11 +206,11 @@ export function audioMembers(members: Members, errors: FieldErrors) {
 export function mergeSessionVoice(
   { voiceName, settings }: ConversationSession,
   sent: SentField | undefined,
-  { model, lookup, hasSpoken }: MergeContext,
+  { model, ...context }: MergeContext,
   errors: ConversationFieldErrors,
 ): ConversationVoice {
   const prior = { name: voiceName, id: settings.voice };
-  return mergeVoice(prior, sent, { modelVoice: model.voice, lookup, hasSpoken }, errors);
+  return mergeVoice(prior, sent, { ...context, modelVoice: model.voice }, errors);
 }
 
 export function mergeFormat(sent: SentFormat, prior: AudioFormat, errors: FieldErrors): AudioFormat {

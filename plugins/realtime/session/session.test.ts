@@ -19,6 +19,7 @@ const rules: SessionRules = {
   defaultSttModel: 'svc-stt',
   defaultTtsModel: 'svc-tts',
   languagesOf: (model) => ({ 'svc-stt': ['en', 'de'], english: ['en'] })[model],
+  hasVoice: (model, name) => model === 'other-tts' && name === 'nova',
 };
 
 function fresh(query = ''): Session {
@@ -721,5 +722,36 @@ describe('the first frames of an official client', () => {
       interrupt_response: false,
     });
     expect(wire.audio.output.voice).toBe('tts-vc-voice_1');
+  });
+});
+
+describe('the voice of a model', () => {
+  const NAMED = { tts_model: 'other-tts', audio: { output: { voice: 'nova' } } };
+
+  it('can be named, as a string or as an object', () => {
+    for (const voice of ['nova', { id: 'nova' }]) {
+      const { session, errors } = merge(fresh(), { ...NAMED, audio: { output: { voice } } });
+      expect([session.voice, session.ttsModel, errors]).toEqual(['nova', 'other-tts', []]);
+    }
+    expect(merge(fresh('model=other-tts'), { audio: { output: { voice: 'nova' } } }).errors).toEqual([]);
+  });
+
+  it('is rejected with a model that does not have it', () => {
+    const { session, errors } = merge(fresh(), { audio: { output: { voice: 'nova' } } });
+    expect(session.voice).toBeUndefined();
+    expect(errors).toMatchObject([{ param: 'session.audio.output.voice' }]);
+  });
+
+  it('keeps the session from another model, unless the update sets the voice too', () => {
+    const { session } = merge(fresh(), NAMED);
+    const rejected = merge(session, { tts_model: 'svc-tts' });
+    expect(rejected.session).toMatchObject({ ttsModel: 'other-tts', voice: 'nova' });
+    expect(rejected.errors).toMatchObject([{ param: 'session.tts_model' }]);
+    const changed = merge(session, { tts_model: 'svc-tts', audio: { output: { voice: null } } });
+    expect([changed.session.ttsModel, changed.session.voice, changed.errors]).toEqual([
+      'svc-tts',
+      undefined,
+      [],
+    ]);
   });
 });

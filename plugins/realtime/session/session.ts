@@ -36,6 +36,8 @@ export interface SessionRules {
    * accepted.
    */
   languagesOf(sttModel: string): readonly string[] | undefined;
+  /** Whether a speech model has a voice of this name that is not a stored voice. Absent: no model has one. */
+  hasVoice?(ttsModel: string, name: string): boolean;
 }
 
 /** Result of looking up the voice that an update names. `failed`: the lookup failed. */
@@ -171,6 +173,9 @@ export function mergeSession(
   if (sent.noiseReduction !== undefined && sent.noiseReduction.value !== null) {
     errors.unsupported(sent.noiseReduction.path, 'is not supported; omit it or send null');
   }
+  const ttsModel = ttsModelOf(session, sent, rules, errors);
+  const namesVoice = (value: unknown) =>
+    typeof value === 'string' && rules.hasVoice?.(ttsModel, value) === true;
   const merged: Session = {
     ...session,
     type: choiceOf(sent.type, session.type, SESSION_TYPES, errors),
@@ -178,10 +183,10 @@ export function mergeSession(
     ...mergeTurns(session, sent, errors),
     transcription: mergeTranscription(session.transcription, sent, rules, errors),
     outputFormat: formatOf(sent.outputFormat, session.outputFormat, errors),
-    voice: voiceOf(sent.voice, session.voice, voice, errors),
+    voice: voiceOf(sent.voice, session.voice, { lookup: voice, namesVoice }, errors),
     speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, errors),
     outputModalities: choicesOf(sent.modalities, session.outputModalities, MODALITIES, errors),
-    ttsModel: choiceOf(sent.ttsModel, session.ttsModel, rules.ttsModels, errors),
+    ttsModel,
     echoed: mergeEchoes(retainedEchoes(session.echoed, sent), sent.echoes, errors),
   };
   return { session: merged, errors: errors.all, requestsGa: sent.type?.value === 'realtime' };
@@ -293,6 +298,23 @@ export function namedVoice(update: unknown): Id<'voice'> | undefined {
   return typeof value === 'string' && mayBeId('voice', value) ? value : undefined;
 }
 
+/** A new model that does not have the voice of the session is rejected, unless the update sets the voice too. */
+function ttsModelOf(
+  { ttsModel: prior, voice }: Session,
+  sent: SentFields,
+  rules: SessionRules,
+  errors: UpdateErrors,
+): string {
+  const model = choiceOf(sent.ttsModel, prior, rules.ttsModels, errors);
+  const isNamed = sent.voice === undefined && voice !== undefined && !mayBeId('voice', voice);
+  if (!isNamed || model === prior || rules.hasVoice?.(model, voice)) return model;
+  errors.invalid(
+    `${sent.ttsModel?.path}`,
+    'names a model that does not have the voice of this session; also send another voice, or null',
+  );
+  return prior;
+}
+
 /** Reads a voice given as its id or as `{id}`. */
 function voiceIdOf(sent: SentField, errors: UpdateErrors): SentField {
   return (isRecord(sent.value) ? membersOf(sent, ['id'], errors).get('id') : undefined) ?? sent;
@@ -301,13 +323,13 @@ function voiceIdOf(sent: SentField, errors: UpdateErrors): SentField {
 function voiceOf(
   sent: SentField | undefined,
   prior: string | undefined,
-  lookup: VoiceLookupResult,
+  { lookup, namesVoice }: { lookup: VoiceLookupResult; namesVoice: (value: unknown) => boolean },
   errors: UpdateErrors,
 ): string | undefined {
   if (sent === undefined) return prior;
   const { path, value } = voiceIdOf(sent, errors);
   if (isUnset(value)) return undefined;
-  if (typeof value === 'string' && lookup === 'found') return value;
+  if (typeof value === 'string' && (lookup === 'found' || namesVoice(value))) return value;
   if (typeof value === 'string' && lookup === 'failed') {
     errors.failed(path, 'lookup failed; retry');
     return prior;
