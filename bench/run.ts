@@ -3,6 +3,7 @@
 import { benchHearing } from './cases/audio/hearing.ts';
 import { benchIntelligibility } from './cases/audio/intelligibility.ts';
 import { benchMemory } from './cases/audio/memory.ts';
+import { benchNamedVoices } from './cases/audio/named-voices.ts';
 import { benchSpeech } from './cases/audio/speech.ts';
 import { benchVoices } from './cases/audio/voices.ts';
 import { benchBatch } from './cases/batch/batch.ts';
@@ -67,6 +68,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   video: benchVideo,
   'video-priority': benchVideoPriority,
   voices: benchVoices,
+  'named-voices': benchNamedVoices,
 };
 
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

@@ -82,10 +82,11 @@ export const build = {
   services(config: Config, base: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels } = config;
     const { inference, modelsDir, hub, modelIdleMs, limits, conversationModels } = config;
+    const { modelFollowers: followers } = config;
     const { environment } = inference;
     const models = { ttsModels, sttModels, textModels, embedModels, videoModels, requiredModels };
     return combineProviders([
-      engineProvider({ ...models, inference, modelsDir, hub, modelIdleMs, ...base }),
+      engineProvider({ ...models, followers, inference, modelsDir, hub, modelIdleMs, ...base }),
       new LazyServices({
         conversations: () => serviceHandle(conversationTable(conversationModels)),
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),

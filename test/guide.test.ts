@@ -110,6 +110,16 @@ describe('settings', () => {
     expect(() => loadConfig({ CONFIG: path, ...Object.fromEntries(variables) })).not.toThrow();
   });
 
+  test('of examples/openai.toml are valid, and map further names', () => {
+    const config = loadConfig({ CONFIG: 'examples/openai.toml', UPSTREAM_API_KEY: 'secret' });
+    expect(config.textModels.get('gpt-4o-mini')).toMatchObject({ kind: 'upstream' });
+    expect(config.ttsModels.get('gpt-4o-mini-tts')).toMatchObject({
+      ...{ kind: 'piper', voices: 'presets', compatibility: 'openai' },
+    });
+    expect(config.ttsModels.get('announcements')).toMatchObject({ voice: 'bf_emma' });
+    expect(config.sttModels.has('whisper-1')).toBe(true);
+  });
+
   test('are documented with every key', () => {
     const documented = blocks.map(([, toml]) => toml).join('\n');
     const tables = Object.entries(ConfigFile.properties).flatMap(

@@ -79,6 +79,8 @@ export interface Config {
   readonly requiredModels: ReadonlySet<string>;
   /** What is behind each model, by id. */
   readonly modelEngines: ReadonlyMap<string, ModelEngine>;
+  /** Models that CONFIG does not define, by id: the model that each follows. */
+  readonly modelFollowers: ReadonlyMap<string, string>;
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
   readonly textModels: TextModels;
@@ -336,7 +338,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     ids: modelIds,
     required: requiredModels,
     engines: modelEngines,
-    followers,
+    followers: modelFollowers,
     tts: ttsModels,
     stt: sttModels,
     text: textModels,
@@ -371,6 +373,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     modelIds,
     requiredModels,
     modelEngines,
+    modelFollowers,
     ttsModels,
     sttModels,
     textModels,
@@ -385,7 +388,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       environment: Object.freeze(libraryEnvironment(environment)),
     }),
     modelIdleMs: (file.inference?.model_idle_seconds ?? 1800) * 1000,
-    prices: parsePrices(file, modelIds, followers),
+    prices: parsePrices(file, modelIds, modelFollowers),
     ...parseTools(file, (name) => env.text(name)),
     partner: Object.freeze({
       silenceMs: file.partner?.silence_ms ?? 350,

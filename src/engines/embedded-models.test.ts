@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../config/config.ts';
 import type {
   EmbedModelSettings,
   SttModelSettings,
@@ -55,6 +56,14 @@ describe('embeddedSpecs', () => {
     expect(poolModel({ kind: 'whisper', weights: 'tiny.en' })).toBe('whisper-tiny.en');
     expect(embeddedSpecs(models({ remote }, { remote }), '/models')).toEqual({});
   });
+});
+
+it("OpenAI's names need no further models", () => {
+  const { ttsModels: tts, sttModels: stt } = loadConfig({});
+  const embed = new Map<string, EmbedModelSettings>();
+  const own = { tts: new Map([...tts].slice(0, 1)), stt: new Map([...stt].slice(0, 1)), embed };
+  expect([own.tts.has('svc-tts'), own.stt.has('svc-stt'), tts.has('tts-1')]).toEqual([true, true, true]);
+  expect(embeddedSpecs({ tts, stt, embed }, '/models')).toEqual(embeddedSpecs(own, '/models'));
 });
 
 it.each([

@@ -11,6 +11,7 @@ import type {
   EmbeddedTtsSettings,
   EmbedModels,
   InferenceSettings,
+  SttModelSettings,
   SttModels,
   TextModels,
   TtsModels,
@@ -57,6 +58,7 @@ import { speakerEncoder } from './speakers/host/engine.ts';
 import { type UpstreamMeter, upstreamMeters } from './upstream/client/metrics.ts';
 import { upstreamEmbedEngine } from './upstream/embeddings/engine.ts';
 import { upstreamTtsEngine } from './upstream/speech/engine.ts';
+import { followingTtsEngine } from './upstream/speech/following-engine.ts';
 import { upstreamTextEngine } from './upstream/text/engine.ts';
 import { upstreamSttEngine } from './upstream/transcription/engine.ts';
 import { upstreamVideoEngine } from './upstream/video/engine.ts';
@@ -81,6 +83,8 @@ export interface EngineOptions {
   readonly textModels?: TextModels;
   readonly embedModels?: EmbedModels;
   readonly videoModels?: VideoModels;
+  /** Ids that follow another model, by id: they share its engine. Absent: none. */
+  readonly followers?: ReadonlyMap<string, string>;
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   /** Server of weights `hf:…`. Absent: the public one, without a token. */
@@ -106,7 +110,7 @@ export interface EngineOptions {
 export function engineProvider(options: EngineOptions): ServiceProvider {
   const { inference: settings, modelsDir, clock, log, metrics, ttsModels, sttModels } = options;
   const { tracer = noopTracer } = options;
-  const { embedModels = NONE, videoModels = NONE, textModels = NONE } = options;
+  const { embedModels = NONE, videoModels = NONE, textModels = NONE, followers = NONE } = options;
   const { environment } = settings;
   const poolOptions = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
   const urgentAudio = new UrgentAudio();
@@ -131,22 +135,27 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   };
   const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
   const services = new LazyServices({
-    tts: () =>
-      openTable(ttsModels, (id, model): TtsEngine => {
-        const engine =
-          model.kind === 'upstream'
-            ? upstreamTtsEngine({ settings: model, ...remote(id) })
-            : poolTtsEngine(pool, poolModel(model), model, namedVoicesOf(model));
-        return instrument.tts(id, engine);
-      }),
-    stt: () =>
-      openTable(sttModels, (id, model): SttEngine => {
-        if (model.kind === 'upstream') {
-          return instrument.stt(id, upstreamSttEngine({ settings: model, ...remote(id) }));
+    tts: () => {
+      const remotes = new Map<string, TtsEngine>();
+      return openTable(ttsModels, (id, model): TtsEngine => {
+        if (model.kind !== 'upstream') {
+          return instrument.tts(id, poolTtsEngine(pool, poolModel(model), model, namedVoicesOf(model)));
         }
+        const followed = remotes.get(followers.get(id) ?? '');
+        const engine = followed
+          ? followingTtsEngine(followed, model.compatibility)
+          : upstreamTtsEngine({ settings: model, ...remote(id) });
+        remotes.set(id, engine);
+        return instrument.tts(id, engine);
+      });
+    },
+    stt: () => {
+      const engines = new Map<string, SttEngine>();
+      const open = (id: string, model: SttModelSettings): SttEngine => {
+        if (model.kind === 'upstream') return upstreamSttEngine({ settings: model, ...remote(id) });
         const name = poolModel(model);
         const download = absentStt.get(name);
-        if (download === undefined) return instrument.stt(id, whisperEngine(pool, name));
+        if (download === undefined) return whisperEngine(pool, name);
         const load = async () => {
           try {
             await loadModels(() => absentStt.delete(name));
@@ -158,8 +167,14 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
           return whisperEngine(pool, name);
         };
         const retried = new RetriedLoad({ model: id, download, load, log, retryMs: options.modelRetryMs });
-        return instrument.stt(id, retriedSttEngine(retried));
-      }),
+        return retriedSttEngine(retried);
+      };
+      return openTable(sttModels, (id, model): SttEngine => {
+        const engine = engines.get(followers.get(id) ?? '') ?? open(id, model);
+        engines.set(id, engine);
+        return instrument.stt(id, engine);
+      });
+    },
     embed: () => {
       const { minilm } = poolSpecs(new Set(['embed']), options, absentStt);
       // Not with a GPU, whose memory would hold the weights twice.

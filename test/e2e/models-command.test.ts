@@ -40,7 +40,7 @@ describe('bun run models', () => {
       expect(stdout).toContain(licence);
     }
     expect(stdout.match(/; not on disk$/gm)).toHaveLength(catalog.length);
-    expect(stdout).toMatch(/^kokoro-voices: .*\n {2}used by svc-tts$/m);
+    expect(stdout).toMatch(/^kokoro-voices: .*\n {2}used by svc-tts, tts-1, /m);
     expect(stdout).toMatch(/^ {2}used by qwen2\.5-0\.5b-instruct; memory 491\.4 MB$/m);
   });
 

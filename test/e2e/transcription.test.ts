@@ -166,7 +166,7 @@ describe('the OpenAI SDK', () => {
   });
 
   test('maps errors to its error classes', async () => {
-    const refused = client().audio.transcriptions.create({ file: wav(1), model: 'whisper-1' });
+    const refused = client().audio.transcriptions.create({ file: wav(1), model: 'whisper-9' });
     await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     await expect(refused).rejects.toMatchObject({
       param: 'model',

@@ -44,7 +44,7 @@ const FINAL_MARK = /[;:,.!?—…]$/u;
 /**
  * The range of text frames [from, to) without most of the silence that the model adds: 0.3 s at the start, which would
  * only delay the first sound, and the final punctuation mark and pad, which follow at least 0.15 s of silence (measured
- * with four voices and five texts). At a speed below 1, the predicted pads are longer than the silence, so the range is
+ * with four voices and five texts). At a speed below 1, the predicted last pad is longer than the silence, so the range is
  * extended to the first and the last sound.
  */
 function audibleRange(
@@ -63,6 +63,14 @@ function audibleRange(
     from: Math.max(0, Math.min(start, firstSound - 1)),
     to: Math.min(frames, Math.max(end, soundEnd + 1)),
   };
+}
+
+/**
+ * The speed of each token. The leading pad keeps its natural length, because the first sound starts before its end: with a
+ * shorter pad, whisper misunderstands the first word of most sentences at speed 1.5.
+ */
+function speedsOf(tokens: number, speed: number): Float32Array {
+  return new Float32Array(tokens).fill(speed).fill(1, 0, 1);
 }
 
 export class KokoroAcousticModel {
@@ -90,7 +98,7 @@ export class KokoroAcousticModel {
       {
         tokens: { type: 'int64', dims: [1, padded.length], data: padded },
         style: { type: 'float32', dims: [1, STYLE_LENGTH], data: style(tokens.length) },
-        speed: { type: 'float32', dims: [1], data: Float32Array.of(speed) },
+        speed: { type: 'float32', dims: [1, padded.length], data: speedsOf(padded.length, speed) },
         pitch_scale: { type: 'float32', dims: [1], data: Float32Array.of(pitchScale) },
       },
       ['hidden', 'source', 'affine', 'pitch', 'energy', 'durations'],
