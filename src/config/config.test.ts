@@ -577,6 +577,8 @@ describe('file', () => {
       expect(ttsModels.get('svc-tts')).not.toHaveProperty('compatibility', 'openai');
       expect(sttModels.get('whisper-1')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
       expect([...config.requiredModels]).toEqual(['svc-tts']);
+      const followed = ['tts-1', 'whisper-1', 'svc-tts'].map((id) => config.modelFollowers.get(id));
+      expect(followed).toEqual(['svc-tts', 'svc-stt', undefined]);
       const engines = ['svc-tts', 'tts-1', 'whisper-1', 'svc-voice'].map((id) => config.modelEngines.get(id));
       expect(engines).toEqual([
         { kind: 'upstream' },

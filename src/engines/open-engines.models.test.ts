@@ -146,6 +146,39 @@ describe('model table', () => {
     expect(table.get('slow')?.ready().ready).toBe(false);
   });
 
+  it('uploads a voice once for a model and the ids that follow it', async () => {
+    const upstream = startFakeCloningUpstream();
+    onTestFinished(() => upstream.close());
+    const settings: TtsModelSettings = {
+      kind: 'upstream',
+      baseUrl: upstream.baseUrl,
+      apiKey: undefined,
+      model: 'base',
+      voice: HOUSE_VOICE,
+      voices: 'register',
+      rateHz: 24_000,
+    };
+    const ttsModels = new Map<string, TtsModelSettings>([
+      ['svc-tts', settings],
+      ['tts-1', { ...settings, compatibility: 'openai' }],
+    ]);
+    const followers = new Map([['tts-1', 'svc-tts']]);
+    const { slots, close } = await open({ needs: new Set(['tts']), ttsModels, followers });
+    onTestFinished(() => close());
+    const voice = spokenVoice();
+    const request = { text: 'One.', voice, speed: 1, priority: 'interactive', fairnessKey: 'a' } as const;
+    for (const id of ['svc-tts', 'tts-1']) {
+      const engine = slots.tts?.get(id);
+      const signal = new AbortController().signal;
+      const runs = engine?.synthesize({ ...request, delivery: 'stream' }, signal);
+      expect(runs && (await Array.fromAsync(runs)).length).toBeGreaterThan(0);
+    }
+    expect(upstream.uploads).toBe(1);
+    const [own, following] = [slots.tts?.get('svc-tts'), slots.tts?.get('tts-1')];
+    expect([own?.compatibility, following?.compatibility]).toEqual([undefined, 'openai']);
+    expect([own?.deleteVoice === undefined, following?.deleteVoice === undefined]).toEqual([false, true]);
+  });
+
   it.each([
     ['kokoro', /unknown voice 'missing' for kokoro\. Allowed: .*af_heart/],
     ['piper', /unknown voice 'missing' for piper\. Allowed: en_US-joe-medium\./],

@@ -49,6 +49,7 @@ beforeAll(async () => {
       kind = "piper"
       [models."adapted"]
       kind = "kokoro"
+      voices = "presets"
       ${NO_RECOGNISER}
       ${NO_TEXT}
       [voices]
@@ -256,6 +257,17 @@ describe('a model with preset voices', () => {
     say();
     expect(audioOf(await client.collect('response.done'))).toEqual(stored);
     expect(await samplesOf(await speak({ model: MODEL }))).toEqual(own);
+  });
+
+  it('synthesizes the same audio with a named voice on all three endpoints', async () => {
+    const nova = await samplesOf(await speak({ model: MODEL, voice: 'nova' }));
+    expect(nova.length).toBeGreaterThan(12_000);
+    expect(await samplesOf(await speak({ model: MODEL, voice: { id: 'af_nova' } }))).toEqual(nova);
+    expect(await samplesOf(await speakToPartner(`model=${MODEL}&voice_id=Nova`))).toEqual(nova);
+    const { client, update, say } = await connect();
+    update({ output_modalities: ['audio'], tts_model: MODEL, audio: { output: { voice: 'nova' } } });
+    say();
+    expect(audioOf(await client.collect('response.done'))).toEqual(nova);
   });
 
   it('returns 503 with retry-after while a voice has no adaptation', async () => {

@@ -18,7 +18,7 @@ import { median } from '../../statistics.ts';
 const MODEL = 'tts-1';
 const SPEEDS = [0.7, 1.5] as const;
 const MAX_CHANGE_PERCENT = 5;
-const MAX_MORE_ERRORS_PERCENT = 1;
+const MAX_MORE_ERRORS_POINTS = 1;
 /** Presets that are compared for the gender of a voice. */
 const NEIGHBOURS = 3;
 const TEXTS = [
@@ -208,9 +208,8 @@ function speedRows(speed: number, heard: ReadonlyMap<string, HeardVoice>): Row[]
       ...{ ours: worst('pitch')?.pitch ?? Number.NaN, unit: '%', target: MAX_CHANGE_PERCENT },
     },
     {
-      measure: `speed ${speed}: word error rate of all presets; baseline: speed 1`,
-      ...{ ours: errorPercent(speed), peer: errorPercent(1), unit: '%' },
-      ...{ target: MAX_MORE_ERRORS_PERCENT, judged: 'difference' },
+      measure: `speed ${speed}: word error rate of all presets, more than at speed 1 (${errorPercent(1).toFixed(2)} %)`,
+      ...{ ours: errorPercent(speed) - errorPercent(1), unit: 'points', target: MAX_MORE_ERRORS_POINTS },
     },
   ];
 }
