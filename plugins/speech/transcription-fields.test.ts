@@ -15,6 +15,40 @@ describe('fields', () => {
     expect(engine.requests[0]).toMatchObject({ language: 'de', prompt: 'Ahrensburg', temperature: 0.25 });
   });
 
+  it('that are lists are passed to the engine, with or without brackets', async () => {
+    const { post, engine } = await transcriptionApp();
+    for (const end of ['', '[]']) {
+      const lists = {
+        [`languages${end}`]: ['en-US', 'German', 'en'],
+        [`keywords${end}`]: [' Blankenese', ''],
+      };
+      expect((await post({ ...lists, [`include${end}`]: 'logprobs' })).status).toBe(200);
+    }
+    const request = { languages: ['en', 'de'], keywords: ['Blankenese'], textTokens: true };
+    expect(engine.requests).toMatchObject([request, request]);
+  });
+
+  it('with one language of a list pass both', async () => {
+    const { post, engine } = await transcriptionApp();
+    expect((await post({ language: 'de', 'languages[]': ['en', 'de-AT'] })).status).toBe(200);
+    expect(engine.requests[0]).toMatchObject({ language: 'de', languages: ['en', 'de'] });
+  });
+
+  it.each([
+    {
+      'chunking_strategy[type]': 'server_vad',
+      'chunking_strategy[threshold]': '0.4',
+      'chunking_strategy[prefix_padding_ms]': '300',
+      'chunking_strategy[silence_duration_ms]': '200',
+    },
+    { 'chunking_strategy[type]': 'server_vad' },
+    { chunking_strategy: '{"type":"server_vad","threshold":0.4}' },
+    { chunking_strategy: 'auto' },
+  ] as Fields[])('accept the chunking strategy %j', async (fields) => {
+    const { post } = await transcriptionApp();
+    expect((await post(fields)).status).toBe(200);
+  });
+
   it('treat a blank prompt as absent', async () => {
     const { post, engine } = await transcriptionApp();
     await post({ prompt: '  ' });
@@ -61,13 +95,41 @@ describe('fields', () => {
       'timestamp_granularities.0',
       'unsupported_value',
     ],
+    ['another chunking strategy', { chunking_strategy: 'none' }, 'chunking_strategy', 'unsupported_value'],
     [
-      'voice activity settings',
-      { 'chunking_strategy[type]': 'server_vad' },
-      'chunking_strategy',
-      'invalid_type',
+      'another type of chunking',
+      { 'chunking_strategy[type]': 'semantic_vad' },
+      'chunking_strategy.type',
+      'unsupported_value',
     ],
-    ['log probabilities', { 'include[]': 'logprobs' }, 'include', 'unsupported_parameter'],
+    [
+      'chunking without a type',
+      { chunking_strategy: '{"threshold":0.5}' },
+      'chunking_strategy.type',
+      'missing_required_parameter',
+    ],
+    [
+      'a threshold above 1',
+      { 'chunking_strategy[type]': 'server_vad', 'chunking_strategy[threshold]': '2' },
+      'chunking_strategy.threshold',
+      'invalid_value',
+    ],
+    ['another inclusion', { 'include[]': ['logprobs', 'words'] }, 'include.1', 'unsupported_value'],
+    [
+      'log probabilities of text',
+      { 'include[]': 'logprobs', response_format: 'text' },
+      'include',
+      'invalid_value',
+    ],
+    ['languages that the model lacks', { 'languages[]': ['en', 'fr'] }, 'languages.1', 'invalid_value'],
+    [
+      'a language outside the languages',
+      { language: 'en', 'languages[]': 'de' },
+      'language',
+      'invalid_value',
+    ],
+    ['too many languages', { 'languages[]': Array(101).fill('en') }, 'languages', 'invalid_value'],
+    ['huge keywords', { 'keywords[]': ['x'.repeat(5000), 'y'] }, 'keywords', 'invalid_value'],
     ['speakers', { 'known_speaker_names[]': 'Ann' }, 'known_speaker_names', 'unsupported_parameter'],
     ['a misspelt field', { promt: 'x' }, 'promt', 'unknown_parameter'],
   ] as [string, Fields, string, string][])('reject %s', async (_, fields, param, code) => {
@@ -114,7 +176,8 @@ describe('fields', () => {
   it('that are blank are automatic', async () => {
     const { post, engine } = await transcriptionApp();
     const names = ['language', 'prompt', 'response_format', 'temperature', 'stream', 'chunking_strategy'];
-    const blank = Object.fromEntries([...names, 'timestamp_granularities[]'].map((name) => [name, '']));
+    const lists = ['timestamp_granularities[]', 'include[]', 'languages[]', 'keywords[]'];
+    const blank = Object.fromEntries([...names, ...lists].map((name) => [name, '']));
     const response = await post(blank);
     expect([response.status, await response.json()]).toMatchObject([200, { text: expect.any(String) }]);
     expect(engine.requests[0]).toMatchObject({ language: undefined, prompt: undefined, temperature: 0 });

@@ -90,6 +90,18 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       }
     });
 
+    it('reports the tokens of each delta on request, if it knows them', async () => {
+      const all = await events(undefined, { textTokens: true });
+      const last = all.at(-1);
+      const tokens = last?.kind === 'final' ? last.transcript.tokens : undefined;
+      const ofDeltas = all.flatMap((event) => (event.kind === 'delta' ? (event.tokens ?? []) : []));
+      expect(ofDeltas).toEqual(tokens ?? []);
+      if (tokens === undefined || last?.kind !== 'final') return;
+      expect(Buffer.from(tokens.flatMap(({ bytes }) => [...bytes])).toString()).toBe(last.transcript.text);
+      for (const { logProbability } of tokens) expect(logProbability).toBeLessThanOrEqual(0);
+      expect((await transcript()).tokens).toBeUndefined();
+    });
+
     it('does not change its input samples', async () => {
       const given = speech.slice();
       await transcript(pieces(given, given.length));

@@ -1,6 +1,7 @@
 import type {
   AudioChunk,
   SttEngine,
+  TextToken,
   Transcript,
   TranscriptionEvent,
   TranscriptionRequest,
@@ -12,6 +13,8 @@ export interface FakeSttOptions {
   readonly deltas?: readonly string[];
   /** Deltas of a transcription, by the number of the request. Default: `deltas`. */
   readonly deltasOf?: (request: number) => readonly string[];
+  /** Tokens of each delta, if they are requested. Default: the engine reports none. */
+  readonly tokens?: readonly (readonly TextToken[])[];
   /** Whether each pause reports the text so far. */
   readonly hasPreviews?: boolean;
   /** Overrides of the final transcript. */
@@ -51,6 +54,7 @@ export class FakeSttEngine implements SttEngine {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const { final, failure, before, refusal } = this.#options;
+    const tokens = request.textTokens ? this.#options.tokens : undefined;
     const at = this.requests.push(request) - 1;
     const deltas = this.#options.deltasOf?.(at) ?? this.#options.deltas ?? ['Ask', ' not.'];
     this.heard[at] = 0;
@@ -70,12 +74,13 @@ export class FakeSttEngine implements SttEngine {
       for (const [index, text] of deltas.entries()) {
         await before?.(index, signal);
         signal.throwIfAborted();
-        yield { kind: 'delta', text };
+        yield { kind: 'delta', text, tokens: tokens?.[index] };
       }
       const error = failure?.(request);
       if (error !== undefined) throw error;
       ended = true;
-      yield { kind: 'final', transcript: this.#transcript(deltas.join(''), this.heard[at] ?? 0, final) };
+      const transcript = this.#transcript(deltas.join(''), this.heard[at] ?? 0, final);
+      yield { kind: 'final', transcript: { ...transcript, tokens: tokens?.flat() } };
     } finally {
       if (!ended) this.leftEarly += 1;
     }

@@ -23,12 +23,14 @@ export type Fields = Record<string, Value | readonly Value[]>;
 
 export interface TranscriptionAppOptions extends RecordedCallsOptions {
   readonly perOrganization?: number;
+  /** Ids of the engine. Default: `svc-stt`. */
+  readonly models?: readonly string[];
 }
 
 /** The app with the transcription routes and a scripted engine. */
 export async function transcriptionApp(
   options: FakeSttOptions = {},
-  { perOrganization = 100, ...billing }: TranscriptionAppOptions = {},
+  { perOrganization = 100, models = ['svc-stt'], ...billing }: TranscriptionAppOptions = {},
 ) {
   const engine = new FakeSttEngine(options);
   const files = new FakeAudioFiles();
@@ -36,7 +38,7 @@ export async function transcriptionApp(
   const log = new RecordingLogger();
   const folder = await tempDir();
   const transcriber = new Transcriber({
-    stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
+    stt: { ids: models, get: (id): SttEngine | undefined => (models.includes(id) ? engine : undefined) },
     audioFiles: files,
     calls,
     log,

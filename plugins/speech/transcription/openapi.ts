@@ -3,22 +3,41 @@
 import { Type } from '@sinclair/typebox';
 import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts';
 import { errorResponse, toPlainSchema, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import { LogprobSchema } from '../../../src/listen/logprobs.ts';
 import { transcriptionFormSchema } from './schema.ts';
 
 const seconds = (description: string, example: number) => Type.Number({ description, examples: [example] });
 
+const TokenUsage = Type.Object({
+  type: Type.Literal('tokens'),
+  input_tokens: Type.Integer({ examples: [110] }),
+  output_tokens: Type.Integer({ examples: [27] }),
+  total_tokens: Type.Integer({ examples: [137] }),
+  input_token_details: Type.Object({
+    audio_tokens: Type.Integer({ examples: [110] }),
+    text_tokens: Type.Integer({ description: 'Tokens of the prompt and the keywords.', examples: [0] }),
+  }),
+});
+const DurationUsage = Type.Object({
+  type: Type.Literal('duration'),
+  seconds: Type.Integer({ examples: [11] }),
+});
+
+const logprobs = Type.Optional(
+  Type.Array(LogprobSchema, { description: 'With `include[]=logprobs`: the tokens of the text.' }),
+);
+
 const Json = Type.Object(
   {
     text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
-    usage: Type.Object({
-      type: Type.Literal('tokens'),
-      input_tokens: Type.Integer({ examples: [110] }),
-      output_tokens: Type.Integer({ examples: [27] }),
-      total_tokens: Type.Integer({ examples: [137] }),
-      input_token_details: Type.Object({
-        audio_tokens: Type.Integer({ examples: [110] }),
-        text_tokens: Type.Integer({ description: 'Tokens of the prompt.', examples: [0] }),
+    languages: Type.Optional(
+      Type.Array(Type.Object({ code: Type.String({ examples: ['en'] }) }), {
+        description: 'Spoken languages. Only of the model `gpt-transcribe`.',
       }),
+    ),
+    logprobs,
+    usage: Type.Union([TokenUsage, DurationUsage], {
+      description: 'A duration for the model `whisper-1`, otherwise tokens.',
     }),
   },
   { title: 'Transcription' },
@@ -57,7 +76,8 @@ const Verbose = Type.Object(
     text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
     segments: Type.Optional(Type.Array(Segment)),
     words: Type.Optional(Type.Array(Word)),
-    usage: Type.Object({ type: Type.Literal('duration'), seconds: Type.Integer({ examples: [11] }) }),
+    logprobs,
+    usage: DurationUsage,
   },
   { title: 'Verbose transcription' },
 );

@@ -1,15 +1,28 @@
 /** Transcripts in OpenAI's wire format. */
 
-import type { Transcript, TranscriptSegment, TranscriptWord } from '../../../src/contract/engines/engine.ts';
+import type {
+  TextToken,
+  Transcript,
+  TranscriptSegment,
+  TranscriptWord,
+} from '../../../src/contract/engines/engine.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
+import { wireLogprobs } from '../../../src/listen/logprobs.ts';
 import { srtText, vttText } from './captions.ts';
 import type { TranscriptionFormParams } from './schema.ts';
+
+/** Models whose `json` differs at OpenAI (openai 7.57.0): the one has the usage as a duration, the other the languages. */
+const WHISPER = 'whisper-1';
+const GPT_TRANSCRIBE = 'gpt-transcribe';
 
 /** The response to a non-streaming request. */
 export function transcriptResponse(params: TranscriptionFormParams, transcript: Transcript): Response {
   switch (params.format) {
     case 'json':
-      return Response.json({ text: transcript.text, usage: tokenUsage(transcript) });
+      return Response.json({
+        ...completeText(params, transcript),
+        usage: params.model === WHISPER ? durationUsage(transcript) : tokenUsage(transcript),
+      });
     case 'verbose_json':
       return Response.json(verbose(params, transcript));
     case 'text':
@@ -19,6 +32,28 @@ export function transcriptResponse(params: TranscriptionFormParams, transcript: 
     case 'vtt':
       return plainText(vttText(transcript.segments));
   }
+}
+
+/** Fields of a `json` response and of the last event of a stream. */
+export function completeText(params: TranscriptionFormParams, transcript: Transcript) {
+  const { text, tokens, language } = transcript;
+  return {
+    text,
+    ...(params.model === GPT_TRANSCRIBE
+      ? { languages: language === undefined ? [] : [{ code: language }] }
+      : {}),
+    ...logprobsOf(tokens),
+  };
+}
+
+/** `logprobs`, if the tokens were requested and the engine reports them. */
+export function logprobsOf(tokens: readonly TextToken[] | undefined) {
+  const logprobs = wireLogprobs(tokens);
+  return logprobs === undefined ? {} : { logprobs };
+}
+
+function durationUsage({ durationS }: Transcript) {
+  return { type: 'duration', seconds: Math.ceil(durationS) };
 }
 
 /** Token usage of a request. */
@@ -34,7 +69,7 @@ export function tokenUsage({ inputTokens, outputTokens }: Transcript) {
 }
 
 function verbose(params: TranscriptionFormParams, transcript: Transcript) {
-  const { durationS, text, segments, words } = transcript;
+  const { durationS, text, segments, words, tokens } = transcript;
   return {
     task: params.task,
     language: languageOf(params, transcript),
@@ -42,7 +77,8 @@ function verbose(params: TranscriptionFormParams, transcript: Transcript) {
     text,
     ...(params.shown.segments ? { segments: segments.map(wireSegment) } : {}),
     ...(params.shown.words ? { words: words.map(wireWord) } : {}),
-    usage: { type: 'duration', seconds: Math.ceil(durationS) },
+    ...logprobsOf(tokens),
+    usage: durationUsage(transcript),
   };
 }
 

@@ -33,7 +33,10 @@ describe('formats', () => {
       {
         task: 'transcribe',
         language: undefined,
+        languages: undefined,
         prompt: undefined,
+        keywords: undefined,
+        textTokens: false,
         temperature: 0,
         timestamps: 'none',
         priority: 'interactive',
@@ -211,8 +214,11 @@ describe('OpenAPI', () => {
       'response_format',
       'temperature',
       'stream',
+      'include[]',
       'language',
       'timestamp_granularities[]',
+      'languages[]',
+      'keywords[]',
       'chunking_strategy',
     ]);
     expect(schema.properties.file).toMatchObject({ type: 'string', format: 'binary' });

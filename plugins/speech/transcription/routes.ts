@@ -8,8 +8,8 @@ import { callerOf } from '../../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../../src/http/server/route-table.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { transcriptionDocumentation } from './openapi.ts';
-import { tokenUsage, transcriptResponse } from './response.ts';
-import { LIST_FIELDS, parseTranscription } from './schema.ts';
+import { completeText, logprobsOf, tokenUsage, transcriptResponse } from './response.ts';
+import { LIST_FIELDS, parseTranscription, type TranscriptionFormParams } from './schema.ts';
 import type { Transcriber } from './service.ts';
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations, compatible with OpenAI's SDK. */
@@ -50,7 +50,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
       // A failure before the first event sets the HTTP status.
       const first = await events.next();
       if (first.done) throw noFinal();
-      const chunks = sseOf(prepend(first.value, events), resources, (error) => {
+      const chunks = sseOf(params, prepend(first.value, events), resources, (error) => {
         if (!slot.signal.aborted) transcriber.logStreamFailure(error, caller);
       });
       return new Response(streamedBody(chunks, disconnected, request), { headers: SSE_HEADERS });
@@ -74,16 +74,22 @@ function noFinal(): ServiceError {
 
 /** Serializes the events of a stream (openai-wire 1.6). A failure is the last event. */
 async function* sseOf(
+  params: TranscriptionFormParams,
   events: AsyncIterable<TranscriptionEvent>,
   resources: AsyncDisposableStack,
   onFailure: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   try {
     for await (const event of events) {
-      if (event.kind === 'delta') yield sseEvent({ type: 'transcript.text.delta', delta: event.text });
-      else {
-        const { text } = event.transcript;
-        yield sseEvent({ type: 'transcript.text.done', text, usage: tokenUsage(event.transcript) });
+      if (event.kind === 'delta') {
+        yield sseEvent({ type: 'transcript.text.delta', delta: event.text, ...logprobsOf(event.tokens) });
+      } else {
+        const { transcript } = event;
+        yield sseEvent({
+          type: 'transcript.text.done',
+          ...completeText(params, transcript),
+          usage: tokenUsage(transcript),
+        });
       }
     }
   } catch (error) {

@@ -7,10 +7,15 @@ import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts'
 import { presentFields, validFields } from '../../../src/http/request/fields.ts';
 import type { FormFields } from '../../../src/http/request/form-fields.ts';
 import { StagedFile } from '../../../src/http/request/multipart.ts';
+import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { cleanKeywords, KEYWORDS_RULE, MAX_KEYWORDS } from '../../../src/listen/keywords.ts';
 
 /** Maximum code points of a prompt. Transcription models use about the last 200 words. */
 const PROMPT_CHARACTERS = 5000;
+
+/** Models know about 100 languages. */
+const MAX_LANGUAGES = 100;
 
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type TranscriptFormat = (typeof FORMATS)[number];
@@ -49,7 +54,23 @@ const COMMON = {
       description: 'Streams the text as server-sent events during transcription.',
     }),
   ),
+  include: Type.Optional(
+    Type.Array(oneOf(['logprobs']), {
+      examples: [[]],
+      description:
+        '`logprobs` adds the tokens of the text with their log probabilities. Requires the `response_format` `json` or `verbose_json`.',
+    }),
+  ),
 };
+
+/** Settings of OpenAI's voice activity detection of files. */
+const VadConfig = Type.Object({
+  type: Type.Literal('server_vad'),
+  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  prefix_padding_ms: Type.Optional(Type.Number({ minimum: 0 })),
+  silence_duration_ms: Type.Optional(Type.Number({ minimum: 0 })),
+});
+const VAD_CHECKER = TypeCompiler.Compile(VadConfig);
 
 const Translation = Type.Object(COMMON);
 const Transcription = Type.Object({
@@ -69,8 +90,29 @@ const Transcription = Type.Object({
         'Granularities of timestamps, `segment` by default. Requires the `response_format` `verbose_json`.',
     }),
   ),
+  languages: Type.Optional(
+    Type.Array(Type.String({ examples: ['en'] }), {
+      maxItems: MAX_LANGUAGES,
+      examples: [[]],
+      description:
+        'Possible languages, written as `language`: only these are detected. With `language`, it must be one of them.',
+    }),
+  ),
+  keywords: Type.Optional(
+    Type.Array(Type.String({ examples: ['Ahrensburg'] }), {
+      maxItems: MAX_KEYWORDS,
+      examples: [[]],
+      description:
+        'Words and phrases that may occur: a hint for their spelling in the whole file. The model uses about the first 100 words.',
+    }),
+  ),
   chunking_strategy: Type.Optional(
-    oneOf(['auto'], { description: 'Long audio is always split automatically.' }),
+    // Validated separately, because forms write objects in two ways.
+    Type.Any({
+      anyOf: [{ type: 'string', enum: ['auto'] }, VadConfig],
+      description:
+        '`auto`, or settings with the `type` `server_vad`. Without effect: long audio is always split at pauses.',
+    }),
   ),
 });
 const SCHEMAS = { transcribe: Transcription, translate: Translation } satisfies Record<
@@ -84,20 +126,18 @@ const CHECKERS = {
 
 /** OpenAI fields that are not supported, with an alternative or reason. */
 const UNAVAILABLE: ReadonlyMap<string, string> = new Map([
-  ['include', 'log probabilities are not available'],
-  ['keywords', "list the vocabulary in 'prompt'"],
-  ['languages', "set 'language' or omit it"],
   ['known_speaker_names', 'speaker diarization is not available'],
   ['known_speaker_references', 'speaker diarization is not available'],
 ]);
 
 /** Fields that may be repeated, once per value. */
-export const LIST_FIELDS: ReadonlySet<string> = new Set(['timestamp_granularities']);
-const CHOICES: ReadonlySet<string> = new Set([
-  'response_format',
+export const LIST_FIELDS: ReadonlySet<string> = new Set([
+  'include',
+  'keywords',
+  'languages',
   'timestamp_granularities',
-  'chunking_strategy',
 ]);
+const CHOICES: ReadonlySet<string> = new Set(['response_format', 'timestamp_granularities', 'include']);
 
 /** The validated parameters. */
 export interface TranscriptionFormParams {
@@ -105,11 +145,16 @@ export interface TranscriptionFormParams {
   readonly model: string;
   readonly file: StagedFile;
   readonly language: string | undefined;
+  /** Languages that may be detected, as written by the client. */
+  readonly languages: readonly string[] | undefined;
   readonly prompt: string | undefined;
+  readonly keywords: readonly string[] | undefined;
   readonly temperature: number;
   readonly format: TranscriptFormat;
   /** Timestamps included in the response. */
   readonly shown: { readonly segments: boolean; readonly words: boolean };
+  /** Whether the response includes the tokens with their log probabilities. */
+  readonly logprobs: boolean;
   readonly stream: boolean;
 }
 
@@ -146,6 +191,7 @@ export function parseTranscription(
   requireFile(fields);
   type Params = Static<typeof Transcription> & { readonly file: StagedFile };
   const params = validFields<Params>(fields, CHECKERS[task], { choices: CHOICES });
+  checkChunking(params.chunking_strategy);
   const format = params.response_format ?? 'json';
   rejectContradictions(params, format);
   const granularities = params.timestamp_granularities ?? ['segment'];
@@ -154,6 +200,8 @@ export function parseTranscription(
     model: params.model,
     file: params.file,
     language: params.language,
+    languages: params.languages,
+    keywords: keywordsOf(params.keywords),
     prompt: params.prompt?.toWellFormed(),
     temperature: params.temperature ?? 0,
     format,
@@ -161,8 +209,43 @@ export function parseTranscription(
       segments: format === 'verbose_json' && granularities.includes('segment'),
       words: format === 'verbose_json' && granularities.includes('word'),
     },
+    logprobs: params.include !== undefined,
     stream: params.stream ?? false,
   };
+}
+
+/**
+ * Checks settings that have no effect, so that a client learns of its mistake here as well as at OpenAI. SDKs send the object as
+ * fields with brackets, other clients as JSON.
+ */
+function checkChunking(strategy: unknown): void {
+  if (strategy === undefined || strategy === 'auto') return;
+  const settings = typeof strategy === 'string' ? parsedObject(strategy) : strategy;
+  if (!isRecord(settings)) {
+    throw invalidRequest(
+      "'chunking_strategy' must be auto, or an object with the 'type' server_vad.",
+      'chunking_strategy',
+      'unsupported_value',
+    );
+  }
+  const shown = (field: string) => `chunking_strategy.${field}`;
+  validFields(presentFields(settings, VadConfig), VAD_CHECKER, { shown, choices: new Set(['type']) });
+}
+
+function parsedObject(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function keywordsOf(written: readonly string[] | undefined): readonly string[] | undefined {
+  if (written === undefined) return undefined;
+  const keywords = cleanKeywords(written);
+  if (keywords === undefined)
+    throw invalidRequest(`'keywords' must ${KEYWORDS_RULE}.`, 'keywords', 'invalid_value');
+  return keywords;
 }
 
 function rejectUnavailable(fields: Record<string, unknown>): void {
@@ -186,6 +269,13 @@ function rejectContradictions(params: Static<typeof Transcription>, format: Tran
     throw invalidRequest(
       "'timestamp_granularities' requires the 'response_format' verbose_json.",
       'timestamp_granularities',
+      'invalid_value',
+    );
+  }
+  if (params.include !== undefined && format !== 'json' && format !== 'verbose_json') {
+    throw invalidRequest(
+      "'include' requires the 'response_format' json or verbose_json.",
+      'include',
       'invalid_value',
     );
   }

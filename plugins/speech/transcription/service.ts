@@ -61,11 +61,12 @@ export class Transcriber {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const engine = requireModel(this.#deps.stt, params.model);
-    const language = requireLanguage(engine, params.language);
+    const language = params.language && requireLanguage(engine, params.language, 'language');
+    const languages = requireLanguages(engine, params.languages, language);
     const release = await this.#files.acquire(caller.keyId, signal);
     try {
       const file = await this.#deps.audioFiles.openFile(params.file.path, LISTEN_RATE_HZ, 'file', signal);
-      yield* this.#events(engine, file, { ...params, language }, caller, signal);
+      yield* this.#events(engine, file, { ...params, language, languages }, caller, signal);
     } finally {
       release();
     }
@@ -121,18 +122,36 @@ export class Transcriber {
 }
 
 /** @throws ServiceError if the model does not support the language. */
-function requireLanguage({ languages }: SttEngine, written: string | undefined): string | undefined {
-  if (written === undefined) return undefined;
+function requireLanguage({ languages }: SttEngine, written: string, param: string): string {
   const language = reducedLanguage(written, languages);
   if (language !== undefined) return language;
-  throw invalidRequest(`'language' must be ${languageRule(languages)}.`, 'language', 'invalid_value');
+  throw invalidRequest(`'${param}' must be ${languageRule(languages)}.`, param, 'invalid_value');
+}
+
+/** @throws ServiceError if the model does not support one of the languages, or if `language` is another one. */
+function requireLanguages(
+  engine: SttEngine,
+  written: readonly string[] | undefined,
+  language: string | undefined,
+): readonly string[] | undefined {
+  if (written === undefined) return undefined;
+  const languages = new Set(written.map((each, at) => requireLanguage(engine, each, `languages.${at}`)));
+  if (language === undefined || languages.has(language)) return [...languages];
+  throw invalidRequest(
+    "'language' must be one of 'languages'. Omit one of the two.",
+    'language',
+    'invalid_value',
+  );
 }
 
 function requestOf(params: TranscriptionFormParams, fairnessKey: string) {
-  const { task, language, prompt, temperature, format, shown } = params;
+  const { task, language, languages, prompt, keywords, temperature, format, shown } = params;
   const needsSegments = format === 'verbose_json' || format === 'srt' || format === 'vtt';
   const timestamps = shown.words ? 'word' : needsSegments ? 'segment' : 'none';
-  return { task, language, prompt, temperature, timestamps, priority: 'interactive', fairnessKey } as const;
+  return {
+    ...({ task, language, languages, prompt, keywords, temperature, timestamps, fairnessKey } as const),
+    ...({ textTokens: params.logprobs, priority: 'interactive' } as const),
+  };
 }
 
 async function* countAudio(

@@ -132,8 +132,17 @@ export interface TranscriptionRequest {
   readonly task: TranscriptionTask;
   /** ISO 639-1 code of the spoken language (`en`); absent means automatic detection. */
   readonly language?: string | undefined;
+  /**
+   * ISO 639-1 codes of the languages that may be detected; absent means every language of the model. Without effect if
+   * {@link language} is given.
+   */
+  readonly languages?: readonly string[] | undefined;
   /** Preceding text, or expected words: a hint for spelling and style. */
   readonly prompt?: string | undefined;
+  /** Words and phrases that may occur, in addition to the prompt: a hint for their spelling in the whole audio. */
+  readonly keywords?: readonly string[] | undefined;
+  /** Whether the tokens of the text are reported with their probabilities. Engines without them report none. */
+  readonly textTokens?: boolean | undefined;
   /**
    * Sampling temperature, 0–1. Absent or 0 decodes the most likely text, with the fallbacks of the engine.
    */
@@ -157,11 +166,30 @@ export interface TranscriptionRequest {
  */
 export type AudioChunk = Float32Samples | 'pause';
 
+/** A token of a transcript. */
+export interface TextToken {
+  /** UTF-8 bytes of its text. They may start or end within a character. */
+  readonly bytes: readonly number[];
+  /** Natural logarithm of its probability, at most 0. */
+  readonly logProbability: number;
+}
+
+/** New text of a transcript. */
+export interface TranscriptDelta {
+  readonly text: string;
+  /**
+   * The tokens that end in this text, if they were requested and the engine reports them. A token that reaches into the
+   * next delta belongs to that one.
+   */
+  readonly tokens?: readonly TextToken[] | undefined;
+}
+
 /**
- * Partial text in whole words, then the final transcript. The concatenated deltas are exactly the final text.
+ * Partial text in whole words, then the final transcript. The concatenated deltas are exactly the final text, and their
+ * tokens those of the final transcript.
  */
 export type TranscriptionEvent =
-  | { readonly kind: 'delta'; readonly text: string }
+  | ({ readonly kind: 'delta' } & TranscriptDelta)
   | { readonly kind: 'final'; readonly transcript: Transcript };
 
 export interface Transcript {
@@ -178,6 +206,8 @@ export interface Transcript {
   readonly segments: readonly TranscriptSegment[];
   /** In order, not overlapping, inside the audio; empty unless `word` timestamps were requested. */
   readonly words: readonly TranscriptWord[];
+  /** Tokens whose bytes together are the text, if they were requested; undefined if the engine does not report them. */
+  readonly tokens?: readonly TextToken[] | undefined;
 }
 
 export interface TranscriptSegment {

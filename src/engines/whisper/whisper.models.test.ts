@@ -113,6 +113,37 @@ describe('English speech', () => {
     expect(durationS).toBeCloseTo(11, 1);
   });
 
+  test('has the probabilities of its tokens, consistent with the average of its segments', async () => {
+    const speech = await recorded('jfk.flac');
+    for (const timestamps of ['none', 'segment'] as const) {
+      const { text, tokens = [], segments } = await transcribe(speech, { textTokens: true, timestamps });
+      expect(Buffer.from(tokens.flatMap(({ bytes }) => [...bytes])).toString()).toBe(text);
+      const values = tokens.map(({ logProbability }) => logProbability);
+      expect(Math.max(...values)).toBeLessThanOrEqual(0);
+      // Clear words are almost certain.
+      for (const word of [' fellow', ' Americans', ' country']) {
+        const token = tokens.find(({ bytes }) => Buffer.from(bytes).toString() === word);
+        expect(token?.logProbability).toBeGreaterThan(-0.1);
+      }
+      const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+      expect(mean).toBeGreaterThan(-0.3);
+      // The average of a segment includes its timestamps, which are less certain, and the end of the text.
+      for (const { averageLogProbability } of segments) {
+        expect(averageLogProbability).toBeLessThan(mean);
+        expect(averageLogProbability).toBeGreaterThan(mean - 0.3);
+      }
+    }
+    expect((await transcribe(speech)).tokens).toBeUndefined();
+  });
+
+  test('is detected among the languages of the request', async () => {
+    const speech = await recorded('jfk.flac');
+    const detected = async (...languages: string[]) => (await transcribe(speech, { languages })).language;
+    expect(await detected('de', 'en', 'fr')).toBe('en');
+    expect(['de', 'nl']).toContain(await detected('de', 'nl'));
+    expect(await detected('fr')).toBe('fr');
+  });
+
   test('has accurate word times', async () => {
     const { words, segments, durationS } = await transcribeWords();
     expect(transcriptWords(words.map(({ word }) => word).join(' '))).toEqual(transcriptWords(JFK));
@@ -177,10 +208,11 @@ describe('German', () => {
 
 test('audio without speech has no text', async () => {
   for (const samples of Object.values(soundsWithoutSpeech())) {
-    const { text, words, segments, durationS, outputTokens } = await transcribe(samples, {
+    const { text, words, segments, durationS, outputTokens, tokens } = await transcribe(samples, {
       timestamps: 'word',
+      textTokens: true,
     });
-    expect([text, words, segments, durationS, outputTokens]).toEqual(['', [], [], 2, 0]);
+    expect([text, words, segments, durationS, outputTokens, tokens]).toEqual(['', [], [], 2, 0, []]);
   }
 });
 

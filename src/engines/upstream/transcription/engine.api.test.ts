@@ -12,6 +12,7 @@ import { Secret } from '../../../contract/core/secret.ts';
 import type {
   AudioChunk,
   SttEngine,
+  TextToken,
   Transcript,
   TranscriptionEvent,
   TranscriptionRequest,
@@ -130,6 +131,23 @@ describe('the request', () => {
           'timestamp_granularities[]': ['segment'],
         },
       ],
+    ]);
+  });
+
+  it('has one language or a list, and the keywords at the end of the prompt', async () => {
+    const engine = createEngine();
+    const hints = { prompt: 'On the coast.', keywords: ['Ahrensburg', 'HVV'] };
+    await collect(engine, { ...hints, languages: ['en', 'de'] });
+    await collect(engine, { ...hints, prompt: undefined, languages: ['de'] });
+    await collect(engine, { ...hints, languages: ['en', 'de'], language: 'en' });
+    await collect(engine, { ...hints, languages: ['en', 'de'], task: 'translate' });
+    const base = { model: 'secret-upstream-model', response_format: 'json', stream: 'true' };
+    const prompt = 'On the coast. Ahrensburg, HVV.';
+    expect(upstream.seen.map(({ fields }) => fields)).toEqual([
+      { ...base, prompt, 'languages[]': ['en', 'de'] },
+      { ...base, prompt: 'Ahrensburg, HVV.', language: 'de' },
+      { ...base, prompt, language: 'en' },
+      { ...base, prompt },
     ]);
   });
 
@@ -262,6 +280,95 @@ describe('streams', () => {
     const error = await collect(createEngine()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'upstream', code: 'upstream_error' });
     expect(String(error)).not.toContain('diary');
+  });
+});
+
+describe('log probabilities', () => {
+  const logprob = (token: string, fields: object = {}) => ({
+    token,
+    logprob: -0.5,
+    bytes: [...Buffer.from(token)],
+    ...fields,
+  });
+  const text = (delta: string, ...logprobs: object[]) => ({
+    type: 'transcript.text.delta',
+    delta,
+    logprobs,
+  });
+  const done = (fields: object = {}) => ({ type: 'transcript.text.done', text: 'Ask not', ...fields });
+  const shown = (tokens: readonly TextToken[] | undefined) =>
+    tokens?.map(({ bytes, logProbability }) => [Buffer.from(bytes).toString(), logProbability]);
+
+  it('are requested with include[]', async () => {
+    await collect(createEngine(), { textTokens: true });
+    await collect(createEngine(), { textTokens: true, timestamps: 'segment' });
+    expect(upstream.seen.map(({ fields }) => fields['include[]'])).toEqual([['logprobs'], ['logprobs']]);
+  });
+
+  it('of a stream belong to its words', async () => {
+    const all = [logprob('Ask'), logprob(' n'), logprob('ot', { bytes: null })];
+    upstream.answer(() =>
+      eventAnswer([
+        text('Ask n', all[0] ?? {}, all[1] ?? {}),
+        text('ot', all[2] ?? {}),
+        done({ logprobs: all }),
+      ]),
+    );
+    const events = await collect(createEngine(), { textTokens: true });
+    expect(events.flatMap((event) => (event.kind === 'delta' ? [shown(event.tokens)] : []))).toEqual([
+      [['Ask', -0.5]],
+      [
+        [' n', -0.5],
+        ['ot', -0.5],
+      ],
+    ]);
+    expect(events.at(-1)).toMatchObject({ transcript: { tokens: { length: 3 } } });
+  });
+
+  it('of the last event only are supported', async () => {
+    const logprobs = [logprob('Ask'), logprob(' not')];
+    upstream.answer(() => eventAnswer([{ ...text('Ask not'), logprobs: null }, done({ logprobs })]));
+    expect(shown((await transcript(createEngine(), { textTokens: true })).tokens)).toEqual([
+      ['Ask', -0.5],
+      [' not', -0.5],
+    ]);
+  });
+
+  it('of a json response are read, without the spaces around the text', async () => {
+    const logprobs = [logprob(' Ask'), logprob(' not', { logprob: 0.001 }), logprob(' ')];
+    upstream.answer(() => Response.json({ text: ' Ask not ', logprobs }));
+    expect(shown((await transcript(createEngine(), { textTokens: true })).tokens)).toEqual([
+      ['Ask', -0.5],
+      [' not', 0],
+    ]);
+  });
+
+  it.each([
+    ['none', {}],
+    ['null', { logprobs: null }],
+    ['without numbers', { logprobs: [{ token: 'Ask' }] }],
+    ['of another type', { logprobs: [7] }],
+  ])('of a server with %s are not reported', async (_, fields) => {
+    upstream.answer(() => Response.json({ text: 'Ask not', ...fields }));
+    expect((await transcript(createEngine(), { textTokens: true })).tokens).toBeUndefined();
+  });
+
+  it('that were not requested are ignored', async () => {
+    upstream.answer(() => eventAnswer([text('Ask not', logprob('Ask'), logprob(' not')), done()]));
+    const events = await collect(createEngine());
+    expect(events.map((event) => (event.kind === 'delta' ? event.tokens : event.transcript.tokens))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('of empty audio are none', async () => {
+    async function* nothing(): AsyncGenerator<AudioChunk> {}
+    const request = { ...REQUEST, textTokens: true };
+    const events = await Array.fromAsync(createEngine().transcribe(nothing(), request, never));
+    expect(events).toMatchObject([{ kind: 'final', transcript: { text: '', tokens: [] } }]);
+    expect(upstream.seen).toEqual([]);
   });
 });
 

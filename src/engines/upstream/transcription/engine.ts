@@ -14,6 +14,7 @@ import type {
   TranscriptionRequest,
 } from '../../../contract/engines/engine.ts';
 import { untilAborted } from '../../../kit/async/until-aborted.ts';
+import { keywordList } from '../../../kit/text/keyword-list.ts';
 import { audioTokens, textTokens } from '../../../kit/text/token-estimate.ts';
 import { readEvents } from '../client/event-stream.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
@@ -22,7 +23,7 @@ import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { upstreamError } from '../client/upstream-error.ts';
 import { Recording } from './recording.ts';
 import { readEvent, readTranscript, type UpstreamTranscript } from './response.ts';
-import { WordBuffer } from './word-buffer.ts';
+import { TranscriptText } from './transcript-text.ts';
 
 /** Statuses with which servers reject an unsupported `stream` field. */
 const STREAM_REJECTION_STATUSES = [400, 422, 501];
@@ -77,10 +78,10 @@ class UpstreamSttEngine implements SttEngine {
     const recording = new Recording(this.#options.maxS);
     for await (const piece of untilAborted(audio, signal)) if (piece !== 'pause') recording.push(piece);
     const { durationS } = recording;
-    const words = new WordBuffer();
-    const response = yield* this.#requestTranscript(recording, request, words, signal);
-    yield* delta(words.flush());
-    yield { kind: 'final', transcript: toTranscript(request, words.emittedText, durationS, response) };
+    const text = new TranscriptText(request.textTokens ?? false);
+    const response = yield* this.#requestTranscript(recording, request, text, signal);
+    yield* text.flush();
+    yield { kind: 'final', transcript: toTranscript(request, text, durationS, response) };
   }
 
   ready(): ReadyReport {
@@ -91,11 +92,11 @@ class UpstreamSttEngine implements SttEngine {
     return this.#server.close();
   }
 
-  /** Sends the recording and yields complete words; the last one stays in `words`. Empty audio is not sent. */
+  /** Sends the recording and yields complete words; the last one stays in `text`. Empty audio is not sent. */
   async *#requestTranscript(
     recording: Recording,
     request: TranscriptionRequest,
-    words: WordBuffer,
+    text: TranscriptText,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, UpstreamTranscript | undefined, undefined> {
     const { durationS } = recording;
@@ -106,11 +107,12 @@ class UpstreamSttEngine implements SttEngine {
       const response = await send(call);
       const chunks = call.readChunks(response);
       if (mediaTypeOf(response) === 'text/event-stream') {
-        yield* streamedDeltas(call, chunks, words);
+        yield* streamedDeltas(call, chunks, text);
         return undefined;
       }
       const transcript = readTranscript(await readBodyText(chunks), durationS);
-      yield* delta(words.push(transcript.text));
+      text.addTokens(transcript.tokens);
+      yield* text.push(transcript.text);
       return transcript;
     });
   }
@@ -131,11 +133,18 @@ class UpstreamSttEngine implements SttEngine {
   }
 
   #form(file: File, request: TranscriptionRequest, stream: boolean): FormData {
-    const { task, language, prompt, temperature = 0, timestamps } = request;
+    const { task, languages = [], temperature = 0, timestamps, textTokens } = request;
     const form = new FormData();
     form.append('model', this.#options.settings.model);
-    if (language !== undefined && task === 'transcribe') form.append('language', language);
-    if (prompt !== undefined) form.append('prompt', prompt);
+    // Most servers know one language only.
+    const language = request.language ?? (languages.length === 1 ? languages[0] : undefined);
+    if (task === 'transcribe') {
+      if (language !== undefined) form.append('language', language);
+      else for (const each of languages) form.append('languages[]', each);
+    }
+    const prompt = promptOf(request);
+    if (prompt !== '') form.append('prompt', prompt);
+    if (textTokens) form.append('include[]', 'logprobs');
     if (temperature > 0) form.append('temperature', String(temperature));
     form.append('response_format', timestamps === 'none' ? 'json' : 'verbose_json');
     if (timestamps === 'word') form.append('timestamp_granularities[]', 'word');
@@ -150,44 +159,50 @@ class UpstreamSttEngine implements SttEngine {
 async function* streamedDeltas(
   call: UpstreamCall,
   chunks: AsyncIterable<Uint8Array>,
-  words: WordBuffer,
+  text: TranscriptText,
 ): AsyncGenerator<TranscriptionEvent, void, undefined> {
   let isComplete = false;
   for await (const data of readEvents(chunks)) {
     call.progressed();
     const event = readEvent(data);
-    if (event.kind === 'text') yield* delta(words.push(event.text));
-    else if (event.kind === 'segment') {
+    if (event.kind === 'text') {
+      text.addTokens(event.tokens);
+      yield* text.push(event.text);
+    } else if (event.kind === 'segment') {
       // Servers with segment events do not mark the last one.
       isComplete = true;
-      yield* delta(words.push(` ${event.text.trim()}`));
+      yield* text.push(` ${event.text.trim()}`);
     } else if (event.kind === 'end') {
       isComplete = true;
-      // Some servers send the complete text only in the final event.
-      if (!words.hasText && event.text) yield* delta(words.push(event.text));
+      // Some servers send the complete text and its tokens only in the final event.
+      if (text.tokens === undefined) text.addTokens(event.tokens);
+      if (!text.hasText && event.text) yield* text.push(event.text);
     }
   }
   if (!isComplete) throw upstreamError('the response ended prematurely');
 }
 
-function* delta(text: string): Generator<TranscriptionEvent, void, undefined> {
-  if (text !== '') yield { kind: 'delta', text };
+/** Every server knows prompts, but only few know keywords, so these are the end of the prompt. */
+function promptOf({ prompt = '', keywords }: TranscriptionRequest): string {
+  return [prompt, keywordList(keywords)].filter((part) => part !== '').join(' ');
 }
 
 /** Tokens are estimated here, so that they do not depend on the server. */
 function toTranscript(
-  { task, language, prompt = '', timestamps }: TranscriptionRequest,
-  text: string,
+  request: TranscriptionRequest,
+  { emitted: text, tokens }: TranscriptText,
   durationS: number,
   response: UpstreamTranscript | undefined,
 ): Transcript {
+  const { task, language, timestamps } = request;
   return {
     text,
     language: language ?? (task === 'transcribe' ? response?.language : undefined),
     durationS,
-    inputTokens: { audio: audioTokens(durationS), text: textTokens(prompt) },
+    inputTokens: { audio: audioTokens(durationS), text: textTokens(promptOf(request)) },
     outputTokens: textTokens(text),
     segments: timestamps === 'none' ? [] : (response?.segments ?? []),
     words: timestamps === 'word' ? (response?.words ?? []) : [],
+    tokens: request.textTokens && durationS === 0 ? [] : tokens,
   };
 }

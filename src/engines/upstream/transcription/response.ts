@@ -1,6 +1,6 @@
 /** Reads transcription responses of OpenAI, vLLM, SGLang, speaches and Ollama (partner-and-upstreams B). */
 
-import type { TranscriptSegment, TranscriptWord } from '../../../contract/engines/engine.ts';
+import type { TextToken, TranscriptSegment, TranscriptWord } from '../../../contract/engines/engine.ts';
 import { languageCode } from '../../../kit/validation/languages.ts';
 import { upstreamError } from '../client/upstream-error.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../client/wire-values.ts';
@@ -11,15 +11,21 @@ export interface UpstreamTranscript {
   readonly language: string | undefined;
   readonly segments: readonly TranscriptSegment[];
   readonly words: readonly TranscriptWord[];
+  /** Undefined if the server reports none. */
+  readonly tokens: readonly TextToken[] | undefined;
 }
 
 /** One event of a stream. */
 export type UpstreamEvent =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly tokens?: readonly TextToken[] | undefined }
   /** A segment of the text, which is separated from the next one by a space. */
   | { readonly kind: 'segment'; readonly text: string }
-  /** End of the stream. `text` is the complete text, if the server sends it. */
-  | { readonly kind: 'end'; readonly text?: string | undefined }
+  /** End of the stream. `text` is the complete text and `tokens` are its tokens, if the server sends them. */
+  | {
+      readonly kind: 'end';
+      readonly text?: string | undefined;
+      readonly tokens?: readonly TextToken[] | undefined;
+    }
   | { readonly kind: 'other' };
 
 /**
@@ -31,8 +37,10 @@ export function readEvent(data: string): UpstreamEvent {
   if (data.trim() === '[DONE]') return { kind: 'end' };
   const event = parseFields(data);
   if (event.error || event.type === 'error') throw upstreamError('it reported an error during the response');
-  if (event.type === 'transcript.text.delta') return { kind: 'text', text: textOf(event.delta) };
-  if (event.type === 'transcript.text.done') return { kind: 'end', text: textOf(event.text) };
+  if (event.type === 'transcript.text.delta')
+    return { kind: 'text', text: textOf(event.delta), tokens: tokensOf(event.logprobs) };
+  if (event.type === 'transcript.text.done')
+    return { kind: 'end', text: textOf(event.text), tokens: tokensOf(event.logprobs) };
   if (Array.isArray(event.choices)) return chunkOf(event.choices);
   if (event.type === undefined && typeof event.text === 'string')
     return { kind: 'segment', text: event.text };
@@ -57,6 +65,7 @@ export function readTranscript(body: string, durationS: number): UpstreamTranscr
     language: typeof fields.language === 'string' ? languageCode(fields.language) : undefined,
     segments,
     words: listOf(fields.words).map((word) => wordOf(word, wordTimes)),
+    tokens: tokensOf(fields.logprobs),
   };
 }
 
@@ -79,6 +88,24 @@ function segmentOf(segment: Fields, times: TimeRangeReader): TranscriptSegment {
     compressionRatio: numberOf(segment.compression_ratio, 1),
     noSpeechProbability: numberOf(segment.no_speech_prob, 0),
   };
+}
+
+/** Reads `logprobs`. A list with an entry that is not a token counts as none. */
+function tokensOf(logprobs: unknown): readonly TextToken[] | undefined {
+  if (!Array.isArray(logprobs)) return undefined;
+  const tokens = listOf(logprobs).flatMap(({ token, bytes, logprob }) => {
+    if (typeof logprob !== 'number' || !Number.isFinite(logprob)) return [];
+    return [
+      { bytes: bytesOf(bytes) ?? [...Buffer.from(textOf(token))], logProbability: Math.min(0, logprob) },
+    ];
+  });
+  return tokens.length === logprobs.length ? tokens : undefined;
+}
+
+function bytesOf(value: unknown): number[] | undefined {
+  const isBytes =
+    Array.isArray(value) && value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255);
+  return isBytes ? value : undefined;
 }
 
 function wordOf(word: Fields, times: TimeRangeReader): TranscriptWord {

@@ -3,6 +3,8 @@
  * (decode_with_fallback), with an additional careful attempt before those with a higher temperature.
  */
 
+import type { ChosenTokens } from './text-stream.ts';
+
 /** Thresholds of openai/whisper: a text below MIN_LOG_PROBABILITY is unlikely; audio above NO_SPEECH is silence. */
 export const MIN_LOG_PROBABILITY = -1;
 export const NO_SPEECH = 0.6;
@@ -23,11 +25,9 @@ const FALLBACKS: readonly Plan[] = [
   { temperature: 0.8, careful: true, hotter: true },
 ];
 
-/** Result of an attempt. */
-export interface Attempt {
+/** Result of an attempt. Its tokens do not include the end of text. */
+export interface Attempt extends ChosenTokens {
   readonly plan: Plan;
-  /** Text and timestamp tokens, without the end of text. */
-  readonly tokens: readonly number[];
   readonly averageLogProbability: number;
   /** 0–1: whether the words are a complete sentence. */
   readonly sentenceEnd: number;

@@ -1,38 +1,65 @@
 /** Emission of text during decoding. Emitted text is final. */
 
+import type { TranscriptDelta } from '../../../contract/engines/engine.ts';
+import { TextTokens } from '../../../kit/text/text-tokens.ts';
 import { repeatedAtEnd } from '../shared/loop-guard.ts';
 import type { WhisperTokenizer } from '../shared/tokenizer.ts';
 import { WordStream } from './word-stream.ts';
 
+/** Text and timestamp tokens. */
+export interface ChosenTokens {
+  readonly tokens: readonly number[];
+  /** Log probability of each token. */
+  readonly logProbabilities: readonly number[];
+}
+
 /** The emitted text, with which later attempts must start. */
 export class EmittedText {
   /** Tokens whose text is emitted, or buffered until the end of its word. */
-  emitted: readonly number[] = [];
+  emitted: ChosenTokens = { tokens: [], logProbabilities: [] };
+  readonly #tokenizer: WhisperTokenizer;
   readonly #words: WordStream;
   readonly #endOfText: number;
+  /** Undefined if the tokens of the text are not requested. */
+  readonly #textTokens: TextTokens | undefined;
 
-  constructor(tokenizer: WhisperTokenizer, language: string) {
+  /** @param reportsTokens whether the text has its tokens. */
+  constructor(tokenizer: WhisperTokenizer, language: string, reportsTokens: boolean) {
+    this.#tokenizer = tokenizer;
     this.#words = new WordStream(tokenizer, language);
     this.#endOfText = tokenizer.special.endOfText;
+    this.#textTokens = reportsTokens ? new TextTokens() : undefined;
   }
 
   /** Returns the new text of the tokens, except a repetitive tail. */
-  emit(tokens: readonly number[]): string {
-    const repeated = repeatedAtEnd(tokens.filter((token) => token < this.#endOfText));
-    return this.#push(tokens.slice(0, lengthBefore(tokens, repeated, this.#endOfText)));
+  emit(chosen: ChosenTokens): TranscriptDelta {
+    const repeated = repeatedAtEnd(chosen.tokens.filter((token) => token < this.#endOfText));
+    const text = this.#push(firstOf(chosen, lengthBefore(chosen.tokens, repeated, this.#endOfText)));
+    return { text, tokens: this.#textTokens?.take(text) };
   }
 
   /** Returns the remaining text of the selected tokens. */
-  finish(tokens: readonly number[]): string {
-    return this.#push(tokens) + this.#words.flush();
+  finish(chosen: ChosenTokens): TranscriptDelta {
+    return { text: this.#push(chosen) + this.#words.flush(), tokens: this.#textTokens?.flush() };
   }
 
-  #push(tokens: readonly number[]): string {
+  #push(chosen: ChosenTokens): string {
     let text = '';
-    for (const token of tokens.slice(this.emitted.length)) text += this.#words.push(token);
-    if (tokens.length > this.emitted.length) this.emitted = tokens;
+    for (let index = this.emitted.tokens.length; index < chosen.tokens.length; index++) {
+      const token = chosen.tokens[index] ?? 0;
+      text += this.#words.push(token);
+      if (token >= this.#endOfText) continue;
+      const logProbability = chosen.logProbabilities[index] ?? 0;
+      this.#textTokens?.push({ bytes: [...this.#tokenizer.bytesOf(token)], logProbability });
+    }
+    if (chosen.tokens.length > this.emitted.tokens.length) this.emitted = chosen;
     return text;
   }
+}
+
+/** Returns the first `length` tokens. */
+export function firstOf({ tokens, logProbabilities }: ChosenTokens, length: number): ChosenTokens {
+  return { tokens: tokens.slice(0, length), logProbabilities: logProbabilities.slice(0, length) };
 }
 
 /** Returns the number of tokens before the last `count` text tokens and the timestamps among them. */

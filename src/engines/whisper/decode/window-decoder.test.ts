@@ -15,6 +15,7 @@ import {
   wordTokenizer,
 } from '../../../../test/doubles/scripted-whisper.ts';
 import { repetitions } from '../../../../test/harness/tier.ts';
+import type { TextToken } from '../../../contract/engines/engine.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import { maxSpeechTokens } from '../shared/loop-guard.ts';
 import type { WhisperRequest, WindowTranscript } from '../shared/protocol.ts';
@@ -45,6 +46,8 @@ const REQUEST: WhisperRequest = {
 interface Decoded {
   readonly text: string;
   readonly deltas: readonly string[];
+  /** Tokens of each delta. */
+  readonly tokens: readonly (readonly TextToken[] | undefined)[];
   readonly window: WindowTranscript;
   readonly graphs: ScriptedGraphs;
   /** Decoder steps of each inference step. */
@@ -64,6 +67,7 @@ async function decoded(
   const gate = { speechStartS: async () => (speech ? 0 : undefined) };
   const decoder = new WindowDecoder({ graphs, tokenizer: wordTokenizer, gate });
   const deltas: string[] = [];
+  const tokens: (readonly TextToken[] | undefined)[] = [];
   const tokensPerStep: number[] = [];
   let window: WindowTranscript | undefined;
   let before = 0;
@@ -71,11 +75,13 @@ async function decoded(
     expect(window).toBeUndefined();
     tokensPerStep.push(graphs.steps - before);
     before = graphs.steps;
-    if (result?.kind === 'text') deltas.push(result.text);
-    else if (result) window = result;
+    if (result?.kind === 'text') {
+      deltas.push(result.text);
+      tokens.push(result.tokens);
+    } else if (result) window = result;
   }
   if (window === undefined) throw new Error('the window is missing');
-  return { text: deltas.join(''), deltas, window, graphs, tokensPerStep };
+  return { text: deltas.join(''), deltas, tokens, window, graphs, tokensPerStep };
 }
 
 /** Returns this number of different words. */
@@ -173,6 +179,88 @@ describe('prompt of the decoder', () => {
   });
 });
 
+describe('keywords', () => {
+  const head = [special.startOfTranscript, language('en'), special.transcribe, special.noTimestamps];
+  const contextOf = async (fields: Partial<WhisperRequest>) => {
+    const { graphs, window } = await decoded(says('a'), fields);
+    const [first] = graphs.attempts;
+    expect(first?.prompt.slice(-head.length)).toEqual(head);
+    return { context: first?.prompt.slice(1, -head.length), promptTokens: window.promptTokens };
+  };
+
+  test('are a list before the prompt', async () => {
+    const keywords = wordTokenizer.encode(' x, y z.');
+    expect(await contextOf({ keywords: ['x', 'y z'], prompt: 'a b' })).toEqual({
+      context: [...keywords, tokenOf('a'), tokenOf('b')],
+      promptTokens: keywords.length + 2,
+    });
+    expect(await contextOf({ keywords: [], prompt: 'a' })).toMatchObject({ context: [tokenOf('a')] });
+  });
+
+  test('are repeated before the text of each previous window', async () => {
+    const { context } = await contextOf({ keywords: ['x'], prompt: 'a b', previous: [tokenOf('p')] });
+    expect(context).toEqual([...wordTokenizer.encode(' x.'), tokenOf('p')]);
+  });
+
+  test('leave space for the end of the preceding text', async () => {
+    const { context, promptTokens } = await contextOf({
+      keywords: [manyWords(300)],
+      prompt: `${manyWords(100)} q`,
+    });
+    expect(context).toHaveLength(223);
+    expect(context?.slice(0, 191)).toEqual(wordTokenizer.encode(` ${manyWords(300)}`).slice(0, 191));
+    expect(context?.at(-1)).toBe(tokenOf('q'));
+    expect(promptTokens).toBe(191 + 101);
+  });
+});
+
+describe('tokens', () => {
+  const textOf = (tokens: readonly TextToken[] | undefined) =>
+    Buffer.from((tokens ?? []).flatMap(({ bytes }) => [...bytes])).toString();
+
+  test('are those of each delta, with the probability that the decoder gave them', async () => {
+    const words = manyWords(20);
+    const { deltas, tokens, window } = await decoded(says(words), { textTokens: true, timestamps: 'none' });
+    expect(deltas.length).toBeGreaterThan(1);
+    expect(tokens.map(textOf)).toEqual(deltas);
+    expect(tokens.flat()).toHaveLength(20);
+    expect(window.outputTokens).toBe(20);
+    const sure = -Math.log(1 + (special.endOfText - 1) * Math.exp(-SURE));
+    for (const token of tokens.flat()) expect(token?.logProbability).toBeCloseTo(sure, 2);
+  });
+
+  test('have a mean close to the average of their segment', async () => {
+    const script = says('<0.00> a b c <2.00>');
+    const { tokens, window } = await decoded(script, { textTokens: true, timestamps: 'segment' });
+    const values = tokens.flat().map((token) => token?.logProbability ?? Number.NaN);
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    expect(mean).toBeCloseTo(window.segments[0]?.averageLogProbability ?? Number.NaN, 1);
+  });
+
+  test('of a later attempt include the emitted ones with their first probability', async () => {
+    const script = texts(
+      { words: `${manyWords(12)} ${'z '.repeat(60)}` },
+      { words: `${manyWords(12)} q`, logit: 12 },
+    );
+    const { text, tokens, graphs } = await decoded(script, { textTokens: true });
+    expect(graphs.attempts.length).toBeGreaterThan(1);
+    expect(text).toBe(`${manyWords(12)} q`);
+    expect(textOf(tokens.flatMap((each) => each ?? []))).toBe(text);
+    const values = tokens.flat().map((token) => token?.logProbability ?? Number.NaN);
+    expect(values[0]).toBeGreaterThan(-0.001);
+    expect(values.at(-1)).toBeLessThan(-0.001);
+  });
+
+  test('are not reported unless they are requested', async () => {
+    expect((await decoded(says('a b'))).tokens).toEqual([undefined]);
+  });
+
+  test('of a window without speech are none', async () => {
+    const { tokens, deltas } = await decoded(says('a'), { textTokens: true }, { speech: false });
+    expect([tokens, deltas]).toEqual([[], []]);
+  });
+});
+
 describe('language', () => {
   const chinese = (logit: number) => ({ start: { [language('zh')]: logit } });
   const undetected = { language: undefined } as const;
@@ -186,6 +274,18 @@ describe('language', () => {
   test('has an ISO 639 code', async () => {
     const start = { [language('jv')]: 1 };
     expect((await decoded(says('a'), undetected, { start })).window.language).toBe('jv');
+  });
+
+  test('is one of the languages of the request', async () => {
+    const start = { [language('zh')]: 3, [language('jv')]: 2 };
+    const among = async (...languages: string[]) =>
+      (await decoded(says('a'), { ...undetected, languages }, { start })).window.language;
+    expect(await among('en', 'jv')).toBe('jv');
+    expect(await among('jv', 'zh')).toBe('zh');
+    expect(await among('en')).toBe('en');
+    // Of the two, it is confident, although it is not among all languages.
+    const later = { ...undetected, likelyLanguage: 'en', languages: ['en', 'jv'] };
+    expect((await decoded(says('a'), later, { start })).window.language).toBe('jv');
   });
 
   test('of the request takes precedence over the detected one', async () => {

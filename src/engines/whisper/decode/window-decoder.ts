@@ -9,6 +9,7 @@
 
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
+import { keywordList } from '../../../kit/text/keyword-list.ts';
 import type { WhisperGraphs } from '../shared/graphs.ts';
 import { LogMel } from '../shared/log-mel.ts';
 import {
@@ -36,7 +37,7 @@ import {
 } from './decoding-attempt.ts';
 import { FINAL_MARKS, SentenceEnd } from './sentence-end.ts';
 import type { SpeechGate } from './speech-gate.ts';
-import { EmittedText, lengthBefore } from './text-stream.ts';
+import { EmittedText, firstOf, lengthBefore } from './text-stream.ts';
 import { likeliestOf, probabilityOf, TokenRules } from './token-rules.ts';
 import { WindowAudio } from './window-audio.ts';
 
@@ -79,9 +80,9 @@ interface Decoding {
   readonly language: string;
   /** ISO code of the language of the text. */
   readonly textLanguage: string;
-  /** Number of tokens of the caller's prompt. */
+  /** Number of tokens of the caller's prompt and keywords. */
   readonly promptTokens: number;
-  /** Tokens of the preceding text: of the previous window, or of the caller's prompt. */
+  /** Tokens of the keywords, and of the preceding text: of the previous window, or of the caller's prompt. */
   readonly context: readonly number[];
   readonly noSpeechProbability: number;
   readonly text: EmittedText;
@@ -140,9 +141,9 @@ export class WindowDecoder {
       }
       attempts.push(attempt);
     }
-    const attempt = selectAttempt(attempts, decoding.text.emitted);
-    const rest = decoding.text.finish(attempt.tokens);
-    if (rest !== '') yield { kind: 'text', text: rest, language: decoding.textLanguage };
+    const attempt = selectAttempt(attempts, decoding.text.emitted.tokens);
+    const rest = decoding.text.finish(attempt);
+    if (rest.text !== '') yield { kind: 'text', ...rest, language: decoding.textLanguage };
     yield { kind: 'window', ...(await this.#transcript(decoding, attempt)) };
   }
 
@@ -150,9 +151,10 @@ export class WindowDecoder {
   async #startDecoding(request: WhisperRequest, audio: WindowAudio, speechStartS: number): Promise<Decoding> {
     const { special } = this.#tokenizer;
     const { logits } = await this.#graphs.step(await audio.encoded(false), [special.startOfTranscript]);
-    const language = request.language ?? this.#detectLanguage(logits, request.likelyLanguage);
+    const language = request.language ?? this.#detectLanguage(logits, request);
     const textLanguage = request.task === 'translate' ? 'en' : language;
     const promptTokens = this.#promptTokens(request.prompt);
+    const keywords = this.#keywordTokens(request.keywords);
     // Text in another language is not used as context.
     const isContinued = request.likelyLanguage === undefined || request.likelyLanguage === language;
     const previous = isContinued ? request.previous.slice(-MAX_CONTEXT_TOKENS) : [];
@@ -162,10 +164,10 @@ export class WindowDecoder {
       speechStartS,
       language,
       textLanguage,
-      promptTokens: promptTokens.length,
-      context: previous.length > 0 ? previous : promptTokens,
+      promptTokens: promptTokens.length + keywords.length,
+      context: this.#context(keywords, previous.length > 0 ? previous : promptTokens),
       noSpeechProbability: probabilityOf(logits, special.noSpeech),
-      text: new EmittedText(this.#tokenizer, textLanguage),
+      text: new EmittedText(this.#tokenizer, textLanguage, request.textTokens ?? false),
     };
   }
 
@@ -174,7 +176,8 @@ export class WindowDecoder {
     const { special } = this.#tokenizer;
     const { request, audio, text, textLanguage, noSpeechProbability } = decoding;
     const encoded = await audio.encoded(plan.careful);
-    const tokens = [...text.emitted];
+    const tokens = [...text.emitted.tokens];
+    const logProbabilities = [...text.emitted.logProbabilities];
     const prompt = this.#prompt(
       decoding,
       plan.careful ? [] : decoding.context,
@@ -188,7 +191,7 @@ export class WindowDecoder {
     };
     const maxLength = Math.min(
       maxSpeechTokens(audio.durationS),
-      this.#graphs.shape.textPositions / 2 - 1,
+      this.#maxContextTokens,
       this.#graphs.shape.textPositions - prompt.length,
     );
     let step = await this.#graphs.step(encoded, [...prompt, ...tokens]);
@@ -203,26 +206,31 @@ export class WindowDecoder {
       const average = sum / chosen;
       if (token === special.endOfText) {
         return {
-          ...{ plan, tokens, averageLogProbability: average, issue: this.#issueOf(tokens, average) },
+          ...{ plan, tokens, logProbabilities, averageLogProbability: average },
+          issue: this.#issueOf(tokens, average),
           sentenceEnd: sentenceEnd.probability,
         };
       }
       tokens.push(token);
+      logProbabilities.push(logProbability);
       const textTokens = tokens.filter((each) => each < special.endOfText);
       const isLong = textTokens.length > fastSpeechTokens(audio.durationS) || tokens.length >= maxLength;
       const isLoop = isLong && endsInLoop(textTokens);
       if (isLoop || tokens.length >= maxLength) {
         const repeated = isLoop ? repeatedAtEnd(textTokens) : 0;
-        const length = Math.max(text.emitted.length, lengthBefore(tokens, repeated, special.endOfText));
+        const length = Math.max(
+          text.emitted.tokens.length,
+          lengthBefore(tokens, repeated, special.endOfText),
+        );
         return {
-          ...{ plan, tokens: tokens.slice(0, length), averageLogProbability: average, issue: 'loops' },
-          sentenceEnd: 0,
+          ...{ plan, ...firstOf({ tokens, logProbabilities }, length), averageLogProbability: average },
+          ...{ issue: 'loops', sentenceEnd: 0 },
         };
       }
       if (chosen % TOKENS_PER_STEP === 0) {
         const isDoubtful = noSpeechProbability > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
-        const delta = isDoubtful ? '' : text.emit(tokens);
-        yield delta === '' ? null : { kind: 'text', text: delta, language: textLanguage };
+        const delta = isDoubtful ? undefined : text.emit({ tokens, logProbabilities });
+        yield delta?.text ? { kind: 'text', ...delta, language: textLanguage } : null;
       }
       step = await this.#graphs.step(encoded, [token], step.cache);
     }
@@ -245,17 +253,36 @@ export class WindowDecoder {
     return prompt;
   }
 
-  /** Encodes the end of the caller's prompt: at most half of the model's tokens (openai/whisper, decoding.py). */
+  /** Encodes the end of the caller's prompt. */
   #promptTokens(prompt = ''): readonly number[] {
     const text = prompt.trim().slice(-PROMPT_CHARACTERS);
-    const maxTokens = this.#graphs.shape.textPositions / 2 - 1;
-    return text === '' ? [] : this.#tokenizer.encode(` ${text}`).slice(-maxTokens);
+    return text === '' ? [] : this.#tokenizer.encode(` ${text}`).slice(-this.#maxContextTokens);
   }
 
-  #detectLanguage(logits: Float32Array, before: string | undefined): string {
+  /** Encodes the keywords, as many as fit next to the text of the previous window. */
+  #keywordTokens(keywords: readonly string[] | undefined): readonly number[] {
+    const text = keywordList(keywords).slice(0, PROMPT_CHARACTERS);
+    if (text === '') return [];
+    return this.#tokenizer.encode(` ${text}`).slice(0, this.#maxContextTokens - MAX_CONTEXT_TOKENS);
+  }
+
+  /** Joins the keywords and the end of the preceding text. */
+  #context(keywords: readonly number[], preceding: readonly number[]): readonly number[] {
+    const length = Math.min(preceding.length, this.#maxContextTokens - keywords.length);
+    return [...keywords, ...preceding.slice(preceding.length - length)];
+  }
+
+  /** Half of the tokens of the model (openai/whisper, decoding.py). */
+  get #maxContextTokens(): number {
+    return this.#graphs.shape.textPositions / 2 - 1;
+  }
+
+  /** Returns the likeliest language among those of the request. */
+  #detectLanguage(logits: Float32Array, { languages, likelyLanguage: before }: WhisperRequest): string {
     const tokenizer = this.#tokenizer;
     if (!tokenizer.multilingual) return 'en';
-    const { token, probability } = likeliestOf(logits, tokenizer.languages.values());
+    const candidates = languages?.flatMap((code) => tokenizer.languages.get(code) ?? []);
+    const { token, probability } = likeliestOf(logits, candidates ?? tokenizer.languages.values());
     if (before !== undefined && probability < LANGUAGE_CHANGE) return before;
     return tokenizer.languageOf(token) ?? 'en';
   }

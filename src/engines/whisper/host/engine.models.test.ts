@@ -12,6 +12,12 @@ import type { AudioChunk, Transcript } from '../../../contract/engines/engine.ts
 import { systemClock } from '../../../kit/clock.ts';
 
 const TEXT = 'The old lighthouse keeper walked along the path above the harbour every evening.';
+const REQUEST = {
+  task: 'transcribe',
+  timestamps: 'none',
+  priority: 'interactive',
+  fairnessKey: 'a',
+} as const;
 const LONG_TEXTS = [
   'Four friends from the village opened a small bakery near the railway station last spring.',
   'On Mondays they sell bread with walnuts, and on Fridays there are cakes with lemon.',
@@ -59,6 +65,29 @@ async function loadWhisper(): Promise<SttEngineUnderTest> {
 
 sttEngineCases('whisper', async () => ({ ...(await openWhisper()), close: async () => undefined }));
 
+it('spells names as the keywords do, in every window', async () => {
+  const { engine } = await openWhisper();
+  const text = 'Please ask Catherine Smyth and John about the summer house.';
+  async function transcribed(texts: readonly string[], keywords?: readonly string[]): Promise<string> {
+    const speech = await synthesize(texts);
+    async function* audio(): AsyncGenerator<AudioChunk> {
+      yield speech;
+    }
+    const { signal } = new AbortController();
+    const request = { ...REQUEST, keywords };
+    for await (const event of engine.transcribe(audio(), request, signal))
+      if (event.kind === 'final') return event.transcript.text;
+    throw new Error('no final');
+  }
+  const keywords = ['Kathryn Smyth', 'Jon'];
+  const [usual, hinted] = [/Catherine Sm.*\bJohn\b/, /Kathryn\b.*\bJon\b/];
+  expect(await transcribed([text])).toMatch(usual);
+  expect(await transcribed([text], keywords)).toMatch(hinted);
+  const long = [text, ...LONG_TEXTS, text];
+  expect((await transcribed(long, keywords)).match(/\bJon\b/g)).toHaveLength(2);
+  expect((await transcribed(long)).match(/\bJohn\b/g)).toHaveLength(2);
+});
+
 describe('audio of several windows', () => {
   const never = new AbortController().signal;
   let subject: SttEngineUnderTest;
@@ -76,12 +105,7 @@ describe('audio of several windows', () => {
   }
 
   async function transcript(audio: AsyncIterable<AudioChunk>): Promise<Transcript> {
-    const request = {
-      task: 'transcribe',
-      timestamps: 'word',
-      priority: 'interactive',
-      fairnessKey: 'a',
-    } as const;
+    const request = { ...REQUEST, timestamps: 'word' } as const;
     for await (const event of subject.engine.transcribe(audio, request, never)) {
       if (event.kind === 'final') return event.transcript;
     }

@@ -8,7 +8,9 @@ import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/a
 import type {
   AudioChunk,
   SttEngine,
+  TextToken,
   Transcript,
+  TranscriptDelta,
   TranscriptionEvent,
   TranscriptionRequest,
   TranscriptSegment,
@@ -22,6 +24,9 @@ import { hasSpaces } from '../shared/languages.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';
 import { WINDOW_SAMPLES, windowCut } from './window-cutter.ts';
 
+/** UTF-8 byte of a space. */
+const SPACE = 0x20;
+
 /** @param pool is not closed by the engine. @param model name of the model in the pool. */
 export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   const { languages } = pool.description<WhisperDescription>(model);
@@ -29,6 +34,7 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
     languages,
     hasPreviews: true,
     async *transcribe(audio, request, signal) {
+      for (const language of request.languages ?? []) requireLanguage(languages, language);
       requireLanguage(languages, request.language);
       if (request.task === 'translate' && languages.length === 1) {
         throw invalidRequest(
@@ -68,6 +74,7 @@ class Transcription {
   /** Number of samples in the windows so far. */
   #consumed = 0;
   #text = '';
+  readonly #textTokens: TextToken[] = [];
   /** Language of the request, or the language detected first. */
   #language: string | undefined;
   #latestLanguage: string | undefined;
@@ -138,7 +145,7 @@ class Transcription {
         if (result.transcribedS !== undefined) return;
         ({ sentenceEnd } = result);
       } else {
-        text += this.#withSeam(result, isStart);
+        text += this.#withSeam(result, isStart).text;
         isStart = false;
       }
     }
@@ -146,21 +153,34 @@ class Transcription {
   }
 
   /** The text of a window starts with a new word. */
-  #withSeam({ text, language }: Extract<WhisperResult, { kind: 'text' }>, isStart: boolean): string {
-    return isStart && this.#text !== '' && hasSpaces(language) ? ` ${text}` : text;
+  #withSeam(
+    { text, tokens, language }: Extract<WhisperResult, { kind: 'text' }>,
+    isStart: boolean,
+  ): TranscriptDelta {
+    if (!isStart || this.#text === '' || !hasSpaces(language)) return { text, tokens };
+    // The first delta has a whole word, and so a token.
+    const [first, ...others] = tokens ?? [];
+    return {
+      text: ` ${text}`,
+      tokens: first && [{ ...first, bytes: [SPACE, ...first.bytes] }, ...others],
+    };
   }
 
   /** Transcribes the first `length` buffered samples as one window. */
   #transcribeWindow(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
-    const { task, prompt, temperature, timestamps, priority, fairnessKey } = this.#request;
+    const { task, languages, prompt, keywords, temperature, timestamps, textTokens } = this.#request;
+    const { priority, fairnessKey } = this.#request;
     const request: WhisperRequest = {
       samples: this.#buffered.peek(length),
       task,
       language: this.#request.language,
       likelyLanguage: this.#latestLanguage,
+      languages,
       prompt,
+      keywords,
       temperature,
       timestamps,
+      textTokens,
       previous: this.#previous,
       lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#consumedS()) - this.#consumedS(),
     };
@@ -180,10 +200,11 @@ class Transcription {
         this.#append(result, transcribed);
         continue;
       }
-      const text = this.#withSeam(result, isStart);
+      const delta = this.#withSeam(result, isStart);
       isStart = false;
-      this.#text += text;
-      yield { kind: 'delta', text };
+      this.#text += delta.text;
+      this.#textTokens.push(...(delta.tokens ?? []));
+      yield { kind: 'delta', ...delta };
     }
     this.#buffered.drop(transcribed);
     this.#consumed += transcribed;
@@ -215,6 +236,7 @@ class Transcription {
       outputTokens: this.#outputTokens,
       segments: this.#segments,
       words: this.#words,
+      tokens: this.#request.textTokens ? this.#textTokens : undefined,
     };
   }
 }

@@ -230,6 +230,32 @@ describe('audio longer than a window', () => {
     for (const { lastSpeechS } of windows) expect(Math.abs(lastSpeechS)).toBeLessThan(1e-9);
   });
 
+  test('has the tokens of its text, with the space between two windows', async () => {
+    const token = (text: string) => ({ bytes: [...Buffer.from(text)], logProbability: -0.5 });
+    for (const [language, text] of [
+      ['en', 'a b a b'],
+      ['zh', 'a ba b'],
+    ] as const) {
+      const pool = new FakePool({
+        transcribe: () => [
+          { kind: 'text', text: 'a', language, tokens: [token('a')] },
+          { kind: 'text', text: ' b', language, tokens: [token(' b')] },
+          ...resultsOf('', { language }),
+        ],
+      });
+      const request = { textTokens: true, languages: ['en', 'zh'], keywords: ['x'] };
+      const transcript = await transcriptOf(pool, chunks(speech(40)), request);
+      expect(transcript.text).toBe(text);
+      expect(transcript.tokens?.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual([
+        'a',
+        ' b',
+        language === 'en' ? ' a' : 'a',
+        ' b',
+      ]);
+      expect(pool.transcribed).toMatchObject([request, request]);
+    }
+  });
+
   test('gives bit-identical transcripts for any chunks and pauses', async () => {
     const cut = fc.record({ atSample: fc.integer({ min: 0, max: 95 * RATE_HZ }), pauses: fc.nat(2) });
     await fc.assert(

@@ -1,12 +1,19 @@
 /** Requests and results of Whisper: one window of audio, its text, and the context for the next window. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
-import type { TranscriptionRequest, TranscriptWord } from '../../../contract/engines/engine.ts';
+import type {
+  TranscriptDelta,
+  TranscriptionRequest,
+  TranscriptWord,
+} from '../../../contract/engines/engine.ts';
 import type { WindowSegment } from './window-segments.ts';
 
 /** One window, with context from the previous windows. */
 export interface WhisperRequest
-  extends Pick<TranscriptionRequest, 'task' | 'prompt' | 'temperature' | 'timestamps'> {
+  extends Pick<
+    TranscriptionRequest,
+    'task' | 'languages' | 'prompt' | 'keywords' | 'temperature' | 'timestamps' | 'textTokens'
+  > {
   /** Mono, 16 kHz, at most 30 s. */
   readonly samples: Float32Samples;
   /** ISO code. Undefined: the language is detected. */
@@ -21,12 +28,11 @@ export interface WhisperRequest
 
 export type WhisperResult =
   /** The next text of the window. */
-  | {
+  | ({
       readonly kind: 'text';
-      readonly text: string;
       /** ISO code of the language of the text. */
       readonly language: string;
-    }
+    } & TranscriptDelta)
   /** The last result. */
   | ({ readonly kind: 'window' } & WindowTranscript);
 
@@ -40,7 +46,7 @@ export interface WindowTranscript {
   readonly language: string | undefined;
   /** Text tokens as context for the next window; empty if it must not build on this one. */
   readonly carryOver: readonly number[];
-  /** Number of tokens of the caller's prompt. */
+  /** Number of tokens of the caller's prompt and keywords. */
   readonly promptTokens: number;
   readonly outputTokens: number;
   /** 0–1: whether the words of the window end like a complete sentence. */
