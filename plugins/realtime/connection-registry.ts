@@ -80,7 +80,7 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
   ): RealtimeConnection | ConversationConnection {
     const { rules, conversations } = this.#deps;
     const { dialect, fixed } = upgradeDialect(query, headers);
-    const model = conversations.get(query.get('model') ?? '');
+    const model = conversationModel(conversations, query);
     // Conversations have the names of OpenAI's current protocol, unless the client selects others.
     if (model !== undefined) return this.#openConversation(caller, model, fixed ? dialect : 'ga');
     return this.openConnection(
@@ -106,7 +106,7 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
    * @throws ServiceError `overloaded` (`model_loading`) while a model is loading.
    */
   async prepare(caller: Caller, query: URLSearchParams, signal: AbortSignal): Promise<void> {
-    const model = this.#deps.conversations.get(query.get('model') ?? '');
+    const model = conversationModel(this.#deps.conversations, query);
     if (model === undefined) return;
     await prepareConversation(model, this.#deps, caller, signal);
     if (model.choosesSpeech) await this.#chooseSpeech(model);
@@ -145,6 +145,14 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
       throw error;
     }
   }
+}
+
+/** The conversation model of a request. With OpenAI's `intent=transcription`, a session only transcribes, whatever its model. */
+function conversationModel(
+  conversations: Slots['conversations'],
+  query: URLSearchParams,
+): ConversationModel | undefined {
+  return query.get('intent') === 'transcription' ? undefined : conversations.get(query.get('model') ?? '');
 }
 
 function audioBudget(limits: ByteLimits): ByteBudget {

@@ -24,6 +24,7 @@ import { invalidEvent, type ProtocolError, toWireError } from './protocol/errors
 import type { WireEvent } from './protocol/server-events.ts';
 import { ResponseAudio } from './response-audio.ts';
 import type { Session, VoiceLookupResult } from './session/session.ts';
+import { transcriptionModelId } from './session/transcription-models.ts';
 import {
   type Effect,
   type Event,
@@ -255,9 +256,14 @@ export class RealtimeConnection implements SocketListener {
 
   #retainTurn(turn: Turn, session: Session): void {
     if (this.#turns.has(turn.itemId)) return;
-    const { model, language, prompt } = session.transcription;
-    const task = session.type === 'translation' ? 'translate' : 'transcribe';
-    this.#turns.set(turn.itemId, { turn, params: { model, task, language, prompt } });
+    const { model, ...hints } = session.transcription;
+    const params = {
+      ...hints,
+      model: transcriptionModelId(model, this.#deps.stt),
+      task: session.type === 'translation' ? 'translate' : 'transcribe',
+      textTokens: session.include?.includes('item.input_audio_transcription.logprobs') ?? false,
+    } as const;
+    this.#turns.set(turn.itemId, { turn, params });
     this.#audioError(0);
   }
 

@@ -3,6 +3,7 @@ import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readine
 import { hasNamedVoice, StoredVoices } from '../../src/speak/stored-voices.ts';
 import { ConnectionRegistry } from './connection-registry.ts';
 import { realtimeRoutes } from './routes.ts';
+import { transcriptionModelId, transcriptionNames } from './session/transcription-models.ts';
 
 export interface RealtimeOptions {
   /** Maximum number of concurrent connections per organization. */
@@ -73,11 +74,11 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
 
 function sessionRules({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters }: RealtimeOptions) {
   return {
-    sttModels: stt.ids,
+    sttModels: transcriptionNames(stt),
     ttsModels: tts.ids,
     defaultSttModel: 'svc-stt',
     defaultTtsModel: 'svc-tts',
-    languagesOf: (model: string) => stt.get(model)?.languages,
+    languagesOf: (name: string) => stt.get(transcriptionModelId(name, stt))?.languages,
     hasVoice: (model: string, name: string) => hasNamedVoice(tts.get(model), name),
     maxTextCharacters: maxCharacters,
   };

@@ -60,6 +60,7 @@ function documentation() {
         'model',
         'A configured transcription or speech model becomes the default of the session. Any other value is only echoed.',
       ),
+      query('intent', '`transcription` opens a session that only transcribes, also without `model`.'),
       query(
         'events',
         'Event names: `spec` for the names of the specification, `ga` for the names of the OpenAI GA protocol.',

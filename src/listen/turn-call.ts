@@ -1,4 +1,5 @@
 import type { Calls } from '../contract/accounts/calls.ts';
+import type { TextToken, TranscriptDelta } from '../contract/engines/engine.ts';
 import type { TranscriptionUsageMeter } from '../usage/usage-meters.ts';
 
 /**
@@ -12,7 +13,9 @@ export class TurnCall {
   readonly #rejected = new AbortController();
   #state: 'unconfirmed' | 'opening' | 'open' | 'rejected' = 'unconfirmed';
   #bufferedText = '';
-  #onText: (text: string) => void = () => undefined;
+  /** Tokens of the buffered text; undefined if none are reported. */
+  #bufferedTokens: TextToken[] | undefined;
+  #onText: (delta: TranscriptDelta) => void = () => undefined;
 
   constructor(usageMeter: TranscriptionUsageMeter) {
     this.usageMeter = usageMeter;
@@ -51,12 +54,13 @@ export class TurnCall {
   }
 
   /** Sets the callback for text. It is called only while the call is open. */
-  listen(onText: (text: string) => void): void {
+  listen(onText: (delta: TranscriptDelta) => void): void {
     this.#onText = onText;
   }
 
-  pushText(text: string): void {
+  pushText({ text, tokens }: TranscriptDelta): void {
     this.#bufferedText += text;
+    if (tokens !== undefined) this.#bufferedTokens = [...(this.#bufferedTokens ?? []), ...tokens];
     if (this.#state === 'open') this.#deliverText();
   }
 
@@ -68,8 +72,9 @@ export class TurnCall {
 
   #deliverText(): void {
     if (this.#bufferedText === '') return;
-    const text = this.#bufferedText;
+    const delta = { text: this.#bufferedText, tokens: this.#bufferedTokens };
     this.#bufferedText = '';
-    this.#onText(text);
+    this.#bufferedTokens = undefined;
+    this.#onText(delta);
   }
 }

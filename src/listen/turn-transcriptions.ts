@@ -6,7 +6,9 @@ import type { Id } from '../contract/core/id.ts';
 import type { Traceparent } from '../contract/core/tracer.ts';
 import type {
   AudioChunk,
+  TextToken,
   Transcript,
+  TranscriptDelta,
   TranscriptionTask,
   TranscriptPreview,
 } from '../contract/engines/engine.ts';
@@ -28,6 +30,10 @@ export interface TranscriptionParams {
   readonly task: TranscriptionTask;
   readonly language: string | undefined;
   readonly prompt: string | undefined;
+  /** As in a request to the engine. */
+  readonly languages?: readonly string[] | undefined;
+  readonly keywords?: readonly string[] | undefined;
+  readonly textTokens?: boolean;
   /** Endpoint label of the usage row. Default: derived from the task. */
   readonly endpoint?: EndpointLabel;
   /** `no_row`: a turn with an empty transcript leaves no usage row. Default: it has a row. */
@@ -48,13 +54,15 @@ export type TurnTranscriptionResult =
       readonly itemId: Id<'item'>;
       readonly transcript: string;
       readonly tokens: TranscriptTokens;
+      /** Tokens of the transcript, if they were requested and the engine reports them. */
+      readonly textTokens?: readonly TextToken[] | undefined;
     }
   /** `error` may contain private text. */
   | { readonly kind: 'failed'; readonly itemId: Id<'item'>; readonly error: unknown };
 
 /** Events of a turn: text deltas, followed by the result. */
 export type TurnTranscriptionEvent =
-  | { readonly kind: 'delta'; readonly itemId: Id<'item'>; readonly text: string }
+  | ({ readonly kind: 'delta'; readonly itemId: Id<'item'> } & TranscriptDelta)
   | TurnTranscriptionResult;
 
 export interface TurnTranscriptionsDeps extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'> {
@@ -140,8 +148,8 @@ export class TurnTranscriptions {
 
   async #run(turn: Turn, params: TranscriptionParams, call: TurnCall, signal: AbortSignal): Promise<void> {
     const { itemId } = turn;
-    call.listen((text) => {
-      if (!signal.aborted) this.#deps.report({ kind: 'delta', itemId, text });
+    call.listen((delta) => {
+      if (!signal.aborted) this.#deps.report({ kind: 'delta', itemId, ...delta });
     });
     // A confirmed turn waits until its call is open. A turn that may still be dropped starts immediately.
     if (call.isConfirmed) await call.settled;
@@ -165,7 +173,7 @@ export class TurnTranscriptions {
   /** Reports the text. Returns the result, or undefined if the turn was stopped. */
   async #transcribe(
     { itemId, audio }: Turn,
-    { model, task, language, prompt }: TranscriptionParams,
+    { model, task, language, languages, prompt, keywords, textTokens }: TranscriptionParams,
     call: TurnCall,
     stopped: AbortSignal,
   ): Promise<TurnTranscriptionResult | undefined> {
@@ -176,7 +184,8 @@ export class TurnTranscriptions {
       let final: Transcript | undefined;
       const { caller, onPreview } = this.#deps;
       const request = {
-        ...({ task, language, prompt, timestamps: 'none', priority: 'realtime' } as const),
+        ...({ task, language, languages, prompt, keywords, textTokens } as const),
+        ...({ timestamps: 'none', priority: 'realtime' } as const),
         fairnessKey: caller.keyId,
         onPreview:
           onPreview &&
@@ -192,11 +201,12 @@ export class TurnTranscriptions {
         signal.throwIfAborted();
         usageMeter.addEvent(event);
         if (event.kind === 'final') final = event.transcript;
-        else call.pushText(event.text);
+        else call.pushText(event);
       }
       if (final === undefined) throw new Error('the engine ended without a transcript');
       const { text: transcript, inputTokens, outputTokens: output } = final;
-      return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
+      const result = { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } } as const;
+      return { ...result, textTokens: final.tokens };
     } catch (error) {
       // A dropped turn needs no result, even if its stop arrives later.
       if (stopped.aborted || error instanceof TurnDroppedError) return undefined;

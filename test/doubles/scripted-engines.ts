@@ -4,6 +4,7 @@ import type {
   AudioChunk,
   SttEngine,
   SynthesisRequest,
+  TextToken,
   TranscriptionEvent,
   TranscriptionRequest,
   TtsEngine,
@@ -55,6 +56,11 @@ const FAILURES = {
   unknown: () => new Error('private words'),
 };
 
+/** A text as one token. */
+function tokenOf(text: string): TextToken {
+  return { bytes: [...Buffer.from(text)], logProbability: -0.25 };
+}
+
 /** Emits scripted transcripts on command. One transcription receives commands at a time. */
 export class OrderedSttEngine implements SttEngine {
   readonly languages = ['en', 'de'];
@@ -75,15 +81,22 @@ export class OrderedSttEngine implements SttEngine {
     let samples = 0;
     for await (const piece of audio) if (piece !== 'pause') samples += piece.length;
     let text = '';
+    const tokens: TextToken[] = [];
     for (;;) {
       const order = await this.#orders.next(signal);
       if (order.stt === 'fail') throw FAILURES[order.kind ?? 'upstream']();
       if (order.stt === 'final') break;
       text += order.text;
-      yield { kind: 'delta', text: order.text };
+      const delta = request.textTokens
+        ? { text: order.text, tokens: [tokenOf(order.text)] }
+        : { text: order.text };
+      tokens.push(...(delta.tokens ?? []));
+      yield { kind: 'delta', ...delta };
     }
     const counts = { inputTokens: { audio: 7, text: 0 }, outputTokens: 5, segments: [], words: [] };
-    yield { kind: 'final', transcript: { text, language: 'en', durationS: samples / 16_000, ...counts } };
+    const reported = request.textTokens ? { tokens } : {};
+    const transcript = { text, language: 'en', durationS: samples / 16_000, ...counts, ...reported };
+    yield { kind: 'final', transcript };
   }
 
   ready() {

@@ -19,7 +19,7 @@ const ANSWER = 'Your train leaves from platform three in ten minutes.';
 let service: RealtimeService;
 let spoken: Buffer;
 beforeAll(async () => {
-  service = await launchRealtimeService();
+  service = await launchRealtimeService({ config: '[models."gpt-transcribe"]\nkind = "whisper"\n' });
   spoken = await spokenPcm(service, TEXT);
 });
 afterAll(() => service?.stop());
@@ -52,14 +52,19 @@ const GA_AUDIO = SPEC_AUDIO.map((type) => type.replace('.audio', '.output_audio'
 
 type Module = `openai/${'beta/' | ''}realtime/${'ws' | 'websocket'}`;
 
-function open(module: Module, query = '', key = SERVICE_KEY): NodeClient {
+function open(
+  module: Module,
+  query = '',
+  key = SERVICE_KEY,
+  target: object = { model: 'svc-stt' },
+): NodeClient {
   const native = module.endsWith('websocket');
   const options = {
     module,
     baseURL: `${service.tlsUrl}/v1${query}`,
     key,
     props: {
-      model: 'svc-stt',
+      ...target,
       ...(native ? { dangerouslyAllowBrowser: true } : { options: { rejectUnauthorized: false } }),
     },
     types: [...COMMON, ...SPEC_AUDIO, ...GA_AUDIO],
@@ -183,6 +188,35 @@ describe.each<[Module, string, 'spec' | 'ga']>([
     await leave(client);
   });
 });
+
+test.each<Module>(['openai/realtime/ws', 'openai/realtime/websocket'])(
+  '%s opens a transcription session by its intent, and receives log probabilities',
+  async (module) => {
+    const client = open(module, '', SERVICE_KEY, { intent: 'transcription' });
+    expect((await client.event('session.created')).session).toMatchObject({ type: 'transcription' });
+    const model = 'gpt-live-transcribe';
+    const include = ['item.input_audio_transcription.logprobs'];
+    const transcription = { model, languages: ['en', 'de'], keywords: ['Friday'], delay: 'low' };
+    const input = { format: { type: 'audio/pcm', rate: 24_000 }, transcription, turn_detection: null };
+    client.do({
+      send: { type: 'session.update', session: { type: 'transcription', audio: { input }, include } },
+    });
+    const { session } = await client.event('session.updated');
+    expect(session).toMatchObject({ include, audio: { input: { transcription } } });
+    for (const audio of appends(spoken)) client.do({ send: { type: 'input_audio_buffer.append', audio } });
+    client.do({ send: { type: 'input_audio_buffer.commit' } });
+    const completed = await client.event('conversation.item.input_audio_transcription.completed');
+    expect(transcriptWords(completed.transcript)).toEqual(transcriptWords(TEXT));
+    const { logprobs } = completed;
+    expect(Buffer.from(logprobs.flatMap(({ bytes }: { bytes: number[] }) => bytes)).toString()).toBe(
+      completed.transcript,
+    );
+    for (const { logprob } of logprobs) expect(logprob).toBeLessThanOrEqual(0);
+    const deltas = client.events('conversation.item.input_audio_transcription.delta');
+    expect(deltas.flatMap((event) => event.logprobs)).toEqual(logprobs);
+    await leave(client);
+  },
+);
 
 test('server VAD detects turns and reports their position in the audio', async () => {
   const client = open('openai/realtime/ws');

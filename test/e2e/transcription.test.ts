@@ -15,6 +15,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import {
   type FakeSttUpstream,
+  openaiAnswer,
   startFakeSttUpstream,
 } from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 import { repetitions } from '../harness/tier.ts';
@@ -121,6 +122,26 @@ describe('the OpenAI SDK', () => {
     expect(await transcriptions.create({ ...request, response_format: 'vtt' })).toBe(
       `WEBVTT\n\n${cue.replaceAll(',', '.')}\n${TEXT}\n\n`,
     );
+  });
+
+  test('gets log probabilities, and sends lists and objects in brackets', async () => {
+    const tokens = (TEXT.match(/ ?[^ ]+/g) ?? []).map((token) => ({
+      ...{ token, logprob: -0.5, bytes: [...Buffer.from(token)] },
+    }));
+    onTestFinished(() => upstream.answer(openaiAnswer));
+    upstream.answer(() => Response.json({ text: TEXT, logprobs: tokens }));
+    const { logprobs } = await client().audio.transcriptions.create({
+      file: wav(1),
+      model: 'svc-stt',
+      include: ['logprobs'],
+      languages: ['en', 'de'],
+      keywords: ['Kennedy', 'Houston'],
+      chunking_strategy: { type: 'server_vad', threshold: 0.4, prefix_padding_ms: 300 },
+    });
+    expect(logprobs).toEqual(tokens);
+    expect(upstream.seen).toMatchObject([
+      { fields: { 'include[]': ['logprobs'], 'languages[]': ['en', 'de'], prompt: 'Kennedy, Houston.' } },
+    ]);
   });
 
   test('streams the transcript as deltas', async () => {

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { ConnectionRegistry } from '../../plugins/realtime/connection-registry.ts';
 import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
+import { transcriptionNames } from '../../plugins/realtime/session/transcription-models.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { ConversationModel } from '../../src/contract/engines/conversation.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines/engine.ts';
@@ -30,6 +31,8 @@ export interface RealtimeAppParts {
   readonly text?: TextEngine;
   /** Replaces settings of the conversation model. */
   readonly conversation?: Partial<ConversationModel>;
+  /** Ids of the transcription engine. Default: `svc-stt`. */
+  readonly sttIds?: readonly string[];
   readonly perOrganization?: number;
   readonly audioMemory?: ByteLimits;
   readonly maxTextCharacters?: number;
@@ -66,6 +69,7 @@ export function realtimeApp({
   vad,
   turnEnd = new FakeTurnEnd(),
   voices = ANY_VOICE,
+  sttIds = ['svc-stt'],
   perOrganization = 100,
   audioMemory,
   billing,
@@ -74,15 +78,16 @@ export function realtimeApp({
   tls,
   ...more
 }: RealtimeAppParts) {
-  const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
-    ids: [id],
-    get: (requested) => (requested === id ? engine : undefined),
+  const all = <Engine>(ids: readonly string[], engine: Engine): ModelTable<Engine> => ({
+    ids,
+    get: (requested) => (ids.includes(requested) ? engine : undefined),
   });
+  const only = <Engine>(id: string, engine: Engine) => all([id], engine);
   const calls = new RecordedCalls(billing);
   const bare = testApp();
   const { clock, log, metrics } = bare;
   const connections = new ConnectionRegistry({
-    stt: only('svc-stt', stt),
+    stt: all(sttIds, stt),
     tts: only('svc-tts', tts),
     text: text === undefined ? NO_TABLE : only('llm', text),
     conversations: text === undefined ? NO_TABLE : only('svc-voice', { ...CONVERSATION, ...conversation }),
@@ -98,7 +103,7 @@ export function realtimeApp({
     perOrganization,
     ...(audioMemory !== undefined && { audioMemory }),
     rules: {
-      sttModels: ['svc-stt'],
+      sttModels: transcriptionNames({ ids: sttIds }),
       ttsModels: ['svc-tts'],
       defaultSttModel: 'svc-stt',
       defaultTtsModel: 'svc-tts',

@@ -14,8 +14,8 @@ import { realtimeAppOfTest } from './realtime-app.ts';
 /**
  * Scripts of conversations: JSON lines, each with one key.
  *
- * - `script`: the title, in the first line; with `spec`, the rule that it tests, and optionally `dialects`, `query` and
- *   `withoutDialect`: the client connects without a dialect.
+ * - `script`: the title, in the first line; with `spec`, the rule that it tests, and optionally `dialects`, `query`,
+ *   `withoutDialect`: the client connects without a dialect, and `stt`: the ids of the transcription models.
  * - `>`: the client sends this event, this text, or `{"binary": bytes}`.
  * - `<`: the next event of the server matches this pattern. `<*`: any number of matching events may precede it.
  * - `=`: all client events have been handled without further server events.
@@ -35,6 +35,7 @@ interface Line {
   readonly dialects?: readonly ('spec' | 'ga')[];
   readonly query?: string;
   readonly withoutDialect?: boolean;
+  readonly stt?: readonly string[];
   readonly '>'?: unknown;
   readonly '<'?: unknown;
   readonly '<*'?: unknown;
@@ -50,6 +51,8 @@ export interface Script {
   readonly query: string;
   /** Whether the client connects without a dialect. */
   readonly withoutDialect: boolean;
+  /** Ids of the transcription models. */
+  readonly stt: readonly string[];
   readonly lines: readonly Line[];
 }
 
@@ -70,14 +73,21 @@ export function readScript(path: string): Script {
       throw new Error(`${path}: ${JSON.stringify(line)} is not a line of a script`);
     }
   }
-  const { script: title, spec, dialects = BOTH, query = '', withoutDialect = false } = head;
-  return { title, spec, dialects, query, withoutDialect, lines };
+  const {
+    script: title,
+    spec,
+    dialects = BOTH,
+    query = '',
+    withoutDialect = false,
+    stt = ['svc-stt'],
+  } = head;
+  return { title, spec, dialects, query, withoutDialect, stt, lines };
 }
 
 /** Plays a script against the app. @throws if the events differ from the script. */
 export async function playScript(script: Script, dialect: 'spec' | 'ga'): Promise<void> {
   const engines = { stt: new OrderedSttEngine(), tts: new OrderedTtsEngine(), vad: new OrderedVadEngine() };
-  const app = realtimeAppOfTest(engines);
+  const app = realtimeAppOfTest({ ...engines, sttIds: script.stt });
   const client = await app.connect(`?${script.withoutDialect ? '' : `events=${dialect}&`}${script.query}`);
   const serverEvents = new ServerEvents(
     client,

@@ -15,7 +15,14 @@ for (const file of readdirSync(folder).sort()) {
 
 describe('a script fails on', () => {
   const script = (lines: Script['lines']): Script => ({
-    ...{ title: 'wrong', spec: 'none', dialects: ['spec'], query: '', withoutDialect: false },
+    ...{
+      title: 'wrong',
+      spec: 'none',
+      dialects: ['spec'],
+      query: '',
+      withoutDialect: false,
+      stt: ['svc-stt'],
+    },
     lines: [{ '<': { type: 'session.created' } }, ...lines],
   });
   const clear = { '>': { type: 'input_audio_buffer.clear' } };

@@ -62,6 +62,20 @@ describe('a session', () => {
   });
 });
 
+test('the intent of a transcription opens a session without a conversation, whatever its model', async () => {
+  const { app, text } = service();
+  for (const query of ['?intent=transcription', '?intent=transcription&model=svc-voice']) {
+    const client = await app.connect(query);
+    const { session } = await client.next('session.created');
+    expect(session).toMatchObject({ type: 'transcription', audio: { input: { turn_detection: null } } });
+    client.send({ type: 'input_audio_buffer.append', audio: SECOND });
+    client.send({ type: 'input_audio_buffer.commit' });
+    await client.next('conversation.item.input_audio_transcription.completed');
+    await client.close();
+  }
+  expect(text.requests).toEqual([]);
+});
+
 describe('a spoken turn', () => {
   test('is transcribed and answered with speech', async () => {
     const { connect, text, app } = service();

@@ -31,7 +31,10 @@ const TranscriptionSchema = closed({
   language: nullable(Type.String()),
   prompt: nullable(Type.String()),
 });
-const NoiseReductionSchema = open({ type: oneOf(['near_field', 'far_field']) });
+const NoiseReductionSchema = open({
+  type: oneOf(['near_field', 'far_field']),
+  strength: Type.Optional(Type.Number({ minimum: 0 })),
+});
 const Detection = nullable(ConversationDetectionSchema);
 const MaxTokens = Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('inf')]);
 const Speed = Type.Number({ minimum: 0.25, maximum: 1.5 });

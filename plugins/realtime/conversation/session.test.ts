@@ -87,6 +87,25 @@ describe('a merge', () => {
     });
   });
 
+  test('keeps the strength or the type of the noise reduction that was not sent', () => {
+    const noise = (...updates: unknown[]) => {
+      const { wire, errors } = updated(...updates.map((value) => input({ noise_reduction: value })));
+      return [wire.audio.input.noise_reduction, errors];
+    };
+    const near = { type: 'near_field', strength: 0.5 };
+    expect(noise(near)).toEqual([near, []]);
+    expect(noise(near, { type: 'far_field' })).toEqual([{ ...near, type: 'far_field' }, []]);
+    expect(noise(near, { strength: 1 })).toEqual([{ ...near, strength: 1 }, []]);
+    expect(noise(near, null)).toEqual([null, []]);
+    const error = 'invalid_value session.audio.input.noise_reduction';
+    for (const wrong of [
+      { strength: 1 },
+      { type: 'near_field', strength: '1' },
+      { type: 'near_field', strength: -1 },
+    ])
+      expect(noise(wrong)).toEqual([null, [error]]);
+  });
+
   test('sets the defaults for null, and clears', () => {
     const { wire, errors } = updated(
       {

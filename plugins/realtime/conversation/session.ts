@@ -173,7 +173,7 @@ export function mergeConversationSession(
     truncation: mergeTruncation(top.get('truncation'), settings.truncation, errors),
     includesTiming: settings.includesTiming,
   };
-  const echoes = mergeEchoes(session.echoes, sentEchoes(top, input, errors), errors);
+  const echoes = mergeEchoes(session.echoes, sentEchoes(top, input, session.echoes, errors), errors);
   const { include } = echoes;
   return {
     session: {
@@ -312,8 +312,11 @@ const ECHOES: Readonly<Record<string, readonly [accepts: (value: unknown) => boo
   metadata: [isNullOrObject, 'an object or null'],
   noise_reduction: [
     (value) =>
-      value === null || (isRecord(value) && (value.type === 'near_field' || value.type === 'far_field')),
-    "{type: 'near_field' or 'far_field'}, or null",
+      value === null ||
+      (isRecord(value) &&
+        (value.type === 'near_field' || value.type === 'far_field') &&
+        (value.strength === undefined || (typeof value.strength === 'number' && value.strength >= 0))),
+    "{type: 'near_field' or 'far_field', strength: a number of at least 0}, or null",
   ],
 };
 /** Fields with an effect, which are echoed only to clients that send them. Their values are checked elsewhere. */
@@ -323,12 +326,17 @@ const OPTIONAL_ECHOES: Readonly<Record<string, (value: unknown) => boolean>> = {
   temperature: (value) => typeof value === 'number',
 };
 
-function sentEchoes(top: Members, input: Members, errors: FieldErrors): ReadonlyMap<string, SentField> {
+function sentEchoes(
+  top: Members,
+  input: Members,
+  prior: Echoes,
+  errors: FieldErrors,
+): ReadonlyMap<string, SentField> {
   const echoes = new Map<string, SentField>();
   for (const [name, [accepts, form]] of Object.entries(ECHOES)) {
     const sent =
       name === 'noise_reduction'
-        ? (input.get(name) ?? top.get('input_audio_noise_reduction'))
+        ? withPrior(input.get(name) ?? top.get('input_audio_noise_reduction'), prior[name])
         : top.get(name);
     if (sent === undefined) continue;
     if (accepts(sent.value)) echoes.set(name, sent);
@@ -339,6 +347,12 @@ function sentEchoes(top: Members, input: Members, errors: FieldErrors): Readonly
     if (sent !== undefined && (sent.value === null || accepts(sent.value))) echoes.set(name, sent);
   }
   return echoes;
+}
+
+/** Members that an object does not have keep their values (openai-2026.md 6.1). */
+function withPrior(sent: SentField | undefined, prior: unknown): SentField | undefined {
+  if (!isRecord(sent?.value) || !isRecord(prior)) return sent;
+  return { ...sent, value: { ...prior, ...sent.value } };
 }
 
 /** The session in the form of `session.created` and `session.updated`. */

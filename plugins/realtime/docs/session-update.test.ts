@@ -60,7 +60,8 @@ function valuesOf(schema: TSchema): { good: unknown[]; bad: unknown[] } {
   }
   if (type === 'array') {
     const { good, bad } = valuesOf(schema.items);
-    return { good: [[], good], bad: [bad, [...good, ...good], 'audio'] };
+    const repeated = schema.uniqueItems ? [[...good, ...good]] : [];
+    return { good: [[], good], bad: [bad, ...repeated, 'audio'] };
   }
   if (minimum !== undefined) return { good: [minimum, maximum], bad: [minimum - 1, maximum + 1, '1'] };
   if (maxLength !== undefined) return { good: ['x'.repeat(maxLength)], bad: ['x'.repeat(maxLength + 1), 1] };

@@ -56,12 +56,27 @@ export const SessionUpdateSchema = fields(
         format: Format,
         transcription: nullable(
           fields({
-            model: Type.String({ description: 'Id of a transcription model.', examples: ['svc-stt'] }),
+            model: Type.String({
+              description:
+                'Name of a transcription model, also `gpt-live-transcribe` and `gpt-realtime-whisper` if `gpt-transcribe` exists.',
+              examples: ['svc-stt'],
+            }),
             language: nullable(
               Type.String({ description: 'ISO 639-1 code; null: detected.', examples: ['en'] }),
             ),
+            languages: nullable(
+              Type.Array(Type.String({ examples: ['en'] }), {
+                description: 'Languages that may be detected; null: all. Without effect next to `language`.',
+              }),
+            ),
             prompt: nullable(
               Type.String({ maxLength: 5000, description: 'Preceding text or expected words.' }),
+            ),
+            keywords: nullable(
+              Type.Array(Type.String({ examples: ['Ahrensburg'] }), {
+                description:
+                  'Words and phrases that may occur: a hint for their spelling. At most 5000 characters in total.',
+              }),
             ),
           }),
         ),
@@ -86,6 +101,12 @@ export const SessionUpdateSchema = fields(
         ),
       }),
     }),
+    include: nullable(
+      Type.Array(Type.Literal('item.input_audio_transcription.logprobs'), {
+        uniqueItems: true,
+        description: 'Adds `logprobs` to the events of transcripts.',
+      }),
+    ),
     output_modalities: Type.Array(oneOf(['audio', 'text']), {
       uniqueItems: true,
       description: 'Must be `["audio"]` before the first `response.create`.',

@@ -5,6 +5,7 @@
 
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { closed, type Frozen, nullable } from '../../../src/kit/validation/schemas.ts';
+import { LogprobSchema } from '../../../src/listen/logprobs.ts';
 import {
   assistantItemSchema,
   COUNT,
@@ -31,6 +32,8 @@ export type {
 } from './event-schemas.ts';
 
 const ZERO = Type.Literal(0);
+/** Null unless the session includes them. */
+const LOGPROBS = nullable(Type.Array(LogprobSchema));
 
 /** Position of the content part in a transcription and in a response. There is only one part. */
 const TRANSCRIPTION = { item_id: ITEM_ID, content_index: ZERO };
@@ -64,13 +67,13 @@ const COMMON = [
   event('conversation.item.input_audio_transcription.delta', {
     ...TRANSCRIPTION,
     delta: Type.String({ minLength: 1 }),
-    logprobs: Type.Null(),
+    logprobs: LOGPROBS,
   }),
   event('conversation.item.input_audio_transcription.completed', {
     ...TRANSCRIPTION,
     transcript: Type.String(),
     usage: TranscriptionUsageSchema,
-    logprobs: Type.Null(),
+    logprobs: LOGPROBS,
   }),
   event('conversation.item.input_audio_transcription.failed', {
     ...TRANSCRIPTION,

@@ -115,12 +115,12 @@ export function choiceOf<Value extends string>(
 }
 
 /** Parses a list of distinct enumerated strings. */
-export function choicesOf<Value extends string>(
+export function choicesOf<Value extends string, Prior extends readonly Value[] | undefined>(
   sent: SentField | undefined,
-  prior: readonly Value[],
+  prior: Prior,
   allowed: readonly Value[],
   errors: FieldErrors,
-): readonly Value[] {
+): readonly Value[] | Prior {
   if (sent === undefined) return prior;
   const { path, value } = sent;
   const isValid = Array.isArray(value) && value.every((each) => allowed.includes(each));

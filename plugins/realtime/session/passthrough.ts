@@ -8,7 +8,6 @@ import type { FieldErrors, SentField } from './fields.ts';
 
 /** Echoed fields of the session, of the GA protocol and of the beta protocol. */
 export const ECHOED_FIELDS = [
-  'include',
   'instructions',
   'max_output_tokens',
   'max_response_output_tokens',
@@ -24,7 +23,7 @@ export const ECHOED_FIELDS = [
 ] as const;
 
 /** Echoed fields of `audio.input.transcription`. */
-export const ECHOED_TRANSCRIPTION_FIELDS = ['delay', 'keywords', 'languages'] as const;
+export const ECHOED_TRANSCRIPTION_FIELDS = ['delay'] as const;
 
 /** Maximum size of the echoed values of a session, as JSON in UTF-8. */
 export const MAX_ECHOED_BYTES = 256 * 1024;

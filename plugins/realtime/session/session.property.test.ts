@@ -81,7 +81,9 @@ const transcription = orJunk(
     model: mostly('svc-stt', 'english', 'far', 'whisper-1'),
     language: mostly('en', 'de', 'fr', 'xx', null),
     prompt: mostly('HVV', ' ', null, 'x'.repeat(6_000)),
-    keywords: mostly(['a'], []),
+    languages: mostly(['en'], ['de', 'en'], ['xx'], [], null),
+    keywords: mostly(['a'], [], null),
+    delay: mostly('low'),
   }),
 );
 const noise = mostly(null, null, { type: 'near_field' });
@@ -107,6 +109,7 @@ const update = some({
   voice,
   speed,
   modalities,
+  include: mostly(['item.input_audio_transcription.logprobs'], ['x'], null),
   instructions: mostly('Be brief.', 'Be kind.'),
   metadata: mostly({ a: 1 }, {}),
   tools: mostly([], [{ type: 'function', name: 'f' }]),
@@ -127,7 +130,7 @@ const manyEchoes = some({
   instructions: long,
   metadata: long,
   tools: long,
-  input_audio_transcription: fc.oneof(some({ delay: long, keywords: long }), fc.constant(null)),
+  input_audio_transcription: fc.oneof(some({ delay: long }), fc.constant(null)),
 });
 
 const RUNS = { numRuns: repetitions(100, 300) };

@@ -45,6 +45,7 @@ function input<Fields>(fields: Fields) {
   return { audio: { input: fields } };
 }
 
+const NO_HINTS = { language: undefined, languages: undefined, prompt: undefined, keywords: undefined };
 const VAD = input({ turn_detection: { type: 'server_vad' } });
 const MU_LAW = input({ format: { type: 'audio/pcmu' } });
 const INVALID = 'invalid_request_error';
@@ -194,7 +195,6 @@ describe('an update', () => {
 
   it('ignores read-only fields and echoes fields without effect', () => {
     const echoed = {
-      include: null,
       instructions: 'Be brief.',
       max_output_tokens: 'inf',
       metadata: { a: 1 },
@@ -207,7 +207,7 @@ describe('an update', () => {
       tracing: null,
       truncation: 'auto',
     };
-    const extras = { delay: 'low', keywords: ['HVV'], languages: ['de'] };
+    const extras = { delay: 'low' };
     const mine = { id: 'sess_2', object: 'x', expires_at: 1, client_secret: { value: 'ek' } };
     const { wire, errors, session } = merged({ ...echoed, ...mine, input_audio_transcription: extras });
     expect(errors).toEqual([]);
@@ -253,7 +253,7 @@ describe('null', () => {
 
   it('enables language detection and removes the prompt', () => {
     const { session } = merged(set, input({ transcription: { language: null, prompt: null } }));
-    expect(session.transcription).toEqual({ model: 'english', language: undefined, prompt: undefined });
+    expect(session.transcription).toEqual({ ...NO_HINTS, model: 'english', keywords: ['x'] });
     expect(session.echoed).toEqual(merged(set).session.echoed);
   });
 
@@ -395,7 +395,7 @@ describe('a rejected field', () => {
     const messages = Object.fromEntries(errors.map(({ param, message }) => [param, message]));
     expect(messages).toEqual({
       'session.ttsmodel':
-        "'session.ttsmodel' is an unknown field; allowed: type, model, audio, output_modalities, tts_model.",
+        "'session.ttsmodel' is an unknown field; allowed: type, model, audio, include, output_modalities, tts_model.",
       'session.tts_model': "'session.tts_model' must be one of: svc-tts, other-tts.",
       'session.audio.input.transcription.model':
         "'session.audio.input.transcription.model' must be one of: svc-stt, english, far.",
@@ -638,6 +638,71 @@ describe('model and language', () => {
   });
 });
 
+describe('hints', () => {
+  const transcription = (fields: object) => input({ transcription: fields });
+
+  it('are reduced and echoed', () => {
+    const hints = { languages: ['en-US', 'German', 'en'], keywords: [' Blankenese ', ''] };
+    const { wire, errors } = merged(transcription(hints));
+    expect(errors).toEqual([]);
+    expect(wire.audio.input.transcription).toEqual({
+      model: 'svc-stt',
+      languages: ['en', 'de'],
+      keywords: ['Blankenese'],
+    });
+  });
+
+  it('are kept by other updates, and removed with null and an empty list', () => {
+    const hints = transcription({ languages: ['en'], keywords: ['HVV'] });
+    const kept = merged(hints, transcription({ prompt: 'x' })).session.transcription;
+    expect(kept).toMatchObject({ languages: ['en'], keywords: ['HVV'], prompt: 'x' });
+    for (const none of [null, []]) {
+      const { session } = merged(hints, transcription({ languages: none, keywords: none }));
+      expect(session.transcription).toEqual({ ...NO_HINTS, model: 'svc-stt' });
+    }
+  });
+
+  it.each([
+    [{ languages: ['en', 'fr'] }, 'languages'],
+    [{ languages: Array(101).fill('en') }, 'languages'],
+    [{ languages: 'en' }, 'languages'],
+    [{ keywords: [1] }, 'keywords'],
+    [{ keywords: ['x'.repeat(5001)] }, 'keywords'],
+  ])('are rejected: %j', (fields, name) => {
+    const { refused, session } = merged(
+      transcription({ languages: ['en'], keywords: ['a'] }),
+      transcription(fields),
+    );
+    expect(refused).toEqual([[INVALID, `session.audio.input.transcription.${name}`]]);
+    expect(session.transcription).toMatchObject({ languages: ['en'], keywords: ['a'] });
+  });
+
+  it('reject a model that does not support a language of the list', () => {
+    const german = transcription({ languages: ['en', 'de'] });
+    const { refused, session } = merged(german, transcription({ model: 'english' }));
+    expect(refused).toEqual([[INVALID, 'session.audio.input.transcription.model']]);
+    expect(session.transcription.model).toBe('svc-stt');
+  });
+});
+
+describe('include', () => {
+  const include = ['item.input_audio_transcription.logprobs'];
+
+  it('is echoed until it is null', () => {
+    expect(merged({ include }).wire).toMatchObject({ include });
+    expect(merged({ include }, {}).session.include).toEqual(include);
+    expect(merged({ include }, { include: null }).wire).not.toHaveProperty('include');
+  });
+
+  it.each([['logprobs'], [['logprobs']], [[...include, ...include]]])('is rejected as %j', (value) => {
+    const { errors, session } = merged({ include }, { include: value });
+    expect(errors).toMatchObject([
+      { param: 'session.include', message: expect.stringContaining(include[0] ?? '') },
+    ]);
+    expect(session.include).toEqual(include);
+  });
+});
+
 describe('echoed fields', () => {
   const half = 'x'.repeat(MAX_ECHOED_BYTES / 2);
 
@@ -654,10 +719,10 @@ describe('echoed fields', () => {
   });
 
   it('are counted in bytes', () => {
-    const keywords = ['ß'.repeat(MAX_ECHOED_BYTES / 2 - 2)];
-    const { session, errors } = merged(input({ transcription: { keywords } }));
-    expect([errors, session.echoed]).toEqual([[], { 'audio.input.transcription.keywords': keywords }]);
-    const { refused } = merged(input({ transcription: { keywords } }), { tracing: 'a' });
+    const delay = 'ß'.repeat(MAX_ECHOED_BYTES / 2 - 1);
+    const { session, errors } = merged(input({ transcription: { delay } }));
+    expect([errors, session.echoed]).toEqual([[], { 'audio.input.transcription.delay': delay }]);
+    const { refused } = merged(input({ transcription: { delay } }), { tracing: 'a' });
     expect(refused).toEqual([[INVALID, 'session.tracing']]);
   });
 

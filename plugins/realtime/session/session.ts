@@ -6,6 +6,7 @@ import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
+import { cleanKeywords, KEYWORDS_RULE } from '../../../src/listen/keywords.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
 import {
@@ -26,7 +27,7 @@ import { ECHOED_FIELDS, ECHOED_TRANSCRIPTION_FIELDS, type Echoes, mergeEchoes } 
 
 /** Choices that the service configuration offers to sessions. */
 export interface SessionRules {
-  /** Model ids of the transcription and speech models. */
+  /** Names of the transcription and speech models. */
   readonly sttModels: readonly string[];
   readonly ttsModels: readonly string[];
   readonly defaultSttModel: string;
@@ -49,11 +50,18 @@ export type SessionType = (typeof SESSION_TYPES)[number];
 const MODALITIES = ['audio', 'text'] as const;
 export type Modality = (typeof MODALITIES)[number];
 
+const INCLUDES = ['item.input_audio_transcription.logprobs'] as const;
+type Include = (typeof INCLUDES)[number];
+
 export interface TranscriptionSettings {
+  /** Name that the client sent. */
   readonly model: string;
   /** ISO 639-1 code; undefined: detected by the model. */
   readonly language: string | undefined;
+  /** ISO 639-1 codes that may be detected; undefined: all. Without effect next to a language. */
+  readonly languages: readonly string[] | undefined;
   readonly prompt: string | undefined;
+  readonly keywords: readonly string[] | undefined;
 }
 
 /**
@@ -67,6 +75,8 @@ export interface Session {
   readonly model: string | undefined;
   readonly inputFormat: AudioFormat;
   readonly transcription: TranscriptionSettings;
+  /** Additional fields of events. Undefined: none, and no value is echoed. */
+  readonly include: readonly Include[] | undefined;
   /** Undefined: manual commits. Otherwise `inputFormat` is linear PCM. */
   readonly turnDetection: VadSettings | undefined;
   readonly outputFormat: AudioFormat;
@@ -99,10 +109,12 @@ const MAX_PROMPT_CHARACTERS = 5_000;
 const SPEED = { from: 0.25, to: 4 };
 
 /** Supported fields. Other fields are tolerated, or rejected with this list. */
-const SESSION_FIELDS = ['type', 'model', 'audio', 'output_modalities', 'tts_model'];
+const SESSION_FIELDS = ['type', 'model', 'audio', 'include', 'output_modalities', 'tts_model'];
 const INPUT_FIELDS = ['format', 'transcription', 'turn_detection', 'noise_reduction'];
 const OUTPUT_FIELDS = ['format', 'voice', 'speed'];
-const TRANSCRIPTION_FIELDS = ['model', 'language', 'prompt'];
+const TRANSCRIPTION_FIELDS = ['model', 'language', 'languages', 'prompt', 'keywords'];
+/** Models know about 100 languages. */
+const MAX_LANGUAGES = 100;
 const TOLERATED_FIELDS = [
   // Fields of the beta protocol.
   'input_audio_format',
@@ -123,6 +135,8 @@ const TOLERATED_FIELDS = [
 /** Prefix of the transcription fields in {@link Session.echoed}. */
 const TRANSCRIPTION = 'audio.input.transcription.';
 
+const NO_HINTS = { language: undefined, languages: undefined, prompt: undefined, keywords: undefined };
+
 /**
  * Returns the initial session (spec 2.6).
  * @param query query of the upgrade request. Its `model` is echoed; if it names a transcription or speech
@@ -137,10 +151,10 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
       requestedModel !== '' && requestedModel.length <= MAX_MODEL_CHARACTERS ? requestedModel : undefined,
     inputFormat: DEFAULT_FORMAT,
     transcription: {
+      ...NO_HINTS,
       model: rules.sttModels.includes(requestedModel) ? requestedModel : rules.defaultSttModel,
-      language: undefined,
-      prompt: undefined,
     },
+    include: undefined,
     turnDetection: undefined,
     outputFormat: DEFAULT_FORMAT,
     voice: undefined,
@@ -182,6 +196,8 @@ export function mergeSession(
     model: textOf(sent.model, session.model, MAX_MODEL_CHARACTERS, errors),
     ...mergeTurns(session, sent, errors),
     transcription: mergeTranscription(session.transcription, sent, rules, errors),
+    include:
+      sent.include?.value === null ? undefined : choicesOf(sent.include, session.include, INCLUDES, errors),
     outputFormat: formatOf(sent.outputFormat, session.outputFormat, errors),
     voice: voiceOf(sent.voice, session.voice, { lookup: voice, namesVoice }, errors),
     speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, errors),
@@ -216,7 +232,10 @@ function sentFields(update: unknown, errors: UpdateErrors) {
     resetsTranscription: transcription?.value === null,
     transcriptionModel: transcriptionFields.get('model'),
     language: transcriptionFields.get('language'),
+    languages: transcriptionFields.get('languages'),
     prompt: transcriptionFields.get('prompt'),
+    keywords: transcriptionFields.get('keywords'),
+    include: top.get('include'),
     outputFormat: { nested: output.get('format'), beta: top.get('output_audio_format') },
     voice: output.get('voice') ?? top.get('voice'),
     speed: output.get('speed') ?? top.get('speed'),
@@ -260,18 +279,21 @@ function mergeTranscription(
   rules: SessionRules,
   errors: UpdateErrors,
 ): TranscriptionSettings {
-  if (sent.resetsTranscription) return { model: prior.model, language: undefined, prompt: undefined };
+  if (sent.resetsTranscription) return { ...NO_HINTS, model: prior.model };
   const model = choiceOf(sent.transcriptionModel, prior.model, rules.sttModels, errors);
-  const language = languageOf(sent.language, prior.language, rules.languagesOf(model), errors);
+  const known = rules.languagesOf(model);
+  const language = languageOf(sent.language, prior.language, known, errors);
+  const languages = languagesOf(sent.languages, prior.languages, known, errors);
   const text = textOf(sent.prompt, prior.prompt, MAX_PROMPT_CHARACTERS, errors);
   const prompt = text?.trim() ? text.toWellFormed() : undefined;
-  if (language === undefined || reducedLanguage(language, rules.languagesOf(model)) !== undefined)
-    return { model, language, prompt };
+  const hints = { language, languages, prompt, keywords: keywordsOf(sent.keywords, prior.keywords, errors) };
+  const all = [...(language === undefined ? [] : [language]), ...(languages ?? [])];
+  if (all.every((each) => reducedLanguage(each, known) !== undefined)) return { model, ...hints };
   errors.invalid(
     `${sent.transcriptionModel?.path}`,
     'names a model that does not support the language of this session; also send another language, or null',
   );
-  return { model: prior.model, language, prompt };
+  return { model: prior.model, ...hints };
 }
 
 function languageOf(
@@ -286,6 +308,50 @@ function languageOf(
   if (language !== undefined) return language;
   errors.invalid(sent.path, `must be ${languageRule(known)}, or null to detect it`);
   return prior;
+}
+
+function languagesOf(
+  sent: SentField | undefined,
+  prior: readonly string[] | undefined,
+  known: readonly string[] | undefined,
+  errors: UpdateErrors,
+): readonly string[] | undefined {
+  const written = textsOf(sent, errors);
+  if (sent === undefined || written === undefined) return prior;
+  const languages = written.map((each) => reducedLanguage(each, known));
+  if (written.length > MAX_LANGUAGES || languages.includes(undefined)) {
+    errors.invalid(
+      sent.path,
+      `must be a list of at most ${MAX_LANGUAGES} languages, each ${languageRule(known)}, or null for all`,
+    );
+    return prior;
+  }
+  const codes = new Set(languages.filter((code) => code !== undefined));
+  return codes.size === 0 ? undefined : [...codes];
+}
+
+function keywordsOf(
+  sent: SentField | undefined,
+  prior: readonly string[] | undefined,
+  errors: UpdateErrors,
+): readonly string[] | undefined {
+  const written = textsOf(sent, errors);
+  if (sent === undefined || written === undefined) return prior;
+  const keywords = cleanKeywords(written);
+  if (keywords === undefined) {
+    errors.invalid(sent.path, `must ${KEYWORDS_RULE}, or null`);
+    return prior;
+  }
+  return keywords.length === 0 ? undefined : keywords;
+}
+
+/** Reads a list of texts; null is an empty one. */
+function textsOf(sent: SentField | undefined, errors: UpdateErrors): readonly string[] | undefined {
+  if (sent === undefined) return undefined;
+  const value: unknown = sent.value ?? [];
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
+  errors.invalid(sent.path, 'must be a list of strings, or null');
+  return undefined;
 }
 
 /**
@@ -359,8 +425,8 @@ function retainedEchoes(echoed: Echoes, sent: SentFields): Echoes {
 
 /** Returns the session in the wire format of `session.created` and `session.updated` (spec 2.6). */
 export function toWireSession(session: Session): WireSession {
-  const { id, type, model, transcription, voice, speed, echoed } = session;
-  const { language, prompt } = transcription;
+  const { id, type, model, transcription, include, voice, speed, echoed } = session;
+  const { language, languages, prompt, keywords } = transcription;
   const own = Object.entries(echoed).filter(([name]) => !name.startsWith(TRANSCRIPTION));
   const transcriptionFields = Object.entries(echoed)
     .filter(([name]) => name.startsWith(TRANSCRIPTION))
@@ -371,6 +437,7 @@ export function toWireSession(session: Session): WireSession {
     object: 'realtime.session',
     type,
     ...(model === undefined ? {} : { model }),
+    ...(include === undefined ? {} : { include }),
     audio: {
       input: {
         format: toWireFormat(session.inputFormat),
@@ -378,7 +445,9 @@ export function toWireSession(session: Session): WireSession {
           ...Object.fromEntries(transcriptionFields),
           model: transcription.model,
           ...(language === undefined ? {} : { language }),
+          ...(languages === undefined ? {} : { languages }),
           ...(prompt === undefined ? {} : { prompt }),
+          ...(keywords === undefined ? {} : { keywords }),
         },
         turn_detection:
           session.turnDetection === undefined ? null : toWireTurnDetection(session.turnDetection),

@@ -5,6 +5,8 @@
  */
 
 import type { Id } from '../../../src/contract/core/id.ts';
+import type { TextToken, TranscriptDelta } from '../../../src/contract/engines/engine.ts';
+import { wireLogprobs } from '../../../src/listen/logprobs.ts';
 import type { TranscriptTokens } from '../../../src/listen/turn-transcriptions.ts';
 import type { WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
@@ -31,6 +33,7 @@ export type TranscriptionResult =
       readonly itemId: ItemId;
       readonly transcript: string;
       readonly tokens: TranscriptTokens;
+      readonly textTokens?: readonly TextToken[] | undefined;
     }
   | { readonly kind: 'failed'; readonly itemId: ItemId; readonly error: WireError };
 
@@ -39,7 +42,7 @@ export type TranscriptionResult =
  * committed: the driver reports nothing before the commit.
  */
 export type TranscriptionEvent =
-  | { readonly kind: 'delta'; readonly itemId: ItemId; readonly text: string }
+  | ({ readonly kind: 'delta'; readonly itemId: ItemId } & TranscriptDelta)
   | TranscriptionResult;
 
 export type Event =
@@ -102,9 +105,7 @@ export function next(state: State, event: Event): Step {
     case 'turn_dropped':
       return !known || known.committed ? unchanged(state) : drop(turns, itemId);
     case 'delta':
-      return isReporting(turns, known)
-        ? { state, effects: deltaEvent(itemId, event.text) }
-        : unchanged(state);
+      return isReporting(turns, known) ? { state, effects: deltaEvent(itemId, event) } : unchanged(state);
     case 'completed':
     case 'failed':
       return isReporting(turns, known) ? startNext(turns.slice(1), resultEvent(event)) : unchanged(state);
@@ -167,10 +168,11 @@ function unchanged(state: State): Step {
 }
 
 /** Deltas are never empty (openai-wire 8.5). */
-function deltaEvent(itemId: ItemId, delta: string): Effect[] {
+function deltaEvent(itemId: ItemId, { text: delta, tokens }: TranscriptDelta): Effect[] {
   if (delta === '') return [];
   const type = 'conversation.item.input_audio_transcription.delta';
-  return [{ kind: 'send', event: { type, item_id: itemId, content_index: 0, delta, logprobs: null } }];
+  const logprobs = wireLogprobs(tokens) ?? null;
+  return [{ kind: 'send', event: { type, item_id: itemId, content_index: 0, delta, logprobs } }];
 }
 
 function resultEvent(finish: TranscriptionResult): Effect {
@@ -180,8 +182,9 @@ function resultEvent(finish: TranscriptionResult): Effect {
     return { kind: 'send', event: { type, ...at, error: finish.error } };
   }
   const type = 'conversation.item.input_audio_transcription.completed';
-  const { transcript, tokens } = finish;
-  return { kind: 'send', event: { type, ...at, transcript, logprobs: null, usage: wireUsage(tokens) } };
+  const { transcript, tokens, textTokens } = finish;
+  const logprobs = wireLogprobs(textTokens) ?? null;
+  return { kind: 'send', event: { type, ...at, transcript, logprobs, usage: wireUsage(tokens) } };
 }
 
 /** Clients require both detail counts (openai-wire 8.7). */

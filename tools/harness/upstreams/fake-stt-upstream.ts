@@ -63,7 +63,7 @@ export function startFakeSttUpstream(): FakeSttUpstream {
 }
 
 /** Returns the same transcript for any audio, in the requested format. */
-function openaiAnswer({ fields, wav }: SeenTranscription): Response | Promise<Response> {
+export function openaiAnswer({ fields, wav }: SeenTranscription): Response | Promise<Response> {
   const durationS = (wav.length - 44) / 32_000;
   if (fields.response_format === 'verbose_json') {
     const words = TEXT.split(' ');
