@@ -24,6 +24,7 @@ import { invalidEvent, type ProtocolError, toWireError } from './protocol/errors
 import type { WireEvent } from './protocol/server-events.ts';
 import { ResponseAudio } from './response-audio.ts';
 import type { Session, VoiceLookupResult } from './session/session.ts';
+import { LOGPROBS } from './session/transcription-hints.ts';
 import { transcriptionModelId } from './session/transcription-models.ts';
 import {
   type Effect,
@@ -261,7 +262,7 @@ export class RealtimeConnection implements SocketListener {
       ...hints,
       model: transcriptionModelId(model, this.#deps.stt),
       task: session.type === 'translation' ? 'translate' : 'transcribe',
-      textTokens: session.include?.includes('item.input_audio_transcription.logprobs') ?? false,
+      textTokens: session.include?.includes(LOGPROBS) ?? false,
     } as const;
     this.#turns.set(turn.itemId, { turn, params });
     this.#audioError(0);

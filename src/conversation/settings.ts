@@ -3,6 +3,7 @@
 import type { VadSettings } from '../contract/engines/engine.ts';
 import type { FunctionTool, ToolChoice } from '../contract/engines/text.ts';
 import type { AudioFormat } from '../listen/audio-format.ts';
+import type { TranscriptionParams } from '../listen/turn-transcriptions.ts';
 
 /** How soon a pause ends a turn. */
 export type Eagerness = 'low' | 'medium' | 'high' | 'auto';
@@ -68,8 +69,10 @@ export interface ConversationSettings extends ResponseSettings {
   readonly inputFormat: AudioFormat;
   /** Undefined: the client commits turns. */
   readonly turnDetection: TurnDetection | undefined;
-  readonly transcription: { readonly language: string | undefined; readonly prompt: string | undefined };
+  readonly transcription: Pick<TranscriptionParams, 'language' | 'languages' | 'prompt' | 'keywords'>;
   readonly truncation: Truncation;
+  /** Whether the events of transcripts report log probabilities. */
+  readonly includesLogprobs: boolean;
   /** Whether the end of a response reports the times of its turn. */
   readonly includesTiming: boolean;
 }

@@ -24,7 +24,8 @@ export const SETTINGS: ConversationSettings = {
   ...{ modality: 'audio', instructions: 'Be brief.', tools: [], toolChoice: 'auto', parallelToolCalls: true },
   ...{ maxOutputTokens: undefined, temperature: undefined, reasoningEffort: undefined },
   ...{ outputFormat: PCM, voice: undefined, speed: 1, inputFormat: PCM, turnDetection: SERVER_VAD },
-  transcription: { language: undefined, prompt: undefined },
+  transcription: { language: undefined, languages: undefined, prompt: undefined, keywords: undefined },
+  includesLogprobs: false,
   includesTiming: false,
   truncation: { kind: 'oldest_first', retentionRatio: 0.8, maxTokens: undefined },
 };

@@ -62,6 +62,23 @@ describe('a session', () => {
   });
 });
 
+test('a turn has the hints and log probabilities of the session', async () => {
+  const token = { bytes: [65, 115, 107], logProbability: -0.5 };
+  const stt = new FakeSttEngine({ tokens: [[token], []] });
+  const client = await service({ stt }).connect();
+  await client.next('session.created');
+  const hints = { languages: ['en', 'de'], keywords: ['Blankenese'] };
+  const include = ['item.input_audio_transcription.logprobs'];
+  const audio = { input: { transcription: hints, turn_detection: null } };
+  client.send({ type: 'session.update', session: { type: 'realtime', audio, include } });
+  client.send({ type: 'input_audio_buffer.append', audio: SECOND });
+  client.send({ type: 'input_audio_buffer.commit' });
+  const { logprobs } = await client.next('conversation.item.input_audio_transcription.completed');
+  expect(logprobs).toEqual([{ token: 'Ask', logprob: -0.5, bytes: [65, 115, 107] }]);
+  expect(stt.requests).toMatchObject([{ ...hints, textTokens: true }]);
+  await client.close();
+});
+
 test('the intent of a transcription opens a session without a conversation, whatever its model', async () => {
   const { app, text } = service();
   for (const query of ['?intent=transcription', '?intent=transcription&model=svc-voice']) {

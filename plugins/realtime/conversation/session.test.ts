@@ -106,6 +106,27 @@ describe('a merge', () => {
       expect(noise(wrong)).toEqual([null, [error]]);
   });
 
+  test('of the hints of a transcription is not echoed, because clients reject other keys', () => {
+    const hints = { languages: ['en-US', 'de'], keywords: [' Blankenese '] };
+    const { wire, session, errors } = updated(input({ transcription: { ...hints, language: null } }));
+    expect(errors).toEqual([]);
+    expect(session.settings.transcription).toMatchObject({
+      languages: ['en', 'de'],
+      keywords: ['Blankenese'],
+    });
+    expect(wire.audio.input.transcription).toEqual({ model: 'svc-stt', language: null, prompt: null });
+    const wrong = updated(input({ transcription: { languages: ['xx'], keywords: 'x' } })).errors;
+    const param = 'invalid_value session.audio.input.transcription';
+    expect(wrong).toEqual([`${param}.languages`, `${param}.keywords`]);
+  });
+
+  test('of `include` selects log probabilities', () => {
+    const include = ['item.input_audio_transcription.logprobs'];
+    const { wire, session } = updated({ include });
+    expect([wire.include, session.settings.includesLogprobs]).toEqual([include, true]);
+    expect(updated({ include }, { include: null }).session.settings.includesLogprobs).toBe(false);
+  });
+
   test('sets the defaults for null, and clears', () => {
     const { wire, errors } = updated(
       {

@@ -25,6 +25,7 @@ import {
   textOf,
 } from '../session/fields.ts';
 import { type Echoes, mergeEchoes } from '../session/passthrough.ts';
+import { keywordsOf, LOGPROBS, languagesOf } from '../session/transcription-hints.ts';
 import { ConversationFieldErrors } from './field-errors.ts';
 import { mergeField, nonNull } from './merge-field.ts';
 import {
@@ -93,8 +94,14 @@ function initialSettings(model: ConversationModel): ConversationSettings {
     speed: INITIAL_SPEED,
     inputFormat: DEFAULT_FORMAT,
     turnDetection: initialDetection(model.turnDetection),
-    transcription: { language: model.language, prompt: undefined },
+    transcription: {
+      language: model.language,
+      languages: undefined,
+      prompt: undefined,
+      keywords: undefined,
+    },
     truncation: AUTOMATIC_TRUNCATION,
+    includesLogprobs: false,
     includesTiming: false,
   };
 }
@@ -171,14 +178,15 @@ export function mergeConversationSession(
     ),
     transcription: transcription.settings,
     truncation: mergeTruncation(top.get('truncation'), settings.truncation, errors),
+    includesLogprobs: settings.includesLogprobs,
     includesTiming: settings.includesTiming,
   };
   const echoes = mergeEchoes(session.echoes, sentEchoes(top, input, session.echoes, errors), errors);
-  const { include } = echoes;
+  const includes = (name: string) => Array.isArray(echoes.include) && echoes.include.includes(name);
   return {
     session: {
       ...session,
-      settings: { ...merged, includesTiming: Array.isArray(include) && include.includes(TIMING) },
+      settings: { ...merged, includesLogprobs: includes(LOGPROBS), includesTiming: includes(TIMING) },
       voiceName: voice.name,
       transcriptionModel: transcription.model,
       wireTools: response.wireTools,
@@ -232,11 +240,8 @@ function mergeTranscription(
 ): Transcription {
   const prior = { model: transcriptionModel, settings: settings.transcription };
   return mergeField<Transcription>(sent, prior, initial, (field) => {
-    const members = membersOf(field, ['model', 'language', 'prompt'], errors, [
-      'delay',
-      'keywords',
-      'languages',
-    ]);
+    const fields = ['model', 'language', 'languages', 'prompt', 'keywords'];
+    const members = membersOf(field, fields, errors, ['delay']);
     const model = mergeField(
       members.get('model'),
       prior.model,
@@ -249,7 +254,9 @@ function mergeTranscription(
       model,
       settings: {
         language: languageOf(members.get('language'), base.language, errors),
+        languages: languagesOf(members.get('languages'), base.languages, undefined, errors),
         prompt: prompt?.trim() ? prompt : undefined,
+        keywords: keywordsOf(members.get('keywords'), base.keywords, errors),
       },
     };
   });

@@ -23,6 +23,7 @@ export function handshake() {
           enum: ['spec', 'ga'],
           description: 'Event names. Default: derived from the client.',
         },
+        intent: text('`transcription` opens a session that only transcribes.'),
         model: text('Echoed in the session.'),
       },
     },

@@ -6,7 +6,6 @@ import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { cleanKeywords, KEYWORDS_RULE } from '../../../src/listen/keywords.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
 import {
@@ -24,6 +23,7 @@ import {
   UpdateErrors,
 } from './fields.ts';
 import { ECHOED_FIELDS, ECHOED_TRANSCRIPTION_FIELDS, type Echoes, mergeEchoes } from './passthrough.ts';
+import { keywordsOf, LOGPROBS, languagesOf } from './transcription-hints.ts';
 
 /** Choices that the service configuration offers to sessions. */
 export interface SessionRules {
@@ -50,7 +50,7 @@ export type SessionType = (typeof SESSION_TYPES)[number];
 const MODALITIES = ['audio', 'text'] as const;
 export type Modality = (typeof MODALITIES)[number];
 
-const INCLUDES = ['item.input_audio_transcription.logprobs'] as const;
+const INCLUDES = [LOGPROBS] as const;
 type Include = (typeof INCLUDES)[number];
 
 export interface TranscriptionSettings {
@@ -113,8 +113,6 @@ const SESSION_FIELDS = ['type', 'model', 'audio', 'include', 'output_modalities'
 const INPUT_FIELDS = ['format', 'transcription', 'turn_detection', 'noise_reduction'];
 const OUTPUT_FIELDS = ['format', 'voice', 'speed'];
 const TRANSCRIPTION_FIELDS = ['model', 'language', 'languages', 'prompt', 'keywords'];
-/** Models know about 100 languages. */
-const MAX_LANGUAGES = 100;
 const TOLERATED_FIELDS = [
   // Fields of the beta protocol.
   'input_audio_format',
@@ -308,50 +306,6 @@ function languageOf(
   if (language !== undefined) return language;
   errors.invalid(sent.path, `must be ${languageRule(known)}, or null to detect it`);
   return prior;
-}
-
-function languagesOf(
-  sent: SentField | undefined,
-  prior: readonly string[] | undefined,
-  known: readonly string[] | undefined,
-  errors: UpdateErrors,
-): readonly string[] | undefined {
-  const written = textsOf(sent, errors);
-  if (sent === undefined || written === undefined) return prior;
-  const languages = written.map((each) => reducedLanguage(each, known));
-  if (written.length > MAX_LANGUAGES || languages.includes(undefined)) {
-    errors.invalid(
-      sent.path,
-      `must be a list of at most ${MAX_LANGUAGES} languages, each ${languageRule(known)}, or null for all`,
-    );
-    return prior;
-  }
-  const codes = new Set(languages.filter((code) => code !== undefined));
-  return codes.size === 0 ? undefined : [...codes];
-}
-
-function keywordsOf(
-  sent: SentField | undefined,
-  prior: readonly string[] | undefined,
-  errors: UpdateErrors,
-): readonly string[] | undefined {
-  const written = textsOf(sent, errors);
-  if (sent === undefined || written === undefined) return prior;
-  const keywords = cleanKeywords(written);
-  if (keywords === undefined) {
-    errors.invalid(sent.path, `must ${KEYWORDS_RULE}, or null`);
-    return prior;
-  }
-  return keywords.length === 0 ? undefined : keywords;
-}
-
-/** Reads a list of texts; null is an empty one. */
-function textsOf(sent: SentField | undefined, errors: UpdateErrors): readonly string[] | undefined {
-  if (sent === undefined) return undefined;
-  const value: unknown = sent.value ?? [];
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-  errors.invalid(sent.path, 'must be a list of strings, or null');
-  return undefined;
 }
 
 /**

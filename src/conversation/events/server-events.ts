@@ -7,8 +7,11 @@
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { closed, type Frozen, nullable, open } from '../../kit/validation/schemas.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
+import { LogprobSchema } from '../../listen/logprobs.ts';
 import { ItemSchema, OutputItemSchema } from '../items/item.ts';
 
+/** Null unless the session includes them. */
+const LOGPROBS = nullable(Type.Array(LogprobSchema));
 const COUNT = Type.Integer({ minimum: 0 });
 const ITEM_ID = Type.String({ minLength: 1 });
 const RESPONSE_ID = Type.String({ pattern: '^resp_.' });
@@ -161,13 +164,13 @@ const EVENTS = [
   event('conversation.item.input_audio_transcription.delta', {
     ...TRANSCRIPTION,
     ...DELTA,
-    logprobs: Type.Null(),
+    logprobs: LOGPROBS,
   }),
   event('conversation.item.input_audio_transcription.completed', {
     ...TRANSCRIPTION,
     transcript: Type.String(),
     usage: TranscriptionUsageSchema,
-    logprobs: Type.Null(),
+    logprobs: LOGPROBS,
   }),
   event('conversation.item.input_audio_transcription.failed', { ...TRANSCRIPTION, error: ErrorDetail }),
   event('response.created', { response: StartedResponseSchema }),

@@ -275,8 +275,8 @@ export class UserTurns {
   }
 
   #retain(turn: Turn, isStarted: boolean): TranscriptionParams {
-    const { language, prompt } = this.#settings.transcription;
-    const params = { model: this.#deps.model, task: 'transcribe', language, prompt } as const;
+    const { transcription, includesLogprobs: textTokens } = this.#settings;
+    const params = { ...transcription, model: this.#deps.model, task: 'transcribe', textTokens } as const;
     this.#turns.set(turn.itemId, { turn, params, isStarted });
     return params;
   }
@@ -297,7 +297,7 @@ export class UserTurns {
     const { itemId } = event;
     switch (event.kind) {
       case 'delta':
-        this.#deps.report({ kind: 'transcript_delta', itemId, text: event.text });
+        this.#deps.report({ ...event, kind: 'transcript_delta' });
         break;
       case 'completed': {
         this.#turns.delete(itemId);
@@ -309,7 +309,8 @@ export class UserTurns {
           output_tokens: output,
           input_token_details: { text_tokens: text, audio_tokens: audio },
         };
-        this.#deps.report({ kind: 'transcript_completed', itemId, transcript: event.transcript, usage });
+        const { transcript, textTokens } = event;
+        this.#deps.report({ kind: 'transcript_completed', itemId, transcript, textTokens, usage });
         break;
       }
       case 'failed': {
@@ -353,9 +354,9 @@ export class UserTurns {
   async #probe(candidate: Candidate, signal: AbortSignal): Promise<void> {
     const audio = this.#segmenter.recentAudio();
     const { stt, model, caller } = this.#deps;
-    const { language, prompt } = this.#settings.transcription;
     const request = {
-      ...({ task: 'transcribe', language, prompt, timestamps: 'none', priority: 'realtime' } as const),
+      ...this.#settings.transcription,
+      ...({ task: 'transcribe', timestamps: 'none', priority: 'realtime' } as const),
       fairnessKey: caller.keyId,
     };
     let transcript = '';

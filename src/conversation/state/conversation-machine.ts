@@ -4,6 +4,8 @@
  */
 
 import type { Id } from '../../contract/core/id.ts';
+import type { TextToken, TranscriptDelta } from '../../contract/engines/engine.ts';
+import { wireLogprobs } from '../../listen/logprobs.ts';
 import { type ConversationError, errorEvent, invalidRequestError } from '../events/errors.ts';
 import type { ConversationEvent, ErrorBody, TranscriptionUsage } from '../events/server-events.ts';
 import {
@@ -129,11 +131,12 @@ export type Event =
   | { readonly kind: 'turn_committed'; readonly itemId: Id<'item'>; readonly isDetected: boolean }
   | { readonly kind: 'turn_dropped'; readonly itemId: Id<'item'> }
   | { readonly kind: 'detector_failed'; readonly error: ErrorBody }
-  | { readonly kind: 'transcript_delta'; readonly itemId: Id<'item'>; readonly text: string }
+  | ({ readonly kind: 'transcript_delta'; readonly itemId: Id<'item'> } & TranscriptDelta)
   | {
       readonly kind: 'transcript_completed';
       readonly itemId: Id<'item'>;
       readonly transcript: string;
+      readonly textTokens?: readonly TextToken[] | undefined;
       readonly usage: TranscriptionUsage;
     }
   | {
@@ -290,7 +293,7 @@ class Transition {
         this.#reject({ ...event.error, param: null }, null);
         break;
       case 'transcript_delta':
-        this.#addTranscript(event.itemId, event.text);
+        this.#addTranscript(event.itemId, event);
         break;
       case 'transcript_completed':
         this.#completeTranscript(event);
@@ -538,15 +541,20 @@ class Transition {
     this.effects.push({ kind: 'stop_idle_timer' }, { kind: 'transcribe', itemId });
   }
 
-  #addTranscript(itemId: Id<'item'>, text: string): void {
+  #addTranscript(itemId: Id<'item'>, { text, tokens }: TranscriptDelta): void {
     if (text === '' || !this.#isPending(itemId)) return;
     this.#emit({
       ...{ type: 'conversation.item.input_audio_transcription.delta', item_id: itemId },
-      ...{ content_index: 0, delta: text, logprobs: null },
+      ...{ content_index: 0, delta: text, logprobs: wireLogprobs(tokens) ?? null },
     });
   }
 
-  #completeTranscript({ itemId, transcript, usage }: Event & { kind: 'transcript_completed' }): void {
+  #completeTranscript({
+    itemId,
+    transcript,
+    textTokens,
+    usage,
+  }: Event & { kind: 'transcript_completed' }): void {
     if (!this.#isPending(itemId)) return;
     const item = findItem(this.state.items, itemId);
     if (item?.type === 'message' && item.role === 'user') {
@@ -554,7 +562,7 @@ class Transition {
     }
     this.#emit({
       ...{ type: 'conversation.item.input_audio_transcription.completed', item_id: itemId },
-      ...{ content_index: 0, transcript, usage, logprobs: null },
+      ...{ content_index: 0, transcript, usage, logprobs: wireLogprobs(textTokens) ?? null },
     });
     const turn = this.#finishTurn(itemId);
     // Noise without words is not answered.
