@@ -17,7 +17,7 @@ const LONG = 'The first of many sentences that follow each other without an end 
 
 let service: RealtimeService;
 beforeAll(async () => {
-  service = await launchRealtimeService();
+  service = await launchRealtimeService({ config: '[models."gpt-4o-mini-transcribe"]\nkind = "whisper"\n' });
 });
 afterAll(() => service?.stop());
 
@@ -100,15 +100,15 @@ test('continues after a rejected response', async () => {
   expect(client.messages.filter(({ kind }) => kind === 'uncaught')).toEqual([]);
 });
 
-test('continues after its unsupported default settings are rejected', async () => {
+test('gets its default transcription model, and continues after its unsupported turn detection is rejected', async () => {
   const client = await open({});
   const rejected = client.messages
     .filter(({ kind }) => kind === 'error')
     .map(({ error }) => (error.error ?? error).param);
-  expect(rejected.sort()).toEqual([
-    'session.audio.input.transcription.model',
-    'session.audio.input.turn_detection.type',
-  ]);
+  expect(rejected).toEqual(['session.audio.input.turn_detection.type']);
+  expect(client.events('session.updated').at(-1)?.session.audio.input.transcription).toMatchObject({
+    model: 'gpt-4o-mini-transcribe',
+  });
   client.do({ message: 'Still here.' });
   expect((await client.event('response.done')).response.status).toBe('completed');
   expect(client.messages.filter(({ kind }) => kind === 'uncaught')).toEqual([]);
