@@ -173,7 +173,7 @@ export interface ConversationModelSettings {
   readonly choosesSpeech: boolean;
   /** Instructions of sessions that set none. */
   readonly instructions: string;
-  /** Id of a stored voice; undefined: the voice of the speech model. */
+  /** Id of a stored voice, or name of a voice of the speech model; undefined: its default voice. */
   readonly voice: string | undefined;
   /** Turn detection of sessions that set none. */
   readonly turnDetection: 'semantic_vad' | 'server_vad' | 'none';
