@@ -16,6 +16,7 @@ import { engineProvider } from './engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
 import { audioFileReader } from './media/audio/audio-file-reader.ts';
 import { clipReader } from './media/clips/clip-reader.ts';
+import { audioEncoder } from './media/speech/audio-encoder.ts';
 import type { AnyPlugin } from './plugin-host/registry.ts';
 import { codeRunner } from './sandbox/code-runner.ts';
 import { searxngSearch } from './search/searxng-search.ts';
@@ -90,6 +91,7 @@ export const build = {
       new LazyServices({
         conversations: () => serviceHandle(conversationTable(conversationModels)),
         audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
+        audioEncoder: () => serviceHandle(audioEncoder({ environment, ...base })),
         clips: () => serviceHandle(clipReader({ environment })),
         codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, log: base.log })),
         webSearch: () => serviceHandle(searxngSearch(config.webSearch)),

@@ -7,6 +7,7 @@ import type { JobQueue } from './core/jobs.ts';
 import type { Logger } from './core/logger.ts';
 import type { Metrics } from './core/metrics.ts';
 import type { Tracer } from './core/tracer.ts';
+import type { AudioEncoder } from './engines/audio-encoder.ts';
 import type { AudioFileReader } from './engines/audio-file.ts';
 import type { CodeRunner } from './engines/code-runner.ts';
 import type { ConversationModel } from './engines/conversation.ts';
@@ -42,6 +43,7 @@ export interface Slots {
   speakers: SpeakerEncoder;
   voiceFitter: VoiceFitter;
   audioFiles: AudioFileReader;
+  audioEncoder: AudioEncoder;
   clips: ClipReader;
   calls: Calls;
   lineCalls: LineCalls;

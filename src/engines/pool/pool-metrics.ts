@@ -4,7 +4,8 @@ import type { Metrics } from '../../contract/core/metrics.ts';
 import type { Traceparent, Tracer } from '../../contract/core/tracer.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
 import { noopTracer } from '../../kit/logging/spans.ts';
-import { queueTimeObserver, restartCounter } from '../workers/process-metrics.ts';
+import { restartCounter } from '../../kit/process/restart-counter.ts';
+import { queueTimeObserver } from '../workers/process-metrics.ts';
 
 const STEP_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
 

@@ -5,9 +5,6 @@ import type { Priority } from '../../contract/engines/engine.ts';
 
 const QUEUE_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
 
-/** Role of a worker process: the label `process` of the metrics. */
-export type ProcessRole = 'inference' | 'voice_activity' | 'turn_end' | 'language_model';
-
 /** Returns a function that observes the queue time of a request, in ms. */
 export function queueTimeObserver(
   metrics: Metrics,
@@ -19,16 +16,4 @@ export function queueTimeObserver(
     QUEUE_SECONDS,
   );
   return (model, priority, waitedMs) => seconds.observe({ model, priority }, waitedMs / 1000);
-}
-
-/** Returns a function that counts one unexpected exit of a process of this role. */
-export function restartCounter(metrics: Metrics, role: ProcessRole): () => void {
-  const lost = metrics.counter(
-    'worker_restarts_total',
-    'Processes that ended by themselves and were started again.',
-    ['process'],
-  );
-  // The series must exist at 0, or the first restart would not register as an increase.
-  lost.add({ process: role }, 0);
-  return () => lost.add({ process: role });
 }

@@ -11,7 +11,7 @@ import type { Counter, Histogram, Metrics } from '../../../contract/core/metrics
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, VadEngine, VadSettings, VadStream } from '../../../contract/engines/engine.ts';
 import { systemClock } from '../../../kit/clock.ts';
-import { restartCounter } from '../../workers/process-metrics.ts';
+import { restartCounter } from '../../../kit/process/restart-counter.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { sileroFile } from '../shared/file.ts';
 import { FRAME_SAMPLES } from '../shared/frame.ts';
