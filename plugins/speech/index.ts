@@ -17,7 +17,7 @@ export interface SpeechOptions {
   readonly uploads: UploadSettings;
 }
 
-type Needs = 'tts' | 'stt' | 'audioFiles' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log';
+type Needs = 'tts' | 'stt' | 'audioFiles' | 'audioEncoder' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log';
 
 /** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations. */
 export function speechPlugin({
@@ -27,7 +27,7 @@ export function speechPlugin({
 }: SpeechOptions): FeaturePlugin<Needs> {
   return {
     name: 'speech',
-    needs: ['tts', 'stt', 'audioFiles', 'voices', 'blobs', 'calls', 'clock', 'log'],
+    needs: ['tts', 'stt', 'audioFiles', 'audioEncoder', 'voices', 'blobs', 'calls', 'clock', 'log'],
     offers: [],
     paths: ['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/translations'],
     async setup(slots) {
@@ -42,7 +42,12 @@ export function speechPlugin({
       return {
         provides: {},
         routes: new Elysia({ name: 'speech-plugin' })
-          .use(speechRoutes({ requests: speechRequests, maxCharacters, log: slots.log }))
+          .use(
+            speechRoutes({
+              ...{ tts: slots.tts, log: slots.log, encoder: slots.audioEncoder },
+              ...{ requests: speechRequests, maxCharacters },
+            }),
+          )
           .use(transcriptionRoutes(transcriber, uploads)),
         ready: () => readyWithAnyModel([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {

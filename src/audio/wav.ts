@@ -5,8 +5,11 @@ import { decodeToFloat32, encodeAudio } from './codec.ts';
 
 /** Size of the header returned by {@link wavHeader}, in bytes. */
 export const WAV_HEADER_BYTES = 44;
-/** Offset of the sample rate in the header, in bytes. */
+/** Offsets of fields in the header, in bytes. */
+const RIFF_SIZE_OFFSET = 4;
 const RATE_OFFSET = 24;
+const DATA_SIZE_OFFSET = 40;
+const UNKNOWN_SIZE = 0xffff_ffff;
 /** Maximum size of the sample data in bytes: the largest even number that fits the RIFF size field. */
 export const MAX_WAV_DATA_BYTES = 0xffff_ffff - (WAV_HEADER_BYTES - 8) - 1;
 
@@ -36,7 +39,7 @@ export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBu
     for (let i = 0; i < text.length; i++) header[at + i] = text.charCodeAt(i);
   };
   ascii('RIFF', 0);
-  view.setUint32(4, WAV_HEADER_BYTES - 8 + dataBytes, true);
+  view.setUint32(RIFF_SIZE_OFFSET, WAV_HEADER_BYTES - 8 + dataBytes, true);
   ascii('WAVEfmt ', 8);
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true); // PCM
@@ -46,7 +49,20 @@ export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBu
   view.setUint16(32, 2, true); // bytes per frame
   view.setUint16(34, 16, true); // bits per sample
   ascii('data', 36);
-  view.setUint32(40, dataBytes, true);
+  view.setUint32(DATA_SIZE_OFFSET, dataBytes, true);
+  return header;
+}
+
+/**
+ * Returns the header of a WAV file whose length is not known yet, as FFmpeg writes it to a pipe: both sizes have the maximum value,
+ * so readers continue to the end of the file.
+ * @throws RangeError if the rate does not fit the header.
+ */
+export function streamedWavHeader(rateHz: number): Uint8Array<ArrayBuffer> {
+  const header = wavHeader(0, rateHz);
+  const view = new DataView(header.buffer);
+  view.setUint32(RIFF_SIZE_OFFSET, UNKNOWN_SIZE, true);
+  view.setUint32(DATA_SIZE_OFFSET, UNKNOWN_SIZE, true);
   return header;
 }
 

@@ -2,7 +2,8 @@
 
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
-import { requireModel } from '../contract/model-table.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { requireModel, unknownModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { OpenRequests } from '../kit/limits/open-requests.ts';
 import { type SpeechTokens, SpeechUsageMeter } from '../usage/usage-meters.ts';
@@ -87,6 +88,33 @@ export class SpeechRequests {
       job.end();
       throw error;
     }
+  }
+
+  /**
+   * Returns the errors of the model and of the voice of a request that has other errors as well. Voices of an unknown model are
+   * those of any model.
+   * @throws the errors of the store.
+   */
+  async errorsOf(
+    {
+      model,
+      voiceId,
+      voiceParam,
+    }: { readonly model: string | undefined } & Pick<SpeechParams, 'voiceId' | 'voiceParam'>,
+    { organization }: Caller,
+  ): Promise<readonly ServiceError[]> {
+    const { tts, voices } = this.#deps;
+    const engine = model === undefined ? undefined : tts.get(model);
+    const errors =
+      model === undefined || engine !== undefined ? [] : [unknownModel(model, tts.ids, 'invalid_request')];
+    const anyEngine = { hasVoice: (name: string) => tts.ids.some((id) => tts.get(id)?.hasVoice?.(name)) };
+    try {
+      await selectVoice(voices, engine ?? anyEngine, { id: voiceId, param: voiceParam, organization });
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.kind !== 'invalid_request') throw error;
+      errors.push(error);
+    }
+    return errors;
   }
 
   /** Resolves when no synthesis is running. Stops the remaining ones when `until` aborts. */

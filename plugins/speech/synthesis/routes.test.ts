@@ -3,6 +3,7 @@ import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
 import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
+import { FakeAudioEncoder, type FakeEncoderOptions } from '../../../test/doubles/fake-audio-encoder.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
 import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
@@ -24,15 +25,27 @@ const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 /** The routes over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
-  limits: { maxWavS?: number; wavs?: ByteBudget; perOrganization?: number } & RecordedCallsOptions = {},
+  limits: {
+    maxWavS?: number;
+    wavs?: ByteBudget;
+    perOrganization?: number;
+    encoder?: FakeEncoderOptions;
+  } & RecordedCallsOptions = {},
 ) {
   const { maxWavS, wavs = wavBudget(), perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
+  const compatible = Object.assign(new FakeTtsEngine(options), { compatibility: 'openai' as const });
+  const encoder = new FakeAudioEncoder(limits.encoder);
+  const engines = new Map<string, TtsEngine>([
+    ['svc-tts', engine],
+    ['tts-1', compatible],
+  ]);
+  const tts = { ids: [...engines.keys()], get: (id: string) => engines.get(id) };
   const calls = new RecordedCalls(limits);
   const log = new RecordingLogger();
   const requests = new SpeechRequests({
     endpoint: '/v1/audio/speech',
-    tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
+    tts,
     calls,
     clock: new ManualClock(),
     requestsPerOrganization: perOrganization,
@@ -43,13 +56,18 @@ function setUp(
   });
   const app = testApp({
     routes: [
-      speechRoutes({ requests, maxCharacters: 5000, log, wavs, ...(maxWavS !== undefined && { maxWavS }) }),
+      speechRoutes({
+        ...{ tts, requests, encoder, maxCharacters: 5000, log, wavs },
+        ...(maxWavS !== undefined && { maxWavS }),
+      }),
     ],
   });
   apps.push(app);
   const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
   return {
     engine,
+    compatible,
+    encoder,
     calls,
     rows: calls.rows,
     log,
@@ -71,6 +89,16 @@ function setUp(
     },
   };
 }
+
+/** The values of an event stream. */
+const valuesOf = (stream: string) =>
+  [...stream.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as Record<string, unknown>);
+const audioOf = (values: readonly Record<string, unknown>[]) =>
+  Buffer.concat(
+    values
+      .filter(({ type }) => type === 'speech.audio.delta')
+      .map(({ audio }) => Buffer.from(String(audio), 'base64')),
+  );
 
 describe('wav', () => {
   it('is complete, with a correct header and length', async () => {
@@ -145,18 +173,6 @@ describe('the memory of wav responses', () => {
 });
 
 describe('events', () => {
-  /** The values of an event stream. */
-  const valuesOf = (stream: string) =>
-    [...stream.matchAll(/^data: (.*)$/gm)].map(
-      ([, json = '']) => JSON.parse(json) as Record<string, unknown>,
-    );
-  const audioOf = (values: readonly Record<string, unknown>[]) =>
-    Buffer.concat(
-      values
-        .filter(({ type }) => type === 'speech.audio.delta')
-        .map(({ audio }) => Buffer.from(String(audio), 'base64')),
-    );
-
   it.each(['wav', 'pcm'])(
     '%s: their audio is that of the response without events',
     async (response_format) => {
@@ -290,6 +306,204 @@ describe('pcm', () => {
   });
 });
 
+describe('a model with OpenAI compatibility', () => {
+  const PCM = Buffer.from(new Int16Array(2400).fill(8192).buffer);
+  const TYPES = {
+    mp3: 'audio/mpeg',
+    opus: 'audio/ogg',
+    aac: 'audio/aac',
+    flac: 'audio/flac',
+    wav: 'audio/wav',
+    pcm: 'audio/pcm',
+  };
+
+  it.each(Object.entries(TYPES))('has the format %s', async (response_format, type) => {
+    const { post, compatible, encoder, rows } = setUp();
+    const response = await post({ model: 'tts-1', response_format, input: 'One. Two.' });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const samples = Buffer.concat([PCM, PCM]);
+    if (response_format === 'pcm') expect(bytes.equals(samples)).toBe(true);
+    else if (response_format === 'wav') {
+      expect(bytes.subarray(44).equals(samples)).toBe(true);
+      expect([bytes.toString('latin1', 0, 4), bytes.readUInt32LE(4), bytes.readUInt32LE(40)]).toEqual([
+        'RIFF',
+        0xffff_ffff,
+        0xffff_ffff,
+      ]);
+    } else {
+      const file = Buffer.concat([Buffer.from(response_format), samples, Buffer.from('end')]);
+      expect(bytes.equals(file)).toBe(true);
+    }
+    expect(compatible.requests.map(({ delivery }) => delivery)).toEqual(['stream', 'stream']);
+    expect(encoder.openCount).toBe(0);
+    // The bill does not depend on the format.
+    expect(rows).toMatchObject([{ status: 'completed', audioBytes: samples.length, audioSeconds: 0.2 }]);
+  });
+
+  it('has mp3 by default', async () => {
+    const { post, postForm } = setUp();
+    for (const response of [await post({ model: 'tts-1' }), await postForm({ model: 'tts-1' })]) {
+      expect(response.headers.get('content-type')).toBe('audio/mpeg');
+      await response.arrayBuffer();
+    }
+  });
+
+  it.each(Object.keys(TYPES))('%s: the audio of its events is the file', async (response_format) => {
+    const { post } = setUp();
+    const fields = { model: 'tts-1', input: 'One. Two.', response_format };
+    const plain = await (await post(fields)).bytes();
+    const response = await post({ ...fields, stream_format: 'sse' });
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    const values = valuesOf(await response.text());
+    expect(audioOf(values).equals(plain)).toBe(true);
+    expect(values.at(-1)).toMatchObject({ type: 'speech.audio.done', usage: { output_tokens: 5 } });
+  });
+
+  it.each(['mp3', 'wav'])('%s is sent while the next chunk is synthesized', async (response_format) => {
+    const gate = Promise.withResolvers<void>();
+    const { post, rows, compatible } = setUp({
+      runs: () => [[0.5], [0.25]],
+      before: (_, run) => (run === 1 ? gate.promise : undefined),
+    });
+    const response = await post({ model: 'tts-1', response_format });
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.value?.length).toBe(response_format === 'mp3' ? 5 : 46);
+    expect([rows, compatible.runsMade]).toEqual([[], 1]);
+    gate.resolve();
+    expect((await reader?.read())?.value).toEqual(Uint8Array.of(0, 32));
+    while (!(await reader?.read())?.done);
+    expect(rows).toMatchObject([{ status: 'completed' }]);
+  });
+
+  it('sends the first bytes of an encoder that needs more samples', async () => {
+    const { post } = setUp({ runs: () => [[0.5], [0.25]] }, { encoder: { delayChunks: 2 } });
+    const response = await post({ model: 'tts-1' });
+    expect((await response.bytes()).length).toBe('mp3'.length + 4 + 'end'.length);
+  });
+
+  it('stops the engine and the encoder when the client disconnects', async () => {
+    const { post, rows, compatible, encoder } = setUp({ runs: () => new Array(100).fill([0.5]) });
+    const response = await post({ model: 'tts-1' });
+    await response.body?.cancel();
+    await expect.poll(() => rows).toMatchObject([{ status: 'cancelled' }]);
+    expect(compatible.runsMade).toBeLessThan(5);
+    expect([compatible.leftEarly, encoder.openCount]).toEqual([1, 0]);
+  });
+
+  it('is synthesized at the pace of the client', async () => {
+    const { post, compatible } = setUp({ runs: () => new Array(100).fill([0.5]) });
+    const response = await post({ model: 'tts-1' });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    expect(compatible.runsMade).toBeLessThan(5);
+    await reader?.cancel();
+  });
+
+  it.each(['opus', 'aac'])('answers 500 if the encoder fails before the first byte (%s)', async (format) => {
+    const crash = new ServiceError('internal', 'The encoder failed.', { code: 'worker_crashed' });
+    const { post, rows, encoder, compatible } = setUp(
+      { runs: () => [[0.5], [0.5]] },
+      { encoder: { failure: () => crash } },
+    );
+    const response = await post({ model: 'tts-1', response_format: format });
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'worker_crashed' } });
+    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 2 }]);
+    expect([encoder.openCount, compatible.leftEarly]).toEqual([0, 1]);
+  });
+
+  it('aborts the body, or ends the events with an error, if the encoder fails later', async () => {
+    const crash = new ServiceError('internal', 'The encoder failed.', { code: 'worker_crashed' });
+    const { post, rows, encoder } = setUp(
+      { runs: () => [[0.5], [0.5], [0.5]] },
+      { encoder: { failure: (chunk) => (chunk === 1 ? crash : undefined) } },
+    );
+    const response = await post({ model: 'tts-1' });
+    await expect(response.arrayBuffer()).rejects.toThrow();
+    const events = await (await post({ model: 'tts-1', stream_format: 'sse' })).text();
+    expect(events).toContain('"code":"worker_crashed"');
+    expect(events).not.toContain('speech.audio.done');
+    expect(rows).toMatchObject([{ status: 'failed' }, { status: 'failed' }]);
+    expect(encoder.openCount).toBe(0);
+  });
+
+  it('rejects more encodings than the encoder allows, before synthesis', async () => {
+    const { post, encoder, compatible, rows } = setUp({ runs: () => new Array(9).fill([0.5]) });
+    const open: Response[] = [];
+    while (encoder.openCount < encoder.maxOpen) open.push(await post({ model: 'tts-1' }));
+    const synthesized = compatible.requests.length;
+    expect((await post({ model: 'tts-1' })).status).toBe(503);
+    expect([compatible.requests.length, rows]).toEqual([synthesized, []]);
+    await Promise.all(open.map((response) => response.body?.cancel()));
+    await expect.poll(() => encoder.openCount).toBe(0);
+    await (await post({ model: 'tts-1' })).arrayBuffer();
+  });
+
+  it('releases the encoder if there is nothing to encode', async () => {
+    const { post, encoder } = setUp({ runs: () => [] });
+    expect((await post({ model: 'tts-1' })).status).toBe(400);
+    expect((await post({ model: 'tts-1', voice: 'unknown' })).status).toBe(400);
+    expect([encoder.opened.length, encoder.openCount]).toEqual([2, 0]);
+  });
+});
+
+describe('the errors of a request', () => {
+  const errorOf = async (response: Response) =>
+    ((await response.json()) as { error: { message: string; param: string; code: string } }).error;
+
+  it('are all in one message, in the order of the fields', async () => {
+    const { post, rows } = setUp();
+    const { message, param, code } = await errorOf(
+      await post({ model: 'tts-9', input: '', voice: 'stranger', response_format: 'mp4' }),
+    );
+    expect([param, code]).toEqual(['model', 'model_not_found']);
+    expect(message).toMatch(
+      /^Unknown model 'tts-9'\..* 'input' must not be blank\. Unknown voice 'stranger'\..* 'response_format' must be one of "mp3", "opus", "aac", "flac", "wav", "pcm"\.$/,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it.each([
+    [
+      { model: 'tts-1', voice: 'stranger', response_format: 'mp4' },
+      'voice',
+      ['Unknown voice', 'one of "mp3"'],
+    ],
+    [{ voice: 'stranger', response_format: 'mp3' }, 'voice', ['Unknown voice', 'one of "wav", "pcm"']],
+    [{ voice: 'stranger', speed: 9 }, 'voice', ['Unknown voice', "'speed' must be"]],
+    [{ model: 'tts-9', speed: 9 }, 'model', ['Unknown model', "'speed' must be"]],
+    [{ model: 'tts-9', voice: ANNA.id, speed: 9 }, 'model', ['Unknown model', "'speed' must be"]],
+  ])('%j', async (fields, param, parts) => {
+    const { post } = setUp();
+    const error = await errorOf(await post(fields));
+    expect(error.param).toBe(param);
+    for (const part of parts) expect(error.message).toContain(part);
+    expect(error.message.includes('Unknown voice')).toBe(parts.includes('Unknown voice'));
+  });
+
+  it('of a format name the formats of the model, and the models that have more', async () => {
+    const { post } = setUp();
+    for (const response_format of ['mp3', 'opus', 'aac', 'flac', 'WAV', 'ogg']) {
+      expect(await errorOf(await post({ response_format }))).toMatchObject({
+        message: `'response_format' must be one of "wav", "pcm". Models that also accept "mp3", "opus", "aac", "flac": tts-1.`,
+        code: 'unsupported_value',
+      });
+    }
+    const { message } = await errorOf(await post({ model: 'tts-1', response_format: 'MP3' }));
+    expect(message).toBe(`'response_format' must be one of "mp3", "opus", "aac", "flac", "wav", "pcm".`);
+  });
+
+  it('alone have their own message', async () => {
+    const { post } = setUp();
+    expect(await errorOf(await post({ input: ' ' }))).toMatchObject({
+      message: "'input' must not be blank.",
+    });
+    const { message } = await errorOf(await post({ voice: 'stranger' }));
+    expect(message).toMatch(/^Unknown voice 'stranger'\..*lists your voices\.$/);
+  });
+});
+
 describe('the idle timeout of the connection', () => {
   it('applies to a client that does not read, not to one that waits for audio', async () => {
     const events: string[] = [];
@@ -365,7 +579,7 @@ describe('a form', () => {
 
 describe('rejections', () => {
   it.each([
-    ['an unknown model', { model: 'tts-1' }, 'model', 'model_not_found'],
+    ['an unknown model', { model: 'tts-2' }, 'model', 'model_not_found'],
     ['a voice name of OpenAI', { voice: 'alloy' }, 'voice', 'voice_not_found'],
     ['an unknown voice as object', { voice: { id: 'tts-vc-voice_b' } }, 'voice', 'voice_not_found'],
     ['an unsupported format', { response_format: 'mp3' }, 'response_format', 'unsupported_value'],

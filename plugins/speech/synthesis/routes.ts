@@ -2,7 +2,11 @@ import { Elysia } from 'elysia';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
+import type { AudioEncoder } from '../../../src/contract/engines/audio-encoder.ts';
+import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import type { ModelTable } from '../../../src/contract/model-table.ts';
 import {
+  binaryContent,
   errorResponse,
   jsonBody,
   toPlainSchema,
@@ -16,8 +20,11 @@ import { prepend } from '../../../src/kit/async/prepend.ts';
 import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
+import { encodedBody, type StartedBody, streamedWav } from './encoded-body.ts';
 import { speechEvents } from './event-body.ts';
-import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './schema.ts';
+import { CONTENT_TYPES, FORMATS, isEncoded } from './formats.ts';
+import { speechBodySchema, speechFormSchema } from './schema.ts';
+import { validRequest } from './speech-request.ts';
 import { wavBody, wavBudget } from './wav-body.ts';
 
 /**
@@ -26,22 +33,24 @@ import { wavBody, wavBudget } from './wav-body.ts';
  */
 const MAX_WAV_S = 90 * 60;
 
-type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>;
-
 export interface SpeechRoutesOptions {
+  readonly tts: ModelTable<TtsEngine>;
   readonly requests: SpeechRequests;
+  readonly encoder: AudioEncoder;
   /** Maximum length of `input` in Unicode code points. */
   readonly maxCharacters: number;
   readonly log: Logger;
-  /** Maximum length of the audio of a `wav` response, in seconds. */
+  /** Maximum length of the audio of a `wav` response that is sent when it is complete, in seconds. */
   readonly maxWavS?: number;
-  /** Memory of `wav` responses. */
+  /** Memory of such responses. */
   readonly wavs?: ByteBudget;
 }
 
-/** POST /v1/audio/speech (spec 4.3). */
+/** POST /v1/audio/speech (spec 4.3; for models with OpenAI compatibility as at OpenAI). */
 export function speechRoutes({
+  tts,
   requests,
+  encoder,
   maxCharacters,
   log,
   maxWavS = MAX_WAV_S,
@@ -51,61 +60,74 @@ export function speechRoutes({
     '/v1/audio/speech',
     async ({ body, request }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
-      const params = parseSpeechRequest(body as object | null, isForm, maxCharacters);
-      const { input: text, voice: voiceId, format, asEvents, ...spoken } = params;
+      const caller = callerOf(request);
+      const rules = { tts, requests, maxCharacters };
+      const params = await validRequest(body as object | null, isForm, rules, caller);
+      const { input: text, voice: voiceId, format, isStreamed, asEvents, ...spoken } = params;
       // Synthesis of a long text may exceed the idle timeout of the connection.
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
       const disconnected = new AbortController();
       const signal = AbortSignal.any([request.signal, disconnected.signal]);
+      // Opened before the synthesis, so that a process of the encoders that has to start is ready for the first audio.
+      const encoding = isEncoded(format) ? encoder.open(format, caller.keyId) : undefined;
+      let isResponding = false;
       try {
         const speech = await requests.startSpeech(
           {
             ...{ ...spoken, text, voiceId, voiceParam: 'voice' },
             ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
-            delivery: format === 'pcm' ? 'stream' : 'whole',
+            delivery: isStreamed ? 'stream' : 'whole',
           },
-          callerOf(request),
+          caller,
           signal,
         );
         if (speech === undefined) {
           throw invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
         }
-        const respond = (chunks: Chunks, headers: Record<string, string>) =>
-          new Response(streamedBody(chunks, disconnected, request), { headers });
-        const events = (chunks: Chunks) =>
+        const events = (chunks: StartedBody['rest']) =>
           speechEvents(chunks, speech.tokens, (error) => {
             // A disconnected client is not logged as a failure.
             if (signal.aborted) return;
             logFailure(log, 'speech synthesis failed in its stream', error, {
-              request_id: callerOf(request).requestId,
+              request_id: caller.requestId,
             });
           });
-        if (format === 'pcm') {
-          if (asEvents) return respond(events(prepend(speech.first, speech.rest)), SSE_HEADERS);
-          const pcm = streamedBody(speech.rest, disconnected, request, speech.first);
-          return new Response(pcm, { headers: { 'content-type': 'audio/pcm' } });
-        }
-        const share = wavs.openShare(callerOf(request).keyId);
+        /** @param release is called when the body has been sent, or when the client has disconnected. */
+        const respond = ({ rest, first }: Started, release: () => void) => {
+          const body = asEvents
+            ? streamedBody(events(first === undefined ? rest : prepend(first, rest)), disconnected, request)
+            : streamedBody(rest, disconnected, request, first);
+          bodyOutcomeOf(request)?.then(release, release);
+          isResponding = true;
+          return new Response(body, {
+            headers: asEvents ? SSE_HEADERS : { 'content-type': CONTENT_TYPES[format] },
+          });
+        };
+        if (encoding !== undefined) return respond(await encodedBody(speech, encoding), encoding.close);
+        if (format === 'pcm') return respond(speech, () => undefined);
+        if (isStreamed) return respond(streamedWav(speech), () => undefined);
+        const share = wavs.openShare(caller.keyId);
         const { lengthBytes, chunks } = await wavBody(speech, maxWavS, share).catch((error: unknown) => {
           share.end();
           throw error;
         });
-        const headers = { 'content-type': 'audio/wav' };
-        if (lengthBytes <= WHOLE_BYTES && !asEvents) {
-          share.end();
-          return new Response(Buffer.concat(await Array.fromAsync(chunks)), { headers });
-        }
-        const response = asEvents ? respond(events(chunks), SSE_HEADERS) : respond(chunks, headers);
-        bodyOutcomeOf(request)?.then(share.end, share.end);
-        return response;
+        if (lengthBytes > WHOLE_BYTES || asEvents) return respond({ rest: chunks }, share.end);
+        share.end();
+        return new Response(Buffer.concat(await Array.fromAsync(chunks)), {
+          headers: { 'content-type': CONTENT_TYPES.wav },
+        });
       } finally {
+        if (!isResponding) encoding?.close();
         idleTimeout.resume();
       }
     },
     { detail: documentation(maxCharacters) },
   );
 }
+
+/** A body whose first bytes may exist already. */
+type Started = Partial<StartedBody> & Pick<StartedBody, 'rest'>;
 
 const EVENTS = `data: {"type":"speech.audio.delta","audio":"AAD//w=="}
 
@@ -119,7 +141,7 @@ function documentation(maxCharacters: number) {
   return {
     summary: 'Text to speech',
     description:
-      'Synthesizes speech. `wav` is sent when it is complete; `pcm` (signed 16-bit little-endian, mono, 24 kHz) is streamed during synthesis. With `stream_format` `sse`, the same bytes are sent in events `speech.audio.delta` (base64 in `audio`); `speech.audio.done` with the usage ends them, or an event `error` after a failure.',
+      'Synthesizes speech: mono, 24 kHz. Models with OpenAI compatibility (`tts-1` and others) stream `mp3` (default), `opus` in Ogg, `aac` in ADTS, `flac`, `wav` and `pcm` during synthesis. All other models have `wav` (default), which is sent when it is complete, and `pcm` (signed 16-bit little-endian), which is streamed. With `stream_format` `sse`, the same bytes are sent in events `speech.audio.delta` (base64 in `audio`); `speech.audio.done` with the usage ends them, or an event `error` after a failure.',
     requestBody: {
       required: true,
       content: {
@@ -130,6 +152,10 @@ function documentation(maxCharacters: number) {
             streamed: {
               summary: 'Streamed samples',
               value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', speed: 1.1 },
+            },
+            openai: {
+              summary: 'As to OpenAI: a streamed MP3 file',
+              value: { model: 'tts-1', input: TEXT, voice: 'alloy' },
             },
             events: {
               summary: 'Streamed samples as events',
@@ -144,8 +170,7 @@ function documentation(maxCharacters: number) {
       200: {
         description: 'The audio',
         content: {
-          'audio/wav': { schema: { type: 'string' as const, format: 'binary' } },
-          'audio/pcm': { schema: { type: 'string' as const, format: 'binary' } },
+          ...binaryContent(...FORMATS.map((format) => CONTENT_TYPES[format])).content,
           'text/event-stream': { example: EVENTS },
         },
       },

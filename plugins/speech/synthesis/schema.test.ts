@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { parseSpeechRequest, speechBodySchema } from './schema.ts';
+import { joinedErrors, type ServiceError } from '../../../src/contract/core/error.ts';
+import { readSpeechBody, speechBodySchema } from './schema.ts';
 
 const LIMIT = 5000;
 const OK = { model: 'svc-tts', input: 'Hello.' };
-const parse = (body: object | null, isForm = false) => parseSpeechRequest(body, isForm, LIMIT);
+
+/** The fields of a body. Throws its first error. */
+function parse(body: object | null, isForm = false) {
+  const { fields, errors } = readSpeechBody(body, isForm, LIMIT);
+  if (errors[0] !== undefined) throw errors[0];
+  if (fields === undefined) throw new Error('a body without errors has fields');
+  return fields;
+}
 
 /** `param` and `code` of the error. */
 function errorOf(body: object | null, isForm = false): unknown[] {
@@ -23,7 +31,8 @@ describe('valid requests', () => {
       input: 'Hello.',
       characters: 6,
       voice: undefined,
-      format: 'wav',
+      responseFormat: undefined,
+      instructions: undefined,
       asEvents: false,
       speed: 1,
     });
@@ -32,7 +41,8 @@ describe('valid requests', () => {
   it.each([
     [{ voice: 'tts-vc-voice_1' }, { voice: 'tts-vc-voice_1' }],
     [{ voice: { id: 'tts-vc-voice_1' } }, { voice: 'tts-vc-voice_1' }],
-    [{ response_format: 'pcm' }, { format: 'pcm' }],
+    [{ response_format: 'pcm' }, { responseFormat: 'pcm' }],
+    [{ response_format: 'of no model' }, { responseFormat: 'of no model' }],
     [{ stream_format: 'sse' }, { asEvents: true }],
     [{ speed: 0.25 }, { speed: 0.25 }],
     [{ speed: 4 }, { speed: 4 }],
@@ -104,11 +114,6 @@ describe('invalid requests', () => {
     [{ ...OK, voice: [] }, 'voice', 'invalid_type'],
     [{ ...OK, voice: {} }, 'voice.id', 'missing_required_parameter'],
     [{ ...OK, voice: { id: 7 } }, 'voice.id', 'invalid_type'],
-    [{ ...OK, response_format: 'mp3' }, 'response_format', 'unsupported_value'],
-    [{ ...OK, response_format: 'opus' }, 'response_format', 'unsupported_value'],
-    [{ ...OK, response_format: 'aac' }, 'response_format', 'unsupported_value'],
-    [{ ...OK, response_format: 'flac' }, 'response_format', 'unsupported_value'],
-    [{ ...OK, response_format: 'WAV' }, 'response_format', 'unsupported_value'],
     [{ ...OK, response_format: 1 }, 'response_format', 'invalid_type'],
     [{ ...OK, stream_format: 'json' }, 'stream_format', 'unsupported_value'],
     [{ ...OK, speed: 0.2499 }, 'speed', 'invalid_value'],
@@ -148,11 +153,38 @@ describe('invalid requests', () => {
     for (const body of [
       { ...OK, input: secret.repeat(1000) },
       { ...OK, speed: secret },
-      { ...OK, response_format: secret },
+      { ...OK, stream_format: secret },
       { ...OK, voice: { note: secret } },
     ]) {
       expect(() => parse(body)).toThrow(expect.not.stringContaining(secret));
     }
+  });
+});
+
+describe('a body with several errors', () => {
+  it('has one for each invalid field, and keeps the valid ones', () => {
+    const body = {
+      ...{ model: 'tts-1', input: ' ', voice: { id: 7 }, response_format: 'mp3' },
+      ...{ speed: 9, stream_format: 'json', ref_text: 'x', respose_format: 'pcm' },
+    };
+    const { errors, fields, choices } = readSpeechBody({ ...body, response_format: null }, false, LIMIT);
+    expect(errors.map(({ param, code }) => [param, code])).toEqual([
+      ['ref_text', 'unsupported_parameter'],
+      ['respose_format', 'unknown_parameter'],
+      ['voice.id', 'invalid_type'],
+      ['speed', 'invalid_value'],
+      ['stream_format', 'unsupported_value'],
+      ['input', 'invalid_value'],
+    ]);
+    expect([fields, choices]).toEqual([undefined, { model: 'tts-1' }]);
+    const all = joinedErrors(errors as [ServiceError, ...ServiceError[]]);
+    expect(all).toMatchObject({ status: 400, param: 'ref_text', code: 'unsupported_parameter' });
+    expect(all.message).toBe(errors.map(({ message }) => message).join(' '));
+  });
+
+  it('that does not have the required ones names both', () => {
+    const { errors } = readSpeechBody({}, false, LIMIT);
+    expect(errors.map(({ param }) => param)).toEqual(['model', 'input']);
   });
 });
 
@@ -163,7 +195,9 @@ describe('the OpenAPI schema', () => {
     expect(properties).toMatchObject({
       input: { type: 'string', minLength: 1, maxLength: LIMIT },
       speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1 },
-      response_format: { anyOf: [{ const: 'wav' }, { const: 'pcm' }], default: 'wav' },
+      response_format: {
+        anyOf: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'].map((format) => ({ const: format })),
+      },
       ref_text: { deprecated: true },
     });
   });

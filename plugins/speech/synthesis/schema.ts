@@ -2,10 +2,11 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { invalidRequest } from '../../../src/contract/core/error.ts';
-import { presentFields, validFields } from '../../../src/http/request/fields.ts';
+import { invalidRequest, type ServiceError } from '../../../src/contract/core/error.ts';
+import { checkedFields, presentFields } from '../../../src/http/request/fields.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { FORMATS } from './formats.ts';
 
 /** Fields of the former inline voice cloning. */
 const REMOVED = ['voice_ref_wav_b64', 'voice_ref_wav_format', 'ref_text', 'x_vector_only_mode'] as const;
@@ -22,7 +23,8 @@ const FIELDS = {
         'A stored voice: its id, or an object with its id. Models of upstream servers also accept the names of their voices. Default: the configured voice.',
     }),
   ),
-  response_format: Type.Optional(oneOf(['wav', 'pcm'], { default: 'wav' })),
+  // The model determines which formats are allowed.
+  response_format: Type.Optional(Type.String()),
   speed: Type.Optional(
     Type.Number({
       minimum: 0.25,
@@ -49,15 +51,16 @@ const SpeechBody = Type.Object(FIELDS);
 type SpeechBody = Static<typeof SpeechBody>;
 const checker = TypeCompiler.Compile(SpeechBody);
 
-/** The validated parameters. */
-export interface SpeechRequest {
+/** The parameters of a body. */
+export interface SpeechFields {
   readonly model: string;
   readonly input: string;
   /** Unicode code points of `input`. */
   readonly characters: number;
   readonly voice: string | undefined;
   readonly instructions: string | undefined;
-  readonly format: 'wav' | 'pcm';
+  /** As sent; undefined means the default of the model. */
+  readonly responseFormat: string | undefined;
   /** Whether the audio is sent as server-sent events. */
   readonly asEvents: boolean;
   readonly speed: number;
@@ -66,7 +69,11 @@ export interface SpeechRequest {
 /** The OpenAPI schema of a form, with the configured maximum length. */
 export function speechFormSchema(maxCharacters: number) {
   const input = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
-  return { ...SpeechBody, properties: { ...FIELDS, input } };
+  const response_format = oneOf(FORMATS, {
+    description:
+      'Models with OpenAI compatibility have all formats, and `mp3` by default. All other models have `wav` and `pcm`, and `wav` by default.',
+  });
+  return { ...SpeechBody, properties: { ...FIELDS, input, response_format } };
 }
 
 /** The OpenAPI schema of a JSON body: the form schema plus the removed fields, which may be null. */
@@ -77,52 +84,74 @@ export function speechBodySchema(maxCharacters: number) {
   return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(removed) } };
 }
 
+/** What a body has. */
+export interface ReadSpeechBody {
+  /** One error for each invalid field. */
+  readonly errors: readonly ServiceError[];
+  /** Undefined if there are errors. */
+  readonly fields: SpeechFields | undefined;
+  /** The fields whose rules depend on the model, as far as they are valid. */
+  readonly choices: Partial<Pick<SpeechFields, 'model' | 'voice' | 'responseFormat'>>;
+}
+
 /**
- * Validates a body. Does not check whether the model and the voice exist.
+ * Validates a body. Does not check whether the model and the voice exist, nor which formats the model has.
  * @param body a JSON object, or the fields of a form.
  * @param isForm whether scalars are strings.
- * @throws ServiceError `invalid_request` with the name of the field.
+ * Errors are `invalid_request` with the name of the field.
  */
-export function parseSpeechRequest(
-  body: object | null,
-  isForm: boolean,
-  maxCharacters: number,
-): SpeechRequest {
-  const removed = REMOVED.find((name) => isGiven(body, name));
-  if (removed !== undefined) {
-    const message = `'${removed}' is no longer supported: create a stored voice and pass its id as 'voice'.`;
-    throw invalidRequest(message, removed, 'unsupported_parameter');
+export function readSpeechBody(body: object | null, isForm: boolean, maxCharacters: number): ReadSpeechBody {
+  const errors = REMOVED.filter((name) => isGiven(body, name)).map(removedField);
+  const present = presentFields(body, SpeechBody, isForm);
+  const checked = checkedFields<SpeechBody>(present, checker, { choices: CHOICES });
+  errors.push(...checked.errors);
+  const { model, input, voice, response_format, stream_format, speed, instructions } = checked.fields;
+  const characters = input === undefined ? undefined : codePoints(input);
+  if (input !== undefined && characters !== undefined) {
+    const error = inputError(input, characters, maxCharacters);
+    if (error !== undefined) errors.push(error);
   }
-  const fields = presentFields(body, SpeechBody, isForm);
-  const { model, input, voice, response_format, stream_format, speed, instructions } =
-    validFields<SpeechBody>(fields, checker, { choices: CHOICES });
-  return {
-    model,
-    input: input.toWellFormed(),
-    characters: countCharacters(input, maxCharacters),
+  const choices = {
+    ...(model !== undefined && { model }),
     voice: (typeof voice === 'object' ? voice.id : voice)?.trim() || undefined,
-    format: response_format ?? 'wav',
+    responseFormat: response_format,
+  };
+  if (errors.length > 0 || model === undefined || input === undefined || characters === undefined) {
+    return { errors, fields: undefined, choices };
+  }
+  const fields = {
+    ...{ ...choices, model, input: input.toWellFormed(), characters },
     asEvents: stream_format === 'sse',
     speed: speed ?? 1,
     instructions: instructions?.toWellFormed(),
   };
+  return { errors, fields, choices };
 }
 
-const CHOICES: ReadonlySet<string> = new Set(['response_format', 'stream_format']);
+/** Sorts errors by the order of the fields in the schema. Fields that the schema does not have are first. */
+export function inFieldOrder(errors: readonly ServiceError[]): ServiceError[] {
+  const names = Object.keys(FIELDS);
+  const position = ({ param }: ServiceError) => names.indexOf(param?.split('.', 1)[0] ?? '');
+  return errors.toSorted((a, b) => position(a) - position(b));
+}
+
+const CHOICES: ReadonlySet<string> = new Set(['stream_format']);
 
 /** Whether a body has a field other than null, even a blank one. */
 function isGiven(body: object | null, name: string): boolean {
   return new Map<string, unknown>(Object.entries(body ?? {})).get(name) != null;
 }
 
-/** @throws ServiceError if the text is blank or too long. */
-function countCharacters(input: string, maxCharacters: number): number {
-  if (input.trim() === '') {
-    throw invalidRequest("'input' must not be blank.", 'input', 'invalid_value');
-  }
-  const characters = codePoints(input);
-  if (characters <= maxCharacters) return characters;
-  throw invalidRequest(
+function removedField(name: (typeof REMOVED)[number]): ServiceError {
+  const message = `'${name}' is no longer supported: create a stored voice and pass its id as 'voice'.`;
+  return invalidRequest(message, name, 'unsupported_parameter');
+}
+
+/** The error of a text that is blank or too long. */
+function inputError(input: string, characters: number, maxCharacters: number): ServiceError | undefined {
+  if (input.trim() === '') return invalidRequest("'input' must not be blank.", 'input', 'invalid_value');
+  if (characters <= maxCharacters) return undefined;
+  return invalidRequest(
     `'input' must have at most ${maxCharacters} characters; it has ${characters}.`,
     'input',
     'string_above_max_length',

@@ -124,6 +124,16 @@ export function invalidRequest(message: string, param?: string, code?: ErrorCode
 }
 
 /**
+ * Joins the errors of one invalid request, so that its author can correct all of them. A single error stays as it is.
+ * @param errors 400 errors, the most important first: it determines `param` and `code`.
+ */
+export function joinedErrors(errors: readonly [ServiceError, ...ServiceError[]]): ServiceError {
+  const [first] = errors;
+  if (errors.length === 1) return first;
+  return invalidRequest(errors.map(({ message }) => message).join(' '), first.param, first.code);
+}
+
+/**
  * Creates the 503 error of a process that is shutting down. Another process, or this one after a restart, can
  * serve the request.
  */

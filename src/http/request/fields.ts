@@ -2,11 +2,11 @@
 
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
-import { invalidRequest } from '../../contract/core/error.ts';
+import { invalidRequest, type ServiceError } from '../../contract/core/error.ts';
 import { misspeltName } from '../../contract/core/nearest-name.ts';
 import { isRecord } from '../../kit/validation/is-record.ts';
 import { unknownProblem } from '../../kit/validation/type-errors.ts';
-import { firstIssue } from '../../kit/validation/value-errors.ts';
+import { issuesOf } from '../../kit/validation/value-errors.ts';
 import { isForm, shortened } from './form-fields.ts';
 
 /** Unknown fields that are compared with the known ones; more are ignored, because each comparison takes about 10 µs. */
@@ -57,17 +57,44 @@ export function presentFields(
 export function validFields<T>(
   present: Readonly<Record<string, unknown>>,
   checker: TypeCheck<TObject>,
-  { choices, shown = (field) => field }: FieldOptions = {},
+  options: FieldOptions = {},
 ): T {
-  const known = knownFields(present, checker.Schema());
-  const issue = firstIssue(checker, known);
-  if (issue === undefined) return known as T;
-  const field = shown(issue.field);
-  const isChoice = choices?.has(issue.field.split('.', 1)[0] ?? '') && issue.code === 'invalid_value';
-  throw invalidRequest(`'${field}' ${issue.problem}.`, field, isChoice ? 'unsupported_value' : issue.code);
+  const { fields, errors } = checkedFields<T>(present, checker, options);
+  if (errors[0] !== undefined) throw errors[0];
+  return fields as T;
 }
 
-function knownFields(present: Readonly<Record<string, unknown>>, schema: TObject): Record<string, unknown> {
+export interface CheckedFields<T> {
+  /** The known fields that violate no rule. */
+  readonly fields: Partial<T>;
+  /** One error for each other field, in the order of the schema. Errors of unknown fields are first. */
+  readonly errors: readonly ServiceError[];
+}
+
+/** Validates fields as {@link validFields}, for a message that names every invalid field of a request. */
+export function checkedFields<T>(
+  present: Readonly<Record<string, unknown>>,
+  checker: TypeCheck<TObject>,
+  { choices, shown = (field) => field }: FieldOptions = {},
+): CheckedFields<T> {
+  const { known, errors } = knownFields(present, checker.Schema());
+  const invalid = new Set<string>();
+  for (const issue of issuesOf(checker, known)) {
+    const [name = ''] = issue.field.split('.', 1);
+    if (invalid.has(name)) continue;
+    invalid.add(name);
+    const field = shown(issue.field);
+    const isChoice = choices?.has(name) && issue.code === 'invalid_value';
+    errors.push(
+      invalidRequest(`'${field}' ${issue.problem}.`, field, isChoice ? 'unsupported_value' : issue.code),
+    );
+  }
+  const valid = Object.entries(known).filter(([name]) => !invalid.has(name));
+  return { fields: Object.fromEntries(valid) as Partial<T>, errors };
+}
+
+function knownFields(present: Readonly<Record<string, unknown>>, schema: TObject) {
+  const errors: ServiceError[] = [];
   const names = Object.keys(schema.properties);
   const absent = names.filter((name) => !Object.hasOwn(present, name));
   const known: [string, unknown][] = [];
@@ -77,13 +104,16 @@ function knownFields(present: Readonly<Record<string, unknown>>, schema: TObject
       known.push([name, value]);
       continue;
     }
-    if (isUpload(value)) throw unknownField(name, unknownProblem(name, names));
+    if (isUpload(value)) {
+      errors.push(unknownField(name, unknownProblem(name, names)));
+      continue;
+    }
     compared += 1;
     if (compared > MAX_COMPARED || OTHER_FIELDS.has(name)) continue;
     const meant = misspeltName(name, absent);
-    if (meant !== undefined) throw unknownField(name, unknownProblem(name, names, meant));
+    if (meant !== undefined) errors.push(unknownField(name, unknownProblem(name, names, meant)));
   }
-  return Object.fromEntries(known);
+  return { known: Object.fromEntries(known), errors };
 }
 
 function unknownField(name: string, problem: string) {

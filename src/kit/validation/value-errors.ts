@@ -12,9 +12,18 @@ import { branchesOf, toValidationIssue, type ValidationIssue } from './type-erro
  * quickly.
  */
 export function firstIssue(checker: TypeCheck<TSchema>, value: unknown): ValidationIssue | undefined {
-  if (checker.Check(value)) return undefined;
-  const error = checker.Errors(value).First();
-  return error === undefined ? undefined : toValidationIssue(innermost(error));
+  return issuesOf(checker, value).next().value ?? undefined;
+}
+
+/**
+ * Yields the validation issues of a value, none if it is valid. A field can have several. Valid values are checked quickly.
+ */
+export function* issuesOf(
+  checker: TypeCheck<TSchema>,
+  value: unknown,
+): Generator<ValidationIssue, void, undefined> {
+  if (checker.Check(value)) return;
+  for (const error of checker.Errors(value)) yield toValidationIssue(innermost(error));
 }
 
 /**
