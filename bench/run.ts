@@ -5,6 +5,7 @@ import { benchIntelligibility } from './cases/audio/intelligibility.ts';
 import { benchMemory } from './cases/audio/memory.ts';
 import { benchNamedVoices } from './cases/audio/named-voices.ts';
 import { benchSpeech } from './cases/audio/speech.ts';
+import { benchSpeechFormats } from './cases/audio/speech-formats.ts';
 import { benchVoices } from './cases/audio/voices.ts';
 import { benchBatch } from './cases/batch/batch.ts';
 import { benchBatchEmbeddings } from './cases/batch/batch-embeddings.ts';
@@ -36,6 +37,7 @@ import { benchVideoPriority } from './cases/video/video-priority.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
   speech: benchSpeech,
+  'speech-formats': benchSpeechFormats,
   intelligibility: benchIntelligibility,
   memory: benchMemory,
   hearing: benchHearing,
