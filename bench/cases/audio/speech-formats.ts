@@ -13,6 +13,7 @@ import { type Row, report } from '../../report.ts';
 import type { Service } from '../../service.ts';
 
 const ROUNDS = 9;
+const CPU_ROUNDS = 3;
 const MODEL = 'tts-1';
 const SENTENCE = 'Hello there, how can I help you today?';
 const PARAGRAPH =
@@ -86,7 +87,7 @@ async function cpuShares(service: Service): Promise<Row[]> {
   const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
   for (const format of ENCODED_FORMATS) {
     const before = [total(encoders), total(inference)] as const;
-    for (let round = 0; round < ROUNDS; round++) await speak(service, PARAGRAPH, format);
+    for (let round = 0; round < CPU_ROUNDS; round++) await speak(service, PARAGRAPH, format);
     const [encoding, synthesis] = [total(encoders) - before[0], total(inference) - before[1]];
     rows.push({
       ...{ measure: `CPU of the encoder process as a share of synthesis, ${format}`, unit: '%' },
