@@ -193,6 +193,9 @@ const CONTENT_CHECKS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   wav: (bytes) => startsWith(0, 'RIFF')(bytes) && bytes.length > 10_000,
   // More than 1/6 s at every supported sample rate.
   pcm: (bytes) => bytes.length > 8000,
+  // A frame of MPEG-2 layer III.
+  mp3: (bytes) => startsWith(0, '\xff\xf3')(bytes) && bytes.length > 10_000,
+  ogg: startsWith(0, 'OggS'),
   mp4: startsWith(4, 'ftyp'),
   webp: startsWith(8, 'WEBP'),
   vtt: startsWith(0, 'WEBVTT'),
