@@ -88,8 +88,13 @@ async function openEncodings(): Promise<number> {
   return Number(/^audio_encodings_open (\d+)$/m.exec(metrics)?.[1]);
 }
 
-/** Checks a file with FFmpeg and with the transcription of the service. */
-async function check(format: Format, bytes: Uint8Array, seconds: number, text: string): Promise<void> {
+/** Checks a file with FFmpeg and with the transcription of the service, which may mishear `maxErrors` words of a voice. */
+async function check(
+  format: Format,
+  bytes: Uint8Array,
+  seconds: number,
+  { text = TEXT, maxErrors = 0 } = {},
+): Promise<void> {
   let file = Buffer.from(bytes);
   if (format === 'pcm') {
     expect(bytes.length / 48_000).toBeCloseTo(seconds, 3);
@@ -110,7 +115,7 @@ async function check(format: Format, bytes: Uint8Array, seconds: number, text: s
     ...{ model: 'whisper-1', language: 'en' },
     file: await toFile(file, `speech.${format === 'pcm' ? 'wav' : format}`),
   });
-  expect(wordErrors(text, heard).errors, `${format}: ${heard}`).toBe(0);
+  expect(wordErrors(text, heard).errors, `${format}: ${heard}`).toBeLessThanOrEqual(maxErrors);
 }
 
 describe('every format', () => {
@@ -123,7 +128,7 @@ describe('every format', () => {
     expect(response.headers.get('content-length')).toBeNull();
     const bytes = new Uint8Array(await response.arrayBuffer());
     const seconds = await billedSeconds();
-    await check(format, bytes, seconds, TEXT);
+    await check(format, bytes, seconds);
   });
 
   test.each(FORMATS)('%s as events is the file', async (response_format) => {
@@ -225,7 +230,7 @@ inDeepTier(() => {
       for (const response_format of FORMATS) {
         const response = await request({ voice, response_format, input });
         const bytes = await response.bytes();
-        await check(response_format, bytes, await billedSeconds(), input);
+        await check(response_format, bytes, await billedSeconds(), { text: input, maxErrors: 1 });
       }
     }
   });

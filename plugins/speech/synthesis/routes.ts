@@ -64,13 +64,13 @@ export function speechRoutes({
       const rules = { tts, requests, maxCharacters };
       const params = await validRequest(body as object | null, isForm, rules, caller);
       const { input: text, voice: voiceId, format, isStreamed, asEvents, ...spoken } = params;
+      // Opened before the synthesis, so that a process of the encoders that has to start is ready for the first audio.
+      const encoding = isEncoded(format) ? encoder.open(format, caller.keyId) : undefined;
       // Synthesis of a long text may exceed the idle timeout of the connection.
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
       const disconnected = new AbortController();
       const signal = AbortSignal.any([request.signal, disconnected.signal]);
-      // Opened before the synthesis, so that a process of the encoders that has to start is ready for the first audio.
-      const encoding = isEncoded(format) ? encoder.open(format, caller.keyId) : undefined;
       let isResponding = false;
       try {
         const speech = await requests.startSpeech(
