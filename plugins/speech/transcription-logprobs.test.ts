@@ -124,6 +124,13 @@ describe('a response of', () => {
     );
   });
 
+  it('whisper-1 ignores `stream` with a format that cannot be streamed', async () => {
+    const { post } = await transcriptionApp({}, { models: ['whisper-1', 'gpt-transcribe'] });
+    const captions = { stream: 'true', response_format: 'vtt' };
+    expect(await (await post({ model: 'whisper-1', ...captions })).text()).toMatch(/^WEBVTT/);
+    expect((await post({ model: 'gpt-transcribe', ...captions })).status).toBe(400);
+  });
+
   it.each(['whisper-1', 'gpt-4o-transcribe', 'gpt-transcribe'])('%s has every format', async (model) => {
     const { post } = await transcriptionApp({}, { models: [model] });
     for (const path of ['/v1/audio/transcriptions', TRANSLATIONS]) {

@@ -109,7 +109,9 @@ export class SpeechRequests {
       model === undefined || engine !== undefined ? [] : [unknownModel(model, tts.ids, 'invalid_request')];
     const anyEngine = { hasVoice: (name: string) => tts.ids.some((id) => tts.get(id)?.hasVoice?.(name)) };
     try {
-      await selectVoice(voices, engine ?? anyEngine, { id: voiceId, param: voiceParam, organization });
+      await selectVoice(voices, engine ?? anyEngine, {
+        ...{ id: voiceId, model: model ?? '', param: voiceParam, organization },
+      });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid_request') throw error;
       errors.push(error);

@@ -9,10 +9,9 @@ import type {
 import { languageName } from '../../../src/kit/validation/languages.ts';
 import { wireLogprobs } from '../../../src/listen/logprobs.ts';
 import { srtText, vttText } from './captions.ts';
-import type { TranscriptionFormParams } from './schema.ts';
+import { type TranscriptionFormParams, WHISPER } from './schema.ts';
 
-/** Models whose `json` differs at OpenAI (openai 7.57.0): the one has the usage as a duration, the other the languages. */
-const WHISPER = 'whisper-1';
+/** OpenAI's model whose `json` has the languages (openai 7.57.0). */
 const GPT_TRANSCRIBE = 'gpt-transcribe';
 
 /** The response to a non-streaming request. */

@@ -139,6 +139,9 @@ export const LIST_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const CHOICES: ReadonlySet<string> = new Set(['response_format', 'timestamp_granularities', 'include']);
 
+/** OpenAI's model whose answers differ: it has no streams, and the usage is a duration. */
+export const WHISPER = 'whisper-1';
+
 /** The validated parameters. */
 export interface TranscriptionFormParams {
   readonly task: TranscriptionTask;
@@ -210,7 +213,7 @@ export function parseTranscription(
       words: format === 'verbose_json' && granularities.includes('word'),
     },
     logprobs: params.include !== undefined,
-    stream: params.stream ?? false,
+    stream: params.stream === true && canStream(format),
   };
 }
 
@@ -279,7 +282,9 @@ function rejectContradictions(params: Static<typeof Transcription>, format: Tran
       'invalid_value',
     );
   }
-  if (params.stream && format !== 'json' && format !== 'text') {
+  // As at OpenAI, the field is ignored: gateways send it to every model.
+  const isIgnored = params.model === WHISPER;
+  if (params.stream && !canStream(format) && !isIgnored) {
     throw invalidRequest(
       "'response_format' must be json or text when 'stream' is true.",
       'response_format',
@@ -287,3 +292,5 @@ function rejectContradictions(params: Static<typeof Transcription>, format: Tran
     );
   }
 }
+
+const canStream = (format: TranscriptFormat) => format === 'json' || format === 'text';
