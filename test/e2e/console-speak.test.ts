@@ -105,13 +105,19 @@ async function synthesize(text: string): Promise<Buffer> {
   return downloaded();
 }
 
-/** Downloads the WAV file when it is complete. */
-async function downloaded(): Promise<Buffer> {
-  const button = page.getByRole('button', { name: 'Download WAV' });
+/** Downloads the file when it is complete. */
+async function downloaded(extension = 'wav'): Promise<Buffer> {
+  const button = page.getByRole('button', { name: `Download ${extension.toUpperCase()}` });
   await expect.poll(() => button.isEnabled()).toBe(true);
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
-  expect(download.suggestedFilename()).toBe('speech.wav');
+  expect(download.suggestedFilename()).toBe(`speech.${extension}`);
   return bytesOf(download);
+}
+
+/** Chooses an option of a field. */
+async function choose(field: string, option: string): Promise<void> {
+  await page.getByRole('combobox', { name: field }).and(page.locator(':visible')).click();
+  await page.getByRole('option', { name: option, exact: true }).click();
 }
 
 const secondsOf = (wav: Buffer) => {
@@ -149,7 +155,7 @@ describe('speech', () => {
   });
 
   test('has the selected speed, also as a complete file', async () => {
-    await page.getByText('Complete file').click();
+    await choose('Format', 'WAV file');
     const speed = page.getByRole('slider', { name: 'Speed' });
     await speed.focus();
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowRight');
@@ -158,6 +164,24 @@ describe('speech', () => {
     expect(secondsOf(await synthesize(ANSWER))).toBeCloseTo(2 * PART_S, 6);
     expect((await request).postDataJSON()).toMatchObject({ speed: 2, response_format: 'wav' });
     expect(voice.seen.at(-1)?.body).toMatchObject({ input: ANSWER, speed: 2 });
+  });
+
+  test("has the formats of OpenAI's API with a model of that name", async () => {
+    const format = page.getByRole('combobox', { name: 'Format' });
+    await format.click();
+    expect(await page.getByRole('option').allTextContents()).toEqual(['Streamed', 'WAV file']);
+    await page.keyboard.press('Escape');
+    await choose('Model', 'tts-1');
+    await choose('Format', 'MP3 file');
+    await page.getByLabel('Input text').fill(ANSWER);
+    await page.getByRole('button', { name: 'Speak' }).click();
+    const mp3 = await downloaded('mp3');
+    // The first frame of MPEG-2 layer III (ISO/IEC 13818-3), or its tag.
+    expect(mp3.subarray(0, 2).toString('hex')).toMatch(/^(fff[23]|4944)$/);
+    expect(await figure('Audio duration')).toMatch(/^1\.5\d s$/);
+    // A model without the format.
+    await choose('Model', 'svc-tts');
+    expect(await format.inputValue()).toBe('Streamed');
   });
 
   test('can be stopped; the received audio is kept', async () => {
@@ -210,8 +234,7 @@ describe('transcription', () => {
   });
 
   test('downloads captions as a file', async () => {
-    await page.getByRole('combobox', { name: 'Response format' }).click();
-    await page.getByRole('option', { name: 'Captions (WebVTT)' }).click();
+    await choose('Response format', 'Captions (WebVTT)');
     await transcribe(await recording());
     const button = page.getByRole('button', { name: 'Download' }).and(page.locator(':visible'));
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);

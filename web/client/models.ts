@@ -19,9 +19,18 @@ export interface ModelFiles {
   readonly memory_bytes?: number;
 }
 
+/** What is behind the id of a model. */
+export interface ModelEngine {
+  readonly kind: string;
+  readonly weights?: string;
+  /** `openai`: a speech model has all formats of OpenAI's API. Absent: WAV and PCM. */
+  readonly compatibility?: 'openai';
+}
+
 export interface Model {
   readonly id: string;
   readonly task: ModelTask;
+  readonly engine?: ModelEngine;
   /** Absent for models that are always loaded. */
   readonly load?: ModelLoad;
   /** False while requests fail; absent if the service does not know. */

@@ -16,12 +16,14 @@ afterEach(() => server.stop(true));
 /** Collects the output of a request. */
 async function collect(params: SpeechParams, signal = new AbortController().signal, maxSeconds?: number) {
   const chunks: [Samples, number][] = [];
+  const files: Blob[] = [];
   let requestId: string | null = null;
   const listener = {
     onResponse: (id: string | null) => {
       requestId = id;
     },
     onSamples: (samples: Samples, rateHz: number) => chunks.push([samples, rateHz]),
+    onFile: (file: Blob) => void files.push(file),
   };
   const client = new ServiceClient('a-key', `${server.url}`);
   await speak(client, params, listener, signal, maxSeconds);
@@ -29,6 +31,7 @@ async function collect(params: SpeechParams, signal = new AbortController().sign
     samples: chunks.flatMap(([samples]) => [...samples]),
     rates: chunks.map(([, rate]) => rate),
     requestId,
+    files,
   };
 }
 
@@ -65,7 +68,9 @@ describe('speak', () => {
 
   it('reads a WAV file with its sample rate', async () => {
     response = () => new Response(wavFile([Int16Array.of(4, 5)], 22_050));
-    expect(await collect({ ...ASK, format: 'wav' })).toMatchObject({ samples: [4, 5], rates: [22_050] });
+    const { files, ...read } = await collect({ ...ASK, format: 'wav' });
+    expect(read).toMatchObject({ samples: [4, 5], rates: [22_050] });
+    expect(files.map(({ size }) => size)).toEqual([48]);
   });
 
   it('throws the error of the service', async () => {

@@ -2,18 +2,21 @@ import type { ServiceClient } from '../../client/service-client.ts';
 import { ServiceError, toServiceError } from '../../client/service-error.ts';
 import { PcmReader, type Samples } from '../pcm.ts';
 import { readWav } from '../wav.ts';
+import { decodeFile } from './decode-file.ts';
 
 /** Parameters of a speech request. */
 export interface SpeechParams {
   readonly model: string | undefined;
   readonly input: string;
-  /** Id of a stored voice; undefined for the default of the model. */
+  /** A voice of the model, or the id of a stored voice; undefined for the default of the model. */
   readonly voice: string | undefined;
   /** Speed factor, 0.25 to 4. */
   readonly speed: number;
-  /** `pcm` is streamed; `wav` arrives when it is complete. */
-  readonly format: 'pcm' | 'wav';
+  readonly format: SpeechFormat;
 }
+
+/** `pcm` is played while it arrives, the others when they are complete. */
+export type SpeechFormat = 'pcm' | 'wav' | 'mp3' | 'opus' | 'aac' | 'flac';
 
 /** Sample rate of synthesized PCM in Hz. */
 export const SPEECH_RATE_HZ = 24_000;
@@ -25,6 +28,8 @@ export interface SpeechListener {
   onResponse(requestId: string | null): void;
   /** Called with each chunk; all chunks have the same sample rate. */
   onSamples(samples: Samples, rateHz: number): void;
+  /** Called with the file of the response before its samples; not called for PCM. */
+  onFile(file: Blob): void;
 }
 
 /**
@@ -44,8 +49,12 @@ export async function speak(
   const response = await client.send('POST', 'v1/audio/speech', body, { signal });
   listener.onResponse(response.headers.get('x-request-id'));
   try {
-    if (format === 'wav') {
-      const { samples, rateHz } = readWav(await response.arrayBuffer());
+    if (format !== 'pcm') {
+      const file = await response.blob();
+      listener.onFile(file);
+      const bytes = await file.arrayBuffer();
+      const { samples, rateHz } =
+        format === 'wav' ? readWav(bytes) : await decodeFile(bytes, SPEECH_RATE_HZ, format);
       return listener.onSamples(samples, rateHz);
     }
     const pcm = new PcmReader();

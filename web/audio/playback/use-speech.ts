@@ -16,8 +16,10 @@ export interface Speech {
   readonly firstS: number | undefined;
   readonly totalS: number | undefined;
   readonly lengthS: number;
-  /** The complete audio, once the request is finished. */
+  /** The complete audio as WAV, once the request is finished. */
   readonly file: Blob | undefined;
+  /** What can be downloaded: the file of the response, or the streamed audio as WAV. */
+  readonly download: { readonly file: Blob; readonly extension: string } | undefined;
   readonly requestId: string | null;
 }
 
@@ -29,6 +31,7 @@ const NOTHING: Speech = {
   totalS: undefined,
   lengthS: 0,
   file: undefined,
+  download: undefined,
   requestId: null,
 };
 
@@ -61,6 +64,8 @@ class SpeechSession {
   readonly #chunks: Samples[] = [];
   readonly #player = new Player(SPEECH_RATE_HZ, () => this.#silent());
   #rateHz = 0;
+  readonly #format: SpeechParams['format'];
+  #received: Blob | undefined;
   #samples = 0;
   #hasAll = false;
 
@@ -71,6 +76,7 @@ class SpeechSession {
     tell: (change: Partial<Speech>) => void,
   ) {
     this.#track = track;
+    this.#format = params.format;
     this.#tell = tell;
     void this.#run(client, params);
   }
@@ -80,6 +86,9 @@ class SpeechSession {
     const listener = {
       onResponse: (requestId: string | null) => this.#tell({ requestId, phase: 'receiving' }),
       onSamples: (samples: Samples, rateHz: number) => this.#take(samples, rateHz),
+      onFile: (file: Blob) => {
+        this.#received = file;
+      },
     };
     try {
       await speak(client, params, listener, signal);
@@ -104,7 +113,10 @@ class SpeechSession {
   #complete(change: Partial<Speech>): void {
     this.#hasAll = true;
     const file = this.#samples === 0 ? undefined : wavFile(this.#chunks, this.#rateHz);
-    this.#tell({ ...change, file, phase: this.#player.playing ? 'playing' : 'finished' });
+    const extension = this.#received === undefined ? 'wav' : this.#format;
+    const downloaded = this.#received ?? file;
+    const download = downloaded && { file: downloaded, extension };
+    this.#tell({ ...change, file, download, phase: this.#player.playing ? 'playing' : 'finished' });
   }
 
   #silent(): void {

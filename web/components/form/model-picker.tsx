@@ -1,22 +1,29 @@
 import { Select, Stack } from '@mantine/core';
-import type { ModelTask } from '../../client/models.ts';
+import type { Model, ModelTask } from '../../client/models.ts';
 import type { ServiceError } from '../../client/service-error.ts';
+import type { Loaded } from '../../client/use-load.ts';
 import { useModels } from '../../client/use-models.ts';
 import { fieldErrorMessage } from '../feedback/error-alert.tsx';
 import { ModelLoadState } from '../model-load-state.tsx';
 
-/** Selects a model for a task. */
-export function ModelPicker(props: {
-  readonly task: ModelTask;
+interface ModelPickerProps {
   readonly value: string | undefined;
   readonly onChange: (model: string) => void;
   readonly label?: string;
   readonly disabled?: boolean;
   /** Shown at the field if its `param` is `model`. */
   readonly error?: ServiceError | undefined;
-}) {
-  const { task, value, onChange } = props;
-  const { value: models, error, isLoading } = useModels(task, value, onChange);
+}
+
+/** Selects a model for a task. */
+export function ModelPicker({ task, ...props }: ModelPickerProps & { readonly task: ModelTask }) {
+  return <LoadedModelPicker models={useModels(task, props.value, props.onChange)} {...props} />;
+}
+
+/** Selects one of the models that the caller has loaded, see {@link useModels}. */
+export function LoadedModelPicker(props: ModelPickerProps & { readonly models: Loaded<readonly Model[]> }) {
+  const { value, onChange } = props;
+  const { value: models, error, isLoading } = props.models;
   const load = models?.find(({ id }) => id === value)?.load;
   return (
     <Stack gap={6}>

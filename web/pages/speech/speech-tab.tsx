@@ -1,12 +1,13 @@
-import { Button, Group, Input, SegmentedControl, SimpleGrid, Textarea } from '@mantine/core';
+import { Button, Group, Select, SimpleGrid, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { LoudnessView } from '../../audio/display/loudness-view.tsx';
 import { Waveform } from '../../audio/display/waveform.tsx';
-import { charactersOf, type SpeechParams } from '../../audio/playback/speech-request.ts';
+import { charactersOf, type SpeechFormat } from '../../audio/playback/speech-request.ts';
 import { type Speech, useSpeech } from '../../audio/playback/use-speech.ts';
 import { useSession } from '../../client/session.tsx';
+import { useModels } from '../../client/use-models.ts';
 import { fieldErrorMessage } from '../../components/feedback/error-alert.tsx';
-import { ModelPicker } from '../../components/form/model-picker.tsx';
+import { LoadedModelPicker } from '../../components/form/model-picker.tsx';
 import { SliderField } from '../../components/form/slider-field.tsx';
 import { VoicePicker } from '../../components/form/voice-picker.tsx';
 import { formatCount } from '../../components/format.ts';
@@ -17,9 +18,17 @@ import { RequestPanel, SecondsFigure } from './request-panel.tsx';
 
 /** Default limit of the service; a lower limit set by the operator is reported by the API. */
 const MAX_CHARACTERS = 5000;
-const FORMATS = [
+const FORMATS: readonly { readonly value: SpeechFormat; readonly label: string }[] = [
   { value: 'pcm', label: 'Streamed' },
-  { value: 'wav', label: 'Complete file' },
+  { value: 'wav', label: 'WAV file' },
+];
+/** Of models that follow OpenAI's API. */
+const OPENAI_FORMATS: typeof FORMATS = [
+  ...FORMATS,
+  { value: 'mp3', label: 'MP3 file' },
+  { value: 'opus', label: 'Opus file' },
+  { value: 'aac', label: 'AAC file' },
+  { value: 'flac', label: 'FLAC file' },
 ];
 /** Fields that show their own errors. */
 const FIELDS = ['input', 'model', 'voice', 'speed'];
@@ -33,11 +42,20 @@ export function SpeechTab() {
   const [model, setModel] = useState<string>();
   const [voice, setVoice] = useState<string>();
   const [speed, setSpeed] = useState(1);
-  const [format, setFormat] = useState<SpeechParams['format']>('pcm');
+  const [chosenFormat, setFormat] = useState<SpeechFormat>('pcm');
+  const models = useModels('speech', model, setModel);
+  const engine = models.value?.find(({ id }) => id === model)?.engine;
+  const formats = engine?.compatibility === 'openai' ? OPENAI_FORMATS : FORMATS;
+  const format = formats.some(({ value }) => value === chosenFormat) ? chosenFormat : 'pcm';
   const { speech, track, start, stop } = useSpeech(client);
   const { phase, error } = speech;
   const characters = charactersOf(input);
   const isTooLong = characters > MAX_CHARACTERS;
+  const selectModel = (id: string) => {
+    setModel(id);
+    // Another model may not have the voice.
+    setVoice(undefined);
+  };
   return (
     <RequestPanel
       title="Text"
@@ -68,8 +86,13 @@ export function SpeechTab() {
             error={isTooLong ? 'The text is too long.' : fieldErrorMessage(error, 'input')}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">
-            <ModelPicker task="speech" value={model} onChange={setModel} error={error} />
-            <VoicePicker value={voice} onChange={setVoice} error={fieldErrorMessage(error, 'voice')} />
+            <LoadedModelPicker models={models} value={model} onChange={selectModel} error={error} />
+            <VoicePicker
+              model={model}
+              value={voice}
+              onChange={setVoice}
+              error={fieldErrorMessage(error, 'voice')}
+            />
             <SliderField
               label="Speed"
               min={0.25}
@@ -79,15 +102,13 @@ export function SpeechTab() {
               shown={(value) => `${value.toFixed(2)} ×`}
               onChange={setSpeed}
             />
-            <Input.Wrapper label="Delivery" labelElement="div" labelProps={{ id: 'speech-format' }}>
-              <SegmentedControl
-                fullWidth
-                aria-labelledby="speech-format"
-                data={FORMATS}
-                value={format}
-                onChange={(value) => setFormat(value as SpeechParams['format'])}
-              />
-            </Input.Wrapper>
+            <Select
+              label="Format"
+              data={formats}
+              value={format}
+              allowDeselect={false}
+              onChange={(value) => setFormat(value as SpeechFormat)}
+            />
           </SimpleGrid>
         </>
       }
@@ -106,11 +127,13 @@ export function SpeechTab() {
           <Group justify="space-between" gap="sm">
             <Button
               variant="default"
-              disabled={speech.file === undefined}
+              disabled={speech.download === undefined}
               leftSection={<Icon name="download" size={16} />}
-              onClick={() => speech.file && saveFile(speech.file, 'speech.wav')}
+              onClick={() =>
+                speech.download && saveFile(speech.download.file, `speech.${speech.download.extension}`)
+              }
             >
-              Download WAV
+              Download {(speech.download?.extension ?? 'wav').toUpperCase()}
             </Button>
             {speech.file !== undefined && speech.requestId !== null && (
               <RequestCost key={speech.requestId} requestId={speech.requestId} endpoint="/v1/audio/speech" />

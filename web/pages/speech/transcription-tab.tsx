@@ -25,6 +25,7 @@ const TASKS = [
 ];
 const RESULTS = [
   { value: 'text', label: 'Text (streamed)' },
+  { value: 'json', label: 'JSON' },
   { value: 'srt', label: 'Captions (SRT)' },
   { value: 'vtt', label: 'Captions (WebVTT)' },
   { value: 'verbose_json', label: 'JSON with timestamps' },

@@ -32,6 +32,7 @@ describe('formOf', () => {
       ['response_format', 'srt'],
       ['file', 'talk.wav'],
     ]);
+    expect(fields({ result: 'json' })).toContainEqual(['response_format', 'json']);
     expect(fields({ result: 'verbose_json' })).toContainEqual(['timestamp_granularities[]', 'word']);
   });
 

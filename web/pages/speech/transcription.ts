@@ -4,8 +4,8 @@ import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { errorFromBody } from '../../client/service-error.ts';
 
-/** Response format: streamed text, captions, or verbose JSON. */
-export type TranscriptionFormat = 'text' | 'srt' | 'vtt' | 'verbose_json';
+/** Response format: streamed text, JSON, captions, or JSON with timestamps. */
+export type TranscriptionFormat = 'text' | 'json' | 'srt' | 'vtt' | 'verbose_json';
 
 export interface TranscriptionParams {
   readonly task: 'transcriptions' | 'translations';
@@ -76,7 +76,7 @@ export async function* transcribe(
   if (params.result !== 'text') {
     const result = await client.send('POST', path, form, { signal });
     const text = await result.text();
-    yield { kind: 'words', text: params.result === 'verbose_json' ? indented(text) : text };
+    yield { kind: 'words', text: isJson(params.result) ? indented(text) : text };
     return;
   }
   for await (const event of client.events(path, form, { signal })) {
@@ -85,6 +85,8 @@ export async function* transcribe(
   }
 }
 
+const isJson = (result: TranscriptionFormat) => result === 'json' || result === 'verbose_json';
+
 function indented(json: string): string {
   return JSON.stringify(JSON.parse(json), undefined, 2);
 }
@@ -92,6 +94,7 @@ function indented(json: string): string {
 /** File extension and media type by response format. */
 const FILES: Readonly<Record<TranscriptionFormat, readonly [extension: string, type: string]>> = {
   text: ['txt', 'text/plain'],
+  json: ['json', 'application/json'],
   srt: ['srt', 'application/x-subrip'],
   vtt: ['vtt', 'text/vtt'],
   verbose_json: ['json', 'application/json'],
