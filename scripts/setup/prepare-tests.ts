@@ -8,6 +8,7 @@ import { USER_CACHE } from '../../tools/harness/user-cache.ts';
 
 /** The Python packages of the clients in the default tier. */
 const REQUIREMENTS = [
+  'test/clients/audio/openai/requirements.txt',
   'test/clients/containers/requirements.txt',
   'test/clients/guide/requirements.txt',
   'test/clients/text/requirements.txt',

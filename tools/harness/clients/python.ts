@@ -13,29 +13,42 @@ export async function pinnedFor(script: string): Promise<string> {
   return (await readFile(requirementsOf(script), 'utf8')).trim().split('\n').join(', ');
 }
 
+/** How packages are installed. */
+export interface PackageOptions {
+  /** False installs only the packages of the file, because some dependencies are large and unused. */
+  readonly dependencies?: boolean;
+}
+
+export interface PythonOptions extends PackageOptions {
+  /** File next to the script with the packages. Default: requirements.txt. */
+  readonly requirements?: string;
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /**
- * Runs a Python script with the packages of the requirements.txt next to it, which the first run installs into the cache of
- * the user.
+ * Runs a Python script with the packages of a file next to it, which the first run installs into the cache of the user.
  * @param input JSON for standard input.
  * @returns the output lines that are JSON objects.
  * @throws Error with the error output if the script fails.
  */
-export async function runPython<Line>(script: string, input: object): Promise<Line[]> {
-  const PYTHONPATH = await pythonPackages(requirementsOf(script));
-  const output = await run(['python3', script], `${JSON.stringify(input)}\n`, { PYTHONPATH });
+export async function runPython<Line>(
+  script: string,
+  input: object,
+  { requirements, env = {}, ...packages }: PythonOptions = {},
+): Promise<Line[]> {
+  const PYTHONPATH = await pythonPackages(requirementsOf(script, requirements), packages);
+  const output = await run(['python3', script], `${JSON.stringify(input)}\n`, { ...env, PYTHONPATH });
   return output
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
 }
 
-/**
- * The folder with the packages of a requirements.txt. Not a virtual environment, because the module `venv` may be missing.
- * @param options `dependencies: false` installs only the packages of the file, because some dependencies are large and unused.
- */
+/** The folder with the packages of a requirements.txt. Not a virtual environment, because the module `venv` may be missing. */
 export async function pythonPackages(
   requirements: string,
-  { dependencies = true }: { readonly dependencies?: boolean } = {},
+  { dependencies = true }: PackageOptions = {},
 ): Promise<string> {
   return cachedPackages('test-python', requirements, async (folder) => {
     const pip = ['python3', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
@@ -44,8 +57,8 @@ export async function pythonPackages(
   });
 }
 
-function requirementsOf(script: string): string {
-  return join(dirname(script), 'requirements.txt');
+function requirementsOf(script: string, name = 'requirements.txt'): string {
+  return join(dirname(script), name);
 }
 
 async function run(
