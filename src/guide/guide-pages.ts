@@ -50,6 +50,7 @@ export const SECTIONS: readonly GuideSection[] = [
   section('Start', [
     guide('quick-start', 'Quick start', 'docs'),
     page('docs/overview', 'README.md', 'Overview'),
+    guide('moving-from-openai', 'Moving from OpenAI'),
   ]),
   section('Guides', [
     guide('speech', 'Speech'),
