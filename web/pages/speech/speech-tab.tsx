@@ -60,7 +60,7 @@ export function SpeechTab() {
     <RequestPanel
       title="Text"
       action={{ name: 'Speak', icon: 'play' }}
-      canStart={!isTooLong && input.trim() !== ''}
+      canStart={model !== undefined && !isTooLong && input.trim() !== ''}
       isWaiting={phase === 'requested'}
       isRunning={phase === 'requested' || phase === 'receiving' || phase === 'playing'}
       onStart={() => start({ model, input, voice, speed, format })}

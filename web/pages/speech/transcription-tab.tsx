@@ -47,7 +47,7 @@ export function TranscriptionTab() {
     <RequestPanel
       title="Recording"
       action={{ name: 'Transcribe' }}
-      canStart={file !== undefined}
+      canStart={model !== undefined && file !== undefined}
       isWaiting={phase === 'running'}
       isRunning={phase === 'running'}
       onStart={() => file !== undefined && void start({ file, task, model, language, result })}

@@ -39,7 +39,7 @@ export function TryVoice({ voice, name }: { readonly voice: string; readonly nam
           />
           <ModelPicker task="speech" value={model} onChange={setModel} error={error} />
           {isOver ? (
-            <Button type="submit" leftSection={<Icon name="play" size={16} />}>
+            <Button type="submit" disabled={model === undefined} leftSection={<Icon name="play" size={16} />}>
               Speak
             </Button>
           ) : (
