@@ -9,7 +9,8 @@ const MAX_OFFERED = 100;
 /** A voice of `GET /v1/audio/voices`. */
 interface ListedVoice {
   readonly id: string;
-  readonly name?: string;
+  /** Of a stored voice. Voices of a model are known by their ids: several have the same name. */
+  readonly name: string;
   /** BCP 47. Only of voices of a model. */
   readonly language?: string;
   readonly gender?: string;
@@ -40,8 +41,8 @@ export function VoicePicker(props: {
         model === undefined ? [] : voicesOf({ model }),
       ]);
       return [
-        { group: 'Voices of the model', items: named.map(optionOf) },
-        { group: 'Stored voices', items: stored.map(optionOf) },
+        { group: 'Voices of the model', items: named.map(namedOption) },
+        { group: 'Stored voices', items: stored.map(({ id, name }) => ({ value: id, label: name })) },
       ].filter(({ items }) => items.length > 0);
     },
     [client, isOff, model],
@@ -64,7 +65,7 @@ export function VoicePicker(props: {
   );
 }
 
-function optionOf({ id, name = id, language, gender }: ListedVoice) {
+function namedOption({ id, language, gender }: ListedVoice) {
   const details = [gender, language].filter((detail) => detail !== undefined);
-  return { value: id, label: details.length === 0 ? name : `${name} (${details.join(', ')})` };
+  return { value: id, label: details.length === 0 ? id : `${id} (${details.join(', ')})` };
 }
