@@ -312,7 +312,7 @@ describe('keys', () => {
 });
 
 describe('models', () => {
-  test('are shown with size, memory, licence, state and the command that downloads them', async () => {
+  test('are shown with engine, size, memory, licence, state and the command that downloads them', async () => {
     const { page, consoleErrors } = await open({ path: '/keys', isolated: true });
     await page.route('**/v1/models', async (route) => {
       const response = await route.fetch();
@@ -325,15 +325,16 @@ describe('models', () => {
     const large = row('qwen2.5-0.5b-instruct');
     await large.waitFor();
     expect(await page.getByRole('columnheader').allTextContents()).toEqual([
-      ...['Model', 'Task', 'Size', 'Memory', 'Licence', 'State'],
+      ...['Model', 'Task', 'Engine', 'Size', 'Memory', 'Licence', 'State'],
     ]);
-    expect((await large.getByRole('cell').allTextContents()).slice(1, 5)).toEqual([
-      ...['Chat and responses', '491 MB', expect.stringMatching(/^\d+ MB$/), 'Apache-2.0'],
+    expect((await large.getByRole('cell').allTextContents()).slice(1, 6)).toEqual([
+      ...['Chat and responses', 'llama, qwen2.5-0.5b-instruct', '491 MB'],
+      ...[expect.stringMatching(/^\d+ MB$/), 'Apache-2.0'],
     ]);
     await large.getByText('bun run models fetch qwen2.5-0.5b-instruct', { exact: true }).waitFor();
     // On another server.
     expect((await row('svc-stt').getByRole('cell').allTextContents()).slice(1)).toEqual([
-      ...['Speech to text', '–', '–', '–', 'Unavailable'],
+      ...['Speech to text', 'upstream', '–', '–', '–', 'Unavailable'],
     ]);
     await expectAccessible(page);
     await screenshot(page, 'models-columns');

@@ -1,5 +1,5 @@
 import { Code, Group, Stack, Table, Text } from '@mantine/core';
-import { loadIntervalMs, type Model, type ModelTask } from '../../client/models.ts';
+import { loadIntervalMs, type Model, type ModelEngine, type ModelTask } from '../../client/models.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { CopyAction } from '../../components/code-block.tsx';
@@ -38,12 +38,13 @@ export default function ModelsPage() {
         {models.value?.length === 0 ? (
           <Empty text="No plugin that uses models is on." />
         ) : (
-          <WideTable label="Models" minWidth={860}>
+          <WideTable label="Models" minWidth={980}>
             <Table>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Model</Table.Th>
                   <Table.Th>Task</Table.Th>
+                  <Table.Th>Engine</Table.Th>
                   <Table.Th ta="right">Size</Table.Th>
                   <Table.Th ta="right">Memory</Table.Th>
                   <Table.Th>Licence</Table.Th>
@@ -70,6 +71,7 @@ function ModelRow({ model }: { readonly model: Model }) {
         <Code>{model.id}</Code>
       </Table.Td>
       <Table.Td>{TASKS[model.task]}</Table.Td>
+      <Table.Td>{engineOf(model.engine)}</Table.Td>
       <Table.Td ta="right" style={{ whiteSpace: 'nowrap' }}>
         {bytesOf(model.files?.size_bytes)}
       </Table.Td>
@@ -82,6 +84,12 @@ function ModelRow({ model }: { readonly model: Model }) {
       </Table.Td>
     </Table.Tr>
   );
+}
+
+/** The kind of an engine and its weights. */
+function engineOf(engine: ModelEngine | undefined): string {
+  if (engine === undefined) return '–';
+  return engine.weights === undefined ? engine.kind : `${engine.kind}, ${engine.weights}`;
 }
 
 /** A dash for what the service does not know, such as the size of a model of another server. */
