@@ -1,58 +1,73 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { asyncApiErrors } from './asyncapi.ts';
 import { docsErrors, environmentTable } from './checks/docs-true.ts';
 import { plainEnglishErrors } from './checks/plain-english.ts';
+import { type Check, runChecks, selectChecks, UnknownCheckError } from './checks/run-checks.ts';
 import { sourceErrors } from './checks/source-rules.ts';
 import { testErrors } from './checks/test-rules.ts';
 import { licenceErrors } from './licences.ts';
 
 /**
  * `bun run check`: types, lint and format, dependency rules, source rules, and consistency of the documents.
+ * `bun run check NAME…`: only these checks.
  * `--environment-table` prints the table of docs/guide/configuration.md.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
-
-interface Check {
-  readonly name: string;
-  /** Returns the errors; empty if the check passes. */
-  run(): Promise<string>;
-}
+/** Some checks use several cores and up to one GiB of memory themselves. */
+const MAX_CONCURRENT_CHECKS = 4;
+/** Wrong arguments, as opposed to failed checks. */
+const USAGE_EXIT_CODE = 2;
 
 const CHECKS: readonly Check[] = [
-  command('types', ['node_modules/typescript/lib/tsc.js', '--project', 'tsconfig.json']),
-  command('types of the console', ['node_modules/typescript/lib/tsc.js', '--project', 'web/tsconfig.json']),
-  command('lint and format', ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings']),
-  command('dependency directions', [
+  command('types', 'types of the service, the tools and the tests', [
+    'node_modules/typescript/lib/tsc.js',
+    '--project',
+    'tsconfig.json',
+  ]),
+  command('console-types', 'types of the console', [
+    'node_modules/typescript/lib/tsc.js',
+    '--project',
+    'web/tsconfig.json',
+  ]),
+  command('lint', 'lint and format', [
+    'node_modules/@biomejs/biome/bin/biome',
+    'check',
+    '--error-on-warnings',
+  ]),
+  command('directions', 'dependency directions', [
     'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     '--config',
     '.dependency-cruiser.cjs',
     ...['src', 'plugins', 'models', 'scripts', 'tools', 'web', 'test', 'bench', 'soak'],
   ]),
-  command('cycles between folders', [
+  command('cycles', 'cycles between folders', [
     'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     '--config',
     '.dependency-cruiser.folders.cjs',
     ...['src', 'plugins', 'models', 'web'],
   ]),
-  command('unused exports', [
+  command('exports', 'unused exports', [
     'node_modules/knip/bin/knip-bun.js',
     '--include',
     'exports,types,files',
     '--no-progress',
   ]),
-  { name: 'source rules', run: async () => (await sourceErrors(ROOT)).join('\n') },
-  { name: 'test rules', run: async () => (await testErrors(ROOT)).join('\n') },
-  { name: 'plain English', run: async () => (await plainEnglishErrors(ROOT)).join('\n') },
-  { name: 'documents are consistent', run: async () => (await docsErrors(ROOT)).join('\n') },
-  { name: 'licences are known', run: async () => (await licenceErrors(ROOT)).join('\n') },
-  { name: 'AsyncAPI documents match the schemas', run: async () => (await asyncApiErrors(ROOT)).join('\n') },
+  linesOf('sources', 'source rules', sourceErrors),
+  linesOf('tests', 'test rules', testErrors),
+  linesOf('english', 'plain English', plainEnglishErrors),
+  linesOf('documents', 'documents are consistent', docsErrors),
+  linesOf('licences', 'licences are known', licenceErrors),
+  linesOf('asyncapi', 'AsyncAPI documents match the schemas', asyncApiErrors),
 ];
 
 /** Runs a tool of node_modules with this Bun. */
-function command(name: string, args: readonly string[]): Check {
+function command(name: string, covers: string, args: readonly string[]): Check {
   return {
     name,
+    covers,
     async run() {
       const tool = Bun.spawn([process.execPath, ...args], { cwd: ROOT, stdout: 'pipe', stderr: 'pipe' });
       const [out, err, code] = await Promise.all([
@@ -65,14 +80,29 @@ function command(name: string, args: readonly string[]): Check {
   };
 }
 
-if (process.argv.includes('--environment-table')) {
+/** Runs a check of this repository, which returns one error per line. */
+function linesOf(
+  name: string,
+  covers: string,
+  errorsIn: (root: string) => Promise<readonly string[]>,
+): Check {
+  return { name, covers, run: async () => (await errorsIn(ROOT)).join('\n') };
+}
+
+const { values: flags, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: { 'environment-table': { type: 'boolean', default: false } },
+});
+if (flags['environment-table']) {
   console.log(environmentTable());
 } else {
-  let failed = 0;
-  for (const check of CHECKS) {
-    const errors = await check.run();
-    if (errors !== '') failed += 1;
-    console.log(errors === '' ? `ok      ${check.name}` : `FAILED  ${check.name}\n${errors}\n`);
+  try {
+    const limit = Math.min(availableParallelism(), MAX_CONCURRENT_CHECKS);
+    const passed = await runChecks(selectChecks(CHECKS, names), limit, console.log);
+    process.exitCode = passed ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof UnknownCheckError)) throw error;
+    console.error(error.message);
+    process.exitCode = USAGE_EXIT_CODE;
   }
-  process.exit(failed === 0 ? 0 : 1);
 }
