@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { asyncApiErrors } from './asyncapi.ts';
 import { docsErrors, environmentTable } from './checks/docs-true.ts';
 import { plainEnglishErrors } from './checks/plain-english.ts';
+import { projectFileErrors } from './checks/project-files.ts';
 import { type Check, runChecks, selectChecks, UnknownCheckError } from './checks/run-checks.ts';
 import { sourceErrors } from './checks/source-rules.ts';
 import { testErrors } from './checks/test-rules.ts';
@@ -59,6 +60,7 @@ const CHECKS: readonly Check[] = [
   linesOf('tests', 'test rules', testErrors),
   linesOf('english', 'plain English', plainEnglishErrors),
   linesOf('documents', 'documents are consistent', docsErrors),
+  linesOf('project', 'workflows, editor settings and image names', projectFileErrors),
   linesOf('licences', 'licences are known', licenceErrors),
   linesOf('asyncapi', 'AsyncAPI documents match the schemas', asyncApiErrors),
 ];

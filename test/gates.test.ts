@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { docsErrors, environmentTable } from '../scripts/checks/docs-true.ts';
+import { projectFileErrors } from '../scripts/checks/project-files.ts';
 import { sourceErrors } from '../scripts/checks/source-rules.ts';
 import { testErrors } from '../scripts/checks/test-rules.ts';
 
@@ -205,5 +206,58 @@ describe('test rules', () => {
       'src/kit/a.test.ts': 'await Bun.sleep(0);\nsetTimeout(done, 1);\nvi.useFakeTimers();',
     });
     expect(await testErrors(folder)).toEqual([]);
+  });
+});
+
+describe('project files', () => {
+  const right = {
+    'biome.json': '{"formatter":{"indentStyle":"space","indentWidth":2,"lineWidth":110}}',
+    '.editorconfig':
+      '[*]\nindent_style = space\nindent_size = 2\nmax_line_length = 110\n\n[*.py]\nindent_size = 4\n',
+    '.github/actions/prepare/action.yml': 'runs:\n  steps:\n    - uses: actions/cache@v4\n',
+    '.github/workflows/ci.yml':
+      'jobs:\n  a:\n    timeout-minutes: 5\n    steps:\n      - uses: ./.github/actions/prepare\n  b:\n    uses: ./.github/workflows/ci.yml\n',
+    'docker/Dockerfile': 'FROM node:20 AS build\nFROM nvidia/cuda:13.0.1\nCOPY --from=build /packed /\n',
+    'deploy/api.yaml': 'image: registry.example.com/voice-service:0.2.0\n',
+  };
+
+  test('without errors pass', async () => {
+    expect(await projectFileErrors(tree(right))).toEqual([]);
+  });
+
+  const workflow = (job: string) => `jobs:\n  a:\n    runs-on: x\n${job}`;
+  test.each([
+    ['.github/workflows/ci.yml', 'jobs: [', 'is not YAML'],
+    ['.github/workflows/ci.yml', workflow(''), 'job a has no timeout-minutes'],
+    [
+      '.github/workflows/ci.yml',
+      workflow('    timeout-minutes: 5\n    steps:\n      - uses: actions/checkout@main\n'),
+      'uses actions/checkout@main; pin a version',
+    ],
+    [
+      '.github/workflows/ci.yml',
+      workflow('    timeout-minutes: 5\n    steps:\n      - uses: ./.github/actions/gone\n'),
+      'uses ./.github/actions/gone, which does not exist',
+    ],
+    [
+      'docker/Dockerfile',
+      'FROM node:20\nFROM registry.test/node:20\n',
+      'docker/Dockerfile:2: names the registry host registry.test',
+    ],
+    [
+      'deploy/api.yaml',
+      'image: localhost:5000/a:1\n',
+      'deploy/api.yaml:1: names the registry host localhost:5000',
+    ],
+    [
+      '.devcontainer/devcontainer.json',
+      '{ "image": "registry.test:443/a" }',
+      'names the registry host registry.test:443',
+    ],
+    ['.editorconfig', '[*]\nindent_size = 2\nmax_line_length = 110\n', "must have 'indent_style = space'"],
+  ])('with an error in %s fail: %j', async (path, text, message) => {
+    expect(await projectFileErrors(tree({ ...right, [path]: text }))).toEqual([
+      expect.stringContaining(message),
+    ]);
   });
 });

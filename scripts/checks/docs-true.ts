@@ -8,6 +8,8 @@ import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
+  '.github/**/*.{md,yml}',
   'docs/**/*.md',
   'plugins/*/README.md',
   'bench/README.md',
@@ -28,7 +30,7 @@ const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 /** Errors in the documents: missing paths, scripts and link targets, and a wrong table of environment variables. */
 export async function docsErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
-  const pages = PAGES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]);
+  const pages = PAGES.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root, dot: true })]);
   for (const page of pages) {
     const text = await Bun.file(`${root}/${page}`).text();
     for (const [path] of text.matchAll(PATH)) {
@@ -39,7 +41,7 @@ export async function docsErrors(root: string): Promise<string[]> {
     for (const [, script = ''] of text.matchAll(SCRIPT)) {
       if (!Object.hasOwn(packageJson.scripts, script)) errors.push(`${page}: names the script ${script}`);
     }
-    errors.push(...(await linkErrors(root, page, text)));
+    if (page.endsWith('.md')) errors.push(...(await linkErrors(root, page, text)));
   }
   return [...errors, ...(await reasonErrors(root)), ...(await environmentErrors(root))];
 }

@@ -45,7 +45,8 @@ const EXCEPTIONS: readonly RegExp[] = [
 ];
 
 const TEXTS = [
-  '{README,CONTRIBUTING}.md',
+  '{README,CONTRIBUTING,SECURITY}.md',
+  '.github/**/*.{md,yml}',
   'docs/**/*.md',
   'plugins/**/*.md',
   '{bench,soak}/README.md',
@@ -91,7 +92,7 @@ export async function plainEnglishErrors(root: string): Promise<string[]> {
 }
 
 async function readAll(root: string, patterns: readonly string[]): Promise<[string, string][]> {
-  const paths = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]);
+  const paths = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root, dot: true })]);
   return Promise.all(
     paths.map(async (path): Promise<[string, string]> => [path, await Bun.file(`${root}/${path}`).text()]),
   );

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs';
+import { Glob } from 'bun';
+
+/** Files in which images are named. */
+const IMAGE_FILES = ['.github/**/*.yml', '.devcontainer/*', 'docker/*', 'deploy/**/*.yaml', 'renovate.json'];
+/** The host in a reference to an image: its first part has a dot or a port, or is localhost. Hosts of examples are permitted. */
+const IMAGE_HOST =
+  /(?:\bFROM |\bimage"?: *"?|docker:\/\/|--(?:tag|from)[ =])((?:[\w-]+(?:\.[\w-]+)+|localhost|[\w-]+(?=:\d))(?::\d+)?)\//;
+const EXAMPLE_HOST = /(?:^|\.)example(?:\.(?:com|net|org))?(?::\d+)?$/;
+/** A major version or a commit; a branch changes without notice. */
+const PINNED_ACTION = /^[\w.-]+\/[\w./-]+@(?:v\d+(?:\.\d+)*|[\da-f]{40})$/;
+
+interface Step {
+  readonly uses?: string;
+}
+
+interface Job extends Step {
+  readonly 'runs-on'?: string;
+  readonly 'timeout-minutes'?: number;
+  readonly steps?: readonly Step[];
+}
+
+/** The parts of a workflow and of a composite action that are checked. */
+interface WorkflowFile {
+  readonly jobs?: Readonly<Record<string, Job>>;
+  readonly runs?: { readonly steps?: readonly Step[] };
+}
+
+/**
+ * Errors in the files for editors and services around the repository: workflows that do not parse, have no time limit or use actions
+ * that are not pinned; an .editorconfig that contradicts biome.json; and image references that name a registry host, because forks and
+ * offline machines use other hosts.
+ * @param root folder of the repository.
+ * @returns one line each, with the path.
+ */
+export async function projectFileErrors(root: string): Promise<string[]> {
+  const errors: string[] = [];
+  for (const [path, text] of await readAll(root, ['.github/**/*.yml'])) {
+    try {
+      errors.push(
+        ...workflowErrors(root, Bun.YAML.parse(text) as WorkflowFile).map((why) => `${path}: ${why}`),
+      );
+    } catch (error) {
+      errors.push(`${path}: is not YAML: ${(error as Error).message}`);
+    }
+  }
+  for (const [path, text] of await readAll(root, IMAGE_FILES)) {
+    for (const [index, line] of text.split('\n').entries()) {
+      const host = IMAGE_HOST.exec(line)?.[1];
+      if (host !== undefined && !EXAMPLE_HOST.test(host)) {
+        errors.push(`${path}:${index + 1}: names the registry host ${host}; name the image without it`);
+      }
+    }
+  }
+  return [...errors, ...(await editorErrors(root))];
+}
+
+function workflowErrors(root: string, { jobs = {}, runs }: WorkflowFile): string[] {
+  const errors: string[] = [];
+  const checkAction = ({ uses }: Step) => {
+    if (uses === undefined) return;
+    if (uses.startsWith('./')) {
+      if (!existsSync(`${root}/${uses}`)) errors.push(`uses ${uses}, which does not exist`);
+    } else if (!PINNED_ACTION.test(uses)) {
+      errors.push(`uses ${uses}; pin a version, as in actions/checkout@v4, or a commit`);
+    }
+  };
+  for (const [name, job] of Object.entries(jobs)) {
+    checkAction(job);
+    const isOwn = job.uses === undefined;
+    if (isOwn && job['timeout-minutes'] === undefined) errors.push(`job ${name} has no timeout-minutes`);
+    for (const step of job.steps ?? []) checkAction(step);
+  }
+  for (const step of runs?.steps ?? []) checkAction(step);
+  return errors;
+}
+
+/** Differences between the section [*] of .editorconfig and the formatter in biome.json. */
+async function editorErrors(root: string): Promise<string[]> {
+  const [editorConfig, biome] = [Bun.file(`${root}/.editorconfig`), Bun.file(`${root}/biome.json`)];
+  if (!(await editorConfig.exists())) return ['.editorconfig is missing'];
+  const { formatter } = (await biome.json()) as {
+    readonly formatter: {
+      readonly indentStyle: string;
+      readonly indentWidth: number;
+      readonly lineWidth: number;
+    };
+  };
+  const general = /^\[\*\]\n([^[]*)/m.exec(await editorConfig.text())?.[1] ?? '';
+  const lines = new Set(general.split('\n').map((line) => line.trim()));
+  return [
+    `indent_style = ${formatter.indentStyle}`,
+    `indent_size = ${formatter.indentWidth}`,
+    `max_line_length = ${formatter.lineWidth}`,
+  ]
+    .filter((line) => !lines.has(line))
+    .map((line) => `.editorconfig: [*] must have '${line}', as biome.json`);
+}
+
+async function readAll(root: string, patterns: readonly string[]): Promise<[path: string, text: string][]> {
+  const paths = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root, dot: true })]);
+  return await Promise.all(
+    paths.map(async (path): Promise<[string, string]> => [path, await Bun.file(`${root}/${path}`).text()]),
+  );
+}
