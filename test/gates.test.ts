@@ -176,6 +176,17 @@ describe('documents', () => {
     ]);
   });
 
+  test('a listed class that its file does not export is reported', async () => {
+    const folder = tree({
+      [CONFIGURATION]: page,
+      'src/a.ts': 'export class Turn {}\nexport async function* speak() {}\nconst Turns = 1;',
+      'docs/classes.md': ['Turn', 'speak', 'Turns']
+        .map((name) => `| \`${name}\` | \`src/a.ts\` | x |\n`)
+        .join(''),
+    });
+    expect(await docsErrors(folder)).toEqual(['docs/classes.md: src/a.ts does not export Turns']);
+  });
+
   test('a missing configuration page is reported', async () => {
     expect(await docsErrors(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
   });

@@ -18,6 +18,8 @@ const PAGES = [
 ];
 /** The page with the table of environment variables. */
 const CONFIGURATION = 'docs/guide/configuration.md';
+/** The page that lists classes and functions with their files. */
+const CLASSES = 'docs/classes.md';
 const FOLDERS =
   'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|examples|docker|deploy|\\.ci';
 /**
@@ -27,7 +29,10 @@ const FOLDERS =
 const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 
-/** Errors in the documents: missing paths, scripts and link targets, and a wrong table of environment variables. */
+/**
+ * Errors in the documents: missing paths, scripts and link targets, a wrong table of environment variables, and listed names that their
+ * files do not export.
+ */
 export async function docsErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
   const pages = PAGES.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root, dot: true })]);
@@ -43,7 +48,12 @@ export async function docsErrors(root: string): Promise<string[]> {
     }
     if (page.endsWith('.md')) errors.push(...(await linkErrors(root, page, text)));
   }
-  return [...errors, ...(await reasonErrors(root)), ...(await environmentErrors(root))];
+  return [
+    ...errors,
+    ...(await reasonErrors(root)),
+    ...(await environmentErrors(root)),
+    ...(await classErrors(root)),
+  ];
 }
 
 /** Links and images whose file or heading does not exist. */
@@ -70,6 +80,24 @@ async function reasonErrors(root: string): Promise<string[]> {
     const text = await Bun.file(`${root}/${path}`).text();
     for (const [page] of text.matchAll(/(?<![\w/])docs\/[\w/-]+\.md/g)) {
       if (!existsSync(`${root}/${page}`)) errors.push(`${path}: names ${page}, which does not exist`);
+    }
+  }
+  return errors;
+}
+
+/** Rows of the page of classes whose file exists and does not export the name. */
+async function classErrors(root: string): Promise<string[]> {
+  const page = Bun.file(`${root}/${CLASSES}`);
+  if (!(await page.exists())) return [];
+  const errors: string[] = [];
+  for (const [, name = '', path = ''] of (await page.text()).matchAll(/^\| `(\w+)` \| `([^`]+)` \|/gm)) {
+    const file = Bun.file(`${root}/${path}`);
+    const declaration = new RegExp(
+      `^export (?:async )?(?:class|function\\*?|interface|type|const) ${name}\\b`,
+      'm',
+    );
+    if ((await file.exists()) && !declaration.test(await file.text())) {
+      errors.push(`${CLASSES}: ${path} does not export ${name}`);
     }
   }
   return errors;
