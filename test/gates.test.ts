@@ -229,6 +229,8 @@ describe('project files', () => {
     '.github/workflows/ci.yml':
       'jobs:\n  a:\n    timeout-minutes: 5\n    steps:\n      - uses: ./.github/actions/prepare\n  b:\n    uses: ./.github/workflows/ci.yml\n',
     'docker/Dockerfile': 'FROM node:20 AS build\nFROM nvidia/cuda:13.0.1\nCOPY --from=build /packed /\n',
+    '.devcontainer/devcontainer.json':
+      '{ "build": { "dockerfile": "../docker/Dockerfile", "target": "build" } }',
     'deploy/api.yaml': 'image: registry.example.com/voice-service:0.2.0\n',
   };
 
@@ -252,7 +254,7 @@ describe('project files', () => {
     ],
     [
       'docker/Dockerfile',
-      'FROM node:20\nFROM registry.test/node:20\n',
+      'FROM node:20 AS build\nFROM registry.test/node:20\n',
       'docker/Dockerfile:2: names the registry host registry.test',
     ],
     [
@@ -264,6 +266,11 @@ describe('project files', () => {
       '.devcontainer/devcontainer.json',
       '{ "image": "registry.test:443/a" }',
       'names the registry host registry.test:443',
+    ],
+    [
+      '.devcontainer/devcontainer.json',
+      '{ "build": { "dockerfile": "../docker/Dockerfile", "target": "tools" } }',
+      'docker/Dockerfile has no stage tools',
     ],
     ['.editorconfig', '[*]\nindent_size = 2\nmax_line_length = 110\n', "must have 'indent_style = space'"],
   ])('with an error in %s fail: %j', async (path, text, message) => {

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
 import { Glob } from 'bun';
 
 /** Files in which images are named. */
 const IMAGE_FILES = ['.github/**/*.yml', '.devcontainer/*', 'docker/*', 'deploy/**/*.yaml', 'renovate.json'];
+const DEVCONTAINER = '.devcontainer/devcontainer.json';
 /** The host in a reference to an image: its first part has a dot or a port, or is localhost. Hosts of examples are permitted. */
 const IMAGE_HOST =
   /(?:\bFROM |\bimage"?: *"?|docker:\/\/|--(?:tag|from)[ =])((?:[\w-]+(?:\.[\w-]+)+|localhost|[\w-]+(?=:\d))(?::\d+)?)\//;
@@ -28,7 +30,7 @@ interface WorkflowFile {
 
 /**
  * Errors in the files for editors and services around the repository: workflows that do not parse, have no time limit or use actions
- * that are not pinned; an .editorconfig that contradicts biome.json; and image references that name a registry host, because forks and
+ * that are not pinned; a development container without its image; an .editorconfig that contradicts biome.json; and image references that name a registry host, because forks and
  * offline machines use other hosts.
  * @param root folder of the repository.
  * @returns one line each, with the path.
@@ -52,7 +54,7 @@ export async function projectFileErrors(root: string): Promise<string[]> {
       }
     }
   }
-  return [...errors, ...(await editorErrors(root))];
+  return [...errors, ...(await containerErrors(root)), ...(await editorErrors(root))];
 }
 
 function workflowErrors(root: string, { jobs = {}, runs }: WorkflowFile): string[] {
@@ -73,6 +75,21 @@ function workflowErrors(root: string, { jobs = {}, runs }: WorkflowFile): string
   }
   for (const step of runs?.steps ?? []) checkAction(step);
   return errors;
+}
+
+/** The stage of an image in which the development container runs, if it does not exist. */
+async function containerErrors(root: string): Promise<string[]> {
+  const settings = Bun.file(`${root}/${DEVCONTAINER}`);
+  if (!(await settings.exists())) return [];
+  const { build } = (await settings.json()) as {
+    readonly build?: { readonly dockerfile: string; readonly target: string };
+  };
+  if (build === undefined) return [];
+  const path = posix.join(posix.dirname(DEVCONTAINER), build.dockerfile);
+  const file = Bun.file(`${root}/${path}`);
+  const stages = (await file.exists()) ? (await file.text()).matchAll(/^FROM .* AS (\S+)$/gm) : [];
+  const hasTarget = [...stages].some(([, name]) => name === build.target);
+  return hasTarget ? [] : [`${DEVCONTAINER}: ${path} has no stage ${build.target}`];
 }
 
 /** Differences between the section [*] of .editorconfig and the formatter in biome.json. */
