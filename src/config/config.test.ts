@@ -9,7 +9,9 @@ import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
 const VIDEO_IDS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
 const OPENAI_SPEECH = [
   'tts-1',
+  'tts-1-1106',
   'tts-1-hd',
+  'tts-1-hd-1106',
   'gpt-4o-mini-tts',
   'gpt-4o-mini-tts-2025-03-20',
   'gpt-4o-mini-tts-2025-12-15',

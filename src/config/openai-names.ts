@@ -16,7 +16,9 @@ const TRANSCRIPTION = { task: 'transcription', follows: 'svc-stt' } as const;
 /** In the order of `GET /v1/models`. */
 export const OPENAI_NAMES: ReadonlyMap<string, OpenaiName> = new Map<string, OpenaiName>([
   ['tts-1', SPEECH],
+  ['tts-1-1106', SPEECH],
   ['tts-1-hd', SPEECH],
+  ['tts-1-hd-1106', SPEECH],
   ['gpt-4o-mini-tts', SPEECH],
   ['gpt-4o-mini-tts-2025-03-20', SPEECH],
   ['gpt-4o-mini-tts-2025-12-15', SPEECH],

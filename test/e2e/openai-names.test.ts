@@ -90,8 +90,8 @@ describe('lists', () => {
     expect(engines.get('gpt-4o-transcribe')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
     const { models } = (await get('/v1/audio/models')) as { models: { id: string }[] };
     expect(models.map(({ id }) => id)).toEqual([
-      ...['svc-tts', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts', 'gpt-4o-mini-tts-2025-03-20'],
-      ...['gpt-4o-mini-tts-2025-12-15', 'kokoro'],
+      ...['svc-tts', 'tts-1', 'tts-1-1106', 'tts-1-hd', 'tts-1-hd-1106', 'gpt-4o-mini-tts'],
+      ...['gpt-4o-mini-tts-2025-03-20', 'gpt-4o-mini-tts-2025-12-15', 'kokoro'],
     ]);
   });
 
