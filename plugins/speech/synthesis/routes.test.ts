@@ -440,9 +440,28 @@ describe('a model with OpenAI compatibility', () => {
     await (await post({ model: 'tts-1' })).arrayBuffer();
   });
 
+  it.each(['.', '… 🙂', '?!'])(
+    'speaks silence for a text without words, which is free: %s',
+    async (input) => {
+      const { post, rows, encoder } = setUp({ runs: () => [] });
+      const samples = Buffer.alloc(24_000);
+      const pcm = await post({ model: 'tts-1', input, response_format: 'pcm' });
+      expect([pcm.status, pcm.headers.get('content-type')]).toEqual([200, 'audio/pcm']);
+      expect(samples.equals(await pcm.bytes())).toBe(true);
+      const wav = await (await post({ model: 'tts-1', input, response_format: 'wav' })).bytes();
+      expect(samples.equals(wav.subarray(44))).toBe(true);
+      const mp3 = await (await post({ model: 'tts-1', input })).bytes();
+      expect(Buffer.concat([Buffer.from('mp3'), samples, Buffer.from('end')]).equals(mp3)).toBe(true);
+      const events = valuesOf(await (await post({ model: 'tts-1', input, stream_format: 'sse' })).text());
+      expect(audioOf(events).equals(mp3)).toBe(true);
+      expect(events.at(-1)).toMatchObject({ type: 'speech.audio.done', usage: { total_tokens: 0 } });
+      expect([rows, encoder.openCount]).toEqual([[], 0]);
+    },
+  );
+
   it('releases the encoder if there is nothing to encode', async () => {
     const { post, encoder } = setUp({ runs: () => [] });
-    expect((await post({ model: 'tts-1' })).status).toBe(400);
+    expect((await post({ model: 'tts-1', input: '你好' })).status).toBe(400);
     expect((await post({ model: 'tts-1', voice: 'unknown' })).status).toBe(400);
     expect([encoder.opened.length, encoder.openCount]).toEqual([2, 0]);
   });

@@ -24,6 +24,7 @@ import { encodedBody, type StartedBody, streamedWav } from './encoded-body.ts';
 import { speechEvents } from './event-body.ts';
 import { CONTENT_TYPES, FORMATS, isEncoded } from './formats.ts';
 import { speechBodySchema, speechFormSchema } from './schema.ts';
+import { silentSpeech } from './silent-speech.ts';
 import { validRequest } from './speech-request.ts';
 import { wavBody, wavBudget } from './wav-body.ts';
 
@@ -63,7 +64,7 @@ export function speechRoutes({
       const caller = callerOf(request);
       const rules = { tts, requests, maxCharacters };
       const params = await validRequest(body as object | null, isForm, rules, caller);
-      const { input: text, voice: voiceId, format, isStreamed, asEvents, ...spoken } = params;
+      const { input: text, voice: voiceId, format, isStreamed, isCompatible, asEvents, ...spoken } = params;
       // Opened before the synthesis, so that a process of the encoders that has to start is ready for the first audio.
       const encoding = isEncoded(format) ? encoder.open(format, caller.keyId) : undefined;
       // Synthesis of a long text may exceed the idle timeout of the connection.
@@ -73,7 +74,7 @@ export function speechRoutes({
       const signal = AbortSignal.any([request.signal, disconnected.signal]);
       let isResponding = false;
       try {
-        const speech = await requests.startSpeech(
+        const started = await requests.startSpeech(
           {
             ...{ ...spoken, text, voiceId, voiceParam: 'voice' },
             ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
@@ -82,6 +83,7 @@ export function speechRoutes({
           caller,
           signal,
         );
+        const speech = started ?? (isCompatible ? silentSpeech(text) : undefined);
         if (speech === undefined) {
           throw invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
         }

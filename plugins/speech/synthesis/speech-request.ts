@@ -10,6 +10,8 @@ export interface SpeechRequest extends Omit<SpeechFields, 'responseFormat'> {
   readonly format: SpeechFormat;
   /** Whether the audio is sent during the synthesis. */
   readonly isStreamed: boolean;
+  /** Whether the model has OpenAI compatibility. */
+  readonly isCompatible: boolean;
 }
 
 export interface RequestRules {
@@ -39,7 +41,8 @@ export async function validRequest(
   const format = responseFormat === undefined ? rules.byDefault : formatNamed(responseFormat, rules);
   if (read.fields !== undefined && engine !== undefined && format !== undefined) {
     const { responseFormat: _, ...fields } = read.fields;
-    return { ...fields, format, isStreamed: format !== 'wav' || rules.streamsWav };
+    const isCompatible = engine.compatibility === 'openai';
+    return { ...fields, format, isStreamed: format !== 'wav' || rules.streamsWav, isCompatible };
   }
   const errors: ServiceError[] = [
     ...read.errors,
