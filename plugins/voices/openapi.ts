@@ -60,6 +60,11 @@ export const LIST = {
       { type: 'string' },
       'Id of a speech model, such as `tts-1`: list its voices instead of stored voices, 100 per page by default.',
     ),
+    queryParameter(
+      'legacy',
+      { type: 'boolean', default: false },
+      'Whether `voices` has ids instead of objects, as in early versions of Kokoro-FastAPI.',
+    ),
     ...pageQuery('voices', [1, 100, 20]),
   ],
   responses: {

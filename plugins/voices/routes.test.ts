@@ -491,9 +491,10 @@ describe('the voices of a model', () => {
       first_id: 'nova',
       last_id: 'bf_emma',
       has_more: false,
+      // As in Kokoro-FastAPI, whose tests compare the two fields.
       voices: [
-        { id: 'nova', name: 'Nova' },
-        { id: 'bf_emma', name: 'Emma' },
+        { id: 'nova', name: 'nova' },
+        { id: 'bf_emma', name: 'bf_emma' },
       ],
     });
   });
@@ -530,9 +531,14 @@ describe('the voices of a model', () => {
     const all = (await list(app, '')) as { data: unknown[]; voices: unknown };
     expect(all.data).toMatchObject([{ id, type: 'audio_sample' }]);
     expect(all.voices).toEqual([
-      { id: 'nova', name: 'Nova' },
+      { id: 'nova', name: 'nova' },
       { id, name: 'Anna' },
     ]);
+    for (const query of ['?legacy=true', '?legacy=True']) {
+      expect(await list(app, query)).toEqual({ ...all, voices: ['nova', id] });
+    }
+    expect(await list(app, '?legacy=false')).toEqual(all);
+    expect(await list(app, '?legacy=yes')).toMatchObject({ error: { param: 'legacy' } });
     expect(await list(app, `?after=${id}`)).toMatchObject({ data: [], voices: [] });
   });
 });

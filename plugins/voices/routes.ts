@@ -2,7 +2,6 @@ import { Elysia } from 'elysia';
 import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { ByteRange } from '../../src/contract/stores/blob-store.ts';
 import { maxFormBytes, receiveForm, type UploadSettings } from '../../src/http/request/multipart.ts';
-import type { PageQuery } from '../../src/http/request/query.ts';
 import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
@@ -16,6 +15,7 @@ import {
   newVoiceObject,
   parseEnrollment,
   parseVoiceQuery,
+  type VoiceQuery,
   voiceObject,
 } from './schema.ts';
 import type { VoiceService } from './service.ts';
@@ -57,14 +57,16 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
       { detail: docs.AUDIO },
     );
 
-  async function listStored(request: Request, query: PageQuery) {
-    const { voices: page, hasMore } = await voices.list(callerOf(request), query);
+  async function listStored(request: Request, query: VoiceQuery) {
+    const { limit, order, after } = query;
+    const { voices: page, hasMore } = await voices.list(callerOf(request), { limit, order, after });
     // On the first page only.
-    const named = query.after === undefined ? voices.namedVoices() : [];
-    return listBody(page.map(voiceObject), hasMore, named);
+    const named = after === undefined ? voices.namedVoices() : [];
+    return listBody(page.map(voiceObject), hasMore, query, named);
   }
 
-  function listNamed(model: string, { limit, order, after }: PageQuery) {
+  function listNamed(model: string, query: VoiceQuery) {
+    const { limit, order, after } = query;
     const named = voices.namedVoicesOf(model);
     // The voices have no creation time: the default order is that of the model.
     const ordered = order === 'asc' ? named.toReversed() : named;
@@ -73,7 +75,7 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
       throw invalidRequest("'after' must be the id of one of the voices.", 'after', 'invalid_value');
     }
     const rest = ordered.slice(last + 1);
-    return listBody(rest.slice(0, limit).map(namedVoiceObject), rest.length > limit);
+    return listBody(rest.slice(0, limit).map(namedVoiceObject), rest.length > limit, query);
   }
 
   async function enroll(request: Request) {

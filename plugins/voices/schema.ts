@@ -9,7 +9,7 @@ import { UnixSeconds } from '../../src/http/openapi/schemas.ts';
 import { presentFields } from '../../src/http/request/fields.ts';
 import type { FormFields } from '../../src/http/request/form-fields.ts';
 import { StagedFile } from '../../src/http/request/multipart.ts';
-import { type PageQuery, pageIn, readQuery } from '../../src/http/request/query.ts';
+import { booleanIn, type PageQuery, pageIn, readQuery } from '../../src/http/request/query.ts';
 import { oneOf } from '../../src/kit/validation/type-errors.ts';
 import { firstIssue } from '../../src/kit/validation/value-errors.ts';
 import { type ClipWarning, WARNING_CODES } from './checks/clip-warnings.ts';
@@ -153,14 +153,16 @@ function requireConsent(consent: string): void {
 /** A query of the list: with a model, it lists the voices of that model instead of stored voices. */
 export interface VoiceQuery extends PageQuery {
   readonly model: string | undefined;
+  /** Whether `voices` has ids instead of objects: a parameter of Kokoro-FastAPI. */
+  readonly legacy: boolean;
 }
 
 /** @throws ServiceError `invalid_request` with the name of the parameter. */
 export function parseVoiceQuery(request: Request): VoiceQuery {
-  const { model, ...page } = readQuery(request, ['limit', 'order', 'after', 'model']);
+  const { model, legacy, ...page } = readQuery(request, ['limit', 'order', 'after', 'model', 'legacy']);
   // A model has fewer voices than the maximum, so that clients without paging get all of them.
   const limits = model === undefined ? LIMIT : { ...LIMIT, fallback: LIMIT.maximum };
-  return { ...pageIn(page, limits), model };
+  return { ...pageIn(page, limits), model, legacy: booleanIn('legacy', legacy?.toLowerCase()) ?? false };
 }
 
 export const VoiceObject = Type.Object(
@@ -211,10 +213,13 @@ export const NamedVoiceObject = Type.Object(
 
 /** What Open WebUI and clients of Kokoro-FastAPI read. */
 export const VoiceNames = Type.Array(
-  Type.Object({ id: Type.String({ examples: ['nova'] }), name: Type.String({ examples: ['Nova'] }) }),
+  Type.Union([
+    Type.Object({ id: Type.String({ examples: ['nova'] }), name: Type.String({ examples: ['nova'] }) }),
+    Type.String({ description: 'Its id, with `legacy=true`.', examples: ['nova'] }),
+  ]),
   {
     description:
-      'All voices that requests can name: those of the models with `voices = "presets"` (on the first page), then those of `data`. For clients of other speech servers, such as Open WebUI.',
+      'All voices that requests can name: those of the models with `voices = "presets"` (on the first page), whose `name` is their `id` as in Kokoro-FastAPI, then those of `data`. For clients of other speech servers, such as Open WebUI.',
   },
 );
 
@@ -231,15 +236,20 @@ export function namedVoiceObject(voice: NamedVoice): Static<typeof NamedVoiceObj
 export function listBody(
   data: readonly (Static<typeof VoiceObject> | Static<typeof NamedVoiceObject>)[],
   hasMore: boolean,
+  { legacy }: Pick<VoiceQuery, 'legacy'>,
   named: readonly NamedVoice[] = [],
 ) {
+  const names = [
+    ...named.map(({ id }) => ({ id, name: id })),
+    ...data.map(({ id, type, name }) => ({ id, name: type === 'preset' ? id : name })),
+  ];
   return {
     object: 'list',
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
     has_more: hasMore,
-    voices: [...named, ...data].map(({ id, name }) => ({ id, name })),
+    voices: legacy ? names.map(({ id }) => id) : names,
   };
 }
 
