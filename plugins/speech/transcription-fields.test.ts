@@ -147,6 +147,14 @@ describe('fields', () => {
     expect([engine.requests, rows, staged(), files.reading]).toEqual([[], [], [], 0]);
   });
 
+  it('ask for speakers, which is not available', async () => {
+    const { post } = await transcriptionApp();
+    const response = await post({ model: 'gpt-4o-transcribe-diarize', response_format: 'diarized_json' });
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringMatching(/one of json, .*: speaker diarization is not available\.$/) },
+    });
+  });
+
   it('of a translation do not include language and granularities, which are ignored', async () => {
     const { post, engine } = await transcriptionApp();
     for (const field of ['language', 'timestamp_granularities[]', 'chunking_strategy']) {

@@ -20,6 +20,9 @@ const MAX_LANGUAGES = 100;
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type TranscriptFormat = (typeof FORMATS)[number];
 
+/** A format of OpenAI's API that needs to know who speaks. */
+const DIARIZED = 'diarized_json';
+
 const COMMON = {
   // Validated separately, because a file is not a JSON value. The schema is its OpenAPI documentation.
   file: Type.Any({
@@ -255,6 +258,10 @@ function rejectUnavailable(fields: Record<string, unknown>): void {
   for (const [name, instead] of UNAVAILABLE) {
     if (!Object.hasOwn(fields, name)) continue;
     throw invalidRequest(`'${name}' is not supported: ${instead}.`, name, 'unsupported_parameter');
+  }
+  if (fields.response_format === DIARIZED) {
+    const message = `'response_format' must be one of ${FORMATS.join(', ')}: speaker diarization is not available.`;
+    throw invalidRequest(message, 'response_format', 'unsupported_value');
   }
 }
 
