@@ -7,7 +7,7 @@ import { wordErrors } from '../../../tools/harness/media/transcript-normalizer.t
 import { type LaunchedService, SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
 
 const FOLDER = import.meta.dirname;
-const TEXT = 'The quick brown fox jumps over the lazy dog.';
+export const TEXT = 'The quick brown fox jumps over the lazy dog.';
 /** Two texts with the same meaning, and another one. */
 const TEXTS = ['The cat sat on the mat.', 'A cat is sitting on a mat.', 'Shares fell on Monday.'];
 /** Length of {@link TEXT} in seconds. */
