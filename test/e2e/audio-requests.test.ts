@@ -3,11 +3,16 @@
  * Each one has what its client reads from the answer. test/e2e/audio-clients.test.ts has the clients that can be installed.
  */
 
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { expectSentence, TEXT } from '../clients/audio/scenario.ts';
+import { HAS_FFPROBE } from '../harness/audio-probe.ts';
+import { needs } from '../harness/needs.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 /** A part of a form. A part with a file name is one of the {@link recordings}. */
 interface Part {
@@ -680,4 +685,26 @@ describe('first attempts', () => {
       },
     ],
   ]);
+
+  test('the sound of a video', async (context) => {
+    needs(context, HAS_FFPROBE, 'FFmpeg');
+    const folder = await tempDir();
+    const [sound, video] = [join(folder, 'sound.wav'), join(folder, 'video.mp4')];
+    await writeFile(sound, recordingOf('sound.wav'));
+    const picture = ['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=1'];
+    const codecs = ['-c:v', 'mpeg4', '-c:a', 'aac'];
+    const child = Bun.spawn(['ffmpeg', '-v', 'error', ...picture, '-i', sound, ...codecs, video], {
+      stderr: 'pipe',
+    });
+    const errors = await new Response(child.stderr).text();
+    expect(await child.exited, errors).toBe(0);
+    recordings.set('mp4', await readFile(video));
+    await check({
+      ...{ path: TRANSCRIPTIONS, type: 'application/json', reads: readsSentence },
+      form: [
+        { name: 'model', value: 'whisper-1' },
+        { name: 'file', fileName: 'video.mp4', type: 'video/mp4' },
+      ],
+    });
+  });
 });
