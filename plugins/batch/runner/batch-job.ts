@@ -15,6 +15,7 @@ import type {
 } from '../../../src/contract/stores/batch-store.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import type { FileStore } from '../../../src/contract/stores/file-store.ts';
+import { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { InputLostError, openInput, readInputLines } from '../input/line-reader.ts';
 import { ValidationPool } from '../input/validation/pool.ts';
@@ -30,7 +31,6 @@ import { SKIP_ERRORS, skipRemaining } from './skip-remaining.ts';
 import { type Effect, next } from './state-machine.ts';
 import { runWhileStatusUnchanged } from './status-poller.ts';
 import { INPUT_LOST, RESULTS_LOST, VALIDATION_FAILURES } from './terminal-errors.ts';
-import { EventLoopYielder } from './yield.ts';
 
 export interface BatchJobDeps {
   readonly batches: BatchStore;

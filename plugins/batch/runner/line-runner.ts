@@ -5,6 +5,7 @@ import type { Clock } from '../../../src/contract/core/clock.ts';
 import type { ServiceError } from '../../../src/contract/core/error.ts';
 import type { Operation } from '../../../src/contract/engines/operation.ts';
 import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
+import { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
 import { untilAborted } from '../../../src/kit/async/until-aborted.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { type LineRequest, lineRequest } from '../input/line-request.ts';
@@ -16,7 +17,6 @@ import { attemptLine } from './attempt.ts';
 import { type Attempt, ConcurrencyLimiter } from './concurrency.ts';
 import type { FairShare } from './fair-share.ts';
 import { isTransient, type RetryPolicy } from './retry-policy.ts';
-import { EventLoopYielder } from './yield.ts';
 
 /** Share of the batch's run time after which a checkpoint is due, so that long batches have few parts. */
 const CHECKPOINT_SHARE = 0.01;

@@ -1,8 +1,8 @@
+import type { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
 import { lineRequest } from '../input/line-request.ts';
 import type { InputLine } from '../input/line-splitter.ts';
 import type { CheckpointWriter } from '../results/checkpoints.ts';
 import { errorLine, type LineFailure } from '../results/result-line.ts';
-import type { EventLoopYielder } from './yield.ts';
 
 /** Errors of lines that never ran (openai-wire 3.3). */
 export const SKIP_ERRORS: Readonly<Record<'cancelled' | 'expired', LineFailure>> = {

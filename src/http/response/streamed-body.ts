@@ -1,9 +1,17 @@
 /** Streamed response bodies. */
 
+import { EventLoopYielder } from '../../kit/async/event-loop-yielder.ts';
+import { systemClock } from '../../kit/clock.ts';
 import { serverOf } from '../transport/connection-server.ts';
 
 /** Seconds without a byte after which the connection of a client that does not read is closed. */
 const BODY_IDLE_S = 120;
+
+/**
+ * Shared by all bodies. Servers that send faster than this process can work would otherwise occupy the event loop until the
+ * buffers of the sockets are full.
+ */
+const YIELDER = new EventLoopYielder(systemClock);
 
 /** Idle timeout of a connection. It applies to clients that do not read, not to the time that the server computes. */
 export interface IdleTimeout {
@@ -63,7 +71,10 @@ export function streamedBody(
         if (done) {
           controller.close();
           end.resolve('sent');
-        } else controller.enqueue(value);
+          return;
+        }
+        controller.enqueue(value);
+        if (YIELDER.isDue(value.length)) await YIELDER.yieldNow();
       } catch (error) {
         end.reject(error);
         throw error;

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../../src/contract/core/clock.ts';
+import type { Clock } from '../../contract/core/clock.ts';
 
 /** Maximum time without yielding to the event loop, in ms. */
 const MAX_MS = 4;
@@ -8,12 +8,13 @@ const STEPS_PER_CHECK = 16;
 /** Number of bytes between two reads of the clock: a step may process a line of several MB. */
 const BYTES_PER_CHECK = 256 * 1024;
 
-/** Yields to the event loop in a loop of many short synchronous steps. */
+/** Yields to the event loop in loops of many short synchronous steps. Several loops that share a yielder share the time. */
 export class EventLoopYielder {
   readonly #clock: Clock;
   #sinceMs: number;
   #steps = 0;
   #bytes = 0;
+  #nextTurn: Promise<void> | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,8 +34,12 @@ export class EventLoopYielder {
     return this.#clock.monotonicMs() - this.#sinceMs >= MAX_MS;
   }
 
-  async yieldNow(): Promise<void> {
-    await setImmediate();
-    this.#sinceMs = this.#clock.monotonicMs();
+  /** Resolves in the next turn of the event loop. */
+  yieldNow(): Promise<void> {
+    this.#nextTurn ??= setImmediate().then(() => {
+      this.#nextTurn = undefined;
+      this.#sinceMs = this.#clock.monotonicMs();
+    });
+    return this.#nextTurn;
   }
 }
