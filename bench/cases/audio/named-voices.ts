@@ -26,6 +26,10 @@ const TEXTS = [
   'Please leave your umbrella by the door, because the floor has just been polished.',
   'She asked whether you could bring five copies of the report before the meeting starts.',
   'When the sun rose over the quiet village, was everyone already awake?',
+  'The first train to the coast is crowded in summer, so we usually take the second one.',
+  'He poured the coffee slowly, looked out of the window and said nothing for a while.',
+  'Could you tell me how long the repair will take and what it is going to cost?',
+  'Most of the apples were red, but my sister had chosen the smallest green one.',
 ];
 const WORK: VoiceWork = { priority: 'interactive', fairnessKey: 'bench' };
 const NEVER = new AbortController().signal;
