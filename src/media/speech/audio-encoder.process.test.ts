@@ -100,7 +100,7 @@ test.each([
     const pid = pidOf(await other.encode(PCM));
     const failing = encoder.open(format, 'key');
     const failed = [waiting.encode(PCM), failing.encode(PCM)];
-    for (const result of failed) await expect(result).rejects.toMatchObject(CRASHED);
+    await Promise.all(failed.map((result) => expect(result).rejects.toMatchObject(CRASHED)));
     await expect(other.encode(PCM)).rejects.toMatchObject(CRASHED);
     await expect(other.finish()).rejects.toMatchObject(CRASHED);
     for (const encoding of [other, waiting, failing]) encoding.close();

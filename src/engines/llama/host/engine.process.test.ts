@@ -177,9 +177,10 @@ describe('slots', () => {
       all(engine, { tokens: 100 }, { fairnessKey: owner, ...fields });
     await expect(more('a')).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
     // Exceeds the context, but is admitted to the queue.
-    for (const taken of [more('b'), more('a', { priority: 'realtime' })]) {
-      await expect(taken).rejects.toMatchObject({ code: 'context_length_exceeded' });
-    }
+    const taken = [more('b'), more('a', { priority: 'realtime' })];
+    await Promise.all(
+      taken.map((each) => expect(each).rejects.toMatchObject({ code: 'context_length_exceeded' })),
+    );
   });
 
   it('requests beyond the queue limit are rejected', async () => {
