@@ -59,7 +59,10 @@ export interface AppDeps {
   readonly credits: Pick<CreditStore, 'balance'>;
   /** Whether all calls are free. */
   readonly isFree: boolean;
-  readonly registry: Pick<Registry, 'routes' | 'readiness' | 'modelReadiness' | 'unavailableError'>;
+  readonly registry: Pick<
+    Registry,
+    'routes' | 'readiness' | 'modelReadiness' | 'loadModel' | 'unavailableError'
+  >;
   readonly plugins: PluginSwitches;
   /** Ids of the models that must be available for the process to be ready. */
   readonly requiredModels: ReadonlySet<string>;
@@ -104,7 +107,12 @@ export function buildApp(deps: AppDeps): AnyElysia {
     .use(consoleRoutes(deps.consoleFolder))
     .use(docsRoutes())
     .use(openapiRoutes(deps.version))
-    .use(modelRoutes(deps.models, deps.startedAt, () => registry.modelReadiness()))
+    .use(
+      modelRoutes(deps.models, deps.startedAt, {
+        reports: () => registry.modelReadiness(),
+        load: (id) => registry.loadModel(id),
+      }),
+    )
     .use(pluginRoutes(deps.plugins))
     .use(organizationRoutes())
     .use(keyRoutes(deps.keys))

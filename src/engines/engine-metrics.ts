@@ -5,7 +5,7 @@ import { isRejection } from '../contract/core/error.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import type { Span, SpanAttributes, Tracer } from '../contract/core/tracer.ts';
 import type { EmbedEngine } from '../contract/engines/embed.ts';
-import type { AudioChunk, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
+import type { AudioChunk, Loadable, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { PromptStart, TextEngine } from '../contract/engines/text.ts';
 import type { TurnEndDetector } from '../contract/engines/turn-end.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
@@ -234,8 +234,12 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
 }
 
 /** The members that all kinds of engines have, unchanged. */
-function lifecycleOf(engine: Pick<TtsEngine, 'ready' | 'close'>): Pick<TtsEngine, 'ready' | 'close'> {
-  return { ready: () => engine.ready(), close: () => engine.close() };
+function lifecycleOf(engine: Pick<TtsEngine, 'ready' | 'close'> & Loadable) {
+  return {
+    ready: () => engine.ready(),
+    close: () => engine.close(),
+    ...(engine.load && { load: () => engine.load?.() }),
+  };
 }
 
 function engineSeries(metrics: Metrics) {

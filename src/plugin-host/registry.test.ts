@@ -182,6 +182,20 @@ describe('readiness of models', () => {
     ]);
   });
 
+  test('starts the load of a model of running plugins', async () => {
+    const loads: string[] = [];
+    const text = {
+      ids: ['large', 'small'],
+      get: (id: string) => ({ ready: report(id), ...(id === 'large' && { load: () => loads.push(id) }) }),
+    } as unknown as Slots['text'];
+    const needs = { core: { ...core(), text } };
+    const registry = await start([plugin('responses', { needs: ['text'] })], undefined, needs);
+    for (const id of registry.models.keys()) registry.loadModel(id);
+    expect(loads).toEqual(['large']);
+    (await start([plugin('other')], undefined, needs)).loadModel('large');
+    expect(loads).toEqual(['large']);
+  });
+
   test('omits models that no plugin uses', async () => {
     const registry = await start([plugin('other')], undefined, withTts);
     expect([...registry.modelReadiness()]).toEqual([]);

@@ -2,7 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics, UpDownCounter } from '../contract/core/metrics.ts';
-import type { ReadyReport } from '../contract/engines/engine.ts';
+import type { Loadable, ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelTable } from '../contract/model-table.ts';
 import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.ts';
 import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
@@ -58,6 +58,8 @@ export interface Registry {
   readiness(): ReadonlyMap<string, PluginReadiness>;
   /** Readiness of each model in `models`, for `/readyz`. */
   modelReadiness(): ReadonlyMap<string, ModelReadiness>;
+  /** Starts the load of a model of `models`, see {@link Loadable}. No effect for other ids. */
+  loadModel(id: string): void;
   /** Returns the error for a path whose plugin is not running; undefined for other paths. */
   unavailableError(path: string): ServiceError | undefined;
   /**
@@ -215,6 +217,10 @@ class Plugins implements Registry {
       table.ids.map((id) => [id, { task, ...readyOf(table.get(id)) }] as const),
     );
     return new Map(reports);
+  }
+
+  loadModel(id: string): void {
+    for (const { table } of this.#modelTables()) table.get(id)?.load?.();
   }
 
   unavailableError(path: string): ServiceError | undefined {
@@ -512,7 +518,7 @@ function notRunningError(name: string, state: PluginState): ServiceError {
   }
 }
 
-type Reporting = Pick<AnyInstance, 'ready'>;
+type Reporting = Pick<AnyInstance, 'ready'> & Loadable;
 
 /** A plugin or model whose report throws is not ready; the others still report. */
 function readyOf(reporting: Reporting | undefined): ReadyReport {

@@ -51,7 +51,7 @@ async function setUp() {
   const modelsDir = await tempDir();
   const launch = async () => {
     const service = await launchService({
-      config: CONFIG,
+      config: `operators = ["a"]\n${CONFIG}`,
       env: { HF_ENDPOINT: hub.origin, MODELS_DIR: modelsDir, PLUGINS: 'responses' },
     });
     onTestFinished(async () => void (await service.stop()));
@@ -121,14 +121,14 @@ test('a stopped service keeps the received bytes, and the next start resumes the
   expect(hub.requests.findLast(({ server }) => server === 'storage')?.range).toBe(`bytes=${half}-`);
 });
 
-test('the console shows the progress', async (context: TestContext) => {
+test('the console starts a download and shows its progress', async (context: TestContext) => {
   needs(context, HAS_CHROMIUM, 'Chromium');
   const { launch } = await setUp();
   const service = await launch();
-  await ask(service);
   const browser = await launchBrowser();
   onTestFinished(() => browser.close());
   const { page } = await openConsole(browser, service.baseUrl, { path: '/models' });
+  await page.getByRole('button', { name: 'Download and load now: large' }).click();
   await page.getByText('Downloading: 50 %').waitFor();
   const bar = page.getByRole('progressbar', { name: 'Download of large' });
   expect(await bar.getAttribute('aria-valuenow')).toBe('50');

@@ -48,6 +48,7 @@ export interface TestAppOptions {
   /** Default: no limit. */
   readonly bodyLimits?: ByteLimits;
   readonly models?: () => ReadonlyMap<string, ModelReadiness>;
+  readonly loadModel?: (id: string) => void;
   readonly requiredModels?: readonly string[];
   readonly phase?: () => ServingPhase;
   readonly consoleFolder?: string;
@@ -122,6 +123,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       routes: options.routes ?? [],
       readiness: options.readiness ?? (() => new Map()),
       modelReadiness: options.models ?? (() => new Map()),
+      loadModel: options.loadModel ?? (() => undefined),
       unavailableError: options.unavailableError ?? (() => undefined),
     },
     plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },

@@ -33,6 +33,15 @@ export interface LoadReport {
   readonly totalBytes?: number;
 }
 
+/** An engine whose model may be loaded after the start of the service. */
+export interface Loadable {
+  /**
+   * Starts the download and the load of the model without waiting for them, or retries what failed. No effect while they run
+   * and once the model is loaded. Absent for models that are loaded at the start.
+   */
+  load?(): void;
+}
+
 export interface SynthesisRequest {
   /** Text of one step: a sentence or clause of at most 600 characters (spec 4.3, rule 2). */
   readonly text: string;
@@ -231,7 +240,7 @@ export interface TranscriptWord {
 }
 
 /** Speech to text. */
-export interface SttEngine {
+export interface SttEngine extends Loadable {
   /** Supported values of `language`, ISO 639-1 codes; undefined if only the upstream server knows them. */
   readonly languages: readonly string[] | undefined;
   /** Whether {@link TranscriptionRequest.onPreview} is called during pauses. */

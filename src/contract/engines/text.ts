@@ -1,6 +1,6 @@
 /** Text generation engines, embedded or upstream. */
 
-import type { Priority, ReadyReport } from './engine.ts';
+import type { Loadable, Priority, ReadyReport } from './engine.ts';
 
 /** A JSON Schema as sent by a client. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -115,7 +115,7 @@ export interface PromptStart extends Pick<TextRequest, 'tools' | 'fairnessKey'> 
 }
 
 /** A language model. */
-export interface TextEngine {
+export interface TextEngine extends Loadable {
   /**
    * Context window in tokens, prompt and response together; undefined if only the upstream server knows it.
    */

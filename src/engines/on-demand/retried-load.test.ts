@@ -112,6 +112,20 @@ test('after a failed load, the files are verified before the next one', async ()
   expect(downloads).toHaveLength(2);
 });
 
+test('a failed download is tried again without the pause on request', async () => {
+  const { ear, downloads } = setUp();
+  await settle();
+  ear.load?.();
+  await settle();
+  expect(downloads).toHaveLength(1);
+  downloads[0]?.reject(new Error('the hub cannot be reached'));
+  await settle();
+  ear.load?.();
+  await settle();
+  expect(downloads).toHaveLength(2);
+  expect(ear.ready()).toMatchObject({ load: { state: 'downloading' } });
+});
+
 test('closing ends the attempts', async () => {
   const { ear, downloads } = setUp();
   await settle();

@@ -33,6 +33,8 @@ export class RetriedLoad<Engine extends { ready(): ReadyReport; close(): Promise
   /** Whether an attempt runs. */
   #isActive = true;
   #engine: Engine | undefined;
+  /** Ends the pause after a failed attempt; undefined outside a pause. */
+  #endPause: (() => void) | undefined;
 
   constructor(options: RetriedLoadOptions<Engine>) {
     this.#options = options;
@@ -54,6 +56,11 @@ export class RetriedLoad<Engine extends { ready(): ReadyReport; close(): Promise
   /** The engine, or undefined until it is loaded. */
   get loaded(): Engine | undefined {
     return this.#engine;
+  }
+
+  /** Starts the next attempt now, if none runs. */
+  retry(): void {
+    this.#endPause?.();
   }
 
   ready(): ReadyReport {
@@ -87,9 +94,11 @@ export class RetriedLoad<Engine extends { ready(): ReadyReport; close(): Promise
     while (!signal.aborted && !(await this.#attempt())) {
       this.#isActive = false;
       const { promise: pause, resolve } = Promise.withResolvers<void>();
+      this.#endPause = resolve;
       const timer = setTimeout(resolve, this.#options.retryMs ?? RETRY_MS);
       await Promise.race([pause, waitForAbort(signal)]);
       clearTimeout(timer);
+      this.#endPause = undefined;
       this.#isActive = true;
     }
   }
@@ -137,6 +146,7 @@ export function retriedSttEngine(load: RetriedLoad<SttEngine>): SttEngine {
     async *transcribe(audio, request, signal) {
       yield* load.engine.transcribe(audio, request, signal);
     },
+    load: () => load.retry(),
     ready: () => load.ready(),
     close: () => load.close(),
   };
@@ -157,6 +167,7 @@ export function retriedTextEngine(
     async prepare(start, signal) {
       await load.engine.prepare?.(start, signal);
     },
+    load: () => load.retry(),
     ready: () => load.ready(),
     close: () => load.close(),
   };

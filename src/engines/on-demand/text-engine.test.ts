@@ -176,6 +176,39 @@ describe('a model that is not on disk', () => {
     expect(model.ready()).toMatchObject({ ready: true, load: { state: 'downloading' } });
   });
 
+  test('is downloaded and loaded without a request', async () => {
+    const { model, fetches, loads } = setUp();
+    model.load();
+    model.load();
+    await settle();
+    expect(model.ready()).toMatchObject({ load: { state: 'downloading' } });
+    one(fetches).resolve();
+    await settle();
+    one(loads).resolve();
+    await settle();
+    expect(model.ready()).toMatchObject({ ready: true, load: { state: 'loaded' } });
+    model.load();
+    await settle();
+    expect([fetches, loads].map((calls) => calls.length)).toEqual([1, 1]);
+  });
+
+  test('a failed download is retried without a request; a closed model is not loaded', async () => {
+    const { model, fetches } = setUp();
+    model.load();
+    await settle();
+    one(fetches).reject(new Error('no source delivered the files'));
+    await settle();
+    model.load();
+    await settle();
+    expect(fetches).toHaveLength(2);
+    fetches[1]?.reject(new Error('no source delivered the files'));
+    await settle();
+    await model.close();
+    model.load();
+    await settle();
+    expect(fetches).toHaveLength(2);
+  });
+
   test('a closed service stops the download and the requests', async () => {
     const { model, download, fetches } = setUp();
     await failureOf(model);

@@ -85,6 +85,10 @@ export class OnDemandTextEngine implements TextEngine {
     }
   }
 
+  load(): void {
+    if (this.#engine === undefined && !this.#closed.signal.aborted) this.#opening ??= this.#open();
+  }
+
   ready(): ReadyReport {
     const state = this.#state();
     if (this.#engine !== undefined) return { ...this.#engine.ready(), load: { state } };

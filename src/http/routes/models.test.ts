@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { KEY_A, KEY_B, testApp } from '../../../test/harness/test-app.ts';
 import type { ReadyReport } from '../../contract/engines/engine.ts';
 import { modelRoutes } from './models.ts';
 
@@ -7,9 +8,14 @@ const listed = [
   { id: 'large', task: 'chat', files: { sizeBytes: 10, licence: 'MIT', memoryBytes: 12 } },
 ] as const;
 
+const states = (reports: ReadonlyMap<string, ReadyReport> = new Map()) => ({
+  reports: () => reports,
+  load: () => undefined,
+});
+
 test('the list has the current state of models that are loaded on demand', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: true, detail: 'llama, cpu' }]]);
-  const app = modelRoutes(listed, 1000, () => reports);
+  const app = modelRoutes(listed, 1000, states(reports));
   const list = async (path = '/v1/models') => (await app.handle(new Request(`http://host${path}`))).json();
   const files = { size_bytes: 10, licence: 'MIT', memory_bytes: 12 };
   const common = { object: 'model', created: 1000, owned_by: 'system', task: 'chat' };
@@ -33,7 +39,7 @@ test('the list has the current state of models that are loaded on demand', async
 
 test('the list has the engine behind each model', async () => {
   const engine = { kind: 'kokoro', compatibility: 'openai' } as const;
-  const app = modelRoutes([{ id: 'tts-1', task: 'speech', engine }, ...listed], 1000, () => new Map());
+  const app = modelRoutes([{ id: 'tts-1', task: 'speech', engine }, ...listed], 1000, states());
   const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
     data: { engine?: unknown }[];
   };
@@ -42,7 +48,7 @@ test('the list has the engine behind each model', async () => {
 
 test('the list says whether a model can be used now', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: false, detail: 'unavailable' }]]);
-  const app = modelRoutes(listed, 1000, () => reports);
+  const app = modelRoutes(listed, 1000, states(reports));
   const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
     data: { ready?: boolean }[];
   };
@@ -50,9 +56,47 @@ test('the list says whether a model can be used now', async () => {
 });
 
 test('the list of speech models has the shapes of OpenAI and of Open WebUI', async () => {
-  const app = modelRoutes([{ id: 'tts-1', task: 'speech' }, ...listed], 1000, () => new Map());
+  const app = modelRoutes([{ id: 'tts-1', task: 'speech' }, ...listed], 1000, states());
   const speech = { id: 'tts-1', object: 'model', created: 1000, owned_by: 'system', task: 'speech' };
   expect(await (await app.handle(new Request('http://host/v1/audio/models'))).json()).toEqual({
     ...{ object: 'list', data: [speech], models: [{ id: 'tts-1', name: 'tts-1' }] },
+  });
+});
+
+describe('POST /v1/models/{id}/load', () => {
+  const setUp = () => {
+    const loads: string[] = [];
+    const state = () => (loads.length === 0 ? 'not_loaded' : 'downloading');
+    const app = testApp({
+      listedModels: listed,
+      models: () => new Map([['large', { task: 'chat', ready: true, load: { state: state() } }]]),
+      loadModel: (id) => loads.push(id),
+    });
+    onTestFinished(() => app.close());
+    const post = (id: string, key = KEY_A) =>
+      app.send(`/v1/models/${id}/load`, { method: 'POST', headers: { 'x-api-key': key } });
+    return { post, loads };
+  };
+
+  test('starts the load and returns the state after it', async () => {
+    const { post, loads } = setUp();
+    const response = await post('large');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ id: 'large', load: { state: 'downloading' } });
+    expect(loads).toEqual(['large']);
+  });
+
+  test('requires an operator key', async () => {
+    const { post, loads } = setUp();
+    expect((await post('large', KEY_B)).status).toBe(403);
+    expect(loads).toEqual([]);
+  });
+
+  test('rejects an unknown model', async () => {
+    const { post, loads } = setUp();
+    const response = await post('lage');
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: 'model_not_found', param: 'model' } });
+    expect(loads).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { type ModelEngine, type ModelFiles, unknownModel } from '../../contract/
 import type { ModelLimits } from '../../contract/plugin.ts';
 import { oneOf } from '../../kit/validation/type-errors.ts';
 import { ErrorSchema, UnixSeconds } from '../openapi/schemas.ts';
+import { requireOperator } from '../security/caller.ts';
 
 /** Tasks of models; each model has one. */
 export const MODEL_TASKS = [
@@ -107,16 +108,25 @@ const Model = t.Object(
   { title: 'Model' },
 );
 
+const ModelParams = t.Object({ model: t.String({ description: 'Id of a model.', example: 'svc-tts' }) });
+
+/** The running models. */
+export interface ModelStates {
+  /** Returns the current state of the models by id; called for each request. */
+  reports(): ReadonlyMap<string, ReadyReport>;
+  /** Starts the load of a model that is not loaded. */
+  load(id: string): void;
+}
+
 /**
- * GET /v1/models and /v1/models/{id}, compatible with OpenAI's SDK.
+ * GET /v1/models, /v1/models/{id} and /v1/audio/models, compatible with OpenAI's SDK, and POST /v1/models/{id}/load.
  * @param listed the available models, in the order of CONFIG.
  * @param created Unix time in seconds at which the list was created.
- * @param reports returns the current state of the models by id; called for each request.
  */
 export function modelRoutes(
   listed: readonly ListedModel[],
   created: number,
-  reports: () => ReadonlyMap<string, ReadyReport>,
+  { reports, load: startLoad }: ModelStates,
 ) {
   const models = () => {
     const states = reports();
@@ -132,6 +142,15 @@ export function modelRoutes(
         ...(limits && { limits }),
       };
     });
+  };
+  const find = (id: string) => {
+    const found = models().find((model) => model.id === id);
+    if (found !== undefined) return found;
+    throw unknownModel(
+      id,
+      listed.map((model) => model.id),
+      'not_found',
+    );
   };
   return new Elysia({ name: 'models', tags: ['models'] })
     .get('/v1/models', () => ({ object: 'list' as const, data: models() }), {
@@ -164,21 +183,29 @@ export function modelRoutes(
         },
       },
     )
-    .get(
-      '/v1/models/:model',
-      ({ params }) => {
-        const found = models().find((model) => model.id === params.model);
-        if (found !== undefined) return found;
-        throw unknownModel(
-          params.model,
-          listed.map(({ id }) => id),
-          'not_found',
-        );
+    .get('/v1/models/:model', ({ params }) => find(params.model), {
+      params: ModelParams,
+      response: { 200: Model, 404: ErrorSchema },
+      detail: { summary: 'Retrieve a model', description: 'Returns a model if requests can use its id.' },
+    })
+    .post(
+      '/v1/models/:model/load',
+      ({ request, params }) => {
+        requireOperator(request);
+        const { id } = find(params.model);
+        startLoad(id);
+        return find(id);
       },
       {
-        params: t.Object({ model: t.String({ description: 'Id of a model.', example: 'svc-tts' }) }),
-        response: { 200: Model, 404: ErrorSchema },
-        detail: { summary: 'Retrieve a model', description: 'Returns a model if requests can use its id.' },
+        params: ModelParams,
+        response: { 200: Model, 403: ErrorSchema, 404: ErrorSchema },
+        detail: {
+          summary: 'Load a model',
+          description:
+            'Starts the download and the load of a model that its first request would load otherwise, or retries them after ' +
+            'a failure, and returns the model with its state; `load` has the progress. No effect on a model that is loaded. ' +
+            'Applies to the process that handles the request. Requires an operator key.',
+        },
       },
     );
 }

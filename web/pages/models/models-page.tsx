@@ -1,8 +1,15 @@
-import { Code, Group, Stack, Table, Text } from '@mantine/core';
-import { loadIntervalMs, type Model, type ModelEngine, type ModelTask } from '../../client/models.ts';
+import { Button, Code, Stack, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import {
+  loadIntervalMs,
+  type Model,
+  type ModelEngine,
+  type ModelLoad,
+  type ModelTask,
+} from '../../client/models.ts';
+import { type ServiceError, toServiceError } from '../../client/service-error.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { CopyAction } from '../../components/code-block.tsx';
 import { Empty } from '../../components/feedback/empty.tsx';
 import { ErrorAlert } from '../../components/feedback/error-alert.tsx';
 import { formatBytes } from '../../components/format.ts';
@@ -53,7 +60,7 @@ export default function ModelsPage() {
               </Table.Thead>
               <Table.Tbody>
                 {models.value?.map((model) => (
-                  <ModelRow key={model.id} model={model} />
+                  <ModelRow key={model.id} model={model} onLoad={models.reload} />
                 ))}
               </Table.Tbody>
             </Table>
@@ -64,7 +71,7 @@ export default function ModelsPage() {
   );
 }
 
-function ModelRow({ model }: { readonly model: Model }) {
+function ModelRow({ model, onLoad }: { readonly model: Model; readonly onLoad: () => void }) {
   return (
     <Table.Tr>
       <Table.Td>
@@ -80,7 +87,7 @@ function ModelRow({ model }: { readonly model: Model }) {
       </Table.Td>
       <Table.Td>{model.files?.licence ?? '–'}</Table.Td>
       <Table.Td>
-        <State model={model} />
+        <State model={model} onLoad={onLoad} />
       </Table.Td>
     </Table.Tr>
   );
@@ -97,31 +104,61 @@ function bytesOf(bytes: number | undefined): string {
   return bytes === undefined ? '–' : formatBytes(bytes);
 }
 
-function State({ model: { id, load, ready } }: { readonly model: Model }) {
+function State(props: { readonly model: Model; readonly onLoad: () => void }) {
+  const { model, onLoad } = props;
   const { organization } = useSession();
-  if (load === undefined) {
+  if (model.load === undefined) {
     return (
-      <Text size="sm" c={ready === false ? 'red' : 'dimmed'}>
-        {ready === false ? 'Unavailable' : 'Available'}
+      <Text size="sm" c={model.ready === false ? 'red' : 'dimmed'}>
+        {model.ready === false ? 'Unavailable' : 'Available'}
       </Text>
     );
   }
-  const canDownload = organization.operator && (load.state === 'not_loaded' || load.state === 'failed');
-  const command = `bun run models fetch ${id}`;
   return (
-    <Stack gap={4}>
-      <ModelLoadState model={id} load={load} />
-      {canDownload && (
-        <div>
-          <Text size="xs" c="dimmed">
-            Download now, on the machine of the service:
-          </Text>
-          <Group gap={4} wrap="nowrap">
-            <Code>{command}</Code>
-            <CopyAction text={command} label={`Copy the download command of ${id}`} />
-          </Group>
-        </div>
-      )}
+    <Stack gap={4} align="flex-start">
+      <ModelLoadState model={model.id} load={model.load} />
+      {organization.operator && <LoadButton id={model.id} load={model.load} onLoad={onLoad} />}
     </Stack>
+  );
+}
+
+/** Labels of the button in the states in which a load can be started. */
+const LOAD_LABELS: Partial<Record<ModelLoad['state'], string>> = {
+  not_loaded: 'Download and load now',
+  failed: 'Try again now',
+};
+
+/** Starts the download and the load of a model that its first request would load otherwise. */
+function LoadButton(props: { readonly id: string; readonly load: ModelLoad; readonly onLoad: () => void }) {
+  const { id, load, onLoad } = props;
+  const { client } = useSession();
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<ServiceError>();
+  const label = LOAD_LABELS[load.state];
+  if (label === undefined) return null;
+  const start = async () => {
+    setRunning(true);
+    setError(undefined);
+    try {
+      await client.post(`v1/models/${encodeURIComponent(id)}/load`);
+      onLoad();
+    } catch (error) {
+      setError(toServiceError(error));
+    }
+    setRunning(false);
+  };
+  return (
+    <>
+      <Button
+        size="compact-xs"
+        variant="light"
+        loading={isRunning}
+        onClick={start}
+        aria-label={`${label}: ${id}`}
+      >
+        {label}
+      </Button>
+      <ErrorAlert error={error} />
+    </>
   );
 }
