@@ -247,7 +247,7 @@ function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Read
 }
 
 /** The dot also ends the sentence at the end of the text and before a capital. */
-function keptDot(chunks: readonly Chunk[], at: number, mayEnd: boolean): string | undefined {
+export function keptDot(chunks: readonly Chunk[], at: number, mayEnd: boolean): string | undefined {
   const after = chunks[at]?.after ?? '';
   if (!after.startsWith('.')) return undefined;
   const next = chunks[at + 1];

@@ -6,10 +6,11 @@ import { TracedText } from './traced-text.ts';
 /** Characters that are replaced before reading. Fullwidth forms are handled by their offset. */
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ...[...'‘’‛`´ʼ′＇'].map((c): [string, string] => [c, "'"]),
-  ...[...'„‟«″〝'].map((c): [string, string] => [c, '“']),
+  ...[...'„‟«〝'].map((c): [string, string] => [c, '“']),
   ...[...'»〞'].map((c): [string, string] => [c, '”']),
   ...[...'‐‑⁃'].map((c): [string, string] => [c, '-']),
   ...[...'―⸺⸻'].map((c): [string, string] => [c, '—']),
+  ['″', '"'],
   ['。', '. '],
   ['、', ', '],
   ['，', ', '],

@@ -63,6 +63,8 @@ const FIXED: Readonly<Record<string, string>> = {
   'c#': 'C sharp',
   'f#': 'F sharp',
   'i/o': 'I O',
+  '401(k)': 'four oh one K',
+  yoy: 'year over year',
   'q&a': 'Q and A',
   '=>': 'to',
   '->': 'to',
@@ -97,7 +99,7 @@ export function readCompound(core: string, isWord: IsWord): string {
     core
       .replace(/\((e?s)\)/g, '$1')
       .match(
-        /[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*|[0-9][0-9.,]*(?:(?:st|nd|rd|th|s)(?!\p{L}))?|[^\p{L}\p{M}0-9]/gu,
+        /[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*|[0-9]+(?:[.,][0-9]+)*(?:(?:st|nd|rd|th|s)(?!\p{L}))?|[^\p{L}\p{M}0-9]/gu,
       ) ?? [];
   const out: string[] = [];
   for (let i = 0; i < runs.length; i++) out.push(...readRun(runs, i, isWord));
@@ -113,17 +115,14 @@ function readRun(runs: readonly string[], at: number, isWord: IsWord): string[] 
 }
 
 /** Digits inside a word: as a number, or digit by digit for codes. */
-function readDigits(run: string): string[] {
-  let end = run.length;
-  while (end > 0 && /[.,]/.test(run[end - 1] ?? '')) end--;
-  const [digits, tail] = [run.slice(0, end), run.slice(end)];
+function readDigits(digits: string): string[] {
   const spoken =
     figures(digits) ??
     digits
       .split(/[.,]/)
       .map(group)
       .join(digits.includes(',') ? ', ' : ' point ');
-  return tail === '' ? [spoken] : [spoken, tail.includes(',') ? ',' : '.'];
+  return [spoken];
 }
 
 function group(digits: string): string {
@@ -135,6 +134,7 @@ function readSign(runs: readonly string[], at: number, sign: string): string[] {
   if (sign === before) return PAUSES.has(sign) || sign === '.' || !'+'.includes(sign) ? [] : ['plus'];
   const wordBefore = /[\p{L}\p{M}]$/u.test(before);
   const wordAfter = /^[\p{L}\p{M}]/u.test(after);
+  if (sign === '-' && runs.includes('=') && /^[0-9]/.test(before) && /^[0-9]/.test(after)) return ['minus'];
   if (sign === '-')
     return wordBefore && wordAfter ? ['-'] : /^[0-9]/.test(after) && at === 0 ? ['minus'] : [];
   if (sign === '–') return wordBefore && wordAfter ? ['—'] : [];

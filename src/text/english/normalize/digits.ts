@@ -18,8 +18,47 @@ export function readFigures(chunks: readonly Chunk[], at: number): Reading | und
   if (chunk === undefined || !/[0-9½⅓⅔¼¾⅕⅛⅜⅝⅞]/u.test(chunk.core)) return undefined;
   const mixed = mixedFraction(chunks, at);
   if (mixed !== undefined) return mixed;
+  if (isCode(chunks, at)) return { spoken: [digitByDigit(chunk.core)] };
+  if (isCount(chunks, at)) return { spoken: [cardinal(chunk.core)] };
   const spoken = figures(chunk.core, chunk.before.endsWith("'"));
   return spoken === undefined ? undefined : { spoken: [spoken] };
+}
+
+/** Words before a number that is read digit by digit, such as "PIN 8876" and "the card ending in 8876". */
+const BEFORE_CODES = new Set('pin otp code passcode password extension ext ending'.split(' '));
+
+function isCode(chunks: readonly Chunk[], at: number): boolean {
+  if (!/^[0-9]{3,9}$/.test(coreAt(chunks, at)) || at === 0 || !joined(chunks, at - 1, ':')) return false;
+  const previous = coreAt(chunks, at - 1).toLowerCase();
+  const isLinked = /^(?:is|in|with)$/.test(previous) && joined(chunks, at - 2);
+  return BEFORE_CODES.has(isLinked ? coreAt(chunks, at - 2).toLowerCase() : previous);
+}
+
+/** Words before a year, also if a plural follows: "in 2020 sales rose", "the 2024 elections". */
+const BEFORE_YEARS = new Set(
+  (
+    'in since the of by from until till during before after and between to circa early late mid around about ' +
+    'this that these those year years fy class model summer winter spring fall autumn'
+  ).split(' '),
+);
+/** Words that end in s and are not plural nouns. */
+const NOT_PLURALS = new Set(
+  (
+    'was is has does as this us its his hers ours yours theirs thus yes versus unless perhaps always sometimes ' +
+    'across towards besides minus plus'
+  ).split(' '),
+);
+
+/** "1035 cans" is a count, "in 2020 sales rose" has a year. Multiples of a hundred are read alike. */
+function isCount(chunks: readonly Chunk[], at: number): boolean {
+  const core = coreAt(chunks, at);
+  if (!/^(?:1[0-9]|20)[0-9]{2}$/.test(core) || core.endsWith('00') || !joined(chunks, at)) return false;
+  const next = coreAt(chunks, at + 1);
+  if (!/^\p{Ll}{2,}s$/u.test(next) || NOT_PLURALS.has(next)) return false;
+  const previous = coreAt(chunks, at - 1).toLowerCase();
+  if (BEFORE_YEARS.has(previous) || /^\p{Lu}/u.test(coreAt(chunks, at - 1))) return false;
+  // At the start of a sentence, "2020 elections" are more likely than 2020 of them.
+  return core < '1900' || previous !== '';
 }
 
 /** "1 1/2" → "one and a half" in two chunks. */
@@ -42,6 +81,7 @@ export function figures(core: string, clipped = false): string | undefined {
   return (
     numberedHash(core) ??
     ordinalOrDecade(core) ??
+    decadeRange(core) ??
     (clipped && /^[0-9]{2}$/.test(core) ? cardinal(core) : undefined) ??
     quantity(core) ??
     slashPair(core) ??
@@ -66,6 +106,12 @@ function ordinalOrDecade(core: string): string | undefined {
   if (!suffix.endsWith('s')) return ordinal(digits);
   if (digits.endsWith('0') && (digits.length === 4 || digits.length === 2)) return decade(digits);
   return plural(bareNumber(digits) ?? cardinal(digits));
+}
+
+/** "1960s-80s" → "nineteen sixties to eighties". */
+function decadeRange(core: string): string | undefined {
+  const parts = /^((?:[0-9]{2})?[0-9]0)s[-–]((?:[0-9]{2})?[0-9]0)s$/u.exec(core);
+  return parts === null ? undefined : `${decade(parts[1] ?? '')} to ${decade(parts[2] ?? '')}`;
 }
 
 /**
@@ -100,7 +146,8 @@ function bareNumber(core: string): string | undefined {
 function slashPair(core: string): string | undefined {
   const fixed = FIXED_PAIRS.get(core);
   if (fixed !== undefined) return fixed;
-  const parts = /^([0-9]{1,6})\/([0-9]{1,6})$/.exec(core);
+  // Also with the ending of an ordinal: "1/4th".
+  const parts = /^([0-9]{1,6})\/([0-9]{1,6})(?:st|nd|rd|th)?$/i.exec(core);
   if (parts === null) return undefined;
   const [, top = '', bottom = ''] = parts;
   if (top === bottom) return `${cardinal(top)} out of ${cardinal(bottom)}`;

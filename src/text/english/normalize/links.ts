@@ -25,7 +25,9 @@ const SIGNS: Readonly<Record<string, string>> = {
   ':': 'colon',
   '@': 'at',
   '=': 'equals',
-  '&': 'and',
+  '&': 'ampersand',
+  '?': 'question mark',
+  '#': 'hash',
 };
 
 /** Reads a chunk that is an e-mail or web address. */
@@ -41,7 +43,7 @@ function email(core: string): string | undefined {
   const at = address.indexOf('@');
   if (at <= 0 || at !== address.lastIndexOf('@')) return undefined;
   const host = address.slice(at + 1);
-  if (!isHost(host) || !/^[\p{L}\p{N}._%+-]+$/u.test(address.slice(0, at))) return undefined;
+  if (!isHost(host) || !/^[\p{L}\p{N}._%+&-]+$/u.test(address.slice(0, at))) return undefined;
   return `${dictated(address.slice(0, at))} at ${dictatedHost(host)}`;
 }
 
@@ -53,8 +55,7 @@ function webAddress(core: string): string | undefined {
   const explicit = marked !== null || /^www\./i.test(core);
   const isNamed = /^[\p{L}\p{N}.-]+$/u.test(host) && /[\p{L}\p{N}]/u.test(host);
   if (!(explicit ? isNamed : isHost(host) && hasKnownEnding(host))) return undefined;
-  // Queries and fragments are not meant to be read aloud.
-  const tail = hostEnd === -1 ? '' : rest.slice(hostEnd).replace(/[?#].*$/, '');
+  const tail = hostEnd === -1 ? '' : rest.slice(hostEnd);
   const path = tail.endsWith('/') ? tail.slice(0, -1) : tail;
   return [dictatedHost(host), dictated(path)].filter((words) => words !== '').join(' ');
 }

@@ -1,4 +1,4 @@
-/** Reader for amounts of money: "$5.50", "£3bn", "€1,200", "5¢", "$3.2 million", "20 USD". */
+/** Reader for amounts of money: "$5.50", "£3bn", "€1,200", "5¢", "$3.2 million", "20 USD", "$50.00-$100.00", "$0.5/hr". */
 
 import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
 import { cardinal, withoutThousands, writtenNumber } from './numbers.ts';
@@ -29,13 +29,30 @@ const SIGNS: Readonly<Record<string, Currency>> = {
   '₿': BITCOIN,
 };
 const CODES: Readonly<Record<string, Currency>> = {
-  USD: { one: 'US dollar', many: 'US dollars', part: { one: 'cent', many: 'cents' } },
+  USD: dollarOf('US'),
+  CAD: dollarOf('Canadian'),
+  AUD: dollarOf('Australian'),
+  NZD: dollarOf('New Zealand'),
+  SGD: dollarOf('Singapore'),
+  HKD: dollarOf('Hong Kong'),
   EUR: EURO,
   GBP: POUND,
   JPY: YEN,
+  CNY: { one: 'yuan', many: 'yuan' },
   INR: RUPEE,
   CHF: FRANC,
+  SEK: { one: 'Swedish krona', many: 'Swedish kronor' },
+  NOK: { one: 'Norwegian krone', many: 'Norwegian kroner' },
+  DKK: { one: 'Danish krone', many: 'Danish kroner' },
+  PLN: { one: 'zloty', many: 'zlotys' },
+  MXN: { one: 'Mexican peso', many: 'Mexican pesos' },
+  BRL: { one: 'Brazilian real', many: 'Brazilian reais' },
+  KRW: WON,
 };
+function dollarOf(country: string): Currency {
+  return { ...DOLLAR, one: `${country} dollar`, many: `${country} dollars` };
+}
+
 const SCALES: Readonly<Record<string, string>> = {
   k: 'thousand',
   K: 'thousand',
@@ -55,10 +72,14 @@ const SCALE_WORDS = new Set(['hundred', 'thousand', 'million', 'billion', 'trill
 const COUNTED_IN_ONE = new Set(['bill', 'bills', 'note', 'notes', 'coin', 'coins']);
 
 const PERIODS: Readonly<Record<string, string>> = {
+  s: 'second',
   h: 'hour',
   hr: 'hour',
+  d: 'day',
+  w: 'week',
   wk: 'week',
   mo: 'month',
+  y: 'year',
   yr: 'year',
   kg: 'kilogram',
   lb: 'pound',
@@ -79,14 +100,37 @@ export function readMoney(chunks: readonly Chunk[], at: number): Reading | undef
   const cent = /^([0-9][0-9,]*)¢$/u.exec(core);
   if (cent !== null) return { spoken: [countOf(cent[1] ?? '', { one: 'cent', many: 'cents' })] };
   const next = coreAt(chunks, at + 1);
-  const scaled = joined(chunks, at) && SCALE_WORDS.has(next.toLowerCase());
-  const per = perPeriod(core);
+  const scale = joined(chunks, at) ? scaleOf(next) : undefined;
+  const per = perPeriod(core) ?? scaledRange(chunks, at);
   if (per !== undefined) return per;
-  const spoken = amountOrRange(core, scaled ? next.toLowerCase() : '');
+  const spoken = amountOrRange(core, scale ?? '');
   if (spoken === undefined) return undefined;
-  if (scaled) return { spoken: splitBefore(next.toLowerCase(), spoken) };
+  if (scale !== undefined) return { spoken: splitBefore(scale, spoken) };
   const single = joined(chunks, at) && COUNTED_IN_ONE.has(next.toLowerCase());
   return { spoken: [single ? spoken.replace(/s$/, '') : spoken] };
+}
+
+/** "million", or its abbreviation in a chunk of its own: "$30 b". */
+function scaleOf(word: string): string | undefined {
+  const written = word.toLowerCase();
+  if (SCALE_WORDS.has(written)) return written;
+  return Object.hasOwn(SCALES, word) ? SCALES[word] : undefined;
+}
+
+/** "$1.5 million-$2 million" in three chunks. */
+function scaledRange(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const parts = /^([a-z]+)[-–]([^-–]{1,20})$/iu.exec(coreAt(chunks, at + 1));
+  const [fromScale, toScale] = [scaleOf(parts?.[1] ?? ''), scaleOf(coreAt(chunks, at + 2))];
+  if (parts === null || fromScale === undefined || toScale === undefined) return undefined;
+  if (!joined(chunks, at) || !joined(chunks, at + 1)) return undefined;
+  const [sign = ''] = coreAt(chunks, at);
+  const right = parts[2] ?? '';
+  const from = oneAmount(coreAt(chunks, at), fromScale);
+  const to = oneAmount(right, toScale) ?? oneAmount(sign + right, toScale);
+  if (from === undefined || to === undefined) return undefined;
+  const [first, unit] = splitBefore(fromScale, from);
+  const [last, lastUnit] = splitBefore(toScale, to);
+  return { spoken: [first, `${unit} to ${last}`, lastUnit] };
 }
 
 /** "three million dollars" → "three", "million dollars". The amount may have its own scale: "$3k million". */
@@ -99,9 +143,10 @@ function splitBefore(scale: string, spoken: string): readonly [string, string] {
 function currencyCode(chunks: readonly Chunk[], at: number): Reading | undefined {
   if (!joined(chunks, at)) return undefined;
   const [first, second] = [coreAt(chunks, at), coreAt(chunks, at + 1)];
-  const trailing = CODES[second];
+  const code = second.toUpperCase();
+  const trailing = Object.hasOwn(CODES, code) ? CODES[code] : undefined;
   const amount = trailing === undefined ? second : first;
-  const currency = trailing ?? CODES[first];
+  const currency = trailing ?? (Object.hasOwn(CODES, first) ? CODES[first] : undefined);
   if (currency === undefined || !/^[0-9][0-9,.]*$/.test(amount)) return undefined;
   const spoken = amountOf(amount, '', currency);
   return spoken === undefined ? undefined : { spoken: [spoken, ''] };
@@ -125,10 +170,14 @@ function amountOrRange(core: string, scale: string): string | undefined {
   const left = core.slice(0, dash);
   const right = core.slice(dash + 1);
   const sign = left[0] ?? '';
-  const to = oneAmount(right, scale) ?? oneAmount(sign + right, scale);
-  const from = SIGN_FIRST.exec(left)?.[3];
-  const bare = from === undefined ? undefined : writtenNumber(from);
-  return to === undefined || bare === undefined ? undefined : `${bare} to ${to}`;
+  const signed = oneAmount(right, scale);
+  const to = signed ?? oneAmount(sign + right, scale);
+  const [, , , amount = '', suffix = ''] = SIGN_FIRST.exec(left) ?? [];
+  if (to === undefined || amount === '') return undefined;
+  // "$5-10" has the currency at the end, "$50.00-$100.00" in both amounts.
+  const isFull = suffix !== '' || (scale === '' && (signed !== undefined || amount.includes('.')));
+  const from = isFull ? oneAmount(left, '') : writtenNumber(amount);
+  return from === undefined ? undefined : `${from} to ${to}`;
 }
 
 function oneAmount(core: string, scale: string): string | undefined {
@@ -152,12 +201,14 @@ function amountOf(amount: string, scale: string, currency: Currency): string | u
   const whole = withoutThousands(written);
   if (whole === undefined) return undefined;
   if (scale !== '') return `${writtenNumber(amount.replaceAll(',', '')) ?? ''} ${scale} ${currency.many}`;
-  if (decimals === '' || /^0+$/.test(decimals)) return countOf(whole, currency);
-  if (decimals.length !== 2 || currency.part === undefined) {
+  if (/^0*$/.test(decimals)) return countOf(whole, currency);
+  // "$20.5" and "$20.500" are fifty cents; "$0.0035" has no number of cents.
+  const hundredths = decimals.replace(/0+$/, '').padEnd(2, '0');
+  if (hundredths.length !== 2 || currency.part === undefined) {
     const number = writtenNumber(`${whole}.${decimals}`);
     return number === undefined ? undefined : `${number} ${currency.many}`;
   }
-  const parts = countOf(decimals, currency.part);
+  const parts = countOf(hundredths, currency.part);
   return Number(whole) === 0 ? parts : `${countOf(whole, currency)} and ${parts}`;
 }
 

@@ -1,7 +1,8 @@
 /** Converts written English to spoken words and keeps the punctuation that carries prosody. */
 
-import { type Chunk, chunksOf, type Reader, type Reading } from '../tokens.ts';
+import { type Chunk, chunksOf, coreAt, type Reader, type Reading } from '../tokens.ts';
 import { readAbbreviation } from './abbreviations.ts';
+import { readAddress } from './addresses.ts';
 import { cleanText } from './clean-text.ts';
 import { type IsWord, readCompound } from './compounds.ts';
 import { readDate } from './dates.ts';
@@ -11,7 +12,7 @@ import { readMeasure } from './measures.ts';
 import { readMoney } from './money.ts';
 import { readPhone } from './phones.ts';
 import { readRoman } from './romans.ts';
-import { readTime } from './times.ts';
+import { isTimeRange, readTime } from './times.ts';
 
 /** In order of precedence: the first reader that matches a chunk reads it. */
 const READERS: readonly Reader[] = [
@@ -20,6 +21,7 @@ const READERS: readonly Reader[] = [
   readTime,
   readPhone,
   readMoney,
+  readAddress,
   readMeasure,
   readAbbreviation,
   readRoman,
@@ -87,6 +89,7 @@ function bareSign(chunks: readonly Chunk[], at: number): string | undefined {
   const figure = /^[0-9]/;
   const sum = figure.test(chunks[at - 1]?.core ?? '') && figure.test(chunks[at + 1]?.core ?? '');
   const operator = sum && Object.hasOwn(OPERATORS, core) ? OPERATORS[core] : undefined;
+  if (/^[-–]$/u.test(core) && isTimeRange(coreAt(chunks, at - 1), coreAt(chunks, at + 1))) return 'to';
   return operator ?? (/^[-–—]{1,3}$/u.test(core) ? '—' : undefined);
 }
 

@@ -103,6 +103,20 @@ export function year(digits: string): string {
   return `${belowHundred(century)} ${rest < 10 ? `oh ${ONES[rest]}` : belowHundred(rest)}`;
 }
 
+/**
+ * Reads digits in pairs, as house numbers and years before 1000 are: "340" → "three forty", "708" → "seven oh eight",
+ * "2788" → "twenty-seven eighty-eight", "600" → "six hundred".
+ * @param digits 1–4 ASCII digits; more are read digit by digit.
+ */
+export function pairs(digits: string): string {
+  if (digits.length > 4 || digits.startsWith('0')) return digitByDigit(digits);
+  if (digits.length < 3 || /^[0-9]000$/.test(digits)) return cardinal(digits);
+  const rest = Number(digits.slice(-2));
+  const head = cardinal(digits.slice(0, -2));
+  if (rest === 0) return `${head} hundred`;
+  return `${head} ${rest < 10 ? `oh ${ONES[rest]}` : belowHundred(rest)}`;
+}
+
 /** "1990" → "nineteen nineties", "80" → "eighties". @param digits two or four digits that end in 0. */
 export function decade(digits: string): string {
   return plural(digits.length === 4 ? year(digits) : cardinal(digits));

@@ -5,8 +5,8 @@ import { digitByDigit } from './numbers.ts';
 
 /** Maximum number of chunks of one number: "+44 (0) 20 7946 0958". */
 const MAX_CHUNKS = 6;
-/** Group lengths of numbers that are recognized without a country code. */
-const SHAPES = new Set(['3-4', '3-3-4', '1-3-3-4']);
+/** Group lengths of telephone numbers without a country code, and of payment cards. */
+const SHAPES = new Set(['3-4', '3-3-4', '1-3-3-4', '4-4-4-4', '4-6-5']);
 
 /** Reads "555-1234", "(555) 123-4567", "555.123.4567", "+1 555 123 4567", "1-800-555-0199". */
 export function readPhone(chunks: readonly Chunk[], at: number): Reading | undefined {
