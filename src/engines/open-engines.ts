@@ -30,6 +30,7 @@ import { scopedMetrics } from '../kit/logging/scoped-metrics.ts';
 import { noopTracer } from '../kit/logging/spans.ts';
 import { clipCutter } from '../media/clips/clip-cutter.ts';
 import { clipReader } from '../media/clips/clip-reader.ts';
+import { AudioLoad, type AudioLoadLevel } from './audio-load.ts';
 import { continuationEngine } from './continuation/host/engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
@@ -62,7 +63,6 @@ import { followingTtsEngine } from './upstream/speech/following-engine.ts';
 import { upstreamTextEngine } from './upstream/text/engine.ts';
 import { upstreamSttEngine } from './upstream/transcription/engine.ts';
 import { upstreamVideoEngine } from './upstream/video/engine.ts';
-import { UrgentAudio } from './urgent-audio.ts';
 import { whisperEngine } from './whisper/host/engine.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
@@ -113,9 +113,9 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   const { embedModels = NONE, videoModels = NONE, textModels = NONE, followers = NONE } = options;
   const { environment } = settings;
   const poolOptions = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
-  const urgentAudio = new UrgentAudio();
-  const onUrgentChange = (isUrgent: boolean) => urgentAudio.set(isUrgent);
-  const pool = inferencePool<ModelSpec>({ ...poolOptions, models: {}, onUrgentChange });
+  const audioLoad = new AudioLoad();
+  const onLoad = (level: AudioLoadLevel) => audioLoad.set(level);
+  const pool = inferencePool<ModelSpec>({ ...poolOptions, models: {}, onLoad });
   const meterOf = upstreamMeters(metrics, tracer);
   const instrument = engineMetrics({ clock, metrics, tracer });
   let currentNeeds: ReadonlySet<keyof Slots> = new Set();
@@ -193,7 +193,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     },
     speakers: () => serviceHandle(speakerEncoder(pool, SPEAKER_MODEL)),
     voiceFitter: () => openFitter(pool, poolOptions, options),
-    text: () => openTextTable(textModels, meterOf, instrument, urgentAudio, options),
+    text: () => openTextTable(textModels, meterOf, instrument, audioLoad, options),
     video: () => {
       const clips = clipReader({ environment });
       const cutter = clipCutter({ environment });
@@ -340,13 +340,13 @@ async function openTextTable(
   models: TextModels,
   meterOf: (id: string) => UpstreamMeter,
   instrument: EngineMetrics,
-  urgentAudio: UrgentAudio,
+  audioLoad: AudioLoad,
   options: EngineOptions,
 ): Promise<ServiceHandle<ModelTable<TextEngine>>> {
   const { inference, modelsDir, hub = DEFAULT_HUB, log, metrics, tracer = noopTracer } = options;
   const { requiredModels = NO_IDS, modelIdleMs: idleMs = 0 } = options;
   // On a GPU they do not share the cores.
-  const pausesFor = inference.provider === 'cpu' ? urgentAudio : undefined;
+  const sharesCoresWith = inference.provider === 'cpu' ? audioLoad : undefined;
   const embedded = [...models].flatMap(([id, settings]) =>
     settings.kind === 'llama' ? [{ id, settings }] : [],
   );
@@ -360,7 +360,7 @@ async function openTextTable(
       }));
       const meter = llamaWorkerMeter(id, metrics, tracer);
       const process = { settings, inference, modelsDir, log: log.child({ model: id }), meter };
-      const engine = new SharedTextEngine(() => openLlama({ ...process, urgentAudio: pausesFor }));
+      const engine = new SharedTextEngine(() => openLlama({ ...process, audioLoad: sharesCoresWith }));
       return [weights, { engine, download: downloadOf(llamaWeights(weights, modelsDir, hub), options) }];
     }),
   );

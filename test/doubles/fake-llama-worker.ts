@@ -12,11 +12,11 @@ import { serveProcess } from '../../src/engines/workers/worker-main.ts';
 
 /** A command as JSON in a message. */
 export interface FakeLlamaOrder {
-  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process, `received` by the commands pause, resume, and convert during a slow conversion. */
+  /** Pieces of the output; `who` is replaced by the pid and `lowPriority` of the process, `received` by the loads of audio, and convert during a slow conversion. */
   readonly say?: readonly string[];
   /** Action after the pieces; default: the response ends. After `stuck`, the process only converts prompts. */
   readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
-  /** Action when the conversation is converted to tokens; `slow`: the conversion ends at the next `pause`. */
+  /** Action when the conversation is converted to tokens; `slow`: the conversion ends at the next load of audio. */
   readonly tokenize?: 'die' | 'refuse' | 'hang' | 'slow';
   readonly tokens?: number;
 }
@@ -75,9 +75,8 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Fake language mo
     },
     receive(message) {
       switch (message.kind) {
-        case 'pause':
-        case 'resume':
-          received.push(message.kind);
+        case 'audio_load':
+          received.push(message.level);
           endSlow?.();
           endSlow = undefined;
           return;

@@ -9,6 +9,7 @@ import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
+import type { AudioLoadLevel } from '../audio-load.ts';
 import { type InferencePoolOptions, inferencePool, type StartablePool } from './inference-pool.ts';
 import { type JobSpec, PREFETCH_MS, PREFETCH_RESULTS } from './job.ts';
 import { poolMeter } from './pool-metrics.ts';
@@ -69,27 +70,33 @@ async function collect(
   return samples;
 }
 
-describe('urgent work', () => {
-  const urgentChanges = async (...fields: readonly Fields[]) => {
-    const changes: boolean[] = [];
+describe('the load', () => {
+  /** Changes of the load during the jobs. */
+  const loads = async (...fields: readonly Fields[]) => {
+    const changes: AudioLoadLevel[] = [];
     const pool = await startPool({
-      onUrgentChange: (isUrgent) => {
-        if (isUrgent !== (changes.at(-1) ?? false)) changes.push(isUrgent);
+      onLoad: (level) => {
+        if (level !== (changes.at(-1) ?? 'none')) changes.push(level);
       },
     });
     for (const each of fields) await collect(pool, { mark: 1, steps: 2, samples: 24_000 }, never, each);
     return changes;
   };
 
-  it('is reported while realtime jobs run steps that are due', async () => {
-    expect(await urgentChanges({ priority: 'realtime', delivery: 'text' })).toEqual([true, false]);
+  it('is urgent while realtime jobs run steps that are due', async () => {
+    const text = await loads({ priority: 'realtime', delivery: 'text' });
+    expect(text.filter((level) => level !== 'none')).toEqual(['urgent']);
     // The second step is not due: the listener has a second of audio.
-    expect(await urgentChanges({ priority: 'realtime' })).toEqual([true, false]);
+    expect(new Set(await loads({ priority: 'realtime' }))).toEqual(new Set(['urgent', 'some', 'none']));
   });
 
-  it('is neither speech that is ahead of its listener nor a job of another priority', async () => {
-    expect(await urgentChanges({ priority: 'realtime', aheadMs: 5_000 })).toEqual([]);
-    expect(await urgentChanges({ priority: 'interactive' }, { priority: 'batch' })).toEqual([]);
+  it('is not urgent for speech that is ahead of its listener, nor for a job of another priority', async () => {
+    for (const fields of [
+      { priority: 'realtime', aheadMs: 5_000 },
+      { priority: 'interactive' },
+      { priority: 'batch' },
+    ] as const)
+      expect(new Set(await loads(fields))).toEqual(new Set(['some', 'none']));
   });
 });
 

@@ -10,6 +10,7 @@ import { ServiceError, shuttingDown } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { InferenceSettings } from '../../contract/core/settings.ts';
 import type { ReadyReport } from '../../contract/engines/engine.ts';
+import type { AudioLoadLevel } from '../audio-load.ts';
 import { providerEnvironment } from '../runtime/provider-environment.ts';
 import type { LoadProgress } from '../workers/process-protocol.ts';
 import { type AnyJob, type JobSpec, StepJob } from './job.ts';
@@ -63,8 +64,8 @@ export interface InferencePoolOptions<Spec> {
   readonly lowPriority?: boolean;
   readonly loadTimeoutMs?: number;
   readonly stepTimeoutMs?: number;
-  /** Called when a step with a deadline of a realtime client starts to run, and when none runs any more. */
-  readonly onUrgentChange?: (isUrgent: boolean) => void;
+  /** Called with what the running steps need of the cores when it may have changed. */
+  readonly onLoad?: (level: AudioLoadLevel) => void;
 }
 
 /** A pool that must be started. Jobs that arrive before its processes have loaded their models wait. */
@@ -305,8 +306,18 @@ class Pool<Spec> implements StartablePool<Spec> {
       job.urgent = job.priority === 'realtime' && dueMs(job, served.queues) <= nowMs;
       slot.runStep(job);
     }
-    this.#options.onUrgentChange?.(this.#jobs.values().some((job) => job.running && job.urgent));
+    this.#options.onLoad?.(this.#loadLevel());
     this.#closeIdleRetired();
+  }
+
+  #loadLevel(): AudioLoadLevel {
+    let level: AudioLoadLevel = 'none';
+    for (const job of this.#jobs) {
+      if (!job.running) continue;
+      if (job.urgent) return 'urgent';
+      level = 'some';
+    }
+    return level;
   }
 
   *#candidates(slot: WorkerSlot<Spec>): Generator<AnyJob> {

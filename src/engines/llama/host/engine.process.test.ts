@@ -10,7 +10,7 @@ import { RecordingLogger } from '../../../../tools/harness/doubles/recording-log
 import { textRequest, wholeAnswer } from '../../../../tools/harness/models/text-responses.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { isRunning } from '../../../kit/process/host-id.ts';
-import { UrgentAudio } from '../../urgent-audio.ts';
+import { AudioLoad } from '../../audio-load.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { type LlamaOptions, openLlama } from './engine.ts';
 
@@ -108,15 +108,16 @@ it('reports that it runs on the CPU because the GPUs cannot run it', async () =>
   expect([live, batch]).toEqual([expect.stringMatching(/ false$/), expect.stringMatching(/ true$/)]);
 });
 
-describe('urgent audio', () => {
-  it('pauses the worker, also one that starts later', async () => {
-    const urgentAudio = new UrgentAudio();
-    urgentAudio.set(true);
-    const engine = await openFake({ urgentAudio });
-    urgentAudio.set(true);
-    urgentAudio.set(false);
+describe('audio inference', () => {
+  it('is reported to the worker, also to one that starts later', async () => {
+    const audioLoad = new AudioLoad();
+    audioLoad.set('urgent');
+    const engine = await openFake({ audioLoad });
+    audioLoad.set('some');
+    audioLoad.set('some');
+    audioLoad.set('none');
     const { text } = await all(engine, { say: ['received'] });
-    expect(text).toBe('pause resume');
+    expect(text).toBe('urgent some none');
   });
 });
 
@@ -501,17 +502,17 @@ describe('a long prompt', () => {
   });
 
   it('keeps its turn until the worker has converted it, although the client has left', async () => {
-    const urgentAudio = new UrgentAudio();
-    const engine = await openFake({ slots: 2, urgentAudio });
+    const audioLoad = new AudioLoad();
+    const engine = await openFake({ slots: 2, audioLoad });
     const { ask, leave, has } = scene(engine);
     ask('a1', { messages: [orderMessage({ tokenize: 'slow' })] });
     await leave('a1');
     ask('b1');
-    // A conversion that started too early is sent before the pause.
+    // A conversion that started too early is sent before the load.
     await nextTick();
-    urgentAudio.set(true);
+    audioLoad.set('urgent');
     await has('b1');
-    expect((await all(engine, { say: ['received'] })).text).toBe('pause');
+    expect((await all(engine, { say: ['received'] })).text).toBe('urgent');
   });
 
   it('is converted in turn with the prompts of other keys', async () => {

@@ -11,8 +11,8 @@ import type { Priority } from '../../../contract/engines/engine.ts';
 import type { TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
 import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
+import type { AudioLoad } from '../../audio-load.ts';
 import { requireClassSlot } from '../../pool/queue-quota.ts';
-import type { UrgentAudio } from '../../urgent-audio.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { buildGrammar, buildPrompt, type LlamaPrompt } from '../shared/prompt.ts';
 import type { LlamaCommand, LlamaReply, LoadedLlama, LoadLlama } from '../shared/protocol.ts';
@@ -50,7 +50,7 @@ export interface LlamaWorkerOptions {
   /** Records requests and crashes. */
   readonly meter?: LlamaWorkerMeter;
   /** Work for which the model pauses. Absent: none. */
-  readonly urgentAudio?: UrgentAudio | undefined;
+  readonly audioLoad?: AudioLoad | undefined;
   /** Whether the worker runs at the lowest CPU priority. */
   readonly lowPriority: boolean;
   /** Jinja template that replaces the template of the model file. */
@@ -121,8 +121,8 @@ export class LlamaWorkerClient {
         this.#handleCrash();
       },
     });
-    this.#unsubscribe = options.urgentAudio?.subscribe((isRunning) => {
-      if (this.#process.loaded) this.#process.send({ kind: isRunning ? 'pause' : 'resume' });
+    this.#unsubscribe = options.audioLoad?.subscribe((level) => {
+      if (this.#process.loaded) this.#process.send({ kind: 'audio_load', level });
     });
   }
 
@@ -305,7 +305,8 @@ export class LlamaWorkerClient {
   }
 
   #handleLoaded(): void {
-    if (this.#options.urgentAudio?.isRunning) this.#process.send({ kind: 'pause' });
+    const level = this.#options.audioLoad?.level ?? 'none';
+    if (level !== 'none') this.#process.send({ kind: 'audio_load', level });
     this.#wakeAll();
   }
 

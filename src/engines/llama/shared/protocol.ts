@@ -2,6 +2,7 @@
 
 import type { OrtProvider } from '../../../contract/core/settings.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
+import type { AudioLoadLevel } from '../../audio-load.ts';
 import type { Conversation } from './conversation.ts';
 import type { TokenBounds, TokenCount } from './token-bounds.ts';
 import type { ToolCallSyntax } from './tool-call-syntax.ts';
@@ -80,10 +81,8 @@ export type LlamaCommand =
     }
   /** Cancels a response. Reply: `cancelled`, unless the response has ended. */
   | { readonly kind: 'cancel'; readonly id: number }
-  /** Urgent audio inference needs the cores: delays the next steps. No reply. */
-  | { readonly kind: 'pause' }
-  /** It no longer needs them. No reply. */
-  | { readonly kind: 'resume' };
+  /** What audio inference needs of the cores. No reply. */
+  | { readonly kind: 'audio_load'; readonly level: AudioLoadLevel };
 
 export type LlamaReply =
   | {

@@ -5,6 +5,7 @@
 
 import type { TextEvent } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
+import type { AudioLoadLevel } from '../../audio-load.ts';
 import type { LlamaSampling, ResponseFormat } from '../shared/protocol.ts';
 import { completeJson } from './complete-json.ts';
 import type { LlamaModel } from './model.ts';
@@ -117,13 +118,11 @@ export class LlamaGenerator {
     return true;
   }
 
-  /** Starts no further step until {@link resume}, for a limited time. */
-  pause(): void {
-    this.#gate.pause();
-  }
-
-  resume(): void {
-    this.#gate.resume();
+  /** While audio inference is urgent, no step starts for a limited time; while it runs, steps use half of the threads. */
+  shareCores(level: AudioLoadLevel): void {
+    if (level === 'urgent') this.#gate.pause();
+    else this.#gate.resume();
+    this.#threads.share(level !== 'none');
   }
 
   /** Runs steps until there are no responses. */
@@ -147,7 +146,10 @@ export class LlamaGenerator {
       pendingTokens: pending.length,
       readsPrompt: outputTokens === 0,
     }));
-    const promptTokens = Math.max(MIN_PROMPT_TOKENS, Math.floor(STEP_MS / this.#tokenMs));
+    const nowMs = systemClock.monotonicMs();
+    const threads = this.#threads.threads(nowMs);
+    const tokenMs = this.#tokenMs * (this.#options.threads / threads);
+    const promptTokens = Math.max(MIN_PROMPT_TOKENS, Math.floor(STEP_MS / tokenMs));
     const { promptsYield } = this.#promptTurns;
     const counts = planStep(requests, Math.min(promptTokens, maxPromptTokens), promptsYield);
     const tokens = counts.reduce((sum, count) => sum + count, 0);
@@ -155,7 +157,7 @@ export class LlamaGenerator {
     const startMs = systemClock.monotonicMs();
     const outputs = new Map<number, number>();
     try {
-      context.setThreads(this.#threads.threads(startMs));
+      context.setThreads(threads);
       context.initBatch(tokens);
       for (const [index, [id, response]] of responses.entries()) {
         const output = this.#addToBatch(response, counts[index] ?? 0);
@@ -171,15 +173,18 @@ export class LlamaGenerator {
       return;
     }
     this.#promptTurns.record(requests, counts, systemClock.monotonicMs() - startMs);
-    this.#recordStep(startMs, tokens, responses.length);
+    this.#recordStep(startMs, threads, tokens, responses.length);
     await Promise.all([...outputs].map(([id, output]) => this.#sample(id, output)));
   }
 
   /** @param responses number of responses in the step. */
-  #recordStep(startMs: number, tokens: number, responses: number): void {
+  #recordStep(startMs: number, threads: number, tokens: number, responses: number): void {
     const endMs = systemClock.monotonicMs();
     const { stepMs } = this.#options.speed;
-    const wasFast = this.#threads.record(startMs, endMs, stepMs * responses + this.#tokenMs * tokens);
+    const wasFast = this.#threads.record(
+      { startMs, endMs, threads },
+      stepMs * responses + this.#tokenMs * tokens,
+    );
     if (!wasFast || tokens < MIN_PROMPT_TOKENS) return;
     this.#tokenMs += SMOOTHING * ((endMs - startMs) / tokens - this.#tokenMs);
   }

@@ -50,11 +50,8 @@ serveProcess<LoadLlama, LoadedLlama, LlamaCommand, LlamaReply>('Language model p
           generator.cancel(id).then((cancelled) => cancelled && send({ kind: 'cancelled', id }));
           return;
         }
-        case 'pause':
-          generator.pause();
-          return;
-        case 'resume':
-          generator.resume();
+        case 'audio_load':
+          generator.shareCores(message.level);
           return;
       }
     },
