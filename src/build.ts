@@ -23,7 +23,7 @@ import { searxngSearch } from './search/searxng-search.ts';
 
 /** The plugins and services of this build. */
 export const build = {
-  plugins: ({ limits, voices, partner, batch, video, dataDir }: Config): readonly AnyPlugin[] => [
+  plugins: ({ limits, partner, batch, video, dataDir }: Config): readonly AnyPlugin[] => [
     speechPlugin({
       maxCharacters: limits.speechCharacters,
       requestsPerOrganization: {
@@ -36,7 +36,6 @@ export const build = {
       uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.voiceClipBytes },
       requestsPerOrganization: limits.uploadsPerOrganization,
       voicesPerOrganization: limits.voicesPerOrganization,
-      ...voices,
     }),
     realtimePlugin({
       connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,

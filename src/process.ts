@@ -222,6 +222,9 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
     const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
     if (shortKeys > 0) log.warn('API_KEYS contains short keys that can be guessed', { keys: shortKeys });
+    if (config.ignoredKeys.length > 0) {
+      log.warn('CONFIG contains keys without effect', { keys: config.ignoredKeys.join(', ') });
+    }
     const switches = pluginSwitchStore(records, clock);
     const desiredStates = await switches.list();
     awaited = awaited.filter((name) => isEnabled(desiredStates, name));

@@ -109,7 +109,7 @@ export class ResponseAudio {
           ...{ text, speed, rateHz, priority: 'realtime', delivery: 'stream' },
           fairnessKey: caller.keyId,
         },
-        // The voice may have improved, or have been deleted, since the session was updated.
+        // The voice may have been deleted since the session was updated.
         async selectVoice() {
           const engine = requireModel(tts, model);
           const { organization } = caller;

@@ -32,7 +32,7 @@ const ROLLED_BACK: ReadonlySet<ErrorKind> = new Set(['invalid_request']);
 
 type EnrollmentSlots = Pick<
   Slots,
-  'voices' | 'blobs' | 'jobs' | 'audioFiles' | 'vad' | 'speakers' | 'voiceFitter' | 'calls' | 'clock' | 'log'
+  'voices' | 'blobs' | 'audioFiles' | 'vad' | 'speakers' | 'voiceFitter' | 'calls' | 'clock' | 'log'
 >;
 
 export interface EnrollmentDeps extends EnrollmentSlots {
@@ -40,8 +40,6 @@ export interface EnrollmentDeps extends EnrollmentSlots {
   /** Maximum number of concurrent enrollments per organization, including uploads. */
   readonly requestsPerOrganization: number;
   readonly voicesPerOrganization: number;
-  /** Whether voices are improved in the background. */
-  readonly improves: boolean;
 }
 
 export interface EnrollmentResult {
@@ -131,7 +129,7 @@ export class EnrollmentService {
   }
 
   async #enroll(params: EnrollmentParams, caller: Caller, signal: AbortSignal): Promise<EnrollmentResult> {
-    const { audioFiles, vad, speakers, voiceFitter, clock, improves } = this.#deps;
+    const { audioFiles, vad, speakers, voiceFitter, clock } = this.#deps;
     const clip = await decodeUploadedClip(audioFiles, params.file.path, signal);
     const { info, durationS, resampled, original } = clip;
     const spans = await speechSpans(vad, resampled, signal);
@@ -140,8 +138,7 @@ export class EnrollmentService {
     const work: VoiceWork = { priority: 'interactive', fairnessKey: caller.keyId };
     const speaker = await this.#asOverloaded(() => speakers.encodeSpeaker(speech, work, signal), signal);
     requireOneSpeaker(speaker.partials);
-    const { isNeeded } = voiceFitter;
-    const adaptation = isNeeded ? voiceFitter.createInitial(speaker) : undefined;
+    const adaptation = voiceFitter.isNeeded ? voiceFitter.createAdaptation(speaker) : undefined;
     const voice: VoiceRecord = {
       id: newId('voice'),
       organization: caller.organization,
@@ -156,7 +153,6 @@ export class EnrollmentService {
       lengthBytes: params.file.lengthBytes,
       createdAt: unixSeconds(clock),
       adaptation,
-      isImproving: isNeeded && improves,
     };
     const warnings = clipWarnings({ samples: original.samples, resampled, spans });
     // The last step: nothing can fail once the voice exists.
@@ -175,17 +171,6 @@ export class EnrollmentService {
       // After an unexpected error the voice may exist: the clip is kept, and the cleanup decides.
       if (error instanceof ServiceError && ROLLED_BACK.has(error.kind)) await deleteClip(blobs, id, log);
       throw error;
-    }
-    if (voice.isImproving) await this.#enqueue(voice);
-  }
-
-  /** Never rejects: the voice is stored already, and the reconciler queues it again. */
-  async #enqueue({ id }: VoiceRecord): Promise<void> {
-    const { jobs, log } = this.#deps;
-    try {
-      await jobs.enqueue('voice', id);
-    } catch (error) {
-      log.error('failed to queue a new voice; the reconciler will retry', error, { voice: id });
     }
   }
 

@@ -3,9 +3,8 @@ import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
 import { startClipCleanup } from './clips/cleanup.ts';
 import { EnrollmentService } from './enrollment.ts';
-import { startVoiceReconciler } from './job/reconciler.ts';
-import { voiceJob } from './job/voice-job.ts';
 import { voiceMetrics } from './metrics.ts';
+import { startReadaptation } from './readaptation.ts';
 import { voiceRoutes } from './routes.ts';
 import { VoiceService } from './service.ts';
 
@@ -16,16 +15,23 @@ export interface VoicesOptions {
   readonly requestsPerOrganization: number;
   /** Maximum number of stored voices per organization. */
   readonly voicesPerOrganization: number;
-  /** Time budget for improving a voice after it is stored, in seconds; 0 turns improvement off. */
-  readonly fitSeconds: number;
 }
 
 const NEEDS = [
-  ...(['voices', 'blobs', 'jobs', 'audioFiles', 'vad', 'speakers', 'voiceFitter', 'tts'] as const),
-  ...(['calls', 'clock', 'log', 'metrics'] as const),
+  'voices',
+  'blobs',
+  'audioFiles',
+  'vad',
+  'speakers',
+  'voiceFitter',
+  'tts',
+  'calls',
+  'clock',
+  'log',
+  'metrics',
 ] as const;
 
-/** Stored voices: /v1/audio/voices and the job that improves them. */
+/** Stored voices: /v1/audio/voices. */
 export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEEDS)[number]> {
   return {
     name: 'voices',
@@ -33,29 +39,27 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
     offers: [],
     paths: ['/v1/audio/voices', '/v1/audio/voices/:voice_id', '/v1/audio/voices/:voice_id/audio'],
     async setup(slots) {
-      const { uploads, requestsPerOrganization, voicesPerOrganization, fitSeconds } = options;
+      const { uploads, requestsPerOrganization, voicesPerOrganization } = options;
       await prepareUploadFolder(uploads.folder, slots.clock);
       const metrics = voiceMetrics(slots.metrics);
       const enrollments = new EnrollmentService({
-        ...{ ...slots, metrics, requestsPerOrganization, voicesPerOrganization },
-        improves: fitSeconds > 0,
+        ...slots,
+        metrics,
+        requestsPerOrganization,
+        voicesPerOrganization,
       });
-      const runner = slots.jobs.startRunner(voiceJob({ ...slots, metrics, fitMs: fitSeconds * 1000 }));
-      const reconciler = startVoiceReconciler(slots);
+      const readaptation = startReadaptation(slots);
       const cleanup = startClipCleanup({ ...slots, uploads: uploads.folder });
       return {
         provides: {},
         routes: new Elysia({ name: 'voices-plugin' }).use(
           voiceRoutes(new VoiceService(slots), enrollments, uploads),
         ),
-        // The plugin is ready without models: jobs wait for unavailable models.
         ready: () => ({ ready: true }),
-        async drain(until) {
-          await Promise.all([runner.stop(), enrollments.drain(until)]);
-        },
+        drain: (until) => enrollments.drain(until),
         async close() {
           enrollments.stop();
-          await Promise.all([runner.stop(), reconciler.close(), cleanup.close()]);
+          await Promise.all([readaptation.close(), cleanup.close()]);
         },
       };
     },

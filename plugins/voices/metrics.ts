@@ -11,7 +11,5 @@ export function voiceMetrics(metrics: Metrics) {
      * `failed`. Requests that are rejected before processing, such as invalid forms, are not counted.
      */
     enrollments: metrics.counter('voice_enrollments_total', 'Clips processed for enrollment.', ['result']),
-    /** Initial and improved adaptations. */
-    adaptations: metrics.counter('voice_adaptations_total', 'Improved adaptations saved.', []),
   };
 }

@@ -27,7 +27,7 @@ export function enrollmentDocumentation(clipBytes: number) {
   return {
     summary: 'Create a stored voice',
     description:
-      'Creates a voice from a clip of one speaker. It can be used immediately and is improved in the background. Built-in models approximate the speaker by adaptation, without voice cloning; an upstream server that clones voices receives the clip.',
+      'Creates a voice from a clip of one speaker. It can be used immediately. Built-in models approximate the speaker by adaptation, without voice cloning; an upstream server that clones voices receives the clip.',
     requestBody: {
       required: true,
       content: { 'multipart/form-data': { schema: toPlainSchema(enrollmentFormSchema(clipBytes)) } },
@@ -76,8 +76,7 @@ export const LIST = {
 
 export const RETRIEVE = {
   summary: 'Retrieve a stored voice',
-  description:
-    'Returns the metadata of the voice. `status` is `improving` while it is improved in the background.',
+  description: 'Returns the metadata of the voice.',
   parameters: [VOICE_ID],
   responses: { 200: jsonResponse('The voice', VoiceObject), 400: BAD_PATH, 404: NOT_FOUND, 503: BUSY },
 };

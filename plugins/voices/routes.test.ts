@@ -13,7 +13,6 @@ async function expectNothing(app: App): Promise<void> {
   expect(app.staged()).toEqual([]);
   expect(app.rows).toEqual([]);
   expect(app.calls.unended).toBe(0);
-  expect(app.queued).toEqual([]);
   expect(await app.send(VOICES).then((it) => it.json())).toMatchObject({ data: [] });
 }
 
@@ -27,7 +26,7 @@ describe('an enrollment', () => {
     expect(id).toMatch(/^tts-vc-voice_[0-9a-f]{32}$/);
     expect(voice).toEqual({
       ...{ voice_id: id, id, object: 'audio.voice', type: 'audio_sample', name: 'Anna\u00a0B' },
-      ...{ status: 'improving', format: 'wav', created_at: 1_767_323_045, has_ref_text: true },
+      ...{ format: 'wav', created_at: 1_767_323_045, has_ref_text: true },
       ...{ duration_s: 8, sample_rate: 16_000, size_bytes: 256_000, speaker_description: 'calm' },
       warnings: [],
     });
@@ -35,7 +34,6 @@ describe('an enrollment', () => {
     expect(await (await app.send(`${VOICES}/${id}`)).json()).toEqual(shown);
     expect(await app.clips()).toEqual([`voices/${id}`]);
     expect((await wholeOf(app.blobs, clipBlob(id as 'tts-vc-voice_')))?.length).toBe(44 + 256_000);
-    expect(app.queued).toEqual([`voice ${id}`]);
     expect(app.staged()).toEqual([]);
     expect(await app.voices.get('a', id)).toMatchObject({ adaptation: 'v1:0', consent: 'I agree.' });
   });
@@ -46,7 +44,7 @@ describe('an enrollment', () => {
     expect(app.speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
       [6 * 16_000, { priority: 'interactive', fairnessKey: expect.stringMatching(/^[0-9a-f]{16}$/) }],
     ]);
-    expect(app.fitter.begun).toHaveLength(1);
+    expect(app.fitter.fitted).toHaveLength(1);
   });
 
   it('has one usage row that is free by default', async () => {
@@ -61,20 +59,11 @@ describe('an enrollment', () => {
     ]);
   });
 
-  it('is ready immediately if no model is fitted or improvement is off', async () => {
-    const cloning = await voiceApp({ fitter: { isNeeded: false } });
-    expect(await cloning.enroll()).toMatchObject({ status: 'ready' });
-    expect([cloning.fitter.begun, cloning.queued]).toEqual([[], []]);
-    const still = await voiceApp({ improves: false });
-    expect(await still.enroll()).toMatchObject({ status: 'ready' });
-    expect([still.fitter.begun.length, still.queued]).toEqual([1, []]);
-  });
-
-  it('succeeds while the queue is unavailable', async () => {
-    const app = await voiceApp({ queueIsAway: true });
+  it('has no adaptation if no model uses one', async () => {
+    const app = await voiceApp({ fitter: { isNeeded: false } });
     const { voice_id: id } = await app.enroll();
-    expect(app.log.lines).toMatchObject([{ level: 'error', fields: { voice: id } }]);
-    expect(await app.voices.listImproving(10)).toEqual([id]);
+    expect(app.fitter.fitted).toEqual([]);
+    expect(await app.voices.get('a', id)).toMatchObject({ adaptation: undefined });
   });
 
   it('is counted by its result once its clip is processed', async () => {
@@ -274,7 +263,7 @@ describe('an enrollment that fails', () => {
     });
     expect((await app.post()).status).toBe(503);
     expect(await app.clips()).toHaveLength(1);
-    expect([app.rows, app.calls.unended, app.queued]).toEqual([[], 0, []]);
+    expect([app.rows, app.calls.unended]).toEqual([[], 0]);
   });
 
   it('because the credits do not cover it processes nothing', async () => {
@@ -367,7 +356,7 @@ describe('voices', () => {
     const page = async (query: string) => (await app.send(`${VOICES}${query}`)).json();
     expect(await page('?limit=2')).toMatchObject({
       ...{ object: 'list', first_id: ids[0], last_id: ids[1], has_more: true },
-      data: [{ voice_id: ids[0], status: 'improving' }, { id: ids[1] }],
+      data: [{ voice_id: ids[0] }, { id: ids[1] }],
     });
     expect(await page(`?limit=2&after=${ids[1]}`)).toMatchObject({ data: [{ id: ids[2] }], has_more: false });
     expect(await page('?order=asc&limit=1')).toMatchObject({ data: [{ id: ids[2] }], has_more: true });

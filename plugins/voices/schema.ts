@@ -178,9 +178,6 @@ export const VoiceObject = Type.Object(
     object: Type.Literal('audio.voice'),
     type: Type.Literal('audio_sample'),
     name: Type.String({ examples: ['Anna, calm'] }),
-    status: oneOf(['improving', 'ready'], {
-      description: 'Both can be used. `improving`: the similarity to the speaker is being improved.',
-    }),
     format: Type.String({ description: 'Format of the upload: wav, mp3 or mp4.', examples: ['wav'] }),
     created_at: UnixSeconds,
     has_ref_text: Type.Boolean({ examples: [true] }),
@@ -275,7 +272,6 @@ export function voiceObject(voice: VoiceRecord): Static<typeof VoiceObject> {
     object: 'audio.voice',
     type: 'audio_sample',
     name: voice.name,
-    status: voice.isImproving ? 'improving' : 'ready',
     format: voice.format,
     created_at: voice.createdAt,
     has_ref_text: voice.refText !== '',

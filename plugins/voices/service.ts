@@ -70,7 +70,7 @@ export class VoiceService {
     return voice.clip(signal);
   }
 
-  /** A running job detects the deletion at its next step. @throws ServiceError `not_found`. */
+  /** @throws ServiceError `not_found`. */
   async delete({ organization }: Caller, id: string): Promise<void> {
     const { voices, blobs, log } = this.#deps;
     if (!(await voices.delete(organization, id))) throw unknownVoice(id);

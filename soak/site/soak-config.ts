@@ -93,8 +93,6 @@ workers = 1
 threads = 1
 [batch]
 max_concurrent_lines = 8
-[voices]
-fit_seconds = 1
 `;
 
 /** Limits that are counted in Redis, if available, but never reached. */

@@ -125,7 +125,7 @@ describe('defaults', () => {
       ],
     ]);
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
-    expect(config.voices).toEqual({ fitSeconds: 20 });
+    expect(config.ignoredKeys).toEqual([]);
     expect(config.video).toEqual({ maxConcurrentJobs: 1 });
     expect(config.batch).toEqual({ maxConcurrentLines: 64, maxConcurrentBatches: 8 });
     expect(config.limits).toEqual({
@@ -936,7 +936,7 @@ describe('file', () => {
       max_concurrent_batches = 2
     `);
     expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
-    expect(config.voices).toEqual({ fitSeconds: 0 });
+    expect(config.ignoredKeys).toEqual(['voices.fit_seconds']);
     expect(config.video).toEqual({ maxConcurrentJobs: 2 });
     expect(config.batch).toEqual({ maxConcurrentLines: 9, maxConcurrentBatches: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });

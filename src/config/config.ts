@@ -26,6 +26,7 @@ import { PostgresUrlError, parsePostgresUrl } from '../kit/validation/postgres-u
 import {
   ConfigError,
   type ConfigFileContent,
+  ignoredKeys,
   parseModels,
   parsePrices,
   parseTools,
@@ -97,7 +98,8 @@ export interface Config {
   /** Undefined if no search server is configured. */
   readonly webSearch: WebSearchSettings | undefined;
   readonly partner: PartnerSettings;
-  readonly voices: VoiceSettings;
+  /** Keys of CONFIG that this version accepts without effect, such as `voices.fit_seconds`. */
+  readonly ignoredKeys: readonly string[];
   readonly video: VideoSettings;
   readonly batch: BatchSettings;
   readonly limits: Limits;
@@ -129,12 +131,6 @@ export interface HttpSettings {
   readonly invalidKeysPerMinute: number;
   /** Proxies whose `x-forwarded-for` header is trusted. */
   readonly trustedProxies: readonly NetworkRange[];
-}
-
-/** Settings of stored voices. */
-export interface VoiceSettings {
-  /** Time budget to improve a voice after enrollment, in seconds; 0 disables improvement. */
-  readonly fitSeconds: number;
 }
 
 /** Settings of video jobs. */
@@ -394,7 +390,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       silenceMs: file.partner?.silence_ms ?? 350,
       partialMs: file.partner?.partial_ms ?? 700,
     }),
-    voices: Object.freeze({ fitSeconds: file.voices?.fit_seconds ?? 20 }),
+    ignoredKeys: Object.freeze(ignoredKeys(file)),
     video: Object.freeze({ maxConcurrentJobs: file.video?.max_concurrent_jobs ?? 1 }),
     batch: Object.freeze({
       maxConcurrentLines: file.batch?.max_concurrent_lines ?? 64,

@@ -261,6 +261,7 @@ export const ConfigFile = Type.Object(
         strict,
       ),
     ),
+    /** Without effect ({@link ignoredKeys}). */
     voices: Type.Optional(
       Type.Object({ fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }, strict),
     ),
@@ -327,6 +328,11 @@ const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; rea
   { table: 'video', old: 'jobs_at_once', now: 'max_concurrent_jobs' },
   { table: 'code_interpreter', old: 'at_once', now: 'max_concurrent_interpreters' },
 ];
+
+/** Keys without effect. They are accepted for one version after the feature was removed. */
+export function ignoredKeys({ voices }: ConfigFileContent): readonly string[] {
+  return voices?.fit_seconds === undefined ? [] : ['voices.fit_seconds'];
+}
 
 /** @throws ConfigError if the file uses the old name of a key. */
 function requireNewNames(parsed: TomlTable, path: string): void {

@@ -35,7 +35,9 @@ import { continuationEngine } from './continuation/host/engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 import { kokoroVoices } from './kokoro/host/named-voices.ts';
+import { PresetStatistics } from './kokoro/host/preset-statistics.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
+import { hasProfile } from './kokoro/shared/profile-key.ts';
 import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
 import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
@@ -49,10 +51,12 @@ import { OnDemandTextEngine } from './on-demand/text-engine.ts';
 import { piperVoices } from './piper/named-voices.ts';
 import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
+import type { SpeechRequest } from './pool/model.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 import type { NamedVoices } from './pool/named-voices.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
 import { poolTtsEngine } from './pool/tts-engine.ts';
+import { arithmeticFor } from './runtime/cpu-arithmetic.ts';
 import { openVad } from './silero/host/engine.ts';
 import { openSmartTurn } from './smart-turn/host/engine.ts';
 import { speakerEncoder } from './speakers/host/engine.ts';
@@ -281,55 +285,59 @@ function poolSpecs(
   absentStt: ReadonlyMap<string, unknown> = NONE,
   hasFastSpeech = false,
 ): Readonly<Record<string, ModelSpec>> {
-  // Fitting a voice synthesizes with the speech model.
-  const tts = needs.has('tts') || needs.has('voiceFitter') ? ttsModels : NONE;
+  const tts = needs.has('tts') ? ttsModels : NONE;
   const present = [...sttModels].filter(
     ([, settings]) => settings.kind === 'upstream' || !absentStt.has(poolModel(settings)),
   );
   const stt = needs.has('stt') ? new Map(present) : NONE;
   const embed = needs.has('embed') ? embedModels : NONE;
   const fast = hasFastSpeech ? new Map([[FAST_SPEECH.kind, FAST_SPEECH]]) : NONE;
-  const needsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
   return {
     ...embeddedSpecs({ tts: fast, stt: NONE, embed: NONE }, modelsDir),
     ...embeddedSpecs({ tts, stt, embed }, modelsDir),
-    ...(needsSpeakers && { [SPEAKER_MODEL]: { kind: SPEAKER_MODEL, modelsDir } }),
+    ...(needs.has('speakers') && { [SPEAKER_MODEL]: { kind: SPEAKER_MODEL, modelsDir } }),
   };
 }
 
-/** Opens the fitter of stored voices for the first Kokoro model of CONFIG. Without one, no voice needs a fit. */
+/** Opens the fitter of stored voices for the first Kokoro model of CONFIG. Without one, no voice needs an adaptation. */
 function openFitter(
   pool: InferencePool,
   poolOptions: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
   options: EngineOptions,
 ): ServiceHandle<VoiceFitter> {
-  const { kokoro, [SPEAKER_MODEL]: speakers } = poolSpecs(new Set(['voiceFitter']), options);
   const settings = options.ttsModels.values().find(({ kind }) => kind === 'kokoro');
-  if (!kokoro || !speakers || settings?.kind !== 'kokoro') return serviceHandle(NO_FITTER);
+  const { kokoro } = poolSpecs(new Set(['tts']), options);
+  if (!kokoro || settings?.kind !== 'kokoro') return serviceHandle(NO_FITTER);
+  const { modelsDir, log, inference } = options;
+  const model = poolModel(settings);
   // One process, because each process holds a copy of the weights. None with a GPU, whose memory would hold them twice.
-  const oneWorker = { ...poolOptions.settings, workers: 1 };
   const background =
-    oneWorker.provider === 'cpu'
+    inference.provider === 'cpu'
       ? backgroundPool<ModelSpec>({
           ...poolOptions,
-          settings: oneWorker,
-          models: { kokoro, [SPEAKER_MODEL]: speakers },
+          settings: { ...inference, workers: 1 },
+          models: { kokoro },
         })
       : undefined;
-  const names = { speech: poolModel(settings), speakers: SPEAKER_MODEL };
-  const { modelsDir, clock, log } = options;
-  const fitter = kokoroFitter({
-    ...{
-      models: names,
-      pool,
-      backgroundPool: background ?? pool,
-      defaultVoice: settings.voice,
-      modelsDir,
+  const arithmetic = arithmeticFor(inference.provider);
+  const statistics = new PresetStatistics({
+    names: englishPresetNames(),
+    isMeasured: (name) => hasProfile(modelsDir, name, arithmetic),
+    async measure(name, signal) {
+      // The first use of a voice measures it.
+      const request: SpeechRequest = {
+        text: 'Hi.',
+        voice: { kind: 'preset', name },
+        speed: 1,
+        delivery: 'whole',
+      };
+      // The work is not done for an API key.
+      const job = { request, priority: 'batch', fairnessKey: '', delivery: 'whole' } as const;
+      for await (const _ of (background ?? pool).runJob(model, job, signal));
     },
-    presets: englishPresetNames(),
-    ...{ clock, log: log.child({ model: poolModel(settings) }) },
+    log: log.child({ model }),
   });
-  return closeBefore(serviceHandle(fitter), background);
+  return closeBefore({ value: kokoroFitter, close: () => statistics.close() }, background);
 }
 
 /**

@@ -69,16 +69,16 @@ describe('Redis', () => {
 
   it('unresponsive at the first use of a kind: accepts jobs after recovery', async () => {
     server.pause();
-    await expect(queue.enqueue('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(queue.enqueue('video', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
     server.resume();
-    await vi.waitFor(() => queue.enqueue('voice', 'a'), PATIENCE);
+    await vi.waitFor(() => queue.enqueue('video', 'a'), PATIENCE);
   });
 
   it('unavailable at the first use of a kind: enqueue fails', async () => {
     await server.stop();
-    await expect(queue.enqueue('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(queue.enqueue('video', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
     await server.start();
-    await vi.waitFor(() => queue.enqueue('voice', 'a'), PATIENCE);
+    await vi.waitFor(() => queue.enqueue('video', 'a'), PATIENCE);
   });
 
   it('after data loss: jobs can be enqueued again, and the earlier run is aborted', async () => {

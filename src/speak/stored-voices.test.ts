@@ -33,7 +33,7 @@ describe('StoredVoices', () => {
 
   it('returns the current state of a voice', async () => {
     const { voices, voice, stored } = await setUp();
-    await voices.setAdaptation(voice.id, 'better', false);
+    await voices.setAdaptation(voice.id, 'better');
     expect(await stored.find(voice.id, 'a')).toMatchObject({ adaptation: 'better' });
   });
 

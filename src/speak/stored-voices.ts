@@ -25,7 +25,7 @@ export class StoredVoices {
   }
 
   /**
-   * Returns the current state of a voice. Its adaptation improves for some time after the voice was stored.
+   * Returns the current state of a voice. Its adaptation can be replaced after an upgrade.
    * @param id voice id as sent by the client.
    * @returns undefined if the organization has no such voice.
    * @throws the errors of the store.

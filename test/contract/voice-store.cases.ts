@@ -22,7 +22,6 @@ export function voiceRecord(overrides: Partial<VoiceRecord> = {}): VoiceRecord {
     lengthBytes: 727_694,
     createdAt: NOW,
     adaptation: undefined,
-    isImproving: false,
     ...overrides,
   };
 }
@@ -51,7 +50,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       const store = await open();
       for (const voice of [
         voiceRecord({ name: 'Grüße "你好"\\ \' %', refText: 'a\nb', durationS: 5 }),
-        voiceRecord({ speakerDescription: 'deep', adaptation: '{"a":1}', isImproving: true }),
+        voiceRecord({ speakerDescription: 'deep', adaptation: '{"a":1}' }),
       ]) {
         await store.put(voice, MANY);
         expect(await store.get('a', voice.id)).toEqual(voice);
@@ -138,14 +137,10 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
   describe('an adaptation', () => {
     test('can be replaced and removed', async () => {
       const store = await open();
-      const [voice] = (await stored(store, 1, { isImproving: true })) as [VoiceRecord];
-      for (const [adaptation, isImproving] of [
-        ['first', true],
-        ['second', false],
-        [undefined, true],
-      ] as const) {
-        expect(await store.setAdaptation(voice.id, adaptation, isImproving)).toBe(true);
-        expect(await store.get('a', voice.id)).toEqual({ ...voice, adaptation, isImproving });
+      const [voice] = (await stored(store, 1)) as [VoiceRecord];
+      for (const adaptation of ['first', 'second', undefined]) {
+        expect(await store.setAdaptation(voice.id, adaptation)).toBe(true);
+        expect(await store.get('a', voice.id)).toEqual({ ...voice, adaptation });
       }
     });
 
@@ -153,43 +148,24 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       const store = await open();
       const [voice] = (await stored(store, 1)) as [VoiceRecord];
       await store.delete('a', voice.id);
-      expect(await store.setAdaptation(voice.id, 'late', true)).toBe(false);
+      expect(await store.setAdaptation(voice.id, 'late')).toBe(false);
       expect(await store.find(voice.id)).toBeUndefined();
-    });
-
-    test.each([undefined, 'old'])('is invalidated if it still is %j', async (adaptation) => {
-      const store = await open();
-      const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
-      await store.setAdaptation(voice.id, 'new', false);
-      await store.invalidateAdaptation(voice.id, adaptation);
-      expect(await store.find(voice.id)).toEqual({ ...voice, adaptation: 'new' });
-      await store.invalidateAdaptation(other.id, adaptation);
-      expect(await store.find(other.id)).toEqual({ ...other, adaptation: undefined, isImproving: true });
-      await store.invalidateAdaptation(newId('voice'), adaptation);
     });
 
     test('is listed across organizations, in pages', async () => {
       const store = await open();
       const voices = [
-        ...(await stored(store, 3, { organization: 'b', adaptation: 'x', isImproving: true })),
+        ...(await stored(store, 3, { organization: 'b', adaptation: 'x' })),
         ...(await stored(store, 2)),
       ].toSorted((one, other) => (one.id < other.id ? -1 : 1));
       const all = await store.listAdaptations(10);
-      expect(all).toEqual(voices.map(({ id, adaptation, isImproving }) => ({ id, adaptation, isImproving })));
+      expect(all).toEqual(voices.map(({ id, adaptation }) => ({ id, adaptation })));
       const idsOf = async (after?: Id<'voice'>) =>
         (await store.listAdaptations(2, after)).map(({ id }) => id);
       expect(await paged(idsOf)).toEqual(voices.map(({ id }) => id));
-    });
-
-    test('that is improving is listed in pages, also after deletion of the last voice of a page', async () => {
-      const store = await open();
-      const voices = (await stored(store, 4, { isImproving: true })).map(({ id }) => id).toSorted();
-      await stored(store, 3);
-      expect(await paged((after) => store.listImproving(2, after))).toEqual(voices);
-      await store.delete('a', voices[1] ?? '');
-      expect(await store.listImproving(2, voices[1])).toEqual(voices.slice(2));
-      await store.setAdaptation(voices[2] as Id<'voice'>, 'done', false);
-      expect(await store.listImproving(10)).toEqual([voices[0], voices[3]]);
+      // Also after the deletion of the last voice of a page.
+      await store.delete(voices[1]?.organization ?? '', voices[1]?.id ?? '');
+      expect(await idsOf(voices[1]?.id)).toEqual(voices.slice(2, 4).map(({ id }) => id));
     });
   });
 

@@ -43,61 +43,27 @@ export class FakeSpeakers implements SpeakerEncoder {
 
 export interface FakeFitterOptions {
   readonly isNeeded?: boolean;
-  /** Version whose adaptations are current; each adaptation is `version:step`. */
+  /** Version whose adaptations are current; each adaptation is `version:number`. */
   readonly version?: string;
-  /** Number of better adaptations that `improveAdaptation` yields. */
-  readonly steps?: number;
-  /** Awaited before each better adaptation, starting with step 1; its errors are thrown. */
-  readonly before?: (step: number, signal: AbortSignal) => Promise<void> | void;
 }
 
 export class FakeFitter implements VoiceFitter {
   readonly isNeeded: boolean;
-  readonly begun: SpeakerPrint[] = [];
-  readonly improved: { readonly from: string; readonly budgetMs: number; readonly fairnessKey: string }[] =
-    [];
-  /** Number of improvements that were aborted. */
-  leftEarly = 0;
-  readonly #options: FakeFitterOptions;
+  /** The speakers for whom an adaptation was created. */
+  readonly fitted: SpeakerPrint[] = [];
+  readonly #version: string;
 
-  constructor(options: FakeFitterOptions = {}) {
-    this.isNeeded = options.isNeeded ?? true;
-    this.#options = options;
+  constructor({ isNeeded = true, version = 'v1' }: FakeFitterOptions = {}) {
+    this.isNeeded = isNeeded;
+    this.#version = version;
   }
 
   isCurrent(adaptation: string): boolean {
     return adaptation.startsWith(`${this.#version}:`);
   }
 
-  createInitial(speaker: SpeakerPrint): string {
-    this.begun.push(speaker);
+  createAdaptation(speaker: SpeakerPrint): string {
+    this.fitted.push(speaker);
     return `${this.#version}:0`;
-  }
-
-  async *improveAdaptation(
-    _samples: Float32Samples,
-    from: string,
-    budgetMs: number,
-    fairnessKey: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<string, void, undefined> {
-    this.improved.push({ from, budgetMs, fairnessKey });
-    const first = Number(from.split(':')[1]) + 1;
-    const { steps = 2, before } = this.#options;
-    let isLeft = true;
-    try {
-      for (let step = first; step < first + steps; step += 1) {
-        await before?.(step, signal);
-        signal.throwIfAborted();
-        yield `${this.#version}:${step}`;
-      }
-      isLeft = false;
-    } finally {
-      if (isLeft) this.leftEarly += 1;
-    }
-  }
-
-  get #version(): string {
-    return this.#options.version ?? 'v1';
   }
 }

@@ -108,7 +108,6 @@ test('a voice is recorded, previewed, stored, used and deleted', async () => {
   await page.getByText('Voice Reader created').waitFor();
 
   const voice = page.getByRole('listitem', { name: 'Reader' });
-  await voice.getByText(/^(improving|ready)$/).waitFor();
   await voice.getByRole('button', { name: 'Play clip' }).click();
   const keptLength = () => durationOf(page.getByLabel('Clip of Reader'));
   await expect.poll(keptLength).toBeGreaterThan(7);
@@ -192,29 +191,6 @@ test('without a microphone, an error is shown and the form stays usable', async 
   await page.getByRole('alert').getByText('No microphone found.').waitFor();
   expect(await page.getByRole('button', { name: 'Record' }).isEnabled()).toBe(true);
   expect(await page.getByRole('button', { name: 'Create voice' }).isDisabled()).toBe(true);
-});
-
-test('a voice that is improving shows that work goes on', async () => {
-  await open({ isolated: true, path: '/usage' });
-  const voice = (status: string) => ({
-    ...{ id: 'tts-vc-voice_1', object: 'audio.voice', name: 'Anna', status, format: 'wav' },
-    ...{ created_at: 1_795_000_000, duration_s: 8 },
-  });
-  let status = 'improving';
-  await page.route('**/v1/audio/voices?*', (route) =>
-    route.fulfill({ json: { object: 'list', data: [voice(status)], has_more: false } }),
-  );
-  await page.evaluate(`location.hash = '#/voices'`);
-  const progress = page.getByRole('progressbar', { name: 'Improvement of Anna' });
-  await progress.waitFor();
-  expect((await progress.boundingBox())?.width).toBeGreaterThan(200);
-  await page.getByText('The voice can be used now.').waitFor();
-  await expectAccessible(page);
-  await screenshot(page, 'voices-improving');
-  // The page asks for the state until the voice is ready.
-  status = 'ready';
-  await page.getByRole('listitem', { name: 'Anna' }).getByText('ready', { exact: true }).waitFor();
-  expect(await progress.count()).toBe(0);
 });
 
 inDeepTier(() => {

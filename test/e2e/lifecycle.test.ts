@@ -187,6 +187,13 @@ describe('keys', () => {
     expect(service.log().filter(({ msg }) => `${msg}`.includes('short keys'))).toEqual(warnings);
   });
 
+  test('a key of CONFIG without effect is logged as a warning', async () => {
+    const service = await launch({ config: `${NO_MODELS}\n[voices]\nfit_seconds = 5\n` });
+    expect(service.log().filter(({ msg }) => `${msg}`.includes('without effect'))).toMatchObject([
+      { level: 'warn', keys: 'voices.fit_seconds' },
+    ]);
+  });
+
   test('a key created while the service runs works immediately and is not stored in plain text', async () => {
     const dataDir = dataFolder();
     const service = await launch({ dataDir });

@@ -34,7 +34,7 @@ const WITH_CODE = PAGES.map((page) => ({ page, snippets: snippetsOf(page) })).fi
 
 /** The page whose blocks run in all languages by default. */
 const USUAL_PAGE = `${GUIDE}/embeddings.md`;
-/** A faster speech model in addition, a small language model for conversations, and no adaptation of stored voices, which uses all of its time limit. */
+/** A faster speech model in addition, a small language model for conversations. */
 const CONFIG = `
 [models."svc-tts-fast"]
 kind = "piper"
@@ -42,8 +42,6 @@ kind = "piper"
 kind = "conversation"
 llm = "smollm2-135m-instruct"
 tts = "svc-tts-fast"
-[voices]
-fit_seconds = 0
 `;
 /** Pages whose examples are the same with each speech model. They use the faster one. */
 const ANY_VOICE = ['conversations', 'quick-start', 'partner', 'realtime', 'speech', 'transcription'];

@@ -51,9 +51,7 @@ beforeAll(async () => {
       kind = "kokoro"
       voices = "presets"
       ${NO_RECOGNISER}
-      ${NO_TEXT}
-      [voices]
-      fit_seconds = 0`,
+      ${NO_TEXT}`,
     env: { PLUGINS: 'speech,partner,realtime,voices' },
   });
   voices = await storedVoiceFiles(service.dataDir);

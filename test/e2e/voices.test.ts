@@ -82,6 +82,7 @@ describe('with the models of the service', () => {
   let service: LaunchedService;
   let client: OpenAI;
   beforeAll(async () => {
+    // `fit_seconds` has no effect any more.
     const config = `${WITHOUT_MODELS}\n[voices]\nfit_seconds = 1\n`;
     service = await launchService({ config, env: { PLUGINS: 'speech,voices' } });
     client = clientOf(service);
@@ -94,7 +95,6 @@ describe('with the models of the service', () => {
       ...{ id: voice.voice_id, object: 'audio.voice', type: 'audio_sample', name: 'Joe', format: 'wav' },
       ...{ has_ref_text: true, sample_rate: SPOKEN_RATE_HZ, size_bytes: clip.size, warnings: [] },
       speaker_description: 'An American',
-      status: 'improving',
     });
     expect(voice.voice_id).toMatch(/^tts-vc-voice_/);
     expect(Number(voice.duration_s)).toBeGreaterThan(5);
@@ -104,7 +104,6 @@ describe('with the models of the service', () => {
     expect(voiceSpeech.equals(defaultSpeech)).toBe(false);
     expect(await clipOf(service, voice.id)).toHaveLength(clip.size);
 
-    // The background job continues.
     const deleted = await client.audio.voices.delete(voice.id);
     expect(deleted).toEqual({ id: voice.id, object: 'audio.voice.deleted', deleted: true });
     await expect(speech(client, voice.id)).rejects.toMatchObject({
@@ -182,7 +181,6 @@ describe('with an upstream server that clones voices', () => {
     const launch = () => launchService({ config: config(), dataDir, env: { PLUGINS: 'speech,voices' } });
     const first = await launch();
     const voice = await enroll(clientOf(first));
-    expect(voice.status).toBe('ready');
     expect(await first.stop()).toBe(0);
     const second = await launch();
     try {

@@ -53,11 +53,8 @@ export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptio
   readonly fitter?: FakeFitterOptions;
   readonly perOrganization?: number;
   readonly voicesPerOrganization?: number;
-  readonly improves?: boolean;
   /** Seconds of speech at the beginning of a clip; default: the whole clip. */
   readonly speechS?: number;
-  /** Whether the queue is unavailable. */
-  readonly queueIsAway?: boolean;
   /** Wraps the stores, to simulate failures. */
   readonly voices?: (real: VoiceStore) => VoiceStore;
   readonly blobs?: (real: BlobStore) => BlobStore;
@@ -100,21 +97,11 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
       { atSample: endSample, event: { kind: 'stopped', endSample } },
     ],
   });
-  const queued: string[] = [];
   const enrollments = new EnrollmentService({
     ...{ voices, blobs, audioFiles, vad, speakers, voiceFitter: fitter, calls, clock, log },
-    jobs: {
-      async enqueue(kind, id) {
-        if (options.queueIsAway) throw new Error('the queue is unavailable');
-        queued.push(`${kind} ${id}`);
-      },
-      startRunner: () => ({ stop: async () => undefined }),
-      close: async () => undefined,
-    },
     metrics: voiceMetrics(metrics),
     requestsPerOrganization: options.perOrganization ?? 100,
     voicesPerOrganization: options.voicesPerOrganization ?? 100,
-    improves: options.improves ?? true,
   });
   const routes = voiceRoutes(new VoiceService({ voices, blobs, tts, log }), enrollments, {
     folder,
@@ -135,7 +122,7 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     return send(VOICES, { method: 'POST', body, ...init }, key);
   };
   return {
-    ...{ app, clock, log, voices, blobs, speakers, fitter, audioFiles, calls, metrics, vad, queued },
+    ...{ app, clock, log, voices, blobs, speakers, fitter, audioFiles, calls, metrics, vad },
     ...{ enrollments, send, post },
     rows: calls.rows,
     /** Temporary files of uploads. */

@@ -26,12 +26,11 @@ import { report } from '../../report.ts';
 import { mean, median } from '../../statistics.ts';
 import { benchSpeakers, type Speaker } from '../../voices/speakers.ts';
 
-const FIT_S = 20;
 const DEFAULT = 'af_heart';
 const MIN_GAIN = 0.1;
 const WER_PERCENT = 8;
 const ENROLLMENT_S = 2;
-/** Not the texts that voices are fitted on. */
+/** Not the texts on which the preset voices were measured. */
 const TEXTS = [
   'The old library on the corner closes at six, but the garden behind it stays open until dark.',
   'Please leave your umbrella by the door, because the floor has just been polished.',
@@ -47,10 +46,6 @@ export async function benchVoices(): Promise<void> {
     speakers = await benchSpeakers(async (text) =>
       toListenRate(await engines.say(text, 'piper'), engines.rateHz),
     );
-    const [{ samples }] = speakers as [Speaker];
-    // The first fit also measures the preset voices.
-    const first = engines.fitter.createInitial(await engines.print(samples));
-    for await (const _ of engines.fitter.improveAdaptation(samples, first, 0, WORK.fairnessKey, NEVER));
     const presets: { readonly name: string; readonly print: Float32Array }[] = [];
     for (const name of englishPresetNames()) presets.push({ name, print: (await engines.hear(name)).print });
     for (const speaker of speakers) {
@@ -69,12 +64,10 @@ interface Result {
   readonly likeness: {
     readonly default: number;
     readonly best: number;
-    readonly first: number;
-    readonly fitted: number;
+    readonly blend: number;
   };
   readonly bestPreset: string;
-  readonly firstS: number;
-  readonly steps: number;
+  readonly blendS: number;
   readonly words: WordErrors;
   /** Medians, in Hz. */
   readonly pitch: { readonly speaker: number | undefined; readonly fitted: number | undefined };
@@ -95,29 +88,19 @@ async function fitted(
     print: new Float32Array(0),
   };
   const start = performance.now();
-  const first = engines.fitter.createInitial(speaker);
-  const firstS = (performance.now() - start) / 1000;
-  let adaptation = first;
-  let steps = 0;
-  for await (const better of engines.fitter.improveAdaptation(
-    samples,
-    first,
-    FIT_S * 1000,
-    WORK.fairnessKey,
-    NEVER,
-  )) {
-    adaptation = better;
-    steps += 1;
-  }
+  const adaptation = engines.fitter.createAdaptation(speaker);
+  const blendS = (performance.now() - start) / 1000;
   const usual = await engines.hear(DEFAULT);
   const end = await engines.hear(DEFAULT, adaptation);
   return {
-    ...{ speaker: id, bestPreset: best.name, firstS, steps, words: end.words },
+    speaker: id,
+    bestPreset: best.name,
+    blendS,
+    words: end.words,
     likeness: {
       default: similarity(usual),
       best: similarity(best),
-      first: similarity(await engines.hear(DEFAULT, first)),
-      fitted: similarity(end),
+      blend: similarity(end),
     },
     pitch: { speaker: speaker.pitchHz, fitted: end.pitchHz },
     pace: end.seconds / usual.seconds,
@@ -204,7 +187,7 @@ function spokenVoice(adaptation: string): SpokenVoice {
 
 /** Duration of each enrollment over HTTP in seconds. */
 async function enrollments(speakers: readonly Speaker[]): Promise<number[]> {
-  const service = await launchService({ config: `${NO_RECOGNISER}${NO_TEXT}[voices]\nfit_seconds = 0\n` });
+  const service = await launchService({ config: `${NO_RECOGNISER}${NO_TEXT}` });
   try {
     const times: number[] = [];
     for (const { id, samples, text } of speakers) {
@@ -240,21 +223,23 @@ async function write(results: readonly Result[], enrollmentS: readonly number[])
     'Stored voices: the embedded model fitted to a speaker',
     [
       {
-        measure: `${what}, fitted for ${FIT_S} s; peer: the default voice`,
-        ...{ ours: distance('fitted'), peer: distance('default'), unit: '' },
-        ...{ target: -MIN_GAIN, judged: 'difference' },
+        measure: `${what}; peer: the default voice`,
+        ours: distance('blend'),
+        peer: distance('default'),
+        unit: '',
+        target: -MIN_GAIN,
+        judged: 'difference',
       },
       {
-        measure: `${what}, fitted for ${FIT_S} s; peer: for each speaker the best of the model's ${englishPresetNames().length} English voices`,
-        ...{ ours: distance('fitted'), peer: distance('best'), unit: '', target: 0, judged: 'difference' },
+        measure: `${what}; peer: for each speaker the best of the model's ${englishPresetNames().length} English voices`,
+        ours: distance('blend'),
+        peer: distance('best'),
+        unit: '',
+        target: 0,
+        judged: 'difference',
       },
       {
-        measure: `${what}, first fit; peer: the default voice`,
-        ...{ ours: distance('first'), peer: distance('default'), unit: '' },
-        ...{ target: -MIN_GAIN, judged: 'difference' },
-      },
-      {
-        measure: `word error rate of fitted voices, ${words} words, heard by whisper tiny.en`,
+        measure: `word error rate of stored voices, ${words} words, heard by whisper tiny.en`,
         ...{ ours: (100 * errors) / words, unit: '%', target: WER_PERCENT },
       },
       {
@@ -262,20 +247,20 @@ async function write(results: readonly Result[], enrollmentS: readonly number[])
         ...{ ours: Math.max(...enrollmentS), unit: 's', target: ENROLLMENT_S },
       },
       { measure: 'enrollment over HTTP, median', ours: median(enrollmentS), unit: 's' },
-      { measure: 'first fit, slowest', ours: Math.max(...results.map(({ firstS }) => firstS)), unit: 's' },
+      { measure: 'blend, slowest', ours: Math.max(...results.map(({ blendS }) => blendS)), unit: 's' },
     ],
     [
-      `Voice prints of Resemblyzer for ${TEXTS.length} texts that are not used for fitting. The best preset voice is the most similar one for these texts.`,
-      'A fit searches for a mix of preset voices. It does not clone the speaker.',
+      `Voice prints of Resemblyzer for ${TEXTS.length} texts on which no voice was measured. The best preset voice is the most similar one for these texts.`,
+      'A stored voice is a blend of preset voices. It does not clone the speaker.',
       ...results.map(lineOf),
     ],
   );
 }
 
-function lineOf({ speaker, likeness: by, bestPreset, steps, words, pitch, pace }: Result): string {
+function lineOf({ speaker, likeness: by, bestPreset, words, pitch, pace }: Result): string {
   const cosines =
     `default ${by.default.toFixed(3)}, best ${by.best.toFixed(3)} (${bestPreset}), ` +
-    `first fit ${by.first.toFixed(3)}, fitted ${by.fitted.toFixed(3)} in ${steps} steps`;
+    `blend ${by.blend.toFixed(3)}`;
   const hz = (value: number | undefined) => value?.toFixed(0) ?? 'unknown';
   return `${speaker}: ${cosines}; ${words.errors} of ${words.words} words wrong; pitch ${hz(pitch.fitted)} Hz for ${hz(pitch.speaker)} Hz; length ${pace.toFixed(2)} of the default voice.`;
 }

@@ -3,7 +3,7 @@
  * and id of a job; its feature stores the content and the progress.
  */
 
-export type JobKind = 'batch' | 'voice' | 'video';
+export type JobKind = 'batch' | 'video';
 
 /**
  * `done` removes the job. `again` runs it again after `delayMs`, possibly in another process; other waiting

@@ -41,26 +41,12 @@ export interface SpeakerEncoder {
  */
 export interface VoiceFitter {
   /**
-   * False if no configured model uses adaptations: upstream models clone voices themselves. `createInitial`
-   * and `improveAdaptation` must not be called then.
+   * False if no configured model uses adaptations: upstream models clone voices themselves. `createAdaptation`
+   * must not be called then.
    */
   readonly isNeeded: boolean;
   /** Whether this version can use an adaptation; otherwise it is created again. */
   isCurrent(adaptation: string): boolean;
-  /** Creates a first adaptation immediately, without synthesis. */
-  createInitial(speaker: SpeakerPrint): string;
-  /**
-   * Yields successive improvements at low priority, using only idle CPU time.
-   * @param samples as for {@link SpeakerEncoder.encodeSpeaker}.
-   * @param from result of `createInitial` or of an earlier call.
-   * @param budgetMs time budget. A few steps run even if other work used all of it. Ends earlier when no
-   *   improvement is found.
-   */
-  improveAdaptation(
-    samples: Float32Samples,
-    from: string,
-    budgetMs: number,
-    fairnessKey: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<string, void, undefined>;
+  /** Creates an adaptation without synthesis, in less than 10 ms. The same speaker always gets the same one. */
+  createAdaptation(speaker: SpeakerPrint): string;
 }

@@ -25,8 +25,6 @@ export interface VoiceRecord {
   readonly createdAt: number;
   /** Adaptation created by a `VoiceFitter`; undefined if there is none yet. */
   readonly adaptation?: string | undefined;
-  /** Whether the adaptation is still being improved. */
-  readonly isImproving: boolean;
 }
 
 /** Returns the blob name of the clip: WAV, 16-bit mono, at the sample rate of the upload. */
@@ -70,29 +68,18 @@ export interface VoiceStore {
    * @returns false if it does not exist.
    */
   delete(organization: string, id: string): Promise<boolean>;
-  /** Returns a voice of any organization, for the background job that adapts it. */
+  /** Returns a voice of any organization, to create its adaptation again. */
   find(id: Id<'voice'>): Promise<VoiceRecord | undefined>;
   /**
-   * Stores an adaptation; undefined if none can be used.
+   * Replaces the adaptation; undefined removes it.
    * @returns false if the voice was deleted in the meantime.
    */
-  setAdaptation(id: Id<'voice'>, adaptation: string | undefined, isImproving: boolean): Promise<boolean>;
-  /**
-   * Removes an unusable adaptation and marks the voice for improvement, unless the adaptation was replaced in
-   * the meantime.
-   * @param adaptation as it was read; undefined for none.
-   */
-  invalidateAdaptation(id: Id<'voice'>, adaptation: string | undefined): Promise<void>;
+  setAdaptation(id: Id<'voice'>, adaptation: string | undefined): Promise<boolean>;
   /** Lists the adaptations of all organizations, ordered by id, to check whether they can still be used. */
   listAdaptations(
     limit: number,
     after?: Id<'voice'>,
-  ): Promise<readonly Pick<VoiceRecord, 'id' | 'adaptation' | 'isImproving'>[]>;
-  /**
-   * Lists voices of all organizations that are still being improved, ordered by id, so that jobs missing in
-   * the queue are enqueued again.
-   */
-  listImproving(limit: number, after?: Id<'voice'>): Promise<readonly Id<'voice'>[]>;
+  ): Promise<readonly Pick<VoiceRecord, 'id' | 'adaptation'>[]>;
   /** Returns the ids that are stored voices. */
   filterExisting(ids: readonly Id<'voice'>[]): Promise<ReadonlySet<Id<'voice'>>>;
 }

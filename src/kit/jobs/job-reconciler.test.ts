@@ -75,25 +75,6 @@ it('retries after the queue was unavailable and logs the outage once', async () 
     .toMatchObject([{ level: 'info', fields: { times: rejections } }]);
 });
 
-it('prepares until that succeeds once, before it queues jobs', async () => {
-  addOpen(1);
-  const steps: string[] = [];
-  startReconciler({
-    async prepare() {
-      steps.push('prepare');
-      if (steps.length === 1) throw new Error('database unavailable');
-    },
-    jobs: {
-      async enqueue() {
-        steps.push('enqueue');
-      },
-    },
-  });
-  await expect.poll(() => steps.length).toBeGreaterThan(3);
-  expect(steps.slice(0, 4)).toEqual(['prepare', 'prepare', 'enqueue', 'enqueue']);
-  expect(log.lines.map(({ level }) => level)).toEqual(['error', 'info']);
-});
-
 it('stops in the middle of a check when it is closed, without a log line', async () => {
   addOpen(5);
   const response = Promise.withResolvers<void>();
@@ -112,16 +93,5 @@ it('stops in the middle of a check when it is closed, without a log line', async
   await closed;
   expect(calls).toBe(1);
   expect(reconciler.open).toBe(0);
-  expect(log.lines).toEqual([]);
-});
-
-it('queues nothing when it is closed during the preparation', async () => {
-  addOpen(5);
-  const prepared = Promise.withResolvers<void>();
-  const reconciler = startReconciler({ prepare: () => prepared.promise });
-  const closed = reconciler.close();
-  prepared.resolve();
-  await closed;
-  expect(queued).toEqual([]);
   expect(log.lines).toEqual([]);
 });

@@ -10,8 +10,6 @@ export interface JobReconcilerOptions<Id extends string> {
   readonly kind: JobKind;
   /** Plural noun of the jobs, for log messages. */
   readonly what: string;
-  /** Work before the first check; repeated until it succeeds. */
-  readonly prepare?: (signal: AbortSignal) => Promise<void>;
   /** Lists at most `limit` ids of unfinished jobs of all organizations, after the id `after`. */
   readonly listOpen: (limit: number, after?: Id) => Promise<readonly Id[]>;
   readonly jobs: Pick<JobQueue, 'enqueue'>;
@@ -27,7 +25,6 @@ export class JobReconciler<Id extends string> {
   readonly #options: JobReconcilerOptions<Id>;
   readonly #failures: FailureLog;
   readonly #task: IntervalTask;
-  #isPrepared = false;
   #open = 0;
 
   constructor(options: JobReconcilerOptions<Id>) {
@@ -51,8 +48,6 @@ export class JobReconciler<Id extends string> {
 
   async #check(signal: AbortSignal): Promise<void> {
     try {
-      if (!this.#isPrepared) await this.#options.prepare?.(signal);
-      this.#isPrepared = true;
       await this.#queueAll(signal);
       this.#failures.recordSuccess();
     } catch (error) {

@@ -5,11 +5,13 @@ import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { usageRecord } from '../../../test/contract/usage-store.cases.ts';
+import { voiceRecord } from '../../../test/contract/voice-store.cases.ts';
 import { usageRows } from '../../../test/harness/usage-rows.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { apiKeyStore } from '../accounts/api-key-store.ts';
 import { toRow } from '../accounts/usage-store.ts';
 import type { Records } from '../schema/records.ts';
+import { voiceStore } from '../stores/voice-store.ts';
 import { DatabaseError } from './database-error.ts';
 import { openSqlite } from './sqlite-records.ts';
 
@@ -184,6 +186,29 @@ describe('a file', () => {
     });
     const { records } = await usageRows(open(path)).list({ organization: 'a', limit: 3 });
     expect(records.map(({ id }) => id)).toEqual(['usage_2', 'usage_1']);
+  });
+
+  test('a file with voices that version 0.1 was improving is migrated, and their jobs are removed', async () => {
+    const path = freshPath();
+    const voice = voiceRecord({ adaptation: 'mix' });
+    await voiceStore(open(path)).put(voice, 1);
+    raw(path, (database) => {
+      database.run('UPDATE voices SET is_improving = 1');
+      database.run(
+        `INSERT INTO jobs (kind, id, free_at_ms, failures) VALUES ('voice', ?, 0, 0), ('batch', 'b', 0, 0)`,
+        [voice.id],
+      );
+      // The version before the migration.
+      database.run('PRAGMA user_version = 13');
+    });
+    const records = open(path);
+    expect(await voiceStore(records).find(voice.id)).toEqual(voice);
+    expect(await records.db.selectFrom('voices').select('is_improving').execute()).toEqual([
+      { is_improving: 0 },
+    ]);
+    expect(await records.db.selectFrom('jobs').select(['kind', 'id']).execute()).toEqual([
+      { kind: 'batch', id: 'b' },
+    ]);
   });
 
   test('the error for a file that is not a database contains its path', () => {

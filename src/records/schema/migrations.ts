@@ -315,6 +315,12 @@ const MIGRATIONS: readonly Migration[] = [
 
   // Trace context of the request that created the job.
   ({ schema }) => [schema.alterTable('jobs').addColumn('cause', 'text')],
+
+  // Stored voices are no longer improved by jobs. Older nodes do not queue them again.
+  () => [
+    'UPDATE voices SET is_improving = 0 WHERE is_improving = 1',
+    `DELETE FROM jobs WHERE kind = 'voice'`,
+  ],
 ];
 
 /** The SQL statements of every migration. */

@@ -253,7 +253,7 @@ interface VoiceTable {
   length_bytes: number;
   created_at: number;
   adaptation: string | null;
-  /** 0 or 1. */
+  /** Written as 0 and never read: version 0.1 improved voices in the background. */
   is_improving: number;
 }
 

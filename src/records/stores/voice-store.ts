@@ -1,15 +1,11 @@
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import type { Insertable, Kysely, Selectable } from 'kysely';
 import { invalidRequest } from '../../contract/core/error.ts';
-import type { Id } from '../../contract/core/id.ts';
 import type { VoiceRecord, VoiceStore } from '../../contract/stores/voice-store.ts';
 import { lockOrganization } from '../accounts/organization-lock.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 
 type Voice = Tables['voices'];
-
-/** A literal instead of a parameter, because otherwise the partial index of improving voices is not used. */
-const IMPROVING = sql<boolean>`is_improving = 1`;
 
 /** Stored voices of organizations. The caller closes `records`. */
 export function voiceStore({ db, engine }: Records): VoiceStore {
@@ -18,12 +14,6 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
 
   const withId = (organization: string, id: string) =>
     ofOrganization(organization).where('id', '=', id as Voice['id']);
-
-  /** Voices of all organizations, ordered by id, so that paging works even if the last voice of a page was deleted. */
-  const page = (limit: number, after: Id<'voice'> | undefined) => {
-    const first = db.selectFrom('voices').orderBy('id').limit(limit);
-    return after === undefined ? first : first.where('id', '>', after);
-  };
 
   /** @throws ServiceError `voice_limit_exceeded` if the organization has reached its max. number of voices. */
   async function checkVoiceQuota(
@@ -88,35 +78,21 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
       return row && toRecord(row);
     },
 
-    async setAdaptation(id, adaptation, isImproving) {
+    async setAdaptation(id, adaptation) {
       const { numUpdatedRows } = await db
         .updateTable('voices')
-        .set({ adaptation: adaptation ?? null, is_improving: Number(isImproving) })
+        .set({ adaptation: adaptation ?? null, is_improving: 0 })
         .where('id', '=', id)
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
 
-    async invalidateAdaptation(id, adaptation) {
-      const read = adaptation === undefined ? null : adaptation;
-      await db
-        .updateTable('voices')
-        .set({ adaptation: null, is_improving: 1 })
-        .where('id', '=', id)
-        .where('adaptation', read === null ? 'is' : '=', read)
-        .execute();
-    },
-
     async listAdaptations(limit, after) {
-      const rows = await page(limit, after).select(['id', 'adaptation', 'is_improving']).execute();
-      return rows.map(({ id, adaptation, is_improving }) => ({
-        ...{ id, adaptation: adaptation ?? undefined, isImproving: is_improving === 1 },
-      }));
-    },
-
-    async listImproving(limit, after) {
-      const rows = await page(limit, after).select('id').where(IMPROVING).execute();
-      return rows.map(({ id }) => id);
+      // Ordered by id, so that paging works even if the last voice of a page was deleted.
+      const first = db.selectFrom('voices').orderBy('id').limit(limit);
+      const page = after === undefined ? first : first.where('id', '>', after);
+      const rows = await page.select(['id', 'adaptation']).execute();
+      return rows.map(({ id, adaptation }) => ({ id, adaptation: adaptation ?? undefined }));
     },
 
     async filterExisting(ids) {
@@ -142,7 +118,7 @@ function toRow(voice: VoiceRecord): Insertable<Voice> {
     length_bytes: voice.lengthBytes,
     created_at: voice.createdAt,
     adaptation: voice.adaptation ?? null,
-    is_improving: Number(voice.isImproving),
+    is_improving: 0,
   };
 }
 
@@ -161,6 +137,5 @@ function toRecord(row: Selectable<Voice>): VoiceRecord {
     lengthBytes: row.length_bytes,
     createdAt: row.created_at,
     adaptation: row.adaptation ?? undefined,
-    isImproving: row.is_improving === 1,
   };
 }

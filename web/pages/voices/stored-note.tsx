@@ -3,7 +3,7 @@ import type { NewVoice } from './voice-wire.ts';
 
 /** Confirms that a voice was created, with warnings about the quality of its clip. */
 export function StoredNote({ voice, onClose }: { readonly voice: NewVoice; readonly onClose: () => void }) {
-  const { name, status, warnings } = voice;
+  const { name, warnings } = voice;
   return (
     <Alert
       color={warnings.length > 0 ? 'orange' : 'green'}
@@ -14,10 +14,7 @@ export function StoredNote({ voice, onClose }: { readonly voice: NewVoice; reado
       closeButtonLabel="Close"
       onClose={onClose}
     >
-      <Text size="sm">
-        The voice can be used now
-        {status === 'improving' ? '; its similarity to the speaker still improves' : ''}.
-      </Text>
+      <Text size="sm">The voice can be used now.</Text>
       {warnings.length > 0 && (
         <List size="sm" mt="xs">
           {warnings.map(({ code, message }) => (

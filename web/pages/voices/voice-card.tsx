@@ -1,4 +1,4 @@
-import { Badge, Box, Button, Code, Group, Progress, Stack, Text } from '@mantine/core';
+import { Box, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { CopyAction } from '../../components/code-block.tsx';
@@ -22,12 +22,9 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
       <Stack gap="sm">
         <Group justify="space-between" gap="sm">
           <Box miw={0} flex="1 1 16rem">
-            <Group gap="xs">
-              <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
-                {name}
-              </Text>
-              <Status status={voice.status} />
-            </Group>
+            <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+              {name}
+            </Text>
             {voice.speaker_description !== undefined && <Text size="sm">{voice.speaker_description}</Text>}
             <Text size="xs" c="dimmed" className="figures">
               {formatSeconds(voice.duration_s)} of {voice.format.toUpperCase()} ·{' '}
@@ -67,7 +64,6 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
             </Button>
           </Group>
         </Group>
-        {voice.status === 'improving' && <Improving name={name} />}
         {shown === 'clip' && <ClipSound id={id} name={name} />}
         {shown === 'say' && <TryVoice voice={id} name={name} />}
       </Stack>
@@ -84,37 +80,5 @@ export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonl
         />
       )}
     </Box>
-  );
-}
-
-/**
- * Shows that work on the voice goes on. Without a percentage: the work ends when no better similarity is found or its time is
- * used up, and it waits while the service is busy.
- */
-function Improving({ name }: { readonly name: string }) {
-  return (
-    <Stack gap={4}>
-      <Text size="xs" c="dimmed">
-        The similarity to the speaker is being improved in the background. The voice can be used now.
-      </Text>
-      <Progress.Root size="sm">
-        {/* Without a value: indeterminate. */}
-        <Progress.Section
-          value={100}
-          animated
-          withAria={false}
-          role="progressbar"
-          aria-label={`Improvement of ${name}`}
-        />
-      </Progress.Root>
-    </Stack>
-  );
-}
-
-function Status({ status }: { readonly status: Voice['status'] }) {
-  return (
-    <Badge size="sm" variant="light" color={status === 'ready' ? 'green' : 'blue'}>
-      {status}
-    </Badge>
   );
 }

@@ -8,19 +8,10 @@ import { VoiceCard } from './voice-card.tsx';
 import type { Voice } from './voice-wire.ts';
 
 const MAX_SHOWN = 20;
-/** Polling interval while a voice is improving, in ms. */
-const RETRY_MS = 3000;
 
 /** The voices of the organization, newest first. */
 export function VoiceList() {
-  const pages = usePages<Voice>(
-    'v1/audio/voices',
-    { limit: MAX_SHOWN },
-    {
-      dynamicIntervalMs: (page) =>
-        page?.data.some(({ status }) => status === 'improving') ? RETRY_MS : undefined,
-    },
-  );
+  const pages = usePages<Voice>('v1/audio/voices', { limit: MAX_SHOWN });
   const { page, error, reload } = pages;
   return (
     <Panel title="Stored voices">

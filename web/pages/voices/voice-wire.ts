@@ -3,8 +3,6 @@
 export interface Voice {
   readonly id: string;
   readonly name: string;
-  /** Both can be used; an improving voice is still being optimized for similarity. */
-  readonly status: 'improving' | 'ready';
   readonly format: string;
   /** Unix seconds. */
   readonly created_at: number;

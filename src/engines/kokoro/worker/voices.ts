@@ -2,9 +2,10 @@
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { findImport, type ImportKey, importOnce } from '../../cache/import-cache.ts';
+import { findImport, importOnce } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
+import { profileKey, voiceFile } from '../shared/profile-key.ts';
 import { type KokoroAcousticModel, STYLE_LENGTH, type Utterance, type VoiceStyle } from './acoustic-model.ts';
 import type { KokoroGenerator } from './generator.ts';
 import {
@@ -17,8 +18,6 @@ import {
   poolProfile,
 } from './norm-statistics.ts';
 
-/** Increment when the measurement or the calibration texts change. */
-const VERSION = 3;
 const PROFILE_FILE = 'profile.f32';
 
 export interface KokoroVoice extends VoiceStyle {
@@ -67,24 +66,6 @@ export async function readCachedProfile(
 ): Promise<NormProfile | undefined> {
   const folder = await findImport(modelsDir, profileKey(name, arithmetic));
   return folder === undefined ? undefined : await readProfile(folder);
-}
-
-function voiceFile(name: string) {
-  const { files } = catalogEntry('kokoro-voices');
-  const file = files.find((candidate) => candidate.name === `${name}.bin`);
-  if (file) return file;
-  const available = files.map((candidate) => candidate.name.replace(/\.bin$/, '')).join(', ');
-  throw new Error(`Kokoro has no voice '${name}'. Available voices: ${available}.`);
-}
-
-function profileKey(name: string, arithmetic: Arithmetic): ImportKey {
-  return {
-    sources: [...catalogEntry('kokoro-82m-int8').files.map((model) => model.sha256), voiceFile(name).sha256],
-    importer: 'kokoro-voice',
-    version: VERSION,
-    provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
-    options: { arithmetic },
-  };
 }
 
 async function readProfile(folder: string): Promise<NormProfile> {
