@@ -33,7 +33,7 @@ import { creditStore } from '../accounts/credit-store.ts';
 import { organizationStore } from '../accounts/organization-store.ts';
 import { MAX_BATCH } from '../lib/batched-lookup.ts';
 import { openRecords } from '../open-records.ts';
-import { BACKFILL_USAGE_DAYS } from '../schema/migrations.ts';
+import { BACKFILL_USAGE_DAYS } from '../schema/migrations/0010-roles-and-usage-days.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 import { batchStore } from './batch-store.ts';
