@@ -32,6 +32,8 @@ const allowed = {
 
 const TEST = '\\.(test|cases)\\.ts$';
 const ours = '^(src|plugins)/';
+/** Folders of this repository. */
+const OWN = '^(src|plugins|models|packages|scripts|tools|web|test|bench|soak)/';
 
 const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
   name: `${folder}-uses-${targets.join('-')}`,
@@ -130,6 +132,27 @@ module.exports = {
           '^plugins/$1/',
         ],
       },
+    },
+    {
+      name: 'packages-import-only-themselves',
+      comment: 'A package of packages/ may import only its own files and libraries',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/', pathNot: TEST },
+      to: { path: OWN, pathNot: '^packages/$1/' },
+    },
+    {
+      name: 'packages-are-imported-by-their-index',
+      comment:
+        'Only engines import packages, through src/index.ts; tests and benchmarks also import testing/',
+      severity: 'error',
+      from: { path: '^(src|plugins|models|web|scripts)/', pathNot: TEST },
+      to: { path: '^packages/', pathNot: '^packages/[^/]+/src/index\\.ts$' },
+    },
+    {
+      name: 'only-engines-import-packages',
+      severity: 'error',
+      from: { path: '^(src|plugins|models|web|scripts)/', pathNot: ['^src/engines/', TEST] },
+      to: { path: '^packages/' },
     },
     {
       name: 'only-the-build-knows-plugins',

@@ -40,6 +40,7 @@ describe('dependency directions', () => {
         join(ROOT, '.dependency-cruiser.cjs'),
         'src',
         'plugins',
+        'packages',
         'web',
         'tools',
         'bench',
@@ -54,6 +55,10 @@ describe('dependency directions', () => {
     'src/engines/engine.ts': "import { tool } from '../kit/tool.ts';\nexport const engine = tool;",
     'plugins/a/index.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const a = tool;",
     'plugins/b/index.ts': 'export const b = 1;',
+    'packages/p/src/index.ts': "export { part } from './part.ts';",
+    'packages/p/src/part.ts': 'export const part = 1;',
+    'src/engines/uses-package.ts':
+      "import { part } from '../../packages/p/src/index.ts';\nexport const p = part;",
     'test/cases.ts': 'export const cases = 1;',
     'tools/harness/double.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const double = tool;",
     'bench/run.ts': "import { double } from '../tools/harness/double.ts';\nexport const run = double;",
@@ -104,6 +109,19 @@ describe('dependency directions', () => {
     ['tools/harness/uses-test.ts', "import '../../test/cases.ts';", 'harness-knows-no-test'],
     ['bench/uses-test.ts', "import '../test/cases.ts';", 'harness-knows-no-test'],
     ['tools/harness/uses-bench.ts', "import '../../bench/run.ts';", 'tools-stand-alone'],
+    ['packages/p/src/uses-kit.ts', "import '../../../src/kit/tool.ts';", 'packages-import-only-themselves'],
+    ['packages/p/src/uses-q.ts', "import '../../q/src/index.ts';", 'packages-import-only-themselves'],
+    [
+      'packages/q/src/index.ts',
+      "import '../../../tools/harness/double.ts';",
+      'packages-import-only-themselves',
+    ],
+    [
+      'src/engines/uses-part.ts',
+      "import '../../packages/p/src/part.ts';",
+      'packages-are-imported-by-their-index',
+    ],
+    ['src/http/uses-package.ts', "import '../../packages/p/src/index.ts';", 'only-engines-import-packages'],
     ['src/kit/uses-missing.ts', "import './gone.ts';", 'no-missing'],
     ['src/kit/uses-itself.ts', "export * from './uses-itself.ts';", 'no-cycles'],
   ] as const;

@@ -76,7 +76,9 @@ async function linkErrors(root: string, page: string, text: string): Promise<str
 /** Pages that comments refer to and that do not exist. */
 async function reasonErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
-  for (const path of new Glob('{src,plugins,models,native,scripts,tools}/**/*.{ts,h,cpp}').scanSync(root)) {
+  for (const path of new Glob('{src,plugins,models,packages,native,scripts,tools}/**/*.{ts,h,cpp}').scanSync(
+    root,
+  )) {
     const text = await Bun.file(`${root}/${path}`).text();
     for (const [page] of text.matchAll(/(?<![\w/])docs\/[\w/-]+\.md/g)) {
       if (!existsSync(`${root}/${page}`)) errors.push(`${path}: names ${page}, which does not exist`);

@@ -29,7 +29,7 @@ const RULES: readonly SourceRule[] = [
 /** Violations in the product sources, one line each. */
 export async function sourceErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
-  for await (const path of new Glob('{src,plugins}/**/*.ts').scan(root)) {
+  for await (const path of new Glob('{src,plugins,packages}/**/*.ts').scan(root)) {
     if (path.endsWith('.test.ts')) continue;
     const lines = (await Bun.file(`${root}/${path}`).text()).split('\n');
     for (const [index, line] of lines.entries()) {

@@ -7,7 +7,7 @@ import { USER_CACHE } from '../../tools/harness/user-cache.ts';
 /** The part of the deep tier that runs before every landing: more inputs and kills, in bounded time. */
 const GATE_FILES = [
   'src/audio/sentences.property.test.ts',
-  'src/engines/llama/grammar/schema-grammar.test.ts',
+  'packages/json-schema-gbnf/src/schema-grammar.test.ts',
   'src/plugin-host/registry.test.ts',
   'test/protocol/exhaustive.test.ts',
   'test/protocol/conversation-fuzz.test.ts',

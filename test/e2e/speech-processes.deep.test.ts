@@ -74,7 +74,17 @@ test('in a folder whose name has spaces and non-ASCII letters, SIGINT does not c
   const root = resolve(import.meta.dirname, '../..');
   const checkout = mkdtempSync(join(tmpdir(), 'a ø 100% checkout-'));
   onTestFinished(() => rmSync(checkout, { recursive: true }));
-  const parts = ['src', 'plugins', 'models', 'web', 'docs', 'README.md', 'package.json', 'tsconfig.json'];
+  const parts = [
+    'src',
+    'plugins',
+    'models',
+    'packages',
+    'web',
+    'docs',
+    'README.md',
+    'package.json',
+    'tsconfig.json',
+  ];
   for (const part of parts) {
     cpSync(join(root, part), join(checkout, part), { recursive: true });
   }

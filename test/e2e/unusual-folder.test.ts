@@ -15,7 +15,17 @@ const CONFIG = `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${NO_TEXT}`;
 test('the service runs in a folder whose name has spaces and non-ASCII letters', async () => {
   const checkout = mkdtempSync(join(tmpdir(), 'a ø 100% checkout-'));
   onTestFinished(() => rmSync(checkout, { recursive: true }));
-  const parts = ['src', 'plugins', 'models', 'web', 'docs', 'README.md', 'package.json', 'tsconfig.json'];
+  const parts = [
+    'src',
+    'plugins',
+    'models',
+    'packages',
+    'web',
+    'docs',
+    'README.md',
+    'package.json',
+    'tsconfig.json',
+  ];
   for (const part of parts) cpSync(join(ROOT, part), join(checkout, part), { recursive: true });
   for (const part of ['node_modules', 'native']) symlinkSync(join(ROOT, part), join(checkout, part));
   const service = await launchService({

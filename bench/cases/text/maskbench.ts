@@ -11,12 +11,14 @@
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../../src/contract/core/error.ts';
-import type { JsonSchema } from '../../../src/contract/engines/text.ts';
-import { Grammar } from '../../../src/engines/llama/grammar/grammar.ts';
-import { readGrammar } from '../../../src/engines/llama/grammar/grammar-reader.ts';
-import { PrefixParser } from '../../../src/engines/llama/grammar/prefix-parser.ts';
-import { schemaRule } from '../../../src/engines/llama/grammar/schema-grammar.ts';
+import {
+  Grammar,
+  type JsonSchema,
+  PrefixParser,
+  readGrammar,
+  schemaRule,
+  UnsupportedSchemaError,
+} from '../../../packages/json-schema-gbnf/src/index.ts';
 import { report } from '../../report.ts';
 import { quantile } from '../../statistics.ts';
 import { compactInstances } from '../../text/compact-instances.ts';
@@ -125,9 +127,9 @@ function convert(
     const startMs = performance.now();
     const grammar = new Grammar(TOKENS);
     try {
-      text = grammar.text(schemaRule(grammar, schema, 'schema'));
+      text = grammar.text(schemaRule(grammar, schema));
     } catch (error) {
-      if (error instanceof ServiceError) return undefined;
+      if (error instanceof UnsupportedSchemaError) return undefined;
       throw error;
     }
     best = Math.min(best, performance.now() - startMs);

@@ -3,7 +3,7 @@
  * of the schemas.
  */
 
-import { generatedSchemas } from '../../../tools/harness/models/generated-schemas.ts';
+import { generatedSchemas } from '../../../packages/json-schema-gbnf/testing/generated-schemas.ts';
 import { openSmallLlama } from '../../../tools/harness/models/real-llama.ts';
 import { type SchemaAnswer, schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
 import { report } from '../../report.ts';

@@ -3,7 +3,7 @@
  * in a code fence. The grammar of a response permits them with exactly this white space, and no text that could be read as one.
  */
 
-import { literal } from '../grammar/grammar.ts';
+import { literal } from '../../../../packages/json-schema-gbnf/src/index.ts';
 import type { ToolCallSyntax } from './tool-call-syntax.ts';
 
 const FENCES = [

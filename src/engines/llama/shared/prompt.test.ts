@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GbnfSampler } from '../../../../test/generators/gbnf-sampler.ts';
+import { GbnfSampler } from '../../../../packages/json-schema-gbnf/testing/gbnf-sampler.ts';
 import { textRequest } from '../../../../tools/harness/models/text-responses.ts';
 import type { ChatMessage, FunctionTool, TextRequest } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
@@ -144,7 +144,14 @@ describe('schemas and tools of a request', () => {
     expect(() => grammars({ tools: tool(true) })).toThrow("'uniqueItems' (at properties/a)");
     expect(grammars({ tools: tool(false) }).whole).toContain('arguments');
     const output = { kind: 'json_schema', name: 'x', schema: parameters, strict: false } as const;
-    expect(() => grammars({ output })).toThrow(expect.objectContaining({ param: 'response_format' }));
+    expect(() => grammars({ output })).toThrow(
+      expect.objectContaining({
+        kind: 'invalid_request',
+        param: 'response_format',
+        code: 'unsupported_value',
+        message: "The JSON Schema is not supported by this model: 'uniqueItems' (at properties/a).",
+      }),
+    );
   });
 
   it('references in parameters resolve to the parameters', () => {

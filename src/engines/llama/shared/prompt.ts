@@ -1,5 +1,6 @@
 /** Converts requests to the messages of a chat template and to a grammar. */
 
+import { Grammar, literal } from '../../../../packages/json-schema-gbnf/src/index.ts';
 import { invalidRequest, ServiceError } from '../../../contract/core/error.ts';
 import type {
   ChatMessage,
@@ -8,10 +9,9 @@ import type {
   ToolCall,
   UserPart,
 } from '../../../contract/engines/text.ts';
-import { Grammar, literal } from '../grammar/grammar.ts';
-import { schemaRule } from '../grammar/schema-grammar.ts';
 import { BARE_CALLS, permitsBareCalls, textRule } from './bare-calls.ts';
 import type { ChatTemplateMessage, ChatTemplateTool, Conversation } from './conversation.ts';
+import { schemaRule } from './schema-rule.ts';
 import { DEFAULT_TOOL_CALL_SYNTAX, type ToolCallSyntax } from './tool-call-syntax.ts';
 
 /** Maximum number of calls in a response. */

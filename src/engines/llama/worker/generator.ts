@@ -3,11 +3,11 @@
  * samples the next token of those that have read their prompt.
  */
 
+import { completeJson } from '../../../../packages/json-schema-gbnf/src/index.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
 import type { AudioLoadLevel } from '../../audio-load.ts';
 import type { LlamaSampling, ResponseFormat } from '../shared/protocol.ts';
-import { completeJson } from './complete-json.ts';
 import type { LlamaModel } from './model.ts';
 import type { NativeContext, NativeSampler } from './native.ts';
 import { LlamaResponseReader } from './response-reader.ts';

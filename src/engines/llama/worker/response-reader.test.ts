@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GbnfSampler } from '../../../../test/generators/gbnf-sampler.ts';
+import { GbnfSampler } from '../../../../packages/json-schema-gbnf/testing/gbnf-sampler.ts';
 import { textRequest } from '../../../../tools/harness/models/text-responses.ts';
 import type { FunctionTool, TextEvent } from '../../../contract/engines/text.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';

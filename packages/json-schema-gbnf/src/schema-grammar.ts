@@ -1,9 +1,8 @@
 /**
  * Converts JSON Schema to a grammar whose output is valid against the schema, without whitespace. The grammar may allow less
- * than the schema, never more (docs/decisions/language-models.md).
+ * than the schema, never more.
  */
 
-import { invalidRequest } from '../../../contract/core/error.ts';
 import { type Grammar, jsonLiteral, MAX_LISTED, times } from './grammar.ts';
 import { numberRule } from './number-grammar.ts';
 import { ObjectGrammar } from './object-grammar.ts';
@@ -31,22 +30,15 @@ const MAX_DEPTH = 64;
 const TEXTS: ReadonlySet<string> = new Set(['title', 'description', '$comment', 'markdownDescription']);
 
 /**
- * Adds the rule of a schema.
- * @param param request field for errors.
+ * Adds the rule of a schema and returns its name.
  * @param root schema to which `#` in references resolves.
- * @throws ServiceError `invalid_request` with the unsupported keyword and its place in the schema.
+ * @throws UnsupportedSchemaError with the unsupported keyword and its place in the schema.
  */
-export function schemaRule(grammar: Grammar, schema: Schema, param: string, root: Schema = schema): string {
-  try {
-    checkLength(root);
-    const rule = new SchemaGrammar(grammar, root).rule(schema);
-    grammar.checkLeftRecursion();
-    return rule;
-  } catch (error) {
-    if (!(error instanceof UnsupportedSchemaError)) throw error;
-    const message = `The JSON Schema is not supported by this model: ${error.message}.`;
-    throw invalidRequest(message, param, 'unsupported_value');
-  }
+export function schemaRule(grammar: Grammar, schema: Schema, root: Schema = schema): string {
+  checkLength(root);
+  const rule = new SchemaGrammar(grammar, root).rule(schema);
+  grammar.checkLeftRecursion();
+  return rule;
 }
 
 function checkLength(root: Schema): void {

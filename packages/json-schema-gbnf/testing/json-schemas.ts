@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonSchema } from '../../src/contract/engines/text.ts';
+import type { JsonSchema } from '../src/index.ts';
 
 const limits = (minName: string, maxName: string, upTo: number) =>
   fc

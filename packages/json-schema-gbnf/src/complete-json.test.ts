@@ -1,21 +1,21 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { GbnfSampler } from '../../../../test/generators/gbnf-sampler.ts';
-import { followableSchema } from '../../../../test/generators/json-schemas.ts';
-import { repetitions } from '../../../../test/harness/tier.ts';
-import { generatedSchemas } from '../../../../tools/harness/models/generated-schemas.ts';
-import type { JsonSchema } from '../../../contract/engines/text.ts';
-import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { Grammar } from '../grammar/grammar.ts';
-import { schemaRule } from '../grammar/schema-grammar.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
+import { GbnfSampler } from '../testing/gbnf-sampler.ts';
+import { generatedSchemas } from '../testing/generated-schemas.ts';
+import { followableSchema } from '../testing/json-schemas.ts';
+import { seededRandom } from '../testing/seeded-random.ts';
 import { completeJson } from './complete-json.ts';
+import { Grammar } from './grammar.ts';
+import { schemaRule } from './schema-grammar.ts';
+import type { JsonSchema } from './schema-values.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 function buildGrammar(schema: JsonSchema | boolean, room = 1_000_000): string {
   const grammar = new Grammar(room);
-  return grammar.text(schemaRule(grammar, schema, 'schema'));
+  return grammar.text(schemaRule(grammar, schema));
 }
 
 /** Completes a truncated response. */

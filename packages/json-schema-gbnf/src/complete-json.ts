@@ -1,7 +1,7 @@
 /** Completes a truncated response with the shortest end that its grammar allows. */
 
-import { type GrammarPart, readGrammar } from '../grammar/grammar-reader.ts';
-import { inClass, PrefixParser, type Rest, ruleOf } from '../grammar/prefix-parser.ts';
+import { type GrammarPart, readGrammar } from './grammar-reader.ts';
+import { inClass, PrefixParser, type Rest, ruleOf } from './prefix-parser.ts';
 
 /** Maximum length of the end. A response that needs a longer end remains truncated. */
 const MAX_CHARACTERS = 16_384;
@@ -10,7 +10,7 @@ const NEGATED_CLASS_CHARACTERS = [0x20, 0x30, 0x61];
 
 /**
  * Returns the shortest text that completes a truncated response.
- * @param grammar GBNF that `src/engines/llama/grammar/grammar.ts` has generated.
+ * @param grammar GBNF that {@link Grammar} has generated.
  * @param response start of a text that the grammar allows.
  * @returns undefined if the grammar does not allow the response, the end would be longer than 16,384 characters, or the search
  *   exceeds its step limit.

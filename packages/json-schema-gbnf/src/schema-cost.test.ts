@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { inDeepTier, repetitions } from '../../../../test/harness/tier.ts';
-import { ServiceError } from '../../../contract/core/error.ts';
+import { inDeepTier, repetitions } from '../../../test/harness/tier.ts';
 import { Grammar } from './grammar.ts';
 import { schemaRule } from './schema-grammar.ts';
+import { UnsupportedSchemaError } from './schema-values.ts';
 
 /**
  * Maximum cost of a schema on the server thread, as a multiple of an ordinary one. Measured: up to 9. The ratio does not
@@ -195,7 +195,7 @@ const ORDINARY_SCHEMA = {
 
 function convert(schema: object): void {
   const grammar = new Grammar(2048);
-  grammar.text(schemaRule(grammar, schema as Record<string, unknown>, 'schema'));
+  grammar.text(schemaRule(grammar, schema as Record<string, unknown>));
 }
 
 /** Converts a schema that may be rejected. */
@@ -203,7 +203,7 @@ function tryConvert(schema: object): void {
   try {
     convert(schema);
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof UnsupportedSchemaError)) throw error;
   }
 }
 
@@ -295,7 +295,7 @@ inDeepTier(() => {
 it('applies one work limit to all schemas of a request', () => {
   const grammar = new Grammar(2048);
   const schema = { prefixItems: numbers(1000).map(() => ({ type: 'null' })) };
-  const read = () => schemaRule(grammar, schema, 'tools');
+  const read = () => schemaRule(grammar, schema);
   read();
   expect(() => {
     for (const _ of numbers(20)) read();

@@ -3,7 +3,7 @@
  * be smaller than the exact one, never larger.
  */
 
-import type { JsonSchema } from '../../../contract/engines/text.ts';
+import type { JsonSchema } from './schema-values.ts';
 
 export type Schema = JsonSchema | boolean;
 export type SchemaPath = readonly (string | number)[];

@@ -1,7 +1,9 @@
 /** Access to the keywords and values of a JSON Schema. */
 
-import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { UnsupportedPatternError } from './pattern-syntax.ts';
+
+/** A JSON Schema that is an object. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** An unsupported part of a schema; the message names the keyword. */
 export class UnsupportedSchemaError extends Error {

@@ -1,9 +1,9 @@
 /** Converts JSON Schemas to unions of value sets. Conditions, choices and negations become intersections and complements. */
 
-import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { type Automaton, accepts, LiteralsAutomaton, PatternAutomaton } from './automaton.ts';
 import type { TextCondition } from './automaton-grammar.ts';
 import { type LengthLimits, readPattern, repeatedCharacters } from './pattern-syntax.ts';
+import type { JsonSchema } from './schema-values.ts';
 import {
   type CountSteps,
   countOf,
