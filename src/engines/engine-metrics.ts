@@ -1,8 +1,8 @@
 /** Metrics and trace spans of model calls, independent of the engine: one decorator for each kind of engine. */
 
 import type { Clock } from '../contract/core/clock.ts';
-import { isRejection } from '../contract/core/error.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
+import { type Outcome, outcomeOf } from '../contract/core/outcome.ts';
 import type { Span, SpanAttributes, Tracer } from '../contract/core/tracer.ts';
 import type { EmbedEngine } from '../contract/engines/embed.ts';
 import type { AudioChunk, Loadable, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
@@ -17,7 +17,6 @@ const REAL_TIME_FACTOR_BUCKETS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2
 /** Shorter gaps are not underruns, because the buffer of a player covers them. */
 const MIN_UNDERRUN_MS = 20;
 type Task = 'speech' | 'transcription' | 'chat' | 'embedding' | 'turn_end';
-type Outcome = 'completed' | 'rejected' | 'failed' | 'cancelled';
 
 export interface EngineMetricsDeps {
   readonly clock: Clock;
@@ -53,7 +52,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       outcome = 'completed';
     };
     const onEnd = (failure: unknown) => {
-      if (failure !== undefined) outcome = outcomeOf(failure, call.signal);
+      if (failure !== undefined) outcome = outcomeOf(failure, { signal: call.signal, hasOutput: false });
       series.calls.add({ task: call.task, model: attributes.model, outcome });
     };
     return iterateInSpan(tracer, call.span, { attributes }, (span) => work(span, complete), onEnd);
@@ -74,7 +73,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
     try {
       return await withSpan(tracer, task, { attributes }, work);
     } catch (error) {
-      outcome = outcomeOf(error, signal);
+      outcome = outcomeOf(error, { signal, hasOutput: false });
       throw error;
     } finally {
       series.calls.add({ task, model: attributes.model, outcome });
@@ -301,9 +300,4 @@ function engineSeries(metrics: Metrics) {
       LATENCY_SECONDS_BUCKETS,
     ),
   };
-}
-
-function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
-  if (signal.aborted) return 'cancelled';
-  return isRejection(error) ? 'rejected' : 'failed';
 }

@@ -2,7 +2,7 @@
 
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { Calls } from '../contract/accounts/calls.ts';
-import { isRejection } from '../contract/core/error.ts';
+import { type Outcome, outcomeOf } from '../contract/core/outcome.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../contract/engines/text.ts';
 import { codePoints } from '../kit/validation/code-points.ts';
 import { BilledTextCall } from './text-call.ts';
@@ -32,7 +32,7 @@ export async function* billedGeneration(
   const maxTokens = call.hasReservation ? reservedTokenLimit(request.maxTokens, engine) : request.maxTokens;
   let generatedCharacters = 0;
   let hasStarted = false;
-  let status: 'completed' | 'cancelled' | 'failed' | 'rejected' = 'cancelled';
+  let status: Outcome = 'cancelled';
   try {
     for await (const event of engine.generate({ ...request, maxTokens, fairnessKey: caller.keyId }, signal)) {
       hasStarted = true;
@@ -45,8 +45,7 @@ export async function* billedGeneration(
       yield event;
     }
   } catch (error) {
-    if (signal.aborted) status = 'cancelled';
-    else status = !hasStarted && isRejection(error) ? 'rejected' : 'failed';
+    status = outcomeOf(error, { signal, hasOutput: hasStarted });
     throw error;
   } finally {
     if (status === 'rejected') await call.discard();

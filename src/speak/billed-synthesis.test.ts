@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
-import { ServiceError } from '../contract/core/error.ts';
+import { ServiceError, shuttingDown } from '../contract/core/error.ts';
 import { SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { type BilledSynthesisOptions, billedSynthesis } from './billed-synthesis.ts';
 
@@ -160,10 +160,13 @@ describe('the call', () => {
     expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 9600, audioSeconds: 0.4 }]);
   });
 
-  it('is cancelled by an abort while it is being opened', async () => {
+  it.each([
+    ['its client', new Error('gone')],
+    ['a shutdown', shuttingDown()],
+  ])('is cancelled by %s while it is being opened', async (_, reason) => {
     const stop = new AbortController();
-    const { speak, rows, engine } = setup({ opening: () => stop.abort(new Error('gone')) });
-    await expect(Array.fromAsync(speak({}, stop.signal))).rejects.toThrow('gone');
+    const { speak, rows, engine } = setup({ opening: () => stop.abort(reason) });
+    await expect(Array.fromAsync(speak({ discardsRejections: true }, stop.signal))).rejects.toBe(reason);
     expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 0 }]);
     expect(engine.runsMade).toBe(0);
   });

@@ -1,7 +1,7 @@
 /** Billed speech synthesis for HTTP responses and realtime responses, paced by the consumer (spec 4.3, 4.7, 4.9). */
 
 import { type Encoding, encodeAudio } from '../audio/codec.ts';
-import { isRejection } from '../contract/core/error.ts';
+import { outcomeOf } from '../contract/core/outcome.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
 import type { Slots } from '../contract/plugin.ts';
@@ -85,8 +85,8 @@ export async function* billedSynthesis(
     }
     await (meter.hasAudio ? meter.close('completed') : meter.discard());
   } catch (error) {
-    if (!meter.hasAudio && isRejection(error)) await closeRejected();
-    else await meter.close(signal.aborted ? 'cancelled' : 'failed');
+    const outcome = outcomeOf(error, { signal, hasOutput: meter.hasAudio });
+    await (outcome === 'rejected' ? closeRejected() : meter.close(outcome));
     throw error;
   } finally {
     // The call is still open if the consumer stopped early.

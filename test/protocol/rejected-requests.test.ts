@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EmbeddingService } from '../../plugins/responses/embeddings/service.ts';
-import { ERROR_KINDS, type ErrorKind, isRejection, ServiceError } from '../../src/contract/core/error.ts';
+import { ERROR_KINDS, type ErrorKind, ServiceError } from '../../src/contract/core/error.ts';
 import { billedGeneration } from '../../src/generate/billed-generation.ts';
 import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { SpeechRequests } from '../../src/speak/speech-requests.ts';
@@ -92,8 +92,4 @@ describe.each(Object.entries(SERVICES))('%s', (_, request) => {
       expect({ characters, audioSeconds }).toEqual({ characters: 0, audioSeconds: 0 });
     }
   });
-});
-
-it('an error without a kind is not a rejection', () => {
-  expect(isRejection(new Error('why'))).toBe(false);
 });

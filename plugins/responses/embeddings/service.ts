@@ -1,6 +1,6 @@
 /** Service of POST /v1/embeddings: computes the vectors of a validated request and bills them. */
 
-import { isRejection } from '../../../src/contract/core/error.ts';
+import { outcomeOf } from '../../../src/contract/core/outcome.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
@@ -53,12 +53,10 @@ export class EmbeddingService {
         await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });
         return embeddings;
       } catch (error) {
-        const left = job.signal.aborted;
-        if (!left && isRejection(error)) await call.discard();
-        else {
-          // A request without a result is not charged.
-          await call.close({ status: left ? 'cancelled' : 'failed', inputTokens: 0, outputTokens: 0 });
-        }
+        const outcome = outcomeOf(error, { signal: job.signal, hasOutput: false });
+        // A request without a result is not charged.
+        if (outcome === 'rejected') await call.discard();
+        else await call.close({ status: outcome, inputTokens: 0, outputTokens: 0 });
         throw error;
       }
     } finally {

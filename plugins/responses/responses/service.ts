@@ -1,9 +1,9 @@
 /** Service of POST /v1/responses: generates, stores and bills a response for a validated request. */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
-import { isRejection } from '../../../src/contract/core/error.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
+import { outcomeOf } from '../../../src/contract/core/outcome.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
@@ -197,8 +197,8 @@ class ResponseRun {
   /** Before the first event, a rejected request leaves no usage row. */
   async #reject(error: unknown): Promise<void> {
     const { toolLoop, call, job } = this.#deps;
-    if (!job.signal.aborted && !toolLoop.hasStarted && isRejection(error)) await call.discard();
-    else await this.#closeCall(job.signal.aborted ? 'cancelled' : 'failed');
+    const outcome = outcomeOf(error, { signal: job.signal, hasOutput: toolLoop.hasStarted });
+    await (outcome === 'rejected' ? call.discard() : this.#closeCall(outcome));
   }
 
   async #finish(state: ResponseState, status: 'completed' | 'failed' | 'cancelled'): Promise<void> {

@@ -1,7 +1,8 @@
 /** The service behind POST /v1/audio/transcriptions and /v1/audio/translations. */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
-import { invalidRequest, isRejection } from '../../../src/contract/core/error.ts';
+import { invalidRequest } from '../../../src/contract/core/error.ts';
+import { outcomeOf } from '../../../src/contract/core/outcome.ts';
 import { LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { OpenAudioFile } from '../../../src/contract/engines/audio-file.ts';
 import type { AudioChunk, SttEngine, TranscriptionEvent } from '../../../src/contract/engines/engine.ts';
@@ -109,8 +110,9 @@ export class Transcriber {
         yield event;
       }
     } catch (error) {
-      isRejected = !signal.aborted && !usageMeter.hasTranscript && isRejection(error);
-      if (!isRejected) await usageMeter.close(signal.aborted ? 'cancelled' : 'failed');
+      const outcome = outcomeOf(error, { signal, hasOutput: usageMeter.hasTranscript });
+      if (outcome === 'rejected') isRejected = true;
+      else await usageMeter.close(outcome);
       throw error;
     } finally {
       await file.samples.return();

@@ -70,15 +70,6 @@ export type ErrorCode =
   | 'plugin_needed'
   | 'plugin_not_loaded';
 
-/**
- * Whether an error rejects a request: its input is invalid, or a limit or a queue is full. A request that is rejected before its
- * first output has no usage row and costs nothing (docs/decisions/credits.md). All other errors are failures of the service.
- */
-export function isRejection(error: unknown): boolean {
-  if (!(error instanceof ServiceError)) return false;
-  return ERROR_KINDS[error.kind].status < 500 || error.kind === 'overloaded';
-}
-
 export interface ServiceErrorDetail {
   /** Name of the invalid field, in wire names and dotted form (`audio.input.format`). */
   readonly param?: string | undefined;
