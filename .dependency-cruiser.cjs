@@ -11,7 +11,7 @@ const allowed = {
   blobs: [...base, 'blobs'],
   engines: [...base, 'audio', 'engines', 'media', 'outbound', 'text'],
   conversation: [...base, 'audio', 'conversation', 'generate', 'listen', 'speak', 'usage'],
-  generate: [...base, 'generate'],
+  generate: [...base, 'generate', 'usage'],
   guide: [...base, 'guide'],
   metrics: [...base, 'metrics'],
   outbound: [...base, 'outbound'],

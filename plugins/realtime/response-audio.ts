@@ -100,11 +100,12 @@ export class ResponseAudio {
     signal: AbortSignal,
   ): Promise<SynthesisEvent | undefined> {
     const { tts, voices, calls, clock, flow, log, caller } = this.#deps;
-    const meter = new SpeechUsageMeter({ model, characters: codePoints(text), speed }, caller);
+    const meter = new SpeechUsageMeter({ characters: codePoints(text), speed });
     const { encoding, rateHz } = format;
     const audio = billedSynthesis(
       {
-        ...{ calls, clock, meter, encoding, maxChunkMs: DELTA_MS, discardsRejections: false },
+        ...{ calls, caller, model, clock, meter, encoding, maxChunkMs: DELTA_MS },
+        rejections: 'recorded',
         request: {
           ...{ text, speed, rateHz, priority: 'realtime', delivery: 'stream' },
           fairnessKey: caller.keyId,

@@ -60,6 +60,11 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
     return this.#readSamples / LISTEN_RATE_HZ + heldS;
   }
 
+  /** Whether the turn was cancelled before it was complete. */
+  get isDropped(): boolean {
+    return this.#state === 'dropped';
+  }
+
   /** Number of samples at 16 kHz that the reader has received. */
   get readSamples(): number {
     return this.#readSamples;

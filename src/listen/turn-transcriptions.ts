@@ -1,14 +1,15 @@
 /** Runs a billed transcription for each turn (spec 4.7, rule 9; spec 1, logged rows). */
 
 import type { Caller } from '../contract/accounts/caller.ts';
+import type { NewCall } from '../contract/accounts/calls.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import type { Id } from '../contract/core/id.ts';
 import type { Traceparent } from '../contract/core/tracer.ts';
 import type {
   AudioChunk,
   TextToken,
-  Transcript,
   TranscriptDelta,
+  TranscriptionEvent,
   TranscriptionTask,
   TranscriptPreview,
 } from '../contract/engines/engine.ts';
@@ -16,12 +17,12 @@ import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { TaskGroup } from '../kit/async/task-group.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
-import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { logFailure } from '../kit/logging/log-failure.ts';
 import { withSpan } from '../kit/logging/spans.ts';
-import { TranscriptionUsageMeter } from '../usage/usage-meters.ts';
+import { billed } from '../usage/billed.ts';
+import { TRANSCRIPTION_ENDPOINTS, TranscriptionUsageMeter } from '../usage/usage-meters.ts';
 import { TurnDroppedError } from './turn-audio.ts';
-import { TurnCall } from './turn-call.ts';
+import { TurnCall, type TurnEnd } from './turn-call.ts';
 import type { Turn } from './turn-segmenter.ts';
 
 /** Transcription settings, as configured when the turn started. */
@@ -77,6 +78,13 @@ export interface TurnTranscriptionsDeps extends Pick<Slots, 'stt' | 'calls' | 'l
   readonly onPreview?: (itemId: Id<'item'>, preview: TranscriptPreview | undefined) => void;
 }
 
+/** The call of a turn, and what it measures. */
+interface BilledTurn {
+  readonly call: TurnCall;
+  readonly meter: TranscriptionUsageMeter;
+  readonly opening: (maxS: number) => NewCall;
+}
+
 /**
  * Runs the transcription engine for turns. A confirmed turn is one call: nothing is reported before the call
  * is open, and its usage row is committed before the final event. A stopped turn reports nothing more.
@@ -85,7 +93,7 @@ export class TurnTranscriptions {
   readonly #deps: TurnTranscriptionsDeps;
   readonly #tasks = new TaskGroup<Id<'item'> | symbol>();
   /** Calls of turns that are confirmed or started, and not finished. */
-  readonly #calls = new Map<Id<'item'>, TurnCall>();
+  readonly #calls = new Map<Id<'item'>, BilledTurn>();
   /** Trace context of the request that opened the connection. */
   readonly #cause: Traceparent | undefined;
 
@@ -97,12 +105,12 @@ export class TurnTranscriptions {
 
   /** Starts the transcription of a turn. Before {@link confirm} it reports nothing and has no usage row. */
   start(turn: Turn, params: TranscriptionParams): void {
-    const call = this.#callOf(turn, params);
+    const billedTurn = this.#callOf(turn, params);
     const { tracer, caller } = this.#deps;
     const attributes = { request_id: caller.requestId, model: params.model };
     this.#tasks.start(turn.itemId, (signal) =>
       withSpan(tracer, 'turn', { parent: 'none', cause: this.#cause, attributes }, () =>
-        this.#run(turn, params, call, signal),
+        this.#run(turn, params, billedTurn, signal),
       ),
     );
   }
@@ -114,8 +122,8 @@ export class TurnTranscriptions {
    *   may grow.
    */
   async confirm(turn: Turn, params: TranscriptionParams, maxS = turn.audio.lengthS): Promise<boolean> {
-    const call = this.#callOf(turn, params);
-    await call.confirm(this.#deps.calls, maxS);
+    const { call } = this.#callOf(turn, params);
+    await call.confirm(maxS);
     return !call.rejected.aborted;
   }
 
@@ -128,7 +136,7 @@ export class TurnTranscriptions {
 
   /** Writes the usage row of a confirmed turn that will never start. It consumed nothing. */
   abandon(itemId: Id<'item'>): void {
-    const call = this.#calls.get(itemId);
+    const call = this.#calls.get(itemId)?.call;
     this.#calls.delete(itemId);
     if (call !== undefined) this.#tasks.start(Symbol(), () => call.abandon());
   }
@@ -138,90 +146,107 @@ export class TurnTranscriptions {
     return this.#tasks.close();
   }
 
-  #callOf({ itemId }: Turn, params: TranscriptionParams): TurnCall {
+  #callOf({ itemId }: Turn, params: TranscriptionParams): BilledTurn {
     const known = this.#calls.get(itemId);
     if (known !== undefined) return known;
-    const call = new TurnCall(new TranscriptionUsageMeter(params, this.#deps.caller));
-    this.#calls.set(itemId, call);
-    return call;
+    const { calls, caller } = this.#deps;
+    const { model, task, prompt, silence, endpoint = TRANSCRIPTION_ENDPOINTS[task] } = params;
+    const meter = new TranscriptionUsageMeter({ prompt, recordsSilence: silence !== 'no_row' });
+    const opening = (maxS: number) => ({ endpoint, model, caller, maxUsage: meter.maxUsage(maxS) });
+    const billedTurn = { call: new TurnCall({ calls, opening }), meter, opening };
+    this.#calls.set(itemId, billedTurn);
+    return billedTurn;
   }
 
-  async #run(turn: Turn, params: TranscriptionParams, call: TurnCall, signal: AbortSignal): Promise<void> {
-    const { itemId } = turn;
-    call.listen((delta) => {
-      if (!signal.aborted) this.#deps.report({ kind: 'delta', itemId, ...delta });
+  async #run(
+    turn: Turn,
+    params: TranscriptionParams,
+    { call, meter, opening }: BilledTurn,
+    stopped: AbortSignal,
+  ): Promise<void> {
+    const { itemId, audio } = turn;
+    const { onPreview, report } = this.#deps;
+    call.start({
+      stopped,
+      onText: (delta) => {
+        if (!stopped.aborted) report({ kind: 'delta', itemId, ...delta });
+      },
+      onEnd: (end) => {
+        const isEnded = !call.isConfirmed && !stopped.aborted && !audio.isDropped;
+        // A failed engine may have read only a part of the audio.
+        audio.discard();
+        if (isEnded) onPreview?.(itemId, previewOf(end));
+      },
     });
-    // A confirmed turn waits until its call is open. A turn that may still be dropped starts immediately.
-    if (call.isConfirmed) await call.settled;
-    const result = await this.#transcribe(turn, params, call, signal);
-    if (!call.isConfirmed && result !== undefined) {
-      // The turn has ended.
-      const preview = result.kind === 'completed' ? { text: result.transcript, sentenceEnd: 1 } : undefined;
-      this.#deps.onPreview?.(itemId, preview);
-    }
-    if (!call.isConfirmed) await Promise.race([call.settled, waitForAbort(signal)]);
+    const signal = AbortSignal.any([stopped, call.rejected]);
+    const plan = { ...opening(audio.lengthS), calls: call, rejections: 'recorded' } as const;
+    const events = billed(plan, meter, () => this.#transcribe(turn, params, meter, signal), signal);
+    const result = await this.#resultOf(turn, events, call, stopped);
     this.#calls.delete(itemId);
-    if (!call.isConfirmed) return;
-    await call.settled;
-    if (isEmpty(result) && params.silence === 'no_row') await call.usageMeter.discard();
-    else await call.usageMeter.close(result?.kind ?? 'cancelled');
-    const rejected = { kind: 'failed', itemId, error: call.rejected.reason } as const;
-    const lastEvent = call.rejected.aborted ? rejected : result;
-    if (lastEvent !== undefined && !signal.aborted) this.#deps.report(lastEvent);
+    if (result !== undefined && call.isConfirmed && !stopped.aborted) report(result);
+  }
+
+  /** Starts the engine. */
+  #transcribe(
+    { itemId, audio }: Turn,
+    params: TranscriptionParams,
+    meter: TranscriptionUsageMeter,
+    signal: AbortSignal,
+  ): AsyncIterable<TranscriptionEvent> {
+    const { stt, caller, onPreview } = this.#deps;
+    const { model, task, language, languages, prompt, keywords, textTokens } = params;
+    const request = {
+      ...({ task, language, languages, prompt, keywords, textTokens } as const),
+      ...({ timestamps: 'none', priority: 'realtime' } as const),
+      fairnessKey: caller.keyId,
+      onPreview:
+        onPreview &&
+        ((preview: TranscriptPreview) => {
+          if (!signal.aborted) onPreview(itemId, preview);
+        }),
+    };
+    return requireModel(stt, model).transcribe(countedAudio(audio, meter, signal), request, signal);
   }
 
   /** Reports the text. Returns the result, or undefined if the turn was stopped. */
-  async #transcribe(
+  async #resultOf(
     { itemId, audio }: Turn,
-    { model, task, language, languages, prompt, keywords, textTokens }: TranscriptionParams,
+    events: AsyncIterable<TranscriptionEvent>,
     call: TurnCall,
     stopped: AbortSignal,
   ): Promise<TurnTranscriptionResult | undefined> {
-    const { usageMeter } = call;
-    const signal = AbortSignal.any([stopped, call.rejected]);
+    let result: TurnTranscriptionResult | undefined;
     try {
-      signal.throwIfAborted();
-      let final: Transcript | undefined;
-      const { caller, onPreview } = this.#deps;
-      const request = {
-        ...({ task, language, languages, prompt, keywords, textTokens } as const),
-        ...({ timestamps: 'none', priority: 'realtime' } as const),
-        fairnessKey: caller.keyId,
-        onPreview:
-          onPreview &&
-          ((preview: TranscriptPreview) => {
-            if (!signal.aborted) onPreview(itemId, preview);
-          }),
-      };
-      for await (const event of requireModel(this.#deps.stt, model).transcribe(
-        countedAudio(audio, usageMeter, signal),
-        request,
-        signal,
-      )) {
-        signal.throwIfAborted();
-        usageMeter.addEvent(event);
-        if (event.kind === 'final') final = event.transcript;
-        else call.pushText(event);
+      for await (const event of events) {
+        if (event.kind === 'delta') call.pushText(event);
+        else {
+          const {
+            text: transcript,
+            inputTokens,
+            outputTokens: output,
+            tokens: textTokens,
+          } = event.transcript;
+          const tokens = { ...inputTokens, output };
+          result = { kind: 'completed', itemId, transcript, tokens, textTokens };
+        }
       }
-      if (final === undefined) throw new Error('the engine ended without a transcript');
-      const { text: transcript, inputTokens, outputTokens: output } = final;
-      const result = { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } } as const;
-      return { ...result, textTokens: final.tokens };
     } catch (error) {
       // A dropped turn needs no result, even if its stop arrives later.
       if (stopped.aborted || error instanceof TurnDroppedError) return undefined;
       const { log, caller } = this.#deps;
       logFailure(log, 'transcription failed', error, { request_id: caller.requestId });
-      return { kind: 'failed', itemId, error };
+      result = { kind: 'failed', itemId, error };
     } finally {
-      // A failed engine may have read only a part of the audio.
       audio.discard();
     }
+    return call.rejected.aborted ? { kind: 'failed', itemId, error: call.rejected.reason } : result;
   }
 }
 
-function isEmpty(result: TurnTranscriptionResult | undefined): boolean {
-  return result?.kind === 'completed' && result.transcript === '';
+/** @param end undefined for a transcription without text and without a usage row. */
+function previewOf(end: TurnEnd | undefined): TranscriptPreview | undefined {
+  if (end !== undefined && end.status !== 'completed') return undefined;
+  return { text: end?.transcript ?? '', sentenceEnd: 1 };
 }
 
 /** Passes the audio through and counts the samples. */

@@ -20,8 +20,9 @@ function setup(options: FakeTtsOptions & RecordedCallsOptions = {}) {
   const speak = ({ rateHz = 24_000, ...fields }: Fields = {}, signal = never) =>
     billedSynthesis(
       {
-        ...{ calls, clock: new ManualClock(), encoding: 'pcm16', discardsRejections: false },
-        meter: new SpeechUsageMeter({ model: 'svc-tts', characters: 4, speed: 1 }, CALLER),
+        ...{ calls, clock: new ManualClock(), encoding: 'pcm16', rejections: 'recorded' },
+        ...{ model: 'svc-tts', caller: CALLER },
+        meter: new SpeechUsageMeter({ characters: 4, speed: 1 }),
         request: {
           ...{ text: 'One.', speed: 1, rateHz, fairnessKey: 'key' },
           ...{ priority: 'realtime', delivery: 'stream' },
@@ -105,19 +106,22 @@ describe('the call', () => {
       { selectVoice: () => Promise.reject(new ServiceError('invalid_request', 'No.')) },
     ],
   ])('of a request %s is discarded or recorded as failed', async (_, options, fields) => {
-    for (const discardsRejections of [true, false]) {
+    for (const rejections of ['discarded', 'recorded'] as const) {
       const { speak, rows, calls, closed } = setup(options);
-      await Array.fromAsync(speak({ ...fields, discardsRejections })).catch(() => []);
-      expect(rows.map(({ status }) => status)).toEqual(discardsRejections ? [] : ['failed']);
+      await Array.fromAsync(speak({ ...fields, rejections })).catch(() => []);
+      expect(rows.map(({ status }) => status)).toEqual(rejections === 'discarded' ? [] : ['failed']);
       expect([calls.unended, closed()]).toEqual([0, 1]);
     }
   });
 
-  it.each([true, false])('of a text without speakable text is discarded: %s', async (discardsRejections) => {
-    const { speak, rows, calls, closed } = setup({ runs: () => [] });
-    expect(await Array.fromAsync(speak({ discardsRejections }))).toEqual([]);
-    expect([rows, calls.unended, closed()]).toEqual([[], 0, 1]);
-  });
+  it.each(['discarded', 'recorded'] as const)(
+    'of a text without speakable text is discarded: %s',
+    async (rejections) => {
+      const { speak, rows, calls, closed } = setup({ runs: () => [] });
+      expect(await Array.fromAsync(speak({ rejections }))).toEqual([]);
+      expect([rows, calls.unended, closed()]).toEqual([[], 0, 1]);
+    },
+  );
 
   it('that cannot be opened starts nothing', async () => {
     const { speak, engine, rows, closed } = setup({ opening: () => Promise.reject(new Error('no credits')) });
@@ -127,7 +131,7 @@ describe('the call', () => {
 
   it('is failed by an error after audio, even one that would reject the request', async () => {
     const { speak, rows } = setup({ failure: () => new ServiceError('overloaded', 'Full.') });
-    await expect(Array.fromAsync(speak({ discardsRejections: true }))).rejects.toThrow('Full.');
+    await expect(Array.fromAsync(speak({ rejections: 'discarded' }))).rejects.toThrow('Full.');
     expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 0.1 }]);
   });
 
@@ -166,7 +170,7 @@ describe('the call', () => {
   ])('is cancelled by %s while it is being opened', async (_, reason) => {
     const stop = new AbortController();
     const { speak, rows, engine } = setup({ opening: () => stop.abort(reason) });
-    await expect(Array.fromAsync(speak({ discardsRejections: true }, stop.signal))).rejects.toBe(reason);
+    await expect(Array.fromAsync(speak({ rejections: 'discarded' }, stop.signal))).rejects.toBe(reason);
     expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 0 }]);
     expect(engine.runsMade).toBe(0);
   });

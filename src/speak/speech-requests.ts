@@ -72,10 +72,10 @@ export class SpeechRequests {
       const voice = await selectVoice(voices, engine, {
         ...{ id: voiceId, model, param: voiceParam, organization },
       });
-      const meter = new SpeechUsageMeter({ model, characters, speed: speech.speed, endpoint }, caller);
+      const meter = new SpeechUsageMeter({ characters, speed: speech.speed });
       const rest = billedSynthesis(
         {
-          ...{ calls, clock, encoding: 'pcm16', discardsRejections: true, onClosed: job.end },
+          ...{ calls, clock, endpoint, model, caller, encoding: 'pcm16', onClosed: job.end },
           request: { ...speech, fairnessKey: caller.keyId },
           meter,
           selectVoice: async () => ({ engine, ...voice }),

@@ -4,8 +4,10 @@ import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { float32ToInt16 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
-import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
+import { type SynthesisOutput, type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
 const never = new AbortController().signal;
 const ANNA = spokenVoice();
@@ -24,8 +26,13 @@ async function collect(
   clock = new ManualClock(),
 ): Promise<number[]> {
   const samples: number[] = [];
-  for await (const run of synthesizeText(engine, request, clock, never)) samples.push(...run);
+  for await (const run of synthesizeText(engine, request, output(clock), never)) samples.push(...run);
   return samples;
+}
+
+/** The samples as they are. */
+function output(clock: Clock = new ManualClock()): SynthesisOutput<Float32Samples> {
+  return { clock, chunksOf: (samples) => [samples] };
 }
 
 describe('synthesizeText', () => {
@@ -66,19 +73,13 @@ describe('synthesizeText', () => {
         asked.push(engine.requests.length);
       },
     };
-    for await (const _ of synthesizeText(engine, { ...REQUEST, text }, new ManualClock(), never, observer)) {
+    for await (const _ of synthesizeText(engine, { ...REQUEST, text }, output(), never, observer)) {
       expect(begun).toHaveLength(engine.requests.length);
     }
     expect(begun.join('')).toBe(text);
     expect(asked).toEqual([0, 1]);
     begun.length = 0;
-    for await (const _ of synthesizeText(
-      engine,
-      { ...REQUEST, text: ' \n' },
-      new ManualClock(),
-      never,
-      observer,
-    ))
+    for await (const _ of synthesizeText(engine, { ...REQUEST, text: ' \n' }, output(), never, observer))
       break;
     expect(begun).toEqual([' \n']);
   });
@@ -150,13 +151,7 @@ describe('synthesizeText', () => {
     const engine = new FakeTtsEngine({ rateHz: 22_050, runs: () => [[0.1], [0.1, 0.1]] });
     const generated: number[] = [];
     const observer = { onGenerated: (samples: number) => void generated.push(samples) };
-    for await (const _ of synthesizeText(
-      engine,
-      { ...REQUEST, rateHz: 8000 },
-      new ManualClock(),
-      never,
-      observer,
-    ));
+    for await (const _ of synthesizeText(engine, { ...REQUEST, rateHz: 8000 }, output(), never, observer));
     expect(generated).toEqual([1, 2, 1, 2, 1, 2]);
   });
 
@@ -179,7 +174,7 @@ describe('synthesizeText', () => {
 
   it('stops the engine when the consumer stops', async () => {
     const engine = new FakeTtsEngine({ runs: () => [[0.1], [0.1], [0.1]] });
-    for await (const _ of synthesizeText(engine, REQUEST, new ManualClock(), never)) break;
+    for await (const _ of synthesizeText(engine, REQUEST, output(), never)) break;
     expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
   });
 
@@ -190,8 +185,7 @@ describe('synthesizeText', () => {
     });
     const heard: number[] = [];
     const consume = async () => {
-      for await (const run of synthesizeText(engine, REQUEST, new ManualClock(), never))
-        heard.push(run.length);
+      for await (const run of synthesizeText(engine, REQUEST, output(), never)) heard.push(run.length);
     };
     await expect(consume()).rejects.toBe(failure);
     expect(heard).toEqual([2400, 2400]);

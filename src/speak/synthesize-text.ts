@@ -26,19 +26,25 @@ export interface SynthesisObserver {
   readonly playback?: PlaybackClock;
 }
 
+export interface SynthesisOutput<Chunk> {
+  readonly clock: Clock;
+  /** Converts generated samples at the requested rate. Each chunk is yielded before the next one is created. */
+  chunksOf(samples: Float32Samples): Iterable<Chunk>;
+}
+
 /**
- * Synthesizes text sentence by sentence (spec 4.3, rules 1 and 2). Yields non-empty chunks of samples in order,
+ * Synthesizes text sentence by sentence (spec 4.3, rules 1 and 2). Yields the chunks of the samples in order,
  * converted to the requested rate; yields nothing if the text contains no speakable text. A sentence starts
  * after the audio of the previous one was consumed, so a consumer that stops pulling stops the synthesis.
  * @throws the errors of the engine, and the reason of the signal after an abort.
  */
-export async function* synthesizeText(
+export async function* synthesizeText<Chunk>(
   engine: TtsEngine,
   { rateHz, ...request }: SynthesizeTextRequest,
-  clock: Clock,
+  { clock, chunksOf }: SynthesisOutput<Chunk>,
   signal: AbortSignal,
   observer: SynthesisObserver = {},
-): AsyncGenerator<Float32Samples, void, undefined> {
+): AsyncGenerator<Chunk, void, undefined> {
   const { playback = new PlaybackClock() } = observer;
   const resampler =
     engine.rateHz === rateHz
@@ -54,11 +60,11 @@ export async function* synthesizeText(
         const samples = resampler ? resampler.push(chunk) : chunk;
         if (samples.length === 0) continue;
         playback.addAudio((samples.length * 1000) / rateHz, clock.monotonicMs());
-        yield samples;
+        for (const piece of chunksOf(samples)) yield piece;
       }
     }
     const rest = resampler?.flush();
-    if (rest && rest.length > 0) yield rest;
+    if (rest && rest.length > 0) for (const piece of chunksOf(rest)) yield piece;
   } finally {
     resampler?.close();
   }

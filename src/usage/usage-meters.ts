@@ -1,11 +1,11 @@
 /** Usage meters of synthesis (spec 4.3, rule 3) and transcription calls (spec 4.7, rule 9). */
 
-import type { Caller } from '../contract/accounts/caller.ts';
-import type { Calls, CallUsage, NewCall, OpenCall } from '../contract/accounts/calls.ts';
+import type { CallUsage, UsageAmounts } from '../contract/accounts/calls.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/accounts/usage.ts';
 import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engines/engine.ts';
 import { audioTokens, characterTokens, textTokens } from '../kit/text/token-estimate.ts';
+import type { Meter } from './billed.ts';
 
 /**
  * Audio tokens per second of speech. Codecs of speech models use 12.5 to 50; billing is the same for every
@@ -22,42 +22,6 @@ const EXTRA_SECONDS = 5;
 const MAX_TEXT_TOKENS_PER_SECOND = 10;
 const EXTRA_TEXT_TOKENS = 250;
 
-type Opening = Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>;
-
-/** Measures the usage of one call. It can count before the call is opened. */
-abstract class UsageMeter {
-  readonly #caller: Caller;
-  #call: OpenCall | undefined;
-
-  constructor(caller: Caller) {
-    this.#caller = caller;
-  }
-
-  /**
-   * Closes the call; resolves when the row is stored. A call that was not opened has no row. Only the first
-   * close has an effect.
-   */
-  async close(status: UsageStatus): Promise<void> {
-    await this.closeCall({ ...this.consumed(status), status });
-  }
-
-  /** Discards a call that was rejected before any work was done: it has no usage row. */
-  async discard(): Promise<void> {
-    await this.#call?.discard();
-  }
-
-  protected async closeCall(end: { status: UsageStatus } & CallUsage): Promise<void> {
-    await this.#call?.close(end);
-  }
-
-  protected async openCall(calls: Calls, opening: Opening): Promise<void> {
-    this.#call = await calls.openCall({ ...opening, caller: this.#caller });
-  }
-
-  /** What was produced so far; nothing before the first output. */
-  protected abstract consumed(status: UsageStatus): CallUsage;
-}
-
 /** Tokens of a text and of its audio. */
 export interface SpeechTokens {
   readonly input: number;
@@ -66,19 +30,16 @@ export interface SpeechTokens {
 
 /** Parameters of a synthesis call. */
 export interface SynthesisUsage {
-  readonly model: string;
   /** Unicode code points. */
   readonly characters: number;
   /** Maximum that {@link SpeechUsageMeter.addCharacters} may reach. Default: {@link characters}. */
   readonly maxCharacters?: number;
   /** 1 is natural. */
   readonly speed: number;
-  /** Default: `/v1/audio/speech`. */
-  readonly endpoint?: EndpointLabel;
 }
 
-/** Measures the audio generated for a text. */
-export class SpeechUsageMeter extends UsageMeter {
+/** Measures the audio generated for a text. The items are the encoded audio. */
+export class SpeechUsageMeter implements Meter<Uint8Array<ArrayBuffer>> {
   readonly #text: SynthesisUsage;
   #characters: number;
   #spokenCharacters = 0;
@@ -86,21 +47,18 @@ export class SpeechUsageMeter extends UsageMeter {
   #rateHz = SPEECH_RATE_HZ;
   #bytes = 0;
 
-  constructor(text: SynthesisUsage, caller: Caller) {
-    super(caller);
+  constructor(text: SynthesisUsage) {
     this.#text = text;
     this.#characters = text.characters;
   }
 
-  /** @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost. */
-  open(calls: Calls): Promise<void> {
-    const { model, speed, endpoint = '/v1/audio/speech' } = this.#text;
-    const characters = this.#text.maxCharacters ?? this.#text.characters;
+  /** Upper bound of the usage. */
+  get maxUsage(): UsageAmounts {
+    const { speed, characters: known, maxCharacters: characters = known } = this.#text;
     const audioSeconds = EXTRA_SECONDS + (characters * MAX_SECONDS_PER_CHARACTER) / Math.min(1, speed);
     const inputTokens = characterTokens(characters);
     const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
-    const maxUsage = { inputTokens, outputTokens, characters, audioSeconds };
-    return this.openCall(calls, { endpoint, model, maxUsage });
+    return { inputTokens, outputTokens, characters, audioSeconds };
   }
 
   /** Adds text that was not known when the call was opened. */
@@ -122,26 +80,27 @@ export class SpeechUsageMeter extends UsageMeter {
     this.#rateHz = rateHz;
   }
 
-  /** @param bytes number of bytes sent. */
-  addBytes(bytes: number): void {
-    this.#bytes += bytes;
+  add(chunk: Uint8Array<ArrayBuffer>): void {
+    this.#bytes += chunk.length;
   }
 
   /** Whether any audio was generated. */
-  get hasAudio(): boolean {
+  get hasOutput(): boolean {
     return this.#samples > 0;
   }
 
   /** Tokens of the text and of the audio generated so far; none before the first audio. */
   get tokens(): SpeechTokens {
     return {
-      input: this.hasAudio ? characterTokens(this.#characters) : 0,
+      input: this.hasOutput ? characterTokens(this.#characters) : 0,
       // The division comes last, so that exact lengths stay exact.
       output: Math.ceil((this.#billedSamples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
     };
   }
 
-  protected consumed(status: UsageStatus): CallUsage {
+  /** A text without speakable text leaves no usage row. */
+  usage(status: UsageStatus): CallUsage | undefined {
+    if (status === 'completed' && !this.hasOutput) return undefined;
     // The rest of an interrupted text was not synthesized.
     const characters = status === 'completed' ? this.#characters : this.#spokenCharacters;
     return {
@@ -161,76 +120,63 @@ export class SpeechUsageMeter extends UsageMeter {
 
 /** Parameters of a transcription call. */
 export interface TranscriptionUsage {
-  readonly model: string;
-  readonly task: TranscriptionTask;
   readonly prompt?: string | undefined;
-  /** Default: the endpoint of the task. */
-  readonly endpoint?: EndpointLabel;
+  /** Whether a transcript without text leaves a usage row. Default: true. */
+  readonly recordsSilence?: boolean;
 }
 
-const ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
+/** Endpoint labels of the tasks. */
+export const TRANSCRIPTION_ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
   transcribe: '/v1/audio/transcriptions',
   translate: '/v1/audio/translations',
 };
 
 /** Measures the received audio and the transcript. */
-export class TranscriptionUsageMeter extends UsageMeter {
+export class TranscriptionUsageMeter implements Meter<TranscriptionEvent> {
   readonly #request: TranscriptionUsage;
   #samples = 0;
   #text = '';
   #final: Transcript | undefined;
 
-  constructor(request: TranscriptionUsage, caller: Caller) {
-    super(caller);
+  constructor(request: TranscriptionUsage) {
     this.#request = request;
   }
 
   /**
-   * Opens the call.
+   * Returns the upper bound of the usage.
    * @param audioSeconds maximum length of the audio.
-   * @throws ServiceError `insufficient_quota` if the credits do not cover the maximum cost.
    */
-  open(calls: Calls, audioSeconds: number): Promise<void> {
-    const { model, task, prompt = '', endpoint = ENDPOINTS[task] } = this.#request;
+  maxUsage(audioSeconds: number): UsageAmounts {
+    const { prompt = '' } = this.#request;
     const inputTokens = audioTokens(audioSeconds) + textTokens(prompt);
     const outputTokens = Math.ceil(audioSeconds * MAX_TEXT_TOKENS_PER_SECOND) + EXTRA_TEXT_TOKENS;
-    return this.openCall(calls, {
-      endpoint,
-      model,
-      maxUsage: { inputTokens, outputTokens, audioSeconds },
-    });
-  }
-
-  /** Whether any audio was received. */
-  get hasReceivedAudio(): boolean {
-    return this.#samples > 0;
+    return { inputTokens, outputTokens, audioSeconds };
   }
 
   /** Whether any text was transcribed. */
-  get hasTranscript(): boolean {
+  get hasOutput(): boolean {
     return this.#text !== '';
-  }
-
-  /** Closes a call without usage that was cancelled before any work was done. */
-  async abandon(): Promise<void> {
-    await this.closeCall({ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 });
   }
 
   addAudio(samples: number): void {
     this.#samples += samples;
   }
 
-  addEvent(event: TranscriptionEvent): void {
+  add(event: TranscriptionEvent): void {
     if (event.kind === 'delta') this.#text += event.text;
     else this.#final = event.transcript;
   }
 
-  protected consumed(): CallUsage {
+  isLast(event: TranscriptionEvent): boolean {
+    return event.kind === 'final';
+  }
+
+  usage(status: UsageStatus): CallUsage | undefined {
     // Audio may be read before it is transcribed, and while the request waits.
-    if (this.#final === undefined && !this.hasTranscript) {
+    if (this.#final === undefined && !this.hasOutput) {
       return { inputTokens: 0, outputTokens: 0, audioSeconds: 0 };
     }
-    const { prompt = '' } = this.#request;
+    const { prompt = '', recordsSilence = true } = this.#request;
     const audioSeconds = this.#samples / LISTEN_RATE_HZ;
     // Engines report token counts only for finished transcriptions.
     const { audio, text } = this.#final?.inputTokens ?? {
@@ -238,6 +184,7 @@ export class TranscriptionUsageMeter extends UsageMeter {
       text: textTokens(prompt),
     };
     const transcript = this.#final?.text ?? this.#text;
+    if (status === 'completed' && transcript === '' && !recordsSilence) return undefined;
     return {
       inputTokens: audio + text,
       outputTokens: this.#final?.outputTokens ?? textTokens(this.#text),

@@ -8,7 +8,7 @@ import type { OperationContext } from '../../../src/contract/engines/operation.t
 import type { TextEngine, TextEvent } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import { billedGeneration } from '../../../src/generate/billed-generation.ts';
-import { startRequest } from '../../../src/generate/text-call.ts';
+import { startRequest } from '../../../src/generate/start-request.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
@@ -64,35 +64,16 @@ export class ChatService {
   ): Promise<AsyncGenerator<TextEvent, void, undefined>> {
     const engine = requireModel(this.#deps.text, model);
     const job = startRequest(this.#deps.open, context, signal);
-    try {
-      const { calls, caller, priority } = context;
-      const events = billedGeneration(
-        { engine, model, request: { ...request, priority }, calls, caller },
-        job.signal,
-      );
-      const first = await events.next();
-      if (first.done) throw new Error('the engine ended without a final event');
-      return ended(prepend(first.value, events), job.end);
-    } catch (error) {
-      job.end();
-      throw error;
-    }
+    const { calls, caller, priority } = context;
+    const plan = { engine, model, calls, caller, onClosed: job.end };
+    const events = billedGeneration({ ...plan, request: { ...request, priority } }, job.signal);
+    const first = await events.next();
+    if (first.done) throw new Error('the engine ended without a final event');
+    return prepend(first.value, events);
   }
 
   /** Logs a failure that occurred after the response had started. */
   logStreamFailure(error: unknown, { requestId }: Caller): void {
     logFailure(this.#deps.log, 'chat completion failed while streaming', error, { request_id: requestId });
-  }
-}
-
-/** Calls `onEnd` when the iteration ends. */
-async function* ended(
-  events: AsyncGenerator<TextEvent, void, undefined>,
-  onEnd: () => void,
-): AsyncGenerator<TextEvent, void, undefined> {
-  try {
-    yield* events;
-  } finally {
-    onEnd();
   }
 }

@@ -1,11 +1,11 @@
 /** Service of POST /v1/embeddings: computes the vectors of a validated request and bills them. */
 
-import { outcomeOf } from '../../../src/contract/core/outcome.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
-import { startRequest } from '../../../src/generate/text-call.ts';
+import { startRequest } from '../../../src/generate/start-request.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
+import { billedResult } from '../../../src/usage/billed.ts';
 import type { EmbedParams } from './schema.ts';
 import { withTexts } from './token-text.ts';
 
@@ -41,24 +41,15 @@ export class EmbeddingService {
     const inputs = engine.tokenIds === 'model' ? request.inputs : await withTexts(request.inputs);
     const job = startRequest(open, context, signal);
     try {
-      const call = await calls.openCall({
-        endpoint: 'POST /v1/embeddings',
-        model,
-        caller,
-        maxUsage: { inputTokens: maxTokenUsage(inputs, engine), outputTokens: 0 },
-      });
+      const maxUsage = { inputTokens: maxTokenUsage(inputs, engine), outputTokens: 0 };
       const work = { ...request, inputs, priority, fairnessKey: caller.keyId };
-      try {
-        const embeddings = await engine.embed(work, job.signal);
-        await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });
-        return embeddings;
-      } catch (error) {
-        const outcome = outcomeOf(error, { signal: job.signal, hasOutput: false });
+      return await billedResult(
+        { calls, caller, model, endpoint: 'POST /v1/embeddings', maxUsage },
         // A request without a result is not charged.
-        if (outcome === 'rejected') await call.discard();
-        else await call.close({ status: outcome, inputTokens: 0, outputTokens: 0 });
-        throw error;
-      }
+        (result) => ({ inputTokens: result?.tokens ?? 0, outputTokens: 0 }),
+        () => engine.embed(work, job.signal),
+        job.signal,
+      );
     } finally {
       job.end();
     }

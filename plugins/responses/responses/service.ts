@@ -3,23 +3,24 @@
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
-import { outcomeOf } from '../../../src/contract/core/outcome.ts';
 import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { ResponseStore } from '../../../src/contract/stores/response-store.ts';
-import { BilledTextCall, startRequest } from '../../../src/generate/text-call.ts';
+import { startRequest } from '../../../src/generate/start-request.ts';
+import { textUsage } from '../../../src/generate/text-usage.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
+import { billed, type Meter } from '../../../src/usage/billed.ts';
 import { loadConversation } from './history.ts';
 import type { BuiltInTools } from './items/built-in-tools.ts';
 import type { ResponseFailure } from './items/response-object.ts';
 import type { ResponseParams } from './schema.ts';
 import { next, responseOf, start } from './stream/events.ts';
-import type { ResponseEvent, ResponseState } from './stream/state.ts';
+import type { ResponseAction, ResponseEvent, ResponseState } from './stream/state.ts';
 import { ToolLoop } from './tool-loop.ts';
 
 export interface ResponseServiceDeps {
@@ -87,11 +88,6 @@ export class ResponseService {
       const toolLoop = resources.use(
         await ToolLoop.open({ params, engine, messages, context, tools, log, clock }),
       );
-      const call = await BilledTextCall.open(context, {
-        endpoint: 'POST /v1/responses',
-        model: params.model,
-        maxUsage: toolLoop.maxUsage(),
-      });
       const store = params.store ? responses : undefined;
       // A batch line is stopped only by its batch, and is then run again.
       const disconnected = context.priority === 'batch' ? job.signal : signal;
@@ -99,11 +95,10 @@ export class ResponseService {
       const onStored = () => void this.#unfinished.add(id);
       const responseRun = new ResponseRun({
         params,
-        caller,
+        context,
         id,
         input,
         toolLoop,
-        call,
         store,
         onStored,
         job,
@@ -124,11 +119,10 @@ export class ResponseService {
 
 interface ResponseRunDeps {
   readonly params: ResponseParams;
-  readonly caller: OperationContext['caller'];
+  readonly context: OperationContext;
   readonly id: Id<'response'>;
   readonly input: Awaited<ReturnType<typeof loadConversation>>['input'];
   readonly toolLoop: ToolLoop;
-  readonly call: BilledTextCall;
   /** Undefined if the response is not stored. */
   readonly store: ResponseStore | undefined;
   /** Called before the response is stored. */
@@ -151,83 +145,84 @@ class ResponseRun {
 
   /** @param resources disposed at the end. */
   async *events(resources: AsyncDisposableStack): Events {
-    const { toolLoop, job, params, id, call, clock } = this.#deps;
-    const actions = toolLoop.actions(job.signal, call.hasReservation);
+    const { toolLoop, job, params, context } = this.#deps;
+    const { calls, caller } = context;
+    const { model } = params;
+    const maxUsage = toolLoop.maxUsage();
+    const meter: Meter<readonly ResponseEvent[]> = {
+      add: () => undefined,
+      get hasOutput() {
+        return toolLoop.hasStarted;
+      },
+      isLast: () => this.#state?.response !== undefined,
+      usage: (_, hasReservation) => textUsage(toolLoop.tokens, hasReservation ? maxUsage : undefined),
+    };
     try {
-      for await (const action of actions) {
-        if (this.#state === undefined) {
-          const head = { id, createdAt: unixSeconds(clock), echo: params.echo };
-          const { state, events } = start(head, params.include);
-          await this.#storeInitial(state);
-          this.#state = state;
-          yield* events;
-        }
-        const { state, events } = next(this.#state, action);
-        if (state.response !== undefined) await this.#finish(state, 'completed');
-        else if (state.output.length > this.#state.output.length) await this.#updateStored(state);
-        this.#state = state;
-        yield* events;
-      }
+      const steps = billed(
+        { calls, caller, model, endpoint: 'POST /v1/responses', maxUsage },
+        meter,
+        (hasReservation) => this.#steps(hasReservation),
+        job.signal,
+      );
+      for await (const events of steps) yield* events;
     } catch (error) {
-      if (this.#state === undefined) {
-        await this.#reject(error);
-        throw error;
-      }
       // The `finally` block stores the partial response.
-      if (this.#deps.disconnected.aborted) throw error;
+      if (this.#state === undefined || this.#deps.disconnected.aborted) throw error;
       logFailure(this.#deps.log, 'response failed', error, this.#logFields());
-      const { state, events } = next(this.#state, { kind: 'failed', error: toResponseFailure(error) });
-      await this.#finish(state, 'failed').catch((failure) => this.#logStoreFailure(failure));
-      this.#state = state;
-      yield* events;
+      yield* await this.#end({ kind: 'failed', error: toResponseFailure(error) });
     } finally {
       await this.#finishDisconnected();
       await resources.disposeAsync();
     }
   }
 
+  /** Yields the events of each action, after the response that they show is stored. */
+  async *#steps(hasReservation: boolean): AsyncGenerator<readonly ResponseEvent[], void, undefined> {
+    const { toolLoop, job, params, id, clock } = this.#deps;
+    for await (const action of toolLoop.actions(job.signal, hasReservation)) {
+      if (this.#state === undefined) {
+        const head = { id, createdAt: unixSeconds(clock), echo: params.echo };
+        const { state, events } = start(head, params.include);
+        await this.#storeInitial(state);
+        this.#state = state;
+        yield events;
+      }
+      const { state, events } = next(this.#state, action);
+      // A response that is not stored is not completed.
+      if (state.response !== undefined || state.output.length > this.#state.output.length)
+        await this.#updateStored(state);
+      this.#state = state;
+      yield events;
+    }
+  }
+
   /** The generator ends early if the client disconnects or stops reading. */
   async #finishDisconnected(): Promise<void> {
     if (this.#state === undefined || this.#state.response !== undefined) return;
-    const { state } = next(this.#state, { kind: 'disconnected' });
-    await this.#finish(state, 'cancelled').catch((failure) => this.#logStoreFailure(failure));
+    await this.#end({ kind: 'disconnected' });
+  }
+
+  /** Ends and stores a response that was not completed. Returns its last events. */
+  async #end(
+    action: ResponseAction & { kind: 'failed' | 'disconnected' },
+  ): Promise<readonly ResponseEvent[]> {
+    if (this.#state === undefined) return [];
+    const { state, events } = next(this.#state, action);
+    await this.#updateStored(state).catch((failure) => this.#logStoreFailure(failure));
     this.#state = state;
-  }
-
-  /** Before the first event, a rejected request leaves no usage row. */
-  async #reject(error: unknown): Promise<void> {
-    const { toolLoop, call, job } = this.#deps;
-    const outcome = outcomeOf(error, { signal: job.signal, hasOutput: toolLoop.hasStarted });
-    await (outcome === 'rejected' ? call.discard() : this.#closeCall(outcome));
-  }
-
-  async #finish(state: ResponseState, status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
-    try {
-      await this.#updateStored(state);
-    } catch (error) {
-      // A response that is not stored is not completed. The usage row is written once that is known.
-      if (status !== 'completed') await this.#closeCall(status);
-      throw error;
-    }
-    await this.#closeCall(status);
-  }
-
-  #closeCall(status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
-    const { toolLoop, call } = this.#deps;
-    toolLoop.addUsageTo(call);
-    return call.close(status);
+    return events;
   }
 
   async #storeInitial(state: ResponseState): Promise<void> {
-    const { store, onStored, caller, input } = this.#deps;
+    const { store, onStored, context, input } = this.#deps;
     if (store === undefined) return;
     onStored();
-    await store.put(caller.organization, responseOf(state), input);
+    await store.put(context.caller.organization, responseOf(state), input);
   }
 
   async #updateStored(state: ResponseState): Promise<void> {
-    const { store, caller } = this.#deps;
-    await store?.update(caller.organization, responseOf(state));
+    const { store, context } = this.#deps;
+    await store?.update(context.caller.organization, responseOf(state));
   }
 
   #logStoreFailure(error: unknown): void {
@@ -235,7 +230,7 @@ class ResponseRun {
   }
 
   #logFields() {
-    return { request_id: this.#deps.caller.requestId };
+    return { request_id: this.#deps.context.caller.requestId };
   }
 }
 

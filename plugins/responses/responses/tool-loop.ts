@@ -17,7 +17,7 @@ import type {
   TokenUsage,
   ToolChoice,
 } from '../../../src/contract/engines/text.ts';
-import type { BilledTextCall } from '../../../src/generate/text-call.ts';
+import { estimatedTokens, type TextTokens } from '../../../src/generate/text-usage.ts';
 import {
   maxInputTokens,
   maxOutputTokens,
@@ -118,10 +118,12 @@ export class ToolLoop implements AsyncDisposable {
     return { inputTokens: rounds * Math.min(contextTokens, grown), outputTokens };
   }
 
-  /** Adds the usage to a call. The tokens of an interrupted generation are estimated. */
-  addUsageTo(call: BilledTextCall): void {
-    call.count(this.#tokens);
-    if (this.#uncounted) call.estimate(this.#uncounted, this.#uncounted.characters);
+  /** Tokens of all generations. Those of an interrupted generation are estimated. */
+  get tokens(): TextTokens {
+    const { input, output } = this.#tokens;
+    if (this.#uncounted === undefined) return { input, output };
+    const estimate = estimatedTokens(this.#uncounted, this.#uncounted.characters);
+    return { input: input + estimate.input, output: output + estimate.output };
   }
 
   /**

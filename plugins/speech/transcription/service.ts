@@ -2,7 +2,6 @@
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
-import { outcomeOf } from '../../../src/contract/core/outcome.ts';
 import { LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { OpenAudioFile } from '../../../src/contract/engines/audio-file.ts';
 import type { AudioChunk, SttEngine, TranscriptionEvent } from '../../../src/contract/engines/engine.ts';
@@ -12,7 +11,8 @@ import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
-import { TranscriptionUsageMeter } from '../../../src/usage/usage-meters.ts';
+import { billed } from '../../../src/usage/billed.ts';
+import { TRANSCRIPTION_ENDPOINTS, TranscriptionUsageMeter } from '../../../src/usage/usage-meters.ts';
 import type { TranscriptionFormParams } from './schema.ts';
 
 /** File reader slots that a single API key cannot use. */
@@ -67,7 +67,11 @@ export class Transcriber {
     const release = await this.#files.acquire(caller.keyId, signal);
     try {
       const file = await this.#deps.audioFiles.openFile(params.file.path, LISTEN_RATE_HZ, 'file', signal);
-      yield* this.#events(engine, file, { ...params, language, languages }, caller, signal);
+      try {
+        yield* this.#events(engine, file, { ...params, language, languages }, caller, signal);
+      } finally {
+        await file.samples.return();
+      }
     } finally {
       release();
     }
@@ -88,38 +92,22 @@ export class Transcriber {
     this.#open.stop();
   }
 
-  async *#events(
+  #events(
     engine: SttEngine,
     file: OpenAudioFile,
     params: TranscriptionFormParams,
     caller: Caller,
     signal: AbortSignal,
-  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const usageMeter = new TranscriptionUsageMeter(params, caller);
-    let isRejected = false;
-    try {
-      await usageMeter.open(this.#deps.calls, file.declaredS);
-      for await (const event of engine.transcribe(
-        countAudio(file, usageMeter),
-        requestOf(params, caller.keyId),
-        signal,
-      )) {
-        usageMeter.addEvent(event);
-        // The row is stored first, because the client may query usage as soon as it has the final.
-        if (event.kind === 'final') await usageMeter.close('completed');
-        yield event;
-      }
-    } catch (error) {
-      const outcome = outcomeOf(error, { signal, hasOutput: usageMeter.hasTranscript });
-      if (outcome === 'rejected') isRejected = true;
-      else await usageMeter.close(outcome);
-      throw error;
-    } finally {
-      await file.samples.return();
-      // Still open here if the consumer returned early.
-      if (usageMeter.hasReceivedAudio && !isRejected) await usageMeter.close('cancelled');
-      else await usageMeter.discard();
-    }
+  ): AsyncIterable<TranscriptionEvent> {
+    const { model, task, prompt } = params;
+    const meter = new TranscriptionUsageMeter({ prompt });
+    const maxUsage = meter.maxUsage(file.declaredS);
+    return billed(
+      { calls: this.#deps.calls, endpoint: TRANSCRIPTION_ENDPOINTS[task], model, caller, maxUsage },
+      meter,
+      () => engine.transcribe(countAudio(file, meter), requestOf(params, caller.keyId), signal),
+      signal,
+    );
   }
 }
 

@@ -216,15 +216,15 @@ export class Reply {
     const { encoding, rateHz } = outputFormat;
     const maxCharacters =
       maxOutputTokens === undefined ? MAX_REPLY_CHARACTERS : maxOutputTokens * MAX_CHARACTERS_PER_TOKEN;
-    const meter = new SpeechUsageMeter({ model: model.tts, characters: 0, maxCharacters, speed }, caller);
+    const meter = new SpeechUsageMeter({ characters: 0, maxCharacters, speed });
     const timeline = new WordTimeline({
       onWords: (words, startMs) => this.#report({ kind: 'clause', words, startMs }),
       onRetimed: (words) => this.#report({ kind: 'retimed', words }),
     });
     const audio = billedSynthesis(
       {
-        ...{ calls: this.#calls, clock, meter, encoding, playback },
-        ...{ maxChunkMs: MAX_PIECE_MS, discardsRejections: true },
+        ...{ calls: this.#calls, caller, model: model.tts, clock, meter, encoding, playback },
+        maxChunkMs: MAX_PIECE_MS,
         request: {
           ...{ text: clauses, speed, rateHz, priority: 'realtime', delivery: 'stream' },
           fairnessKey: caller.keyId,
