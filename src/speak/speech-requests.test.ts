@@ -5,7 +5,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
-import { type SpeechParams, SpeechRequests, type StartedSpeech } from './speech-requests.ts';
+import { type Speech, type SpeechParams, SpeechRequests } from './speech-requests.ts';
 import type { StoredVoices } from './stored-voices.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
@@ -49,8 +49,8 @@ function setup(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredV
 }
 
 /** Concatenates all chunks of the speech. */
-async function bytesOf({ first, rest }: StartedSpeech): Promise<Uint8Array> {
-  return Buffer.concat([first, ...(await Array.fromAsync(rest))]);
+async function bytesOf({ audio }: Speech): Promise<Uint8Array> {
+  return Buffer.concat(await Array.fromAsync(audio));
 }
 
 describe('SpeechRequests', () => {
@@ -71,7 +71,7 @@ describe('SpeechRequests', () => {
   it('bills an interrupted synthesis by the sentences and the audio that it produced', async () => {
     const { start, rows } = setup({ runs: () => [[0.1], [0.1]] });
     const speech = await start({ text: 'One. Two.', characters: 9 });
-    await speech.rest.return();
+    await speech.audio.return();
     expect(rows).toMatchObject([{ status: 'cancelled', characters: 5, inputTokens: 2, audioBytes: 2 }]);
   });
 
@@ -94,8 +94,9 @@ describe('SpeechRequests', () => {
   it('marks the call as failed when an error is thrown into the stream', async () => {
     const { start, rows, engine } = setup({ runs: () => [[0.1], [0.1], [0.1]] });
     const speech = await start();
-    await speech.rest.next();
-    await expect(speech.rest.throw(new Error('too long'))).rejects.toThrow('too long');
+    await speech.audio.next();
+    await speech.audio.next();
+    await expect(speech.audio.throw(new Error('too long'))).rejects.toThrow('too long');
     expect(rows).toMatchObject([{ status: 'failed', audioBytes: 4 }]);
     expect(engine.leftEarly).toBe(1);
   });
@@ -103,13 +104,14 @@ describe('SpeechRequests', () => {
   it('marks the call as cancelled when the consumer stops or the caller aborts', async () => {
     const left = setup({ runs: () => [[0.1], [0.1], [0.1]] });
     const speech = await left.start();
-    await speech.rest.return();
+    await speech.audio.return();
     expect(left.rows).toMatchObject([{ status: 'cancelled' }]);
     const leaving = new AbortController();
     const gone = setup({ runs: () => [[0.1], [0.1], [0.1]] });
     const other = await gone.start({}, leaving.signal);
+    await other.audio.next();
     leaving.abort(new Error('gone'));
-    await expect(other.rest.next()).rejects.toThrow('gone');
+    await expect(other.audio.next()).rejects.toThrow('gone');
     expect(gone.rows).toMatchObject([{ status: 'cancelled' }]);
   });
 
@@ -192,9 +194,10 @@ it('drain waits for speech that is being read and stops the rest at the deadline
   const speech = await start();
   const late = new AbortController();
   const draining = requests.drain(late.signal);
-  await speech.rest.next();
+  await speech.audio.next();
+  await speech.audio.next();
   late.abort();
-  await expect(speech.rest.next()).rejects.toThrow();
+  await expect(speech.audio.next()).rejects.toThrow();
   await draining;
   expect(rows).toMatchObject([{ status: 'cancelled' }]);
 });

@@ -5,6 +5,7 @@ import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { requireModel, unknownModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
+import { started } from '../kit/async/started.ts';
 import { OpenRequests } from '../kit/limits/open-requests.ts';
 import { type SpeechTokens, SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
@@ -31,13 +32,13 @@ export interface SpeechParams
   readonly characters: number;
 }
 
-/**
- * Started speech: signed 16-bit little-endian mono PCM. Throwing an error into `rest` marks the call as failed;
- * ending `rest` early stops the synthesis.
- */
-export interface StartedSpeech {
-  readonly first: SpeechChunk;
-  readonly rest: AsyncGenerator<SpeechChunk, void, undefined>;
+/** Speech that has started. */
+export interface Speech {
+  /**
+   * Signed 16-bit little-endian mono PCM. Throwing an error into it marks the call as failed; ending it early stops the
+   * synthesis.
+   */
+  readonly audio: AsyncGenerator<SpeechChunk, void, undefined>;
   /** Tokens of the text and of the audio so far. */
   readonly tokens: () => SpeechTokens;
 }
@@ -52,7 +53,7 @@ export class SpeechRequests {
   }
 
   /**
-   * Starts a synthesis. Resolves with the first audio, so that earlier errors can be reported as an HTTP status.
+   * Starts a synthesis. Resolves when the first audio exists, so that earlier errors can be reported as an HTTP status.
    * A rejected request leaves no usage row, nor does a text without speakable text.
    * @returns undefined if the text contains no speakable text.
    * @throws ServiceError `invalid_request` for an unknown model or voice; `rate_limited` if the organization has
@@ -63,7 +64,7 @@ export class SpeechRequests {
     { model, voiceId, voiceParam, characters, ...speech }: SpeechParams,
     caller: Caller,
     signal: AbortSignal,
-  ): Promise<StartedSpeech | undefined> {
+  ): Promise<Speech | undefined> {
     const { tts, voices, calls, clock, endpoint } = this.#deps;
     const engine = requireModel(tts, model);
     const job = this.#requests.startRequest(caller, signal);
@@ -73,7 +74,7 @@ export class SpeechRequests {
         ...{ id: voiceId, model, param: voiceParam, organization },
       });
       const meter = new SpeechUsageMeter({ characters, speed: speech.speed });
-      const rest = billedSynthesis(
+      const chunks = billedSynthesis(
         {
           ...{ calls, clock, endpoint, model, caller, encoding: 'pcm16', onClosed: job.end },
           request: { ...speech, fairnessKey: caller.keyId },
@@ -82,8 +83,8 @@ export class SpeechRequests {
         },
         job.signal,
       );
-      const first = await rest.next();
-      return first.done ? undefined : { first: first.value, rest, tokens: () => meter.tokens };
+      const audio = await started(chunks);
+      return audio && { audio, tokens: () => meter.tokens };
     } catch (error) {
       job.end();
       throw error;

@@ -27,7 +27,7 @@ export function voiceRoutes(requests: SpeechRequests, maxCharacters: number) {
         const headers = { 'content-type': 'application/octet-stream' };
         // Nothing to speak, as in `…`: silence, because an error would cost the phone call its turn.
         if (speech === undefined) return new Response(new Uint8Array(0), { headers });
-        return new Response(streamedBody(speech.rest, disconnected, request, speech.first), { headers });
+        return new Response(streamedBody(speech.audio, disconnected, request), { headers });
       } finally {
         idleTimeout.resume();
       }

@@ -9,7 +9,7 @@ import type { TextEngine, TextEvent } from '../../../src/contract/engines/text.t
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import { billedGeneration } from '../../../src/generate/billed-generation.ts';
 import { startRequest } from '../../../src/generate/start-request.ts';
-import { prepend } from '../../../src/kit/async/prepend.ts';
+import { started } from '../../../src/kit/async/started.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
@@ -50,7 +50,7 @@ export class ChatService {
   }
 
   /**
-   * Generates the events of a completion. Resolves with the first event, so that earlier errors can be
+   * Generates the events of a completion. Resolves when the first event exists, so that earlier errors can be
    * reported as an HTTP status. The usage row is stored before the final event. Ending the iteration early
    * stops the generation.
    * @throws ServiceError `invalid_request` for an unknown model; `rate_limited` if the organization has too
@@ -67,9 +67,7 @@ export class ChatService {
     const { calls, caller, priority } = context;
     const plan = { engine, model, calls, caller, onClosed: job.end };
     const events = billedGeneration({ ...plan, request: { ...request, priority } }, job.signal);
-    const first = await events.next();
-    if (first.done) throw new Error('the engine ended without a final event');
-    return prepend(first.value, events);
+    return (await started(events)) ?? events;
   }
 
   /** Logs a failure that occurred after the response had started. */

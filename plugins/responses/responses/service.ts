@@ -10,7 +10,7 @@ import type { ResponseStore } from '../../../src/contract/stores/response-store.
 import { startRequest } from '../../../src/generate/start-request.ts';
 import { textUsage } from '../../../src/generate/text-usage.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
-import { prepend } from '../../../src/kit/async/prepend.ts';
+import { started } from '../../../src/kit/async/started.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
@@ -107,9 +107,7 @@ export class ResponseService {
         log,
       });
       const events = responseRun.events(resources);
-      const first = await events.next();
-      if (first.done) throw new Error('the response ended without an event');
-      return prepend(first.value, events);
+      return (await started(events)) ?? events;
     } catch (error) {
       await resources.disposeAsync();
       throw error;

@@ -16,11 +16,10 @@ import { WHOLE_BYTES } from '../../../src/http/response/content-response.ts';
 import { SSE_HEADERS } from '../../../src/http/response/sse.ts';
 import { bodyOutcomeOf, idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
-import { prepend } from '../../../src/kit/async/prepend.ts';
 import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import type { SpeechRequests } from '../../../src/speak/speech-requests.ts';
-import { encodedBody, type StartedBody, streamedWav } from './encoded-body.ts';
+import { type AudioBody, encodedBody, streamedWav } from './encoded-body.ts';
 import { speechEvents } from './event-body.ts';
 import { CONTENT_TYPES, FORMATS, isEncoded } from './formats.ts';
 import { speechBodySchema, speechFormSchema } from './schema.ts';
@@ -87,7 +86,7 @@ export function speechRoutes({
         if (speech === undefined) {
           throw invalidRequest("'input' contains no speakable text.", 'input', 'invalid_value');
         }
-        const events = (chunks: StartedBody['rest']) =>
+        const events = (chunks: AudioBody) =>
           speechEvents(chunks, speech.tokens, (error) => {
             // A disconnected client is not logged as a failure.
             if (signal.aborted) return;
@@ -96,10 +95,8 @@ export function speechRoutes({
             });
           });
         /** @param release is called when the body has been sent, or when the client has disconnected. */
-        const respond = ({ rest, first }: Started, release: () => void) => {
-          const body = asEvents
-            ? streamedBody(events(first === undefined ? rest : prepend(first, rest)), disconnected, request)
-            : streamedBody(rest, disconnected, request, first);
+        const respond = (chunks: AudioBody, release: () => void) => {
+          const body = streamedBody(asEvents ? events(chunks) : chunks, disconnected, request);
           bodyOutcomeOf(request)?.then(release, release);
           isResponding = true;
           return new Response(body, {
@@ -107,14 +104,14 @@ export function speechRoutes({
           });
         };
         if (encoding !== undefined) return respond(await encodedBody(speech, encoding), encoding.close);
-        if (format === 'pcm') return respond(speech, () => undefined);
-        if (isStreamed) return respond(streamedWav(speech), () => undefined);
+        if (format === 'pcm') return respond(speech.audio, () => undefined);
+        if (isStreamed) return respond(await streamedWav(speech), () => undefined);
         const share = wavs.openShare(caller.keyId);
         const { lengthBytes, chunks } = await wavBody(speech, maxWavS, share).catch((error: unknown) => {
           share.end();
           throw error;
         });
-        if (lengthBytes > WHOLE_BYTES || asEvents) return respond({ rest: chunks }, share.end);
+        if (lengthBytes > WHOLE_BYTES || asEvents) return respond(chunks, share.end);
         share.end();
         return new Response(Buffer.concat(await Array.fromAsync(chunks)), {
           headers: { 'content-type': CONTENT_TYPES.wav },
@@ -127,9 +124,6 @@ export function speechRoutes({
     { detail: documentation(maxCharacters) },
   );
 }
-
-/** A body whose first bytes may exist already. */
-type Started = Partial<StartedBody> & Pick<StartedBody, 'rest'>;
 
 const EVENTS = `data: {"type":"speech.audio.delta","audio":"AAD//w=="}
 

@@ -1,5 +1,5 @@
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
-import type { StartedSpeech } from '../../../src/speak/speech-requests.ts';
+import type { Speech } from '../../../src/speak/speech-requests.ts';
 
 /** As long as the pause of a full stop. */
 const SILENCE_MS = 500;
@@ -11,10 +11,11 @@ const WORDS = /[\p{L}\p{N}]/u;
  * expect a file. They test a key with a full stop, and send the sentences of an answer one by one.
  * @returns undefined if the text has letters or digits: they are of a language that the model cannot speak.
  */
-export function silentSpeech(text: string): StartedSpeech | undefined {
+export function silentSpeech(text: string): Speech | undefined {
   if (WORDS.test(text)) return undefined;
-  const first = new Uint8Array((SILENCE_MS / 1000) * SPEECH_RATE_HZ * BYTES_PER_SAMPLE);
-  return { first, rest: noChunks(), tokens: () => ({ input: 0, output: 0 }) };
+  return { audio: silence(), tokens: () => ({ input: 0, output: 0 }) };
 }
 
-async function* noChunks(): StartedSpeech['rest'] {}
+async function* silence(): Speech['audio'] {
+  yield new Uint8Array((SILENCE_MS / 1000) * SPEECH_RATE_HZ * BYTES_PER_SAMPLE);
+}

@@ -2,7 +2,7 @@ import { WAV_HEADER_BYTES, wavHeader } from '../../../src/audio/wav.ts';
 import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { ByteBudget, type ByteShare } from '../../../src/kit/limits/byte-budget.ts';
-import type { StartedSpeech } from '../../../src/speak/speech-requests.ts';
+import type { Speech } from '../../../src/speak/speech-requests.ts';
 
 /**
  * The `wav` responses of one API key, and of all keys, until the clients have read them: one or two of the maximum length. Short
@@ -36,30 +36,23 @@ export interface WavBody {
  * @param share counts the bytes. The caller ends it.
  * @throws ServiceError `invalid_request` if the audio is too long; the errors of the budget and of the synthesis.
  */
-export async function wavBody(
-  { first, rest }: StartedSpeech,
-  maxS: number,
-  share: ByteShare,
-): Promise<WavBody> {
+export async function wavBody({ audio }: Speech, maxS: number, share: ByteShare): Promise<WavBody> {
   const maxBytes = maxS * SPEECH_RATE_HZ * 2;
   const collected: Uint8Array<ArrayBuffer>[] = [];
   let dataBytes = 0;
-  /** @returns why the speech must stop. */
-  const keep = (chunk: Uint8Array<ArrayBuffer>): unknown => {
-    try {
-      share.add(chunk.length);
-    } catch (error) {
-      return error;
-    }
+  const keep = (chunk: Uint8Array<ArrayBuffer>) => {
+    share.add(chunk.length);
     collected.push(chunk);
     dataBytes += chunk.length;
-    return dataBytes > maxBytes ? audioTooLong() : undefined;
+    if (dataBytes > maxBytes) throw audioTooLong();
   };
-  for (let problem = keep(first); ; ) {
-    if (problem !== undefined) await rest.throw(problem);
-    const { done, value } = await rest.next();
-    if (done) break;
-    problem = keep(value);
+  for (let next = await audio.next(); !next.done; next = await audio.next()) {
+    try {
+      keep(next.value);
+    } catch (error) {
+      // Fails the call, and throws the error.
+      await audio.throw(error);
+    }
   }
   return { lengthBytes: WAV_HEADER_BYTES + dataBytes, chunks: wavChunks(collected, dataBytes) };
 }

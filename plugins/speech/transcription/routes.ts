@@ -1,12 +1,11 @@
 import { Elysia } from 'elysia';
-import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TranscriptionEvent, TranscriptionTask } from '../../../src/contract/engines/engine.ts';
 import { maxFormBytes, receiveForm, type UploadSettings } from '../../../src/http/request/multipart.ts';
 import { SSE_HEADERS, sseError, sseEvent } from '../../../src/http/response/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../../src/http/server/route-table.ts';
-import { prepend } from '../../../src/kit/async/prepend.ts';
+import { started } from '../../../src/kit/async/started.ts';
 import { transcriptionDocumentation } from './openapi.ts';
 import { completeText, logprobsOf, tokenUsage, transcriptResponse } from './response.ts';
 import { LIST_FIELDS, parseTranscription, type TranscriptionFormParams } from './schema.ts';
@@ -48,9 +47,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
         return response;
       }
       // A failure before the first event sets the HTTP status.
-      const first = await events.next();
-      if (first.done) throw noFinal();
-      const chunks = sseOf(params, prepend(first.value, events), resources, (error) => {
+      const chunks = sseOf(params, (await started(events)) ?? events, resources, (error) => {
         if (!slot.signal.aborted) transcriber.logStreamFailure(error, caller);
       });
       return new Response(streamedBody(chunks, disconnected, request), { headers: SSE_HEADERS });
@@ -65,11 +62,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
 
 async function finalOf(events: AsyncIterable<TranscriptionEvent>) {
   for await (const event of events) if (event.kind === 'final') return event.transcript;
-  throw noFinal();
-}
-
-function noFinal(): ServiceError {
-  return new ServiceError('internal', 'The transcription ended without a result.', { code: 'server_error' });
+  throw new Error('the transcription ended without a result');
 }
 
 /** Serializes the events of a stream (openai-wire 1.6). A failure is the last event. */

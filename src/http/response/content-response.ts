@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../contract/core/error.ts';
 import type { ByteRange } from '../../contract/stores/blob-store.ts';
+import { started } from '../../kit/async/started.ts';
 import { byteRangeOf } from './byte-range.ts';
 import { matchesEntityTag } from './entity-tag.ts';
 import { headResponse } from './head-response.ts';
@@ -71,9 +72,8 @@ export async function contentResponse(
   const bytes = await content.read(AbortSignal.any([request.signal, disconnected.signal]), range);
   if (end - start <= WHOLE_BYTES) return new Response(Buffer.concat(await Array.fromAsync(bytes)), response);
   // An error before the first byte can still be returned with an HTTP status.
-  const first = await bytes.next();
-  const body = streamedBody(bytes, disconnected, request, first.done ? undefined : first.value);
-  return new Response(body, response);
+  const body = (await started(bytes)) ?? bytes;
+  return new Response(streamedBody(body, disconnected, request), response);
 }
 
 /** The requested range. `Range` is ignored if `If-Range` names other content (RFC 9110, 13.1.5). */

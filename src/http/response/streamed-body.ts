@@ -45,13 +45,11 @@ export function bodyOutcomeOf(request: Request): Promise<'sent' | 'disconnected'
  * Creates a body that pulls one chunk at a time, in the async context of this call.
  * @param disconnected is aborted when the client disconnects, since a pull may be waiting for the next chunk. Then
  *   `return()` of `chunks` is called.
- * @param first a chunk that precedes the others, if it was pulled before the response started.
  */
 export function streamedBody(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
   disconnected: AbortController,
   request: Request,
-  first?: Uint8Array<ArrayBuffer> | undefined,
 ): ReadableStream {
   const idleTimeout = idleTimeoutOf(request);
   const end = Promise.withResolvers<'sent' | 'disconnected'>();
@@ -61,9 +59,6 @@ export function streamedBody(
   // The runtime does not cancel a body that was never read.
   request.signal.addEventListener('abort', () => end.resolve('disconnected'), { once: true });
   return new ReadableStream({
-    start(controller) {
-      if (first) controller.enqueue(first);
-    },
     async pull(controller) {
       idleTimeout.suspend();
       try {

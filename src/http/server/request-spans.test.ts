@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
 import { KEY_A, type TestApp, testApp } from '../../../test/harness/test-app.ts';
+import { started } from '../../kit/async/started.ts';
 import { streamedBody } from '../response/streamed-body.ts';
 
 const opened: TestApp[] = [];
@@ -29,9 +30,8 @@ function traced() {
     })
     .get('/v1/stream', ({ request }) => new Response(streamedBody(chunks(), new AbortController(), request)))
     .get('/v1/started', async ({ request }) => {
-      const rest = chunks();
-      const { value: first } = await rest.next();
-      return new Response(streamedBody(rest, new AbortController(), request, first ?? undefined));
+      const body = (await started(chunks())) ?? chunks();
+      return new Response(streamedBody(body, new AbortController(), request));
     })
     .get('/v1/cut', ({ request }) => {
       const chunks = async function* () {

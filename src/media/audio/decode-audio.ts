@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { AudioFileInfo } from '../../contract/engines/audio-file.ts';
-import { prepend } from '../../kit/async/prepend.ts';
+import { type Started, started } from '../../kit/async/started.ts';
 import { fileBytes } from '../process/byte-source.ts';
 import { type AudioJob, rateOf, UnusableMediaError } from '../process/protocol.ts';
 import { AnyRateResampler } from './any-rate-resampler.ts';
@@ -49,13 +49,12 @@ export async function openTrack({ path, rateHz, blockSamples, maxS }: AudioJob):
     const { container, codec } = source.info;
     checkShape(source.info);
     checkLength(source.declaredS, maxS);
-    const runs = source.runs();
-    const first = await runs.next();
-    if (first.done) throw new UnusableMediaError({ kind: 'no-samples', container });
+    const runs = await started(source.runs());
+    if (runs === undefined) throw new UnusableMediaError({ kind: 'no-samples', container });
     // Decoders know the rate and the channels better than headers, for example in AAC with SBR.
-    const info = { container, codec, rateHz: first.value.rateHz, channels: first.value.channels.length };
+    const info = { container, codec, rateHz: runs.first.rateHz, channels: runs.first.channels.length };
     checkShape(info);
-    const blocks = blocksOf(first.value, runs, info, rateOf(rateHz, info.rateHz), blockSamples, end);
+    const blocks = blocksOf(runs, info, rateOf(rateHz, info.rateHz), blockSamples, end);
     return { info, declaredS: source.declaredS ?? source.estimatedS, blocks };
   } catch (error) {
     await end();
@@ -69,8 +68,7 @@ function checkLength(declaredS: number | undefined, maxS: number): void {
 }
 
 async function* blocksOf(
-  first: AudioRun,
-  runs: AsyncGenerator<AudioRun, void, undefined>,
+  runs: Started<AudioRun>,
   info: AudioFileInfo,
   rateHz: number,
   blockSamples: number,
@@ -78,7 +76,7 @@ async function* blocksOf(
 ): AsyncGenerator<Float32Samples, void, undefined> {
   const blocks = new SampleBlocks(blockSamples);
   try {
-    for await (const run of monoRuns(first, runs, rateHz)) yield* blocks.push(run);
+    for await (const run of monoRuns(runs, rateHz)) yield* blocks.push(run);
     if (blocks.taken === 0) throw new UnusableMediaError({ kind: 'no-samples', container: info.container });
     const rest = blocks.rest();
     if (rest.length > 0) yield rest;
@@ -90,14 +88,13 @@ async function* blocksOf(
 
 /** Mono samples at the requested rate. The rate and channels of a track may change in the middle. */
 async function* monoRuns(
-  first: AudioRun,
-  runs: AsyncGenerator<AudioRun, void, undefined>,
+  runs: Started<AudioRun>,
   rateHz: number,
 ): AsyncGenerator<Float32Samples, void, undefined> {
   const mixer = new ChannelMixer();
-  let resampler = new AnyRateResampler(first.rateHz, rateHz);
+  let resampler = new AnyRateResampler(runs.first.rateHz, rateHz);
   try {
-    for await (const { rateHz: fromHz, channels } of prepend(first, runs)) {
+    for await (const { rateHz: fromHz, channels } of runs) {
       checkShape({ rateHz: fromHz, channels: channels.length });
       if (fromHz !== resampler.fromHz) {
         yield* resampler.flush();
