@@ -19,7 +19,7 @@ export interface SpeechOptions {
 
 type Needs = 'tts' | 'stt' | 'audioFiles' | 'audioEncoder' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log';
 
-/** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations. */
+/** Speech synthesis and transcription: POST /v1/audio/speech, /dev/captioned_speech, /v1/audio/transcriptions, /v1/audio/translations. */
 export function speechPlugin({
   maxCharacters,
   requestsPerOrganization: limits,
@@ -29,7 +29,12 @@ export function speechPlugin({
     name: 'speech',
     needs: ['tts', 'stt', 'audioFiles', 'audioEncoder', 'voices', 'blobs', 'calls', 'clock', 'log'],
     offers: [],
-    paths: ['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/translations'],
+    paths: [
+      '/v1/audio/speech',
+      '/dev/captioned_speech',
+      '/v1/audio/transcriptions',
+      '/v1/audio/translations',
+    ],
     async setup(slots) {
       await prepareUploadFolder(uploads.folder, slots.clock);
       const speechRequests = new SpeechRequests({

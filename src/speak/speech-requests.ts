@@ -3,6 +3,7 @@
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import { ServiceError } from '../contract/core/error.ts';
+import type { SpokenWord } from '../contract/engines/engine.ts';
 import { requireModel, unknownModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { started } from '../kit/async/started.ts';
@@ -11,6 +12,9 @@ import { type SpeechTokens, SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
 import { type SelectedVoice, selectVoice, type VoiceLookup } from './stored-voices.ts';
 import type { SynthesizeTextRequest } from './synthesize-text.ts';
+import { WordTimeline } from './word-timeline.ts';
+
+const BYTES_PER_SAMPLE = 2;
 
 export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly endpoint: EndpointLabel;
@@ -21,7 +25,7 @@ export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock
 
 /** A validated request. */
 export interface SpeechParams
-  extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'text' | keyof SelectedVoice> {
+  extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'text' | 'onWords' | keyof SelectedVoice> {
   readonly text: string;
   readonly model: string;
   /** Id of a stored voice, or name of a voice of the model, as sent by the client; undefined selects its default voice. */
@@ -30,6 +34,11 @@ export interface SpeechParams
   readonly voiceParam: string;
   /** Number of Unicode code points in `text`. */
   readonly characters: number;
+  /**
+   * Called with the words of the text, in order, in the audio of the whole text: before the audio that contains the first of them
+   * is yielded if the engine has times, otherwise with interpolated times after the audio of their sentence.
+   */
+  readonly onWords?: ((words: readonly SpokenWord[]) => void) | undefined;
 }
 
 /** Speech that has started. */
@@ -61,7 +70,7 @@ export class SpeechRequests {
    *   signal after an abort.
    */
   async startSpeech(
-    { model, voiceId, voiceParam, characters, ...speech }: SpeechParams,
+    { model, voiceId, voiceParam, characters, onWords, ...speech }: SpeechParams,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<Speech | undefined> {
@@ -74,16 +83,18 @@ export class SpeechRequests {
         ...{ id: voiceId, model, param: voiceParam, organization },
       });
       const meter = new SpeechUsageMeter({ characters, speed: speech.speed });
+      const times = onWords && wordTimes(onWords, speech.rateHz);
       const chunks = billedSynthesis(
         {
           ...{ calls, clock, endpoint, model, caller, encoding: 'pcm16', onClosed: job.end },
-          request: { ...speech, fairnessKey: caller.keyId },
+          request: { ...speech, fairnessKey: caller.keyId, onWords: times?.onWords },
+          ...times?.observer,
           meter,
           selectVoice: async () => ({ engine, ...voice }),
         },
         job.signal,
       );
-      const audio = await started(chunks);
+      const audio = await started(times === undefined ? chunks : times.endedWith(chunks));
       return audio && { audio, tokens: () => meter.tokens };
     } catch (error) {
       job.end();
@@ -129,4 +140,25 @@ export class SpeechRequests {
   stop(): void {
     this.#requests.stop();
   }
+}
+
+/** Reports the words of a synthesis in the audio of the whole text. */
+function wordTimes(report: (words: readonly SpokenWord[]) => void, rateHz: number) {
+  const timeline = new WordTimeline({
+    onWords: (words, isEstimated) => {
+      if (!isEstimated) report(words);
+    },
+    onRetimed: report,
+  });
+  return {
+    onWords: (words: readonly SpokenWord[]) => timeline.addWords(words),
+    observer: {
+      onSentence: (sentence: string) => timeline.startClause(sentence),
+      onChunk: ({ length }: SpeechChunk) => timeline.addAudio((length * 1000) / (rateHz * BYTES_PER_SAMPLE)),
+    },
+    async *endedWith(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<SpeechChunk, void, undefined> {
+      yield* chunks;
+      timeline.endClause();
+    },
+  };
 }

@@ -140,6 +140,34 @@ describe('every format', () => {
     else expect(events.equals(bytes)).toBe(true);
   });
 
+  test('one object has the file and the times of its words, which are those of the samples', async () => {
+    const fields = { input: TEXT, stream_format: 'json', timestamps: ['word'] };
+    const body = (await (await request({ ...fields, response_format: 'pcm' })).json()) as {
+      audio: string;
+      words: { word: string; start: number; end: number }[];
+    };
+    expect(body.words.map(({ word }) => word)).toEqual(TEXT.split(' '));
+    const times = body.words.flatMap(({ start, end }) => [start, end]);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const seconds = Buffer.from(body.audio, 'base64').length / 2 / SPEECH_RATE_HZ;
+    expect(times.at(-1)).toBeLessThanOrEqual(seconds);
+    const samples = new Int16Array(Uint8Array.from(Buffer.from(body.audio, 'base64')).buffer);
+    const peak = (from: number, to: number) =>
+      Math.max(...samples.subarray(from * SPEECH_RATE_HZ, to * SPEECH_RATE_HZ).map(Math.abs));
+    for (const { word, start, end } of body.words)
+      expect([word, peak(start, end) > 1000]).toEqual([word, true]);
+    const response = await service.fetch('/dev/captioned_speech', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ input: TEXT, voice: 'af_bella' }),
+    });
+    const captions = (await response.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { timestamps: { word: string }[] });
+    expect(captions.flatMap(({ timestamps }) => timestamps.map(({ word }) => word))).toEqual(TEXT.split(' '));
+  });
+
   test('mp3 is the default, and its first bytes arrive before the last ones are synthesized', async () => {
     const response = await request({ input: LONG });
     expect(response.headers.get('content-type')).toBe('audio/mpeg');

@@ -33,7 +33,8 @@ describe('valid requests', () => {
       voice: undefined,
       responseFormat: undefined,
       instructions: undefined,
-      asEvents: false,
+      presentation: 'audio',
+      hasWords: false,
       speed: 1,
     });
   });
@@ -43,7 +44,7 @@ describe('valid requests', () => {
     [{ voice: { id: 'tts-vc-voice_1' } }, { voice: 'tts-vc-voice_1' }],
     [{ response_format: 'pcm' }, { responseFormat: 'pcm' }],
     [{ response_format: 'of no model' }, { responseFormat: 'of no model' }],
-    [{ stream_format: 'sse' }, { asEvents: true }],
+    [{ stream_format: 'sse' }, { presentation: 'sse' }],
     [{ speed: 0.25 }, { speed: 0.25 }],
     [{ speed: 4 }, { speed: 4 }],
     [{ max_new_tokens: 2048, instructions: 'softly', stream_format: 'audio' }, { instructions: 'softly' }],
@@ -115,7 +116,7 @@ describe('invalid requests', () => {
     [{ ...OK, voice: {} }, 'voice.id', 'missing_required_parameter'],
     [{ ...OK, voice: { id: 7 } }, 'voice.id', 'invalid_type'],
     [{ ...OK, response_format: 1 }, 'response_format', 'invalid_type'],
-    [{ ...OK, stream_format: 'json' }, 'stream_format', 'unsupported_value'],
+    [{ ...OK, stream_format: 'xml' }, 'stream_format', 'unsupported_value'],
     [{ ...OK, speed: 0.2499 }, 'speed', 'invalid_value'],
     [{ ...OK, speed: 4.01 }, 'speed', 'invalid_value'],
     [{ ...OK, speed: -1 }, 'speed', 'invalid_value'],
@@ -165,7 +166,7 @@ describe('a body with several errors', () => {
   it('has one for each invalid field, and keeps the valid ones', () => {
     const body = {
       ...{ model: 'tts-1', input: ' ', voice: { id: 7 }, response_format: 'mp3' },
-      ...{ speed: 9, stream_format: 'json', ref_text: 'x', respose_format: 'pcm' },
+      ...{ speed: 9, stream_format: 'xml', ref_text: 'x', respose_format: 'pcm' },
     };
     const { errors, fields, choices } = readSpeechBody({ ...body, response_format: null }, false, LIMIT);
     expect(errors.map(({ param, code }) => [param, code])).toEqual([

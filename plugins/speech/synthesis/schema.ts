@@ -40,9 +40,16 @@ const FIELDS = {
     }),
   ),
   stream_format: Type.Optional(
-    oneOf(['audio', 'sse'], {
+    oneOf(['audio', 'sse', 'json'], {
       default: 'audio',
-      description: '`sse` sends the audio in the events `speech.audio.delta` and `speech.audio.done`.',
+      description:
+        '`sse` sends the audio in the events `speech.audio.delta` and `speech.audio.done`. `json` sends one object with the audio in base64.',
+    }),
+  ),
+  timestamps: Type.Optional(
+    Type.Array(oneOf(['word']), {
+      description:
+        '`["word"]` adds the time of each word: in events `speech.audio.words` of `sse`, or in `words` of `json`. Extension.',
     }),
   ),
 };
@@ -50,6 +57,9 @@ const FIELDS = {
 const SpeechBody = Type.Object(FIELDS);
 type SpeechBody = Static<typeof SpeechBody>;
 const checker = TypeCompiler.Compile(SpeechBody);
+
+/** How the audio is sent: as the bytes of a file, as server-sent events, or in one object. */
+export type Presentation = 'audio' | 'sse' | 'json';
 
 /** The parameters of a body. */
 export interface SpeechFields {
@@ -61,8 +71,9 @@ export interface SpeechFields {
   readonly instructions: string | undefined;
   /** As sent; undefined means the default of the model. */
   readonly responseFormat: string | undefined;
-  /** Whether the audio is sent as server-sent events. */
-  readonly asEvents: boolean;
+  readonly presentation: Presentation;
+  /** Whether the time of each word is sent. */
+  readonly hasWords: boolean;
   readonly speed: number;
 }
 
@@ -105,11 +116,19 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
   const present = presentFields(body, SpeechBody, isForm);
   const checked = checkedFields<SpeechBody>(present, checker, { choices: CHOICES });
   errors.push(...checked.errors);
-  const { model, input, voice, response_format, stream_format, speed, instructions } = checked.fields;
+  const { model, input, voice, response_format, stream_format, timestamps, speed, instructions } =
+    checked.fields;
   const characters = input === undefined ? undefined : codePoints(input);
   if (input !== undefined && characters !== undefined) {
     const error = inputError(input, characters, maxCharacters);
     if (error !== undefined) errors.push(error);
+  }
+  const hasWords = timestamps !== undefined && timestamps.length > 0;
+  const presentation = stream_format ?? 'audio';
+  if (hasWords && presentation === 'audio') {
+    const message =
+      '\'timestamps\' needs \'stream_format\' "sse" or "json": a file of audio has no room for them.';
+    errors.push(invalidRequest(message, 'timestamps', 'invalid_value'));
   }
   const choices = {
     ...(model !== undefined && { model }),
@@ -121,7 +140,8 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
   }
   const fields = {
     ...{ ...choices, model, input: input.toWellFormed(), characters },
-    asEvents: stream_format === 'sse',
+    presentation,
+    hasWords,
     speed: speed ?? 1,
     instructions: instructions?.toWellFormed(),
   };

@@ -16,6 +16,7 @@ import { PlaybackClock } from '../../kit/playback-clock.ts';
 import { codePoints } from '../../kit/validation/code-points.ts';
 import { billedSynthesis } from '../../speak/billed-synthesis.ts';
 import { selectVoice, type VoiceLookup } from '../../speak/stored-voices.ts';
+import { WordTimeline } from '../../speak/word-timeline.ts';
 import { SpeechUsageMeter } from '../../usage/usage-meters.ts';
 import { toErrorBody } from '../events/errors.ts';
 import type { ErrorBody } from '../events/server-events.ts';
@@ -26,7 +27,6 @@ import { ClauseQueue } from './clause-queue.ts';
 import { HeldCalls } from './held-calls.ts';
 import { ReasoningFilter } from './reasoning-filter.ts';
 import { ToolCalls } from './tool-calls.ts';
-import { WordTimeline } from './word-timeline.ts';
 
 /** Length of the first audio of a reply in ms: shorter than the default, which sounds slightly better. */
 const FIRST_AUDIO_MS = 500;
@@ -218,7 +218,7 @@ export class Reply {
       maxOutputTokens === undefined ? MAX_REPLY_CHARACTERS : maxOutputTokens * MAX_CHARACTERS_PER_TOKEN;
     const meter = new SpeechUsageMeter({ characters: 0, maxCharacters, speed });
     const timeline = new WordTimeline({
-      onWords: (words, startMs) => this.#report({ kind: 'clause', words, startMs }),
+      onWords: (words) => this.#report({ kind: 'clause', words, startMs: words[0]?.startMs ?? 0 }),
       onRetimed: (words) => this.#report({ kind: 'retimed', words }),
     });
     const audio = billedSynthesis(

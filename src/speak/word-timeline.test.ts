@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { TimedWord } from '../items/item.ts';
+import type { SpokenWord } from '../contract/engines/engine.ts';
 import { WordTimeline } from './word-timeline.ts';
 
 function recorded() {
-  const reported: [words: readonly TimedWord[], startMs: number][] = [];
-  const retimed: (readonly TimedWord[])[] = [];
+  const reported: [words: readonly SpokenWord[], isEstimated: boolean][] = [];
+  const retimed: (readonly SpokenWord[])[] = [];
   const timeline = new WordTimeline({
-    onWords: (words, startMs) => reported.push([words, startMs]),
+    onWords: (words, isEstimated) => reported.push([words, isEstimated]),
     onRetimed: (words) => retimed.push(words),
   });
   return { timeline, reported, retimed };
@@ -26,9 +26,9 @@ test('times of the engine are relative to the clause, and are not changed', () =
   timeline.addAudio(500);
   timeline.endClause();
   expect(reported).toEqual([
-    [[word('One ', 10, 300)], 10],
-    [[word('two. ', 410, 700)], 410],
-    [[word('Three.', 920, 1300)], 920],
+    [[word('One ', 10, 300)], false],
+    [[word('two. ', 410, 700)], false],
+    [[word('Three.', 920, 1300)], false],
   ]);
   expect(retimed).toEqual([]);
 });
@@ -42,8 +42,8 @@ test('times are estimated before the audio, and interpolated at the end of the c
   timeline.startClause('Three.');
   timeline.addAudio(100);
   expect(reported).toEqual([
-    [[word('One ', 0, 260), word('two.', 260, 520)], 0],
-    [[word('Three.', 800, 1190)], 800],
+    [[word('One ', 0, 260), word('two.', 260, 520)], true],
+    [[word('Three.', 800, 1190)], true],
   ]);
   expect(retimed).toEqual([[word('One ', 0, 400), word('two.', 400, 800)]]);
 });
@@ -52,5 +52,5 @@ test('text without sound is a part of the transcript', () => {
   const { timeline, reported, retimed } = recorded();
   timeline.startClause('— ');
   timeline.endClause();
-  expect([reported, retimed]).toEqual([[[[word('— ', 0, 0)], 0]], []]);
+  expect([reported, retimed]).toEqual([[[[word('— ', 0, 0)], false]], []]);
 });

@@ -1,15 +1,15 @@
-/** Times of the words of a reply, in the audio of its item. */
+/** Times of the words of a text that is synthesized clause by clause, in the audio of the whole text. */
 
-import type { TimedWord } from '../items/item.ts';
+import type { SpokenWord } from '../contract/engines/engine.ts';
 
 /** Speaking rate with which words are timed until the audio of their clause is complete. */
 const MS_PER_CHARACTER = 65;
 
 export interface WordTimelineOptions {
-  /** Words are about to be played. @param startMs time of the first word. */
-  readonly onWords: (words: readonly TimedWord[], startMs: number) => void;
+  /** Words are about to be played. @param isEstimated whether their times are reported again as soon as they are known better. */
+  readonly onWords: (words: readonly SpokenWord[], isEstimated: boolean) => void;
   /** The times of the last reported words are now known better. */
-  readonly onRetimed: (words: readonly TimedWord[]) => void;
+  readonly onRetimed: (words: readonly SpokenWord[]) => void;
 }
 
 /**
@@ -38,21 +38,21 @@ export class WordTimeline {
   }
 
   /** The engine reports times. @param words relative to the start of the clause. */
-  addWords(words: readonly TimedWord[]): void {
+  addWords(words: readonly SpokenWord[]): void {
     this.#isTimed = true;
     const timed = words.map(({ text, startMs, endMs }) => ({
       text,
       startMs: this.#startMs + startMs,
       endMs: this.#startMs + endMs,
     }));
-    this.#report(timed);
+    this.#report(timed, false);
   }
 
   /** Audio of the clause is about to be played. */
   addAudio(lengthMs: number): void {
     if (this.#clauseMs === 0 && !this.#isTimed) {
       this.#isEstimated = true;
-      this.#report(this.#interpolated(this.#clause.length * MS_PER_CHARACTER));
+      this.#report(this.#interpolated(this.#clause.length * MS_PER_CHARACTER), true);
     }
     this.#clauseMs += lengthMs;
   }
@@ -61,7 +61,7 @@ export class WordTimeline {
   endClause(): void {
     if (this.#isEstimated) this.#options.onRetimed(this.#interpolated(this.#clauseMs));
     // Text without sound is part of the transcript.
-    else if (!this.#isTimed && this.#clause !== '') this.#report(this.#interpolated(0));
+    else if (!this.#isTimed && this.#clause !== '') this.#report(this.#interpolated(0), false);
     this.#startMs += this.#clauseMs;
     this.#clauseMs = 0;
     this.#clause = '';
@@ -69,7 +69,7 @@ export class WordTimeline {
     this.#isTimed = false;
   }
 
-  #interpolated(lengthMs: number): TimedWord[] {
+  #interpolated(lengthMs: number): SpokenWord[] {
     return interpolateWords(this.#clause, lengthMs).map(({ text, startMs, endMs }) => ({
       text,
       startMs: this.#startMs + startMs,
@@ -77,14 +77,13 @@ export class WordTimeline {
     }));
   }
 
-  #report(words: readonly TimedWord[]): void {
-    const [first] = words;
-    if (first !== undefined) this.#options.onWords(words, first.startMs);
+  #report(words: readonly SpokenWord[], isEstimated: boolean): void {
+    if (words.length > 0) this.#options.onWords(words, isEstimated);
   }
 }
 
 /** Distributes a duration over the words of a text by their length. The words with the white space after them are the text. */
-function interpolateWords(text: string, lengthMs: number): TimedWord[] {
+function interpolateWords(text: string, lengthMs: number): SpokenWord[] {
   const pieces = text.match(/^\s*\S+\s*|\S+\s*/g) ?? (text === '' ? [] : [text]);
   const msPerCharacter = lengthMs / Math.max(1, text.length);
   let at = 0;

@@ -1,0 +1,176 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { SpokenWord, TtsEngine } from '../../../src/contract/engines/engine.ts';
+import { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
+import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
+import { FakeAudioEncoder } from '../../../test/doubles/fake-audio-encoder.ts';
+import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
+import { testApp } from '../../../test/harness/test-app.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordedCalls } from '../../../tools/harness/doubles/recorded-calls.ts';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
+import { speechRoutes } from './routes.ts';
+import { wavBudget } from './wav-body.ts';
+
+/** 100 ms of samples. */
+const RUN = new Array(2400).fill(0.25);
+/** Reports 50 ms for each word of a sentence, before its audio. */
+function timed(engine: FakeTtsEngine): TtsEngine {
+  return Object.assign(engine, {
+    async *synthesize(...[request, signal]: Parameters<TtsEngine['synthesize']>) {
+      const words = (request.text.match(/\S+\s*/g) ?? []).map(
+        (text, index): SpokenWord => ({ text, startMs: 50 * index, endMs: 50 * index + 40 }),
+      );
+      request.onWords?.(words);
+      yield* FakeTtsEngine.prototype.synthesize.call(engine, request, signal);
+    },
+  });
+}
+
+function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget } = {}) {
+  const engines = new Map<string, TtsEngine>([
+    [
+      'kokoro',
+      Object.assign(timed(new FakeTtsEngine({ runs: () => [RUN] })), { compatibility: 'openai' as const }),
+    ],
+    ['untimed', new FakeTtsEngine({ runs: () => [RUN], ...(failure && { failure }) })],
+  ]);
+  const tts = { ids: [...engines.keys()], get: (id: string) => engines.get(id) };
+  const calls = new RecordedCalls({});
+  const log = new RecordingLogger();
+  const requests = new SpeechRequests({
+    ...{ endpoint: '/v1/audio/speech', tts, calls, clock: new ManualClock(), requestsPerOrganization: 10 },
+    voices: { find: async () => undefined, findSimilar: async () => undefined },
+  });
+  const app = testApp({
+    routes: [
+      speechRoutes({
+        ...{ tts, requests, encoder: new FakeAudioEncoder(), maxCharacters: 5000, log },
+        wavs: wavs ?? wavBudget(),
+      }),
+    ],
+  });
+  onTestFinished(() => app.close());
+  const post = (fields: object, path = '/v1/audio/speech') =>
+    app.send(path, {
+      method: 'POST',
+      headers: { 'x-api-key': 'key-of-a', 'content-type': 'application/json' },
+      body: JSON.stringify({ input: 'One two. Three.', ...fields }),
+    });
+  return { post, calls, log };
+}
+
+const WORDS = [
+  { word: 'One', start: 0, end: 0.04 },
+  { word: 'two.', start: 0.05, end: 0.09 },
+  { word: 'Three.', start: 0.1, end: 0.14 },
+];
+const types = (stream: string) =>
+  [...stream.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as Record<string, unknown>);
+
+test('events of words precede the audio of their sentence', async () => {
+  const { post } = setUp();
+  const fields = { model: 'kokoro', response_format: 'pcm', stream_format: 'sse', timestamps: ['word'] };
+  const events = types(await (await post(fields)).text());
+  expect(events.map(({ type }) => type)).toEqual([
+    ...['speech.audio.words', 'speech.audio.delta', 'speech.audio.words', 'speech.audio.delta'],
+    'speech.audio.done',
+  ]);
+  expect(events.flatMap(({ words = [] }) => words)).toEqual(WORDS);
+});
+
+test('an engine without times has interpolated words after the audio of their sentence', async () => {
+  const { post } = setUp();
+  const fields = { model: 'untimed', response_format: 'pcm', stream_format: 'sse', timestamps: ['word'] };
+  const events = types(await (await post(fields)).text());
+  expect(events.map(({ type }) => type)).toEqual([
+    ...['speech.audio.delta', 'speech.audio.words', 'speech.audio.delta', 'speech.audio.words'],
+    'speech.audio.done',
+  ]);
+  expect(events.flatMap(({ words = [] }) => words)).toEqual([
+    { word: 'One', start: 0, end: 0.044 },
+    { word: 'two.', start: 0.044, end: 0.1 },
+    { word: 'Three.', start: 0.1, end: 0.2 },
+  ]);
+});
+
+test('without timestamps no words are sent', async () => {
+  const { post } = setUp();
+  const events = types(await (await post({ model: 'kokoro', stream_format: 'sse' })).text());
+  expect(events.map(({ type }) => type)).not.toContain('speech.audio.words');
+});
+
+test('one object has the audio and the words', async () => {
+  const { post } = setUp();
+  const fields = { model: 'kokoro', response_format: 'pcm', stream_format: 'json' };
+  const response = await post({ ...fields, timestamps: ['word'] });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  const body = (await response.json()) as { audio: string };
+  expect(body).toEqual({
+    ...{ object: 'speech', audio: expect.any(String), format: 'pcm', words: WORDS },
+    usage: {
+      input_tokens: expect.any(Number),
+      output_tokens: expect.any(Number),
+      total_tokens: expect.any(Number),
+    },
+  });
+  expect(Buffer.from(body.audio, 'base64')).toHaveLength(2 * 2 * RUN.length);
+  expect(await (await post(fields)).json()).not.toHaveProperty('words');
+});
+
+test.each([['mp3'], ['wav']])('one object with %s', async (response_format) => {
+  const { post } = setUp();
+  const body = (await (await post({ model: 'kokoro', response_format, stream_format: 'json' })).json()) as {
+    format: string;
+  };
+  expect(body.format).toBe(response_format);
+});
+
+test('a failure before the object is an HTTP status', async () => {
+  const { post, calls } = setUp({ failure: () => new Error('broken') });
+  const response = await post({ model: 'untimed', response_format: 'pcm', stream_format: 'json' });
+  expect(response.status).toBe(500);
+  expect(calls.rows).toMatchObject([{ status: 'failed' }]);
+});
+
+test('the bytes of an object are limited', async () => {
+  const wavs = new ByteBudget(
+    { bytesPerKey: 3000, totalBytes: 3000 },
+    { overKeyLimit: () => new Error('full'), overTotalLimit: () => new Error('full') },
+  );
+  const { post } = setUp({ wavs });
+  const response = await post({ model: 'kokoro', response_format: 'pcm', stream_format: 'json' });
+  expect(response.status).toBe(500);
+});
+
+test.each([
+  [{ timestamps: ['word'] }, "'timestamps' needs 'stream_format'"],
+  [{ timestamps: ['sentence'], stream_format: 'json' }, "'timestamps"],
+  [{ timestamps: 'word', stream_format: 'json' }, "'timestamps"],
+  [{ stream_format: 'xml' }, "'stream_format'"],
+])('%j is rejected', async (fields, message) => {
+  const { post } = setUp();
+  const response = await post({ model: 'kokoro', ...fields });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain(message);
+});
+
+test('blank timestamps are as if absent', async () => {
+  const { post } = setUp();
+  expect((await post({ model: 'kokoro', response_format: 'pcm', timestamps: [] })).status).toBe(200);
+});
+
+test('captioned speech has the shape of Kokoro-FastAPI, in lines or in one object', async () => {
+  const { post } = setUp();
+  const fields = { response_format: 'pcm', voice: '', lang_code: 'a', normalization_options: {} };
+  const lines = (await (await post(fields, '/dev/captioned_speech')).text()).trimEnd().split('\n');
+  const captions = lines.map((line) => JSON.parse(line) as { audio_format: string; timestamps: object[] });
+  expect(captions.map(({ audio_format }) => audio_format)).toEqual(['audio/pcm', 'audio/pcm']);
+  const timestamps = WORDS.map(({ word, start, end }) => ({ word, start_time: start, end_time: end }));
+  expect(captions.flatMap((caption) => caption.timestamps)).toEqual(timestamps);
+
+  const whole = await post({ ...fields, stream: false }, '/dev/captioned_speech');
+  expect(await whole.json()).toEqual({ audio: expect.any(String), audio_format: 'audio/pcm', timestamps });
+  const silent = await post({ ...fields, stream: false, return_timestamps: false }, '/dev/captioned_speech');
+  expect(await silent.json()).toMatchObject({ timestamps: [] });
+  expect((await post({ stream: 'yes' }, '/dev/captioned_speech')).status).toBe(400);
+});
