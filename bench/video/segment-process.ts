@@ -3,8 +3,8 @@
  * JSON; prints the result as JSON.
  */
 
+import { structuralSimilarity } from '../../packages/clip-continuation/src/index.ts';
 import type { ContinuationJob } from '../../src/engines/continuation/shared/protocol.ts';
-import { structuralSimilarity } from '../../src/engines/continuation/worker/motion/structural-similarity.ts';
 import { generateSegment } from '../../src/engines/continuation/worker/segment-generator.ts';
 import { readClipTail } from '../../src/media/clips/clip-tail.ts';
 import type { I420 } from '../../src/media/encode/picture.ts';

@@ -1,12 +1,16 @@
-/** Generates the segment that follows a clip, from file to file. */
+/**
+ * Generates the segment that follows a clip, from file to file: decodes the end of the clip, continues it with
+ * `packages/clip-continuation`, and encodes the segment.
+ */
 
+import { extendAudio, FrameGenerator } from '../../../../packages/clip-continuation/src/index.ts';
+import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import type { ClipSound } from '../../../media/clips/clip-sound.ts';
 import { readClipTail } from '../../../media/clips/clip-tail.ts';
 import { i420Bytes } from '../../../media/encode/picture.ts';
 import { SegmentWriter } from '../../../media/encode/segment-writer.ts';
 import type { ContinuationJob } from '../shared/protocol.ts';
-import { extendAudio } from './audio-extension.ts';
-import { FrameGenerator } from './motion/frame-generator.ts';
+import { nativeWarp } from './native-warp.ts';
 
 /** Maximum duration and total frame size of the end of the clip that is used. */
 const TAIL_S = 5;
@@ -35,6 +39,7 @@ export async function generateSegment(job: ContinuationJob): Promise<number> {
       tail.frames.map(({ pixels }) => pixels),
       { width, height },
       fps,
+      nativeWarp,
     );
     // Two buffers, because a frame is encoded while the next one is generated.
     const pictures = [0, 1].map(() => new Uint8Array(i420Bytes(width, height)));
@@ -58,7 +63,9 @@ function continuedAudio(tail: ClipSound | undefined, { seconds, audioExcessS }: 
   // The audio must follow the last frame, so the excess is dropped.
   const excess = Math.round(audioExcessS * rateHz);
   const channels = tail?.channels.map((channel) => channel.subarray(0, Math.max(0, channel.length - excess)));
-  const extended = channels ? extendAudio(channels, rateHz, length) : [new Float32Array(length)];
+  const extended = channels
+    ? extendAudio(channels, rateHz, length, seededRandom(1))
+    : [new Float32Array(length)];
   return {
     rateHz,
     channels: extended.length === 1 ? (1 as const) : (2 as const),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { repetitions } from '../../../../../test/harness/tier.ts';
-import { picture, shifted, texture, turned, type View } from '../../../../../test/media/moving-pictures.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
+import { picture, shifted, texture, turned, type View } from '../testing/moving-pictures.ts';
+import { referenceWarp } from '../testing/reference-warp.ts';
 import { FrameGenerator } from './frame-generator.ts';
 import { structuralSimilarity } from './structural-similarity.ts';
 
@@ -13,7 +14,7 @@ const clip = (frames: number, at: (frame: number) => View) =>
 
 /** Generates frames after a clip. */
 function generateFrames(tail: readonly Uint8Array[], count: number) {
-  const generator = new FrameGenerator(tail, SIZE, FPS);
+  const generator = new FrameGenerator(tail, SIZE, FPS, referenceWarp);
   const plan = generator.planFrames(count);
   const frames = plan.map((shown) => {
     const into = new Uint8Array(tail[0]?.length ?? 0);
@@ -70,7 +71,7 @@ describe('FrameGenerator', () => {
 
   it('interpolates between two frames', () => {
     const tail = clip(30, (frame) => shifted(3 * frame, -frame));
-    const generator = new FrameGenerator(tail, SIZE, FPS);
+    const generator = new FrameGenerator(tail, SIZE, FPS, referenceWarp);
     const into = new Uint8Array(tail[0]?.length ?? 0);
     for (const moment of [-4.75, -4.5, -4.2]) {
       generator.renderFrame({ moment, other: moment, share: 0 }, into);

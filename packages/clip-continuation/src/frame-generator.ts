@@ -11,7 +11,7 @@ import { ease, type FrameBlend, loop, swing } from './playback-plan.ts';
 import { structuralSimilarity } from './structural-similarity.ts';
 import { continuousStart, findLoopPoint } from './tail-analysis.ts';
 import { emptyField, FieldSampler, type VectorField } from './vector-field.ts';
-import { blend, type PictureSize, warp } from './warp.ts';
+import { blend, type PictureSize, type Warp } from './warp.ts';
 
 /** Maximum length of the longer side of the pictures on which motion is measured. */
 const MAX_MEASURED_SIDE = 480;
@@ -37,6 +37,7 @@ const INVERSION_STEPS = 2;
 
 export class FrameGenerator {
   readonly #size: PictureSize;
+  readonly #warp: Warp;
   readonly #factor: number;
   /** The frames of the tail after the last cut or fade. */
   readonly #frames: readonly Uint8Array[];
@@ -48,13 +49,14 @@ export class FrameGenerator {
   readonly #second: Uint8Array;
   readonly #fps: number;
   readonly #start: number;
-  /** See docs/decisions/video-continuation.md. */
+  /** How the clip continues: it loops, plays backwards and forwards, or repeats its last frame. */
   readonly mode: 'loop' | 'swing' | 'still';
   readonly #loopPoint: number;
 
   /** @param tail the last frames of a clip as I420, oldest first, at least one. They are referenced, not copied or modified. */
-  constructor(tail: readonly Uint8Array[], size: PictureSize, fps: number) {
+  constructor(tail: readonly Uint8Array[], size: PictureSize, fps: number, warp: Warp) {
     this.#size = size;
+    this.#warp = warp;
     this.#fps = fps;
     this.#factor = Math.max(1, Math.ceil(Math.max(size.width, size.height) / MAX_MEASURED_SIDE));
     const measured = tail.map((frame) => pyramid(downscale(frame, size.width, size.height, this.#factor)));
@@ -107,7 +109,7 @@ export class FrameGenerator {
     }
     if (before === last) {
       backwardDisplacements(this.#motion, fraction, this.#back);
-      warp(this.#frames[last] as Uint8Array, this.#size, this.#back, into);
+      this.#warp(this.#frames[last] as Uint8Array, this.#size, this.#back, into);
       return;
     }
     if (fraction > 1 - SNAP_DISTANCE) {
@@ -124,11 +126,11 @@ export class FrameGenerator {
     const ahead = share === 1 ? into : this.#ahead;
     if (share < 1) {
       this.#setDisplacements(velocity, fraction, -fraction);
-      warp(this.#frames[before] as Uint8Array, this.#size, this.#back, into);
+      this.#warp(this.#frames[before] as Uint8Array, this.#size, this.#back, into);
     }
     if (share === 0) return;
     this.#setDisplacements(velocity, fraction, 1 - fraction);
-    warp(this.#frames[before + 1] as Uint8Array, this.#size, this.#back, ahead);
+    this.#warp(this.#frames[before + 1] as Uint8Array, this.#size, this.#back, ahead);
     if (share < 1) blend(into, ahead, share);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { picture, shifted, texture, turned } from '../../../../../test/media/moving-pictures.ts';
+import { picture, shifted, texture, turned } from '../testing/moving-pictures.ts';
 import { downscale, type Luma, pyramid } from './luma.ts';
 import { continuousStart, findLoopPoint } from './tail-analysis.ts';
 

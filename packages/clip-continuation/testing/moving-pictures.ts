@@ -1,6 +1,6 @@
 /** Pictures with known motion: a smooth aperiodic texture, transformed by a coordinate mapping. */
 
-import type { PictureSize } from '../../src/engines/continuation/worker/motion/warp.ts';
+import type { PictureSize } from '../src/warp.ts';
 
 /** Maps pixel coordinates to texture coordinates. */
 export type View = (x: number, y: number) => readonly [number, number];

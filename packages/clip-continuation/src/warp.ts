@@ -1,6 +1,5 @@
 /** Warping and blending of pictures. */
 
-import { native } from '../../../../audio/native.ts';
 import type { VectorField } from './vector-field.ts';
 
 /** Size of an I420 picture (8-bit planes Y, U and V, chroma with half the width and height). Both sides are even. */
@@ -11,19 +10,15 @@ export interface PictureSize {
 
 /**
  * Renders a picture in which each pixel is the pixel of `from` at its position plus the displacement. The picture is
- * mirrored beyond its border. Luma is interpolated with cubics, chroma linearly.
+ * mirrored beyond its border. Luma is interpolated with cubics, chroma at least linearly.
  * @param into a buffer of the same size, other than `from`.
- * @throws RangeError for a picture of more than 2^24 bytes.
  */
-export function warp(
+export type Warp = (
   from: Uint8Array,
-  { width, height }: PictureSize,
-  { grid, x, y }: VectorField,
+  size: PictureSize,
+  displacements: VectorField,
   into: Uint8Array,
-): void {
-  const { columns, rows, origin, step } = grid;
-  native.warpPicture(from, width, height, columns, rows, origin, step, x, y, into);
-}
+) => void;
 
 /** Blends a picture into another: `into` becomes `(1 - share) into + share other`. */
 export function blend(into: Uint8Array, other: Uint8Array, share: number): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { picture, shifted, turned, type View } from '../../../../../test/media/moving-pictures.ts';
+import { picture, shifted, turned, type View } from '../testing/moving-pictures.ts';
 import { denseFlow } from './dense-flow.ts';
 import { downscale, pyramid } from './luma.ts';
 

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../kit/math/seeded-random.ts';
-import { extendAudio } from './audio-extension.ts';
+import { testRandom } from '../testing/test-random.ts';
+import { extendAudio as extend } from './audio-extension.ts';
 
 const RATE_HZ = 16_000;
 const TAIL = 4 * RATE_HZ;
 const LENGTH = 9 * RATE_HZ;
+
+/** Like {@link extend}, with the same pieces in each call. */
+const extendAudio = (tail: readonly Float32Array[], rateHz: number, length: number) =>
+  extend(tail, rateHz, length, testRandom(1));
 
 type Sound = (sample: number) => number;
 
@@ -15,7 +19,7 @@ const tone =
     height * Math.sin((2 * Math.PI * hz * n) / RATE_HZ);
 
 function noise(height: number): Sound {
-  const random = seededRandom(5);
+  const random = testRandom(5);
   return () => height * (random() + random() + random() - 1.5);
 }
 

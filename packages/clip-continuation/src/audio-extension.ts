@@ -3,8 +3,6 @@
  * most similar (after WSOLA, W. Verhelst and M. Roelands, ICASSP 1993).
  */
 
-import { seededRandom } from '../../../kit/math/seeded-random.ts';
-
 /** Length of the waveforms that are compared before a joint. */
 const MATCH_S = 0.03;
 /** Length of the ranges whose loudness is compared on both sides of a joint. */
@@ -26,12 +24,14 @@ const SILENCE = 1e-5;
 /**
  * Generates `length` samples that follow the tail.
  * @param tail the last seconds of each channel, −1 to 1, all of the same length.
+ * @param random returns numbers from 0 to below 1, which select the pieces after the first.
  * @returns the same number of channels. Silence if the tail is silent or shorter than two pieces.
  */
 export function extendAudio(
   tail: readonly Float32Array[],
   rateHz: number,
   length: number,
+  random: () => number,
 ): Float32Array<ArrayBuffer>[] {
   const output = tail.map(() => new Float32Array(length));
   const mono = downmix(tail);
@@ -42,7 +42,6 @@ export function extendAudio(
   const fade = samples(FADE_S);
   const entries = findEntries(mono, energies, rateHz);
   // Later pieces start before their entry point, so that the cross-fade ends at it.
-  const random = seededRandom(1);
   let entry = best(entries);
   let from = entry.at;
   let to = 0;
