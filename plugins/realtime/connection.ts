@@ -17,6 +17,7 @@ import {
 } from '../../src/listen/turn-transcriptions.ts';
 import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { FrameQueue } from './frame-queue.ts';
+import { MAX_BUFFERED_BYTES, MAX_PENDING_TURNS, mebibytes } from './limits.ts';
 import { ConnectionMetrics, type RealtimeMetrics } from './metrics.ts';
 import { decodeBase64 } from './protocol/base64.ts';
 import { type ClientEvent, type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
@@ -35,12 +36,7 @@ import {
   type Rules,
   type State,
 } from './state/realtime-machine.ts';
-import { canCommit, MAX_PENDING_TURNS, type TranscriptionEvent } from './state/transcription-machine.ts';
-
-/**
- * Maximum size of the audio between commits (spec 8), and of the committed audio that is not transcribed yet.
- */
-export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
+import { canCommit, type TranscriptionEvent } from './state/transcription-machine.ts';
 
 export interface ConnectionDeps
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
@@ -320,7 +316,6 @@ function toWireEvent(event: TurnTranscriptionEvent): TranscriptionEvent {
 
 const SHUTTING_DOWN = 'The server is shutting down.';
 const SERVER_FAILED = 'Internal server error.';
-const MIB = MAX_BUFFERED_BYTES / 1024 / 1024;
 
 const NOT_BASE64 = invalidEvent(
   "'audio' must be base64 (RFC 4648, section 4): A-Z a-z 0-9 + /, with padding and without line breaks.",
@@ -331,7 +326,7 @@ const EMPTY_BUFFER = invalidEvent(
 );
 const BUFFER_FULL: ProtocolError = {
   code: 'buffer_overflow',
-  message: `The audio buffer holds at most ${MIB} MiB between commits. The buffered audio is kept: commit or clear it.`,
+  message: `The audio buffer holds at most ${mebibytes(MAX_BUFFERED_BYTES)} between commits. The buffered audio is kept: commit or clear it.`,
   param: 'audio',
 };
 const TOO_MANY_PENDING_TURNS: ProtocolError = {
@@ -341,6 +336,6 @@ const TOO_MANY_PENDING_TURNS: ProtocolError = {
 };
 const TOO_MUCH_PENDING_AUDIO: ProtocolError = {
   code: 'buffer_overflow',
-  message: `More than ${MIB} MiB of committed audio are waiting for transcription. Retry after the next conversation.item.input_audio_transcription.completed event.`,
+  message: `More than ${mebibytes(MAX_BUFFERED_BYTES)} of committed audio are waiting for transcription. Retry after the next conversation.item.input_audio_transcription.completed event.`,
   param: 'audio',
 };

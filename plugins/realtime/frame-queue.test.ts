@@ -4,7 +4,8 @@ import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { settled } from '../../test/doubles/fake-vad-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import { FrameQueue, MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from './frame-queue.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from './limits.ts';
 import { type ParsedFrame, parseClientFrame } from './protocol/client-events.ts';
 import type { VoiceLookupResult } from './session/session.ts';
 

@@ -6,17 +6,10 @@
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import type { Logger } from '../../src/contract/core/logger.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES, mebibytes } from './limits.ts';
 import type { ProtocolError } from './protocol/errors.ts';
 import type { ParsedEvent } from './protocol/frame-parser.ts';
 import { namedVoice, type VoiceLookupResult } from './session/session.ts';
-
-/**
- * Limits of the queue. Clients should await `session.updated` (spec 3.4), so a correct client stays far below
- * them.
- */
-export const MAX_QUEUED_FRAMES = 1024;
-/** Fits the largest frame that a socket accepts and the frames before it. */
-export const MAX_QUEUED_CHARACTERS = 40 * 1024 * 1024;
 
 /** The part of a client event that the queue uses. */
 interface QueuedEvent {
@@ -125,6 +118,6 @@ function eventIdOf(frame: ParsedEvent<QueuedEvent>): string | null {
 
 const QUEUE_FULL: ProtocolError = {
   code: 'buffer_overflow',
-  message: `More than ${MAX_QUEUED_FRAMES} events, or ${MAX_QUEUED_CHARACTERS / 1024 / 1024} MiB of events, are waiting for a session.update that names a voice. Send this event again after the session.updated.`,
+  message: `More than ${MAX_QUEUED_FRAMES} events, or ${mebibytes(MAX_QUEUED_CHARACTERS)} of events, are waiting for a session.update that names a voice. Send this event again after the session.updated.`,
   param: null,
 };

@@ -12,11 +12,11 @@ import { MachineRunner } from '../kit/async/machine-runner.ts';
 import type { VoiceLookup } from '../speak/stored-voices.ts';
 import { type ConversationError, invalidRequestError } from './events/errors.ts';
 import type { ConversationEvent, ConversationEventOf } from './events/server-events.ts';
-import { MAX_BUFFERED_BYTES, type UserEvent, UserTurns } from './input/user-turns.ts';
+import { type UserEvent, UserTurns } from './input/user-turns.ts';
 import { Playback } from './playback.ts';
 import { PromptCache } from './prompt-cache.ts';
 import { Replies } from './reply/replies.ts';
-import type { ConversationSettings } from './settings.ts';
+import { type ConversationSettings, MAX_BUFFERED_BYTES } from './settings.ts';
 import {
   type CloseReason,
   type Command,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_BUFFERED_BYTES } from '../../plugins/realtime/connection.ts';
-import { MAX_PENDING_TURNS } from '../../plugins/realtime/state/transcription-machine.ts';
+import { MAX_BUFFERED_BYTES, MAX_PENDING_TURNS } from '../../plugins/realtime/limits.ts';
 import type { RealtimeClient, ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
 import { OrderedSttEngine, OrderedTtsEngine, OrderedVadEngine } from '../doubles/scripted-engines.ts';
 import { shake } from '../harness/handshake.ts';

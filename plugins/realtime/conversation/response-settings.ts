@@ -3,14 +3,9 @@
 import type { FunctionTool, ToolChoice } from '../../../src/contract/engines/text.ts';
 import type { OutputModality, ResponseSettings } from '../../../src/conversation/settings.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
+import { MAX_INSTRUCTIONS_CHARACTERS, MAX_TOOLS, OUTPUT_TOKENS, TEMPERATURE } from '../limits.ts';
 import { type FieldErrors, type Members, numberOf, type SentField, textOf } from '../session/fields.ts';
 import { mergeField } from './merge-field.ts';
-
-const MAX_INSTRUCTIONS_CHARACTERS = 65_536;
-const MAX_TOOLS = 128;
-const OUTPUT_TOKENS = { from: 1, to: 4096, isInteger: true };
-/** Other temperatures are accepted without effect. */
-const TEMPERATURE = { from: 0, to: 2 };
 
 /** The fields that are merged here. Those of the audio are merged by their own modules. */
 type MergedSettings = Pick<

@@ -4,18 +4,19 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { FormatSchema } from '../../../src/conversation/events/server-events.ts';
 import { closed, type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { IDLE_TIMEOUT_MS, VAD_MS } from '../limits.ts';
 
 const REACTIONS = { create_response: Type.Boolean(), interrupt_response: Type.Boolean() };
-const VAD_MS = Type.Integer({ minimum: 0, maximum: 5000 });
+const VadMs = Type.Integer({ minimum: VAD_MS.from, maximum: VAD_MS.to });
 
 /** All fields are present: clients act on them. */
 export const ConversationDetectionSchema = Type.Union([
   closed({
     type: Type.Literal('server_vad'),
     threshold: Type.Number({ minimum: 0, maximum: 1 }),
-    prefix_padding_ms: VAD_MS,
-    silence_duration_ms: VAD_MS,
-    idle_timeout_ms: nullable(Type.Integer({ minimum: 5000, maximum: 30_000 })),
+    prefix_padding_ms: VadMs,
+    silence_duration_ms: VadMs,
+    idle_timeout_ms: nullable(Type.Integer({ minimum: IDLE_TIMEOUT_MS.from, maximum: IDLE_TIMEOUT_MS.to })),
     ...REACTIONS,
   }),
   closed({

@@ -12,6 +12,7 @@ import { DEFAULT_RETENTION_RATIO } from '../../../src/conversation/state/reply-r
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
+import { CONVERSATION_SPEED, MAX_MODEL_CHARACTERS, MAX_PROMPT_CHARACTERS, TOKEN_LIMIT } from '../limits.ts';
 import {
   choiceOf,
   DEFAULT_FORMAT,
@@ -38,10 +39,6 @@ import type { WireConversationSession } from './session-schema.ts';
 import { initialDetection, mergeDetection, toWireDetection } from './turn-detection.ts';
 import { type ConversationVoice, initialVoice, mergeVoice, type VoiceContext } from './voice.ts';
 
-const MAX_PROMPT_CHARACTERS = 5_000;
-const MAX_MODEL_CHARACTERS = 256;
-const MAX_TOKEN_LIMIT = 1_000_000;
-const SPEED = { from: 0.25, to: 1.5 };
 const INITIAL_SPEED = 1;
 /** Value of `include` that adds the times of the turn to `response.done`. */
 const TIMING = 'response.timing';
@@ -164,7 +161,7 @@ export function mergeConversationSession(
       errors,
     ),
     speed: mergeField(output.get('speed') ?? top.get('speed'), settings.speed, INITIAL_SPEED, (sent) =>
-      numberOf(sent, settings.speed, SPEED, errors),
+      numberOf(sent, settings.speed, CONVERSATION_SPEED, errors),
     ),
     inputFormat: mergeFormat(
       { nested: input.get('format'), beta: top.get('input_audio_format') },
@@ -296,12 +293,7 @@ function mergeTruncation(sent: SentField | undefined, prior: Truncation, errors:
         { from: 0, to: 1 },
         errors,
       ),
-      maxTokens: numberOf(
-        nonNull(limits.get('post_instructions')),
-        undefined,
-        { from: 0, to: MAX_TOKEN_LIMIT, isInteger: true },
-        errors,
-      ),
+      maxTokens: numberOf(nonNull(limits.get('post_instructions')), undefined, TOKEN_LIMIT, errors),
     };
   });
 }

@@ -3,6 +3,7 @@
 import type { ConversationModel } from '../../../src/contract/engines/conversation.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../../src/contract/engines/engine.ts';
 import { type Eagerness, MAX_PAUSE_MS, type TurnDetection } from '../../../src/conversation/settings.ts';
+import { IDLE_TIMEOUT_MS, THRESHOLD, VAD_MS } from '../limits.ts';
 import {
   choiceOf,
   type FieldErrors,
@@ -13,8 +14,6 @@ import {
 } from '../session/fields.ts';
 import { mergeField } from './merge-field.ts';
 
-const VAD_MS = { from: 0, to: 5_000, isInteger: true };
-const IDLE_TIMEOUT_MS = { from: 5_000, to: 30_000, isInteger: true };
 const TYPES = ['server_vad', 'semantic_vad'] as const;
 const EAGERNESS = ['low', 'medium', 'high', 'auto'] as const;
 const FIELDS = [
@@ -116,7 +115,7 @@ function withFields(base: TurnDetection, members: Members, errors: FieldErrors):
     vad: {
       ...base.vad,
       threshold: mergeField(members.get('threshold'), base.vad.threshold, vad.threshold, (sent) =>
-        numberOf(sent, base.vad.threshold, { from: 0, to: 1 }, errors),
+        numberOf(sent, base.vad.threshold, THRESHOLD, errors),
       ),
       prefixPaddingMs: msOf('prefix_padding_ms', base.vad.prefixPaddingMs, vad.prefixPaddingMs),
       silenceDurationMs: msOf('silence_duration_ms', base.vad.silenceDurationMs, vad.silenceDurationMs),

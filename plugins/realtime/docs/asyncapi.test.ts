@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clientEventFault, serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
-import { MAX_BUFFERED_BYTES } from '../connection.ts';
+import { MAX_BUFFERED_BYTES } from '../limits.ts';
 import { CLIENT_EVENT_SCHEMAS } from '../protocol/client-events.ts';
 import { ERROR_TYPES } from '../protocol/error-codes.ts';
 import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';

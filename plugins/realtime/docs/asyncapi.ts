@@ -6,7 +6,7 @@
 import type { TObject } from '@sinclair/typebox';
 import { MAX_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
 import { open } from '../../../src/kit/validation/schemas.ts';
-import { MAX_QUEUED_CHARACTERS, MAX_QUEUED_FRAMES } from '../frame-queue.ts';
+import * as limits from '../limits.ts';
 import { CLIENT_EVENT_SCHEMAS, ClientItemSchema } from '../protocol/client-events.ts';
 import { type Dialect, toDialect } from '../protocol/dialect.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from '../protocol/error-codes.ts';
@@ -21,14 +21,7 @@ import {
   TranscriptionUsageSchema,
   TurnDetectionSchema,
 } from '../protocol/event-schemas.ts';
-import {
-  MAX_DEPTH,
-  MAX_EVENT_CHARACTERS,
-  MAX_EVENT_ID_CHARACTERS,
-  MAX_VALUES,
-} from '../protocol/frame-parser.ts';
 import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
-import { MAX_ITEM_BYTES, WINDOW_ITEMS } from '../state/conversation.ts';
 import { ADDRESS, handshake, rows, securitySchemes, servers } from './endpoint.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './events.ts';
 import { SessionUpdateSchema } from './session-update.ts';
@@ -47,23 +40,29 @@ const ERROR_CODES: Readonly<Record<RealtimeErrorCode, string>> = {
   internal_error: 'An internal server error.',
 };
 
+const rangeText = ({ from, to }: limits.NumberRange) => `${from} to ${to}`;
+const { mebibytes } = limits;
+
 const LIMITS: readonly (readonly [what: string, limit: string])[] = [
-  ['Audio between commits', '25 MiB'],
-  ['Conversation', `the last ${WINDOW_ITEMS} items, each at most ${MAX_ITEM_BYTES} bytes`],
+  ['Audio between commits', mebibytes(limits.MAX_BUFFERED_BYTES)],
+  ['Conversation', `the last ${limits.WINDOW_ITEMS} items, each at most ${limits.MAX_ITEM_BYTES} bytes`],
   ['Responses in progress', '1 per connection'],
-  ['Sample rate of `audio/pcm`', '8000 to 48000 Hz; `audio/pcmu` and `audio/pcma` 8000 Hz'],
-  ['`threshold`', '0 to 1'],
-  ['`prefix_padding_ms`, `silence_duration_ms`', '0 to 5000 ms'],
-  ['`event_id` of a client event', `${MAX_EVENT_ID_CHARACTERS} characters`],
-  ['One frame', `${MAX_FRAME_BYTES / 1024 / 1024} MiB`],
+  [
+    'Sample rate of `audio/pcm`',
+    `${rangeText(limits.PCM_RATE_HZ)} Hz; \`audio/pcmu\` and \`audio/pcma\` ${limits.G711_RATE_HZ} Hz`,
+  ],
+  ['`threshold`', rangeText(limits.THRESHOLD)],
+  ['`prefix_padding_ms`, `silence_duration_ms`', `${rangeText(limits.VAD_MS)} ms`],
+  ['`event_id` of a client event', `${limits.MAX_EVENT_ID_CHARACTERS} characters`],
+  ['One frame', mebibytes(MAX_FRAME_BYTES)],
   [
     'One event except an append',
-    `${MAX_EVENT_CHARACTERS} characters, ${MAX_DEPTH} levels of nested lists and objects`,
+    `${limits.MAX_EVENT_CHARACTERS} characters, ${limits.MAX_DEPTH} levels of nested lists and objects`,
   ],
-  ['One event', `${MAX_VALUES} commas and brackets`],
+  ['One event', `${limits.MAX_VALUES} commas and brackets`],
   [
     'Events that wait for the voice lookup of a `session.update`',
-    `${MAX_QUEUED_FRAMES}, and ${MAX_QUEUED_CHARACTERS / 1024 / 1024} MiB`,
+    `${limits.MAX_QUEUED_FRAMES}, and ${mebibytes(limits.MAX_QUEUED_CHARACTERS)}`,
   ],
 ];
 

@@ -4,10 +4,10 @@
  */
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { DEFAULT_VAD_SETTINGS as VAD } from '../../../src/contract/engines/engine.ts';
 import { nullable } from '../../../src/kit/validation/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { MAX_PROMPT_CHARACTERS, PCM_RATE_HZ, THRESHOLD, VAD_MS } from '../limits.ts';
 
 /** All fields are optional. Omitted fields keep their values. */
 function fields(properties: Readonly<Record<string, TSchema>>, description?: string) {
@@ -20,20 +20,20 @@ const Format = fields({
     description: 'Signed 16-bit little-endian samples, or G.711. Mono.',
   }),
   rate: Type.Integer({
-    minimum: MIN_RATE_HZ,
-    maximum: MAX_RATE_HZ,
+    minimum: PCM_RATE_HZ.from,
+    maximum: PCM_RATE_HZ.to,
     description: 'Sample rate in Hz. Initially 24000; G.711 requires 8000.',
   }),
 });
 
 const milliseconds = (description: string, byDefault: number) =>
-  Type.Integer({ minimum: 0, maximum: 5000, description, default: byDefault });
+  Type.Integer({ minimum: VAD_MS.from, maximum: VAD_MS.to, description, default: byDefault });
 
 const Detection = fields({
   type: Type.Literal('server_vad', { description: 'Required if turn detection was off.' }),
   threshold: Type.Number({
-    minimum: 0,
-    maximum: 1,
+    minimum: THRESHOLD.from,
+    maximum: THRESHOLD.to,
     description: 'Speech probability above which the detector reports speech.',
     default: VAD.threshold,
   }),
@@ -70,7 +70,10 @@ export const SessionUpdateSchema = fields(
               }),
             ),
             prompt: nullable(
-              Type.String({ maxLength: 5000, description: 'Preceding text or expected words.' }),
+              Type.String({
+                maxLength: MAX_PROMPT_CHARACTERS,
+                description: 'Preceding text or expected words.',
+              }),
             ),
             keywords: nullable(
               Type.Array(Type.String({ examples: ['Ahrensburg'] }), {

@@ -4,8 +4,8 @@ import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
 import { clientEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS } from '../docs/events.ts';
+import { MAX_DEPTH, MAX_EVENT_CHARACTERS, MAX_EVENT_ID_CHARACTERS, MAX_VALUES } from '../limits.ts';
 import { CLIENT_EVENT_SCHEMAS, parseClientFrame } from './client-events.ts';
-import { MAX_DEPTH, MAX_EVENT_CHARACTERS, MAX_EVENT_ID_CHARACTERS, MAX_VALUES } from './frame-parser.ts';
 
 const parse = (event: unknown) => parseClientFrame(JSON.stringify(event));
 const item = (fields: object) => ({ type: 'conversation.item.create', item: fields });

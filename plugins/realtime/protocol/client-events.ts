@@ -2,7 +2,8 @@
 
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
-import { frameParser, MAX_EVENT_ID_CHARACTERS, type ParsedEvent } from './frame-parser.ts';
+import { MAX_EVENT_ID_CHARACTERS } from '../limits.ts';
+import { frameParser, type ParsedEvent } from './frame-parser.ts';
 
 // Every object is open: newer clients send fields that this service does not know.
 

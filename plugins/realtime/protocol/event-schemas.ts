@@ -6,6 +6,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { closed, type Frozen, nullable, open } from '../../../src/kit/validation/schemas.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { PCM_RATE_HZ, THRESHOLD, VAD_MS } from '../limits.ts';
 import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
 
 export const COUNT = Type.Integer({ minimum: 0 });
@@ -15,7 +16,7 @@ export const RESPONSE_ID = Type.String({ pattern: '^resp_.' });
 const FORMAT_TYPES = ['audio/pcm', 'audio/pcmu', 'audio/pcma'] as const;
 export const FormatSchema = closed({
   type: oneOf(FORMAT_TYPES),
-  rate: Type.Integer({ minimum: 8_000, maximum: 48_000 }),
+  rate: Type.Integer({ minimum: PCM_RATE_HZ.from, maximum: PCM_RATE_HZ.to }),
 });
 
 const STATUS = oneOf(['completed', 'incomplete', 'in_progress']);
@@ -164,9 +165,9 @@ export function endedResponseSchema<Audio extends string, Text extends string>(
 
 export const TurnDetectionSchema = closed({
   type: Type.Literal('server_vad'),
-  threshold: Type.Number({ minimum: 0, maximum: 1 }),
-  prefix_padding_ms: Type.Number({ minimum: 0, maximum: 5000 }),
-  silence_duration_ms: Type.Number({ minimum: 0, maximum: 5000 }),
+  threshold: Type.Number({ minimum: THRESHOLD.from, maximum: THRESHOLD.to }),
+  prefix_padding_ms: Type.Number({ minimum: VAD_MS.from, maximum: VAD_MS.to }),
+  silence_duration_ms: Type.Number({ minimum: VAD_MS.from, maximum: VAD_MS.to }),
   // The service never creates responses by itself; with true, clients would wait for one (openai-wire 8.3).
   create_response: Type.Literal(false),
   interrupt_response: Type.Literal(false),

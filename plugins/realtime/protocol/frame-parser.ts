@@ -5,19 +5,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
 import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
+import { MAX_DEPTH, MAX_EVENT_CHARACTERS, MAX_EVENT_ID_CHARACTERS, MAX_VALUES } from '../limits.ts';
 import { invalidEvent, type ProtocolError } from './errors.ts';
-
-/** Maximum length of an `event_id` that is echoed. */
-export const MAX_EVENT_ID_CHARACTERS = 512;
-/** Maximum length of an event, except for appends, which only the socket limits. */
-export const MAX_EVENT_CHARACTERS = 1024 * 1024;
-/**
- * Maximum number of fields and list entries of an event. Each uses far more memory than its one or two
- * characters.
- */
-export const MAX_VALUES = 50_000;
-/** Maximum nesting depth of lists and objects. */
-export const MAX_DEPTH = 64;
 
 export type ParsedEvent<Event> = { readonly event: Event } | RejectedFrame;
 

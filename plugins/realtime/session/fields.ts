@@ -1,9 +1,10 @@
 /** Parsers for the fields of a session update. A field that is rejected keeps its previous value. */
 
-import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
+import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
+import { G711_RATE_HZ, PCM_RATE_HZ, THRESHOLD, VAD_MS } from '../limits.ts';
 import { invalidEvent, type ProtocolError, unsupportedFeature } from '../protocol/errors.ts';
 import type { WireFormat } from '../protocol/server-events.ts';
 
@@ -174,9 +175,6 @@ const BETA_ENCODINGS = { pcm16: 'pcm16', g711_ulaw: 'mulaw', g711_alaw: 'alaw' }
   string,
   AudioFormat['encoding']
 >;
-const PCM_RATE_HZ = { from: MIN_RATE_HZ, to: MAX_RATE_HZ, isInteger: true };
-/** The sample rate of G.711 (spec 4.7, rule 3). */
-const G711_RATE_HZ = 8_000;
 
 /** Format of a new session (spec 2.6). */
 export const DEFAULT_FORMAT: AudioFormat = { encoding: 'pcm16', rateHz: SPEECH_RATE_HZ };
@@ -241,9 +239,6 @@ export function toWireFormat({ encoding, rateHz }: AudioFormat): WireFormat {
   return { type: types[encoding], rate: rateHz };
 }
 
-/** Limits of both durations (spec 4.7, rule 6). */
-const VAD_MS = { from: 0, to: 5_000, isInteger: true };
-
 /**
  * Supported fields of turn detection, and fields that are ignored because the service never creates responses
  * by itself.
@@ -275,7 +270,7 @@ export function turnDetectionOf(
     if (isRecord(sent.value)) errors.invalid(`${sent.path}.type`, "is required, as 'server_vad'");
     return prior;
   }
-  const threshold = numberOf(members.get('threshold'), base.threshold, { from: 0, to: 1 }, errors);
+  const threshold = numberOf(members.get('threshold'), base.threshold, THRESHOLD, errors);
   const prefixPaddingMs = numberOf(members.get('prefix_padding_ms'), base.prefixPaddingMs, VAD_MS, errors);
   const silenceDurationMs = numberOf(
     members.get('silence_duration_ms'),

@@ -3,7 +3,7 @@
  */
 
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
-import { MAX_DEPTH } from '../protocol/frame-parser.ts';
+import { MAX_DEPTH, MAX_ECHOED_BYTES } from '../limits.ts';
 import type { FieldErrors, SentField } from './fields.ts';
 
 /** Echoed fields of the session, of the GA protocol and of the beta protocol. */
@@ -24,9 +24,6 @@ export const ECHOED_FIELDS = [
 
 /** Echoed fields of `audio.input.transcription`. */
 export const ECHOED_TRANSCRIPTION_FIELDS = ['delay'] as const;
-
-/** Maximum size of the echoed values of a session, as JSON in UTF-8. */
-export const MAX_ECHOED_BYTES = 256 * 1024;
 
 /** Echoed values by their names in the session. */
 export type Echoes = Readonly<Record<string, unknown>>;

@@ -2,8 +2,8 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { repetitions } from '../../../test/harness/tier.ts';
+import { MAX_ECHOED_BYTES } from '../limits.ts';
 import { SessionSchema } from '../protocol/event-schemas.ts';
-import { MAX_ECHOED_BYTES } from './passthrough.ts';
 import {
   initialSession,
   mergeSession,

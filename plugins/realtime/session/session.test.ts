@@ -2,8 +2,8 @@ import { OpenAIRealtimeWebSocket } from '@openai/agents-realtime';
 import { Value } from '@sinclair/typebox/value';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_VAD_SETTINGS } from '../../../src/contract/engines/engine.ts';
+import { MAX_ECHOED_BYTES } from '../limits.ts';
 import { SessionSchema } from '../protocol/event-schemas.ts';
-import { MAX_ECHOED_BYTES } from './passthrough.ts';
 import {
   initialSession,
   mergeSession,

@@ -6,6 +6,7 @@ import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
+import { MAX_MODEL_CHARACTERS, MAX_PROMPT_CHARACTERS, SPEED } from '../limits.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
 import {
@@ -100,13 +101,6 @@ export interface MergedSession {
    */
   readonly requestsGa: boolean;
 }
-
-/** Maximum length of an echoed model name. */
-const MAX_MODEL_CHARACTERS = 256;
-/** Same limit as the HTTP endpoint. */
-const MAX_PROMPT_CHARACTERS = 5_000;
-/** Same range as speech over HTTP (spec 8). */
-const SPEED = { from: 0.25, to: 4 };
 
 /** Supported fields. Other fields are tolerated, or rejected with this list. */
 const SESSION_FIELDS = ['type', 'model', 'audio', 'include', 'output_modalities', 'tts_model'];

@@ -2,13 +2,11 @@
 
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import { cleanKeywords, KEYWORDS_RULE } from '../../../src/listen/keywords.ts';
+import { MAX_LANGUAGES } from '../limits.ts';
 import type { FieldErrors, SentField } from './fields.ts';
 
 /** Value of `include` that adds log probabilities to the events of transcripts. */
 export const LOGPROBS = 'item.input_audio_transcription.logprobs';
-
-/** Models know about 100 languages. */
-const MAX_LANGUAGES = 100;
 
 /** Reads the languages that may be detected, as codes; null and an empty list mean all. @param known codes of the model. */
 export function languagesOf(

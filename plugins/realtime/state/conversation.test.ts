@@ -2,6 +2,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { repetitions } from '../../../test/harness/tier.ts';
+import { MAX_ITEM_BYTES, WINDOW_ITEMS } from '../limits.ts';
 import type { ClientItem } from '../protocol/client-events.ts';
 import { itemSchema } from '../protocol/event-schemas.ts';
 import type { WireAssistantItem } from '../protocol/server-events.ts';
@@ -14,8 +15,6 @@ import {
   EMPTY_CONVERSATION,
   findItem,
   latestUserText,
-  MAX_ITEM_BYTES,
-  WINDOW_ITEMS,
   withItem,
   withTranscript,
 } from './conversation.ts';

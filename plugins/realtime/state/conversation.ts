@@ -1,14 +1,10 @@
 /** The last 64 items of a conversation (spec 4.7, 8; openai-wire 8.4–8.6). It ends with the connection. */
 
 import type { Id } from '../../../src/contract/core/id.ts';
+import { MAX_ITEM_BYTES, WINDOW_ITEMS } from '../limits.ts';
 import type { ClientItem } from '../protocol/client-events.ts';
 import { invalidEvent, type ProtocolError } from '../protocol/errors.ts';
 import type { WireAssistantItem, WireItem } from '../protocol/server-events.ts';
-
-/** Maximum number of items in a conversation (spec 8). */
-export const WINDOW_ITEMS = 64;
-/** Maximum size of an item as JSON in UTF-8, without its audio. */
-export const MAX_ITEM_BYTES = 64 * 1024;
 
 /** The most recent items, oldest first. Immutable. Empty only before the first item. */
 export interface Conversation {

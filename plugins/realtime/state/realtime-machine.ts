@@ -8,6 +8,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import type { SegmenterEvent, Turn } from '../../../src/listen/turn-segmenter.ts';
+import { MAX_METADATA_CHARACTERS, MAX_PENDING_TURNS } from '../limits.ts';
 import type { ClientEvent } from '../protocol/client-events.ts';
 import { type Dialect, toDialect } from '../protocol/dialect.ts';
 import { errorEvent, invalidEvent, type ProtocolError, unsupportedFeature } from '../protocol/errors.ts';
@@ -128,14 +129,12 @@ const SHUTTING_DOWN: ProtocolError = {
     'The server is shutting down and accepts no new work; connect again. A response.create is also rejected with this error.',
   param: null,
 };
-/** In characters of JSON: 16 pairs of 64 and 512 characters, the OpenAI limit. */
-const MAX_METADATA = 16 * 1024;
 const BAD_METADATA = invalidEvent(
-  `response.create rejected: 'response.metadata' must be an object of at most ${MAX_METADATA} characters of JSON.`,
+  `response.create rejected: 'response.metadata' must be an object of at most ${MAX_METADATA_CHARACTERS} characters of JSON.`,
   'response.metadata',
 );
 const TOO_MANY_COMMITS = invalidEvent(
-  `At most ${transcription.MAX_PENDING_TURNS} commits may be waiting for transcription; the buffer is kept. Retry after the next conversation.item.input_audio_transcription.completed event.`,
+  `At most ${MAX_PENDING_TURNS} commits may be waiting for transcription; the buffer is kept. Retry after the next conversation.item.input_audio_transcription.completed event.`,
 );
 
 /** Total: every event is handled, and every client event is acknowledged or has an effect. */
@@ -476,5 +475,9 @@ function applied(conversation: Conversation, event: ServerEvent): Conversation {
 
 /** Validates the metadata of a response, which is echoed. */
 function isMetadata(value: unknown): value is Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && !Array.isArray(value) && JSON.stringify(value).length <= MAX_METADATA;
+  return (
+    typeof value === 'object' &&
+    !Array.isArray(value) &&
+    JSON.stringify(value).length <= MAX_METADATA_CHARACTERS
+  );
 }

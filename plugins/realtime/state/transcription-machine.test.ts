@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Id } from '../../../src/contract/core/id.ts';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
+import { MAX_PENDING_TURNS } from '../limits.ts';
 import type { WireError } from '../protocol/errors.ts';
 import {
   canCommit,
@@ -11,7 +12,6 @@ import {
   hasTurn,
   initial,
   isBusy,
-  MAX_PENDING_TURNS,
   next,
   type State,
 } from './transcription-machine.ts';

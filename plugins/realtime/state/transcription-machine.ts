@@ -8,11 +8,9 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { TextToken, TranscriptDelta } from '../../../src/contract/engines/engine.ts';
 import { wireLogprobs } from '../../../src/listen/logprobs.ts';
 import type { TranscriptTokens } from '../../../src/listen/turn-transcriptions.ts';
+import { MAX_PENDING_TURNS } from '../limits.ts';
 import type { WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
-
-/** Maximum number of committed turns that wait behind the running transcription. */
-export const MAX_PENDING_TURNS = 64;
 
 type ItemId = Id<'item'>;
 

@@ -22,16 +22,13 @@ import {
 import { toErrorBody } from '../events/errors.ts';
 import type { TranscriptionUsage } from '../events/server-events.ts';
 import type { Playback } from '../playback.ts';
-import type { ConversationSettings } from '../settings.ts';
+import { type ConversationSettings, MAX_BUFFERED_BYTES } from '../settings.ts';
 import type { Event } from '../state/conversation-machine.ts';
 import { isEchoOf, repeatsSpeech } from './echo.ts';
 import { ECHO_TAIL_MS, guardDecision, PROBE_MS } from './interruption-guard.ts';
 import { type SpeechContent, speechContent } from './speech-content.ts';
 import { PAUSE_MARKS_MS, TurnEnd } from './turn-end.ts';
 import { TurnGate } from './turn-gate.ts';
-
-/** Maximum size of the audio between commits, and of the committed audio that is not transcribed yet. */
-export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
 
 /** Speech (samples) and playback (ms) that are compared to recognize an echo. */
 const ECHO_SPEECH_SAMPLES = 0.8 * LISTEN_RATE_HZ;
