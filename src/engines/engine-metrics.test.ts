@@ -101,6 +101,12 @@ describe('speech', () => {
     expect(tracer.spans[0]).toMatchObject({ ended: true, failure });
   });
 
+  it('counts a rejection after audio as failed', async () => {
+    const failure = () => new ServiceError('overloaded', 'Full.');
+    await expect(speak({ ...timed(0), failure })).rejects.toThrow('Full.');
+    expect(await outcome('speech', 'failed')).toBe(1);
+  });
+
   it('that the consumer stops reading stops, and counts as cancelled', async () => {
     const engine = new FakeTtsEngine(timed(0, 0, 0));
     for await (const _ of instrument.tts('svc', engine).synthesize(SPEECH, never)) break;

@@ -9,7 +9,7 @@ import type { AudioChunk, Loadable, SttEngine, TtsEngine } from '../contract/eng
 import type { PromptStart, TextEngine } from '../contract/engines/text.ts';
 import type { TurnEndDetector } from '../contract/engines/turn-end.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
-import { iterateInSpan, withSpan } from '../kit/logging/spans.ts';
+import { type IterationObserver, iterateInSpan, withSpan } from '../kit/logging/spans.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
 
 const LATENCY_SECONDS_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6.4, 12.8, 30];
@@ -22,6 +22,22 @@ export interface EngineMetricsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
+}
+
+/** A call that returns a stream of items. */
+interface StreamedCall {
+  readonly task: Task;
+  /** Name of its span. */
+  readonly span: string;
+  readonly signal: AbortSignal;
+  readonly attributes: SpanAttributes & { readonly model: string };
+}
+
+/** Observes one call. */
+interface CallObserver<Item> extends Pick<IterationObserver<Item>, 'pulled' | 'completed'> {
+  item(item: Item): void;
+  /** Whether an item is the last result. A consumer that stops after it has not cancelled the call. Absent: there is none. */
+  isLast?(item: Item): boolean;
 }
 
 /** Decorates engines without changing their behaviour. `model` is a model id of CONFIG, or the name of a detector. */
@@ -39,23 +55,37 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
   const sinceS = (ms: number) => (clock.monotonicMs() - ms) / 1000;
 
   /**
-   * Runs a streaming call in a span and counts its outcome.
-   * @param work calls `complete` at the last result. A consumer that stops after it has not cancelled the call.
+   * Runs a streaming call in a span, observes its items and counts its outcome.
+   * @param open called when the call starts.
    */
-  const streamCall = <Item>(
-    call: { readonly task: Task; readonly span: string; readonly signal: AbortSignal },
-    attributes: SpanAttributes & { readonly model: string },
-    work: (span: Span, complete: () => void) => AsyncIterable<Item>,
+  const observe = <Item>(
+    { task, span: name, signal, attributes }: StreamedCall,
+    work: () => AsyncIterable<Item>,
+    open: (span: Span) => CallObserver<Item>,
   ): AsyncGenerator<Item, void, undefined> => {
+    let observer: CallObserver<Item> | undefined;
+    let hasOutput = false;
     let outcome: Outcome = 'cancelled';
-    const complete = () => {
-      outcome = 'completed';
+    const start = (span: Span) => {
+      observer = open(span);
+      return work();
     };
-    const onEnd = (failure: unknown) => {
-      if (failure !== undefined) outcome = outcomeOf(failure, { signal: call.signal, hasOutput: false });
-      series.calls.add({ task: call.task, model: attributes.model, outcome });
-    };
-    return iterateInSpan(tracer, call.span, { attributes }, (span) => work(span, complete), onEnd);
+    return iterateInSpan(tracer, name, { attributes }, start, {
+      pulled: () => observer?.pulled?.(),
+      item(item) {
+        hasOutput = true;
+        observer?.item(item);
+        if (observer?.isLast?.(item)) outcome = 'completed';
+      },
+      completed() {
+        observer?.completed?.();
+        if (observer?.isLast === undefined) outcome = 'completed';
+      },
+      ended(failure) {
+        if (failure !== undefined) outcome = outcomeOf(failure, { signal, hasOutput });
+        series.calls.add({ task, model: attributes.model, outcome });
+      },
+    });
   };
 
   /**
@@ -94,37 +124,45 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
         const { priority, delivery, aheadMs, text } = request;
         const labels = { model, priority };
         const attributes = { ...labels, characters: text.length };
-        const call = { task: 'speech', span: 'synthesis', signal } as const;
-        return streamCall(call, attributes, async function* (span, complete) {
-          const startedMs = clock.monotonicMs();
-          const playback = new PlaybackClock(aheadMs === undefined ? undefined : startedMs + aheadMs);
-          let isFirst = aheadMs === undefined;
-          let audioS = 0;
-          let waitedMs = 0;
-          let requestedMs = startedMs;
-          for await (const samples of engine.synthesize(request, signal)) {
-            const nowMs = clock.monotonicMs();
-            const lengthS = samples.length / engine.rateHz;
-            waitedMs += nowMs - requestedMs;
-            audioS += lengthS;
-            series.audio.add(labels, lengthS);
-            const gapMs = playback.addAudio(lengthS * 1000, nowMs, requestedMs);
-            if (delivery === 'stream') {
-              if (isFirst) series.firstAudio.observe(labels, sinceS(startedMs));
-              if (gapMs >= MIN_UNDERRUN_MS) {
-                series.underruns.add(labels);
-                series.underrunSeconds.add(labels, gapMs / 1000);
-              }
-            }
-            isFirst = false;
-            yield samples;
-            requestedMs = clock.monotonicMs();
-          }
-          waitedMs += clock.monotonicMs() - requestedMs;
-          if (audioS > 0) series.speechRealTimeFactor.observe(labels, waitedMs / 1000 / audioS);
-          span.set({ audio_ms: Math.round(audioS * 1000) });
-          complete();
-        });
+        const call = { task: 'speech', span: 'synthesis', signal, attributes } as const;
+        return observe(
+          call,
+          () => engine.synthesize(request, signal),
+          (span) => {
+            const startedMs = clock.monotonicMs();
+            const playback = new PlaybackClock(aheadMs === undefined ? undefined : startedMs + aheadMs);
+            let isFirst = aheadMs === undefined;
+            let audioS = 0;
+            let waitedMs = 0;
+            let requestedMs = startedMs;
+            return {
+              pulled() {
+                requestedMs = clock.monotonicMs();
+              },
+              item(samples) {
+                const nowMs = clock.monotonicMs();
+                const lengthS = samples.length / engine.rateHz;
+                waitedMs += nowMs - requestedMs;
+                audioS += lengthS;
+                series.audio.add(labels, lengthS);
+                const gapMs = playback.addAudio(lengthS * 1000, nowMs, requestedMs);
+                if (delivery === 'stream') {
+                  if (isFirst) series.firstAudio.observe(labels, sinceS(startedMs));
+                  if (gapMs >= MIN_UNDERRUN_MS) {
+                    series.underruns.add(labels);
+                    series.underrunSeconds.add(labels, gapMs / 1000);
+                  }
+                }
+                isFirst = false;
+              },
+              completed() {
+                waitedMs += clock.monotonicMs() - requestedMs;
+                if (audioS > 0) series.speechRealTimeFactor.observe(labels, waitedMs / 1000 / audioS);
+                span.set({ audio_ms: Math.round(audioS * 1000) });
+              },
+            };
+          },
+        );
       },
     }),
 
@@ -137,30 +175,33 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       transcribe(audio, request, signal) {
         const { priority } = request;
         const labels = { model, priority };
-        const call = { task: 'transcription', span: 'transcription', signal } as const;
-        return streamCall(call, labels, async function* (span, complete) {
-          const startedMs = clock.monotonicMs();
-          let audioEndedMs: number | undefined;
-          /** Records when the audio ends. */
-          const timedAudio = async function* (): AsyncGenerator<AudioChunk, void, undefined> {
-            yield* audio;
-            audioEndedMs = clock.monotonicMs();
-          };
-          for await (const event of engine.transcribe(timedAudio(), request, signal)) {
-            if (event.kind === 'final') {
-              const { durationS } = event.transcript;
-              series.transcribedAudio.add(labels, durationS);
-              if (audioEndedMs !== undefined) series.final.observe(labels, sinceS(audioEndedMs));
-              // Live audio arrives in real time, so its factor would measure the speaker.
-              if (priority !== 'realtime' && durationS > 0) {
-                series.transcriptionRealTimeFactor.observe(labels, sinceS(startedMs) / durationS);
-              }
-              span.set({ audio_ms: Math.round(durationS * 1000) });
-              complete();
-            }
-            yield event;
-          }
-        });
+        let audioEndedMs: number | undefined;
+        /** Records when the audio ends. */
+        const timedAudio = async function* (): AsyncGenerator<AudioChunk, void, undefined> {
+          yield* audio;
+          audioEndedMs = clock.monotonicMs();
+        };
+        return observe(
+          { task: 'transcription', span: 'transcription', signal, attributes: labels },
+          () => engine.transcribe(timedAudio(), request, signal),
+          (span) => {
+            const startedMs = clock.monotonicMs();
+            return {
+              item(event) {
+                if (event.kind !== 'final') return;
+                const { durationS } = event.transcript;
+                series.transcribedAudio.add(labels, durationS);
+                if (audioEndedMs !== undefined) series.final.observe(labels, sinceS(audioEndedMs));
+                // Live audio arrives in real time, so its factor would measure the speaker.
+                if (priority !== 'realtime' && durationS > 0) {
+                  series.transcriptionRealTimeFactor.observe(labels, sinceS(startedMs) / durationS);
+                }
+                span.set({ audio_ms: Math.round(durationS * 1000) });
+              },
+              isLast: ({ kind }) => kind === 'final',
+            };
+          },
+        );
       },
     }),
 
@@ -175,22 +216,24 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           engine.prepare?.(start, signal) ?? Promise.resolve(),
       }),
       generate(request, signal) {
-        const { priority } = request;
-        const labels = { model, priority };
-        const call = { task: 'chat', span: 'chat', signal } as const;
-        return streamCall(call, labels, async function* (span, complete) {
-          const startedMs = clock.monotonicMs();
-          let isFirst = true;
-          for await (const event of engine.generate(request, signal)) {
-            if (isFirst) series.firstToken.observe(labels, sinceS(startedMs));
-            isFirst = false;
-            if (event.kind === 'end') {
-              span.set({ input_tokens: event.tokens.input, output_tokens: event.tokens.output });
-              complete();
-            }
-            yield event;
-          }
-        });
+        const labels = { model, priority: request.priority };
+        return observe(
+          { task: 'chat', span: 'chat', signal, attributes: labels },
+          () => engine.generate(request, signal),
+          (span) => {
+            const startedMs = clock.monotonicMs();
+            let isFirst = true;
+            return {
+              item(event) {
+                if (isFirst) series.firstToken.observe(labels, sinceS(startedMs));
+                isFirst = false;
+                if (event.kind !== 'end') return;
+                span.set({ input_tokens: event.tokens.input, output_tokens: event.tokens.output });
+              },
+              isLast: ({ kind }) => kind === 'end',
+            };
+          },
+        );
       },
     }),
 

@@ -106,7 +106,8 @@ describe('iterateInSpan', () => {
         events.push('closed');
       }
     };
-    const steps = iterateInSpan(noopTracer, 'work', {}, work, (error) => events.push(error));
+    const ended = (error: unknown) => events.push(error);
+    const steps = iterateInSpan(noopTracer, 'work', {}, work, { ended });
     try {
       let seen = 0;
       for await (const _step of steps) {
@@ -115,6 +116,23 @@ describe('iterateInSpan', () => {
       }
     } catch {}
     expect(events).toEqual(['closed', failure]);
+  });
+
+  it('reports each pull and each item before it is yielded, and the end of the work', async () => {
+    const events: unknown[] = [];
+    const observer = {
+      pulled: () => void events.push('pull'),
+      item: (item: number) => void events.push(item),
+      completed: () => void events.push('completed'),
+      ended: () => void events.push('ended'),
+    };
+    const work = async function* () {
+      yield* [1, 2];
+    };
+    for await (const item of iterateInSpan(noopTracer, 'work', {}, work, observer))
+      events.push(`yielded ${item}`);
+    const expected = ['pull', 1, 'yielded 1', 'pull', 2, 'yielded 2', 'pull', 'completed', 'ended'];
+    expect(events).toEqual(expected);
   });
 
   it('works without tracing', async () => {

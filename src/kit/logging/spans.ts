@@ -35,17 +35,31 @@ export async function withSpan<Result>(
   }
 }
 
+/** Observes an iteration without changing it. */
+export interface IterationObserver<Item> {
+  /** Called before each step. */
+  pulled?(): void;
+  /** Called for each item, before it is yielded. */
+  item?(item: Item): void;
+  /** Called when the work has ended by itself. */
+  completed?(): void;
+  /**
+   * Called once, after the source is closed.
+   * @param failure the error of a step; undefined if the work ended or the consumer stopped early.
+   */
+  ended?(failure: unknown): void;
+}
+
 /**
  * Iterates `work` in a span: each step runs in the span, regardless of the consumer's context. The span
  * starts with the first step and also ends when the consumer stops early.
- * @param onEnd receives the error of a step, or undefined if the work ended or the consumer stopped early.
  */
 export async function* iterateInSpan<Item>(
   tracer: Tracer,
   name: string,
   start: SpanStart,
   work: (span: Span) => AsyncIterable<Item>,
-  onEnd?: (failure: unknown) => void,
+  observer: IterationObserver<Item> = {},
 ): AsyncGenerator<Item, void, undefined> {
   const span = tracer.startSpan(name, start);
   let steps: AsyncIterator<Item> | undefined;
@@ -53,9 +67,16 @@ export async function* iterateInSpan<Item>(
   try {
     const iterator = span.runInContext(() => work(span)[Symbol.asyncIterator]());
     steps = iterator;
-    const next = () => span.runInContext(() => iterator.next());
-    for (let step = await next(); !step.done; step = await next()) yield step.value;
+    const next = () => {
+      observer.pulled?.();
+      return span.runInContext(() => iterator.next());
+    };
+    for (let step = await next(); !step.done; step = await next()) {
+      observer.item?.(step.value);
+      yield step.value;
+    }
     steps = undefined;
+    observer.completed?.();
   } catch (error) {
     steps = undefined;
     failure = error;
@@ -65,7 +86,7 @@ export async function* iterateInSpan<Item>(
       // Defined only if the consumer stopped early.
       await span.runInContext(() => steps?.return?.());
     } finally {
-      onEnd?.(failure);
+      observer.ended?.(failure);
       span.end(failure);
     }
   }
