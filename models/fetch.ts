@@ -204,6 +204,10 @@ async function fetchFromPackages(
   try {
     for (const { path } of drafts) await writeFile(path, '');
     for (const [index, part] of parts.entries()) {
+      if (part.member === undefined) {
+        for (const { path } of drafts) await copyFile(paths[index] ?? '', path);
+        continue;
+      }
       const contained = drafts.flatMap(({ file, path }) => {
         const member = memberOf(part, file);
         return member === undefined ? [] : { file, path, member };

@@ -68,6 +68,7 @@ describe('the manifest', () => {
       'kokoro-vocabulary',
       'kokoro-voices',
       'misaki-en-us',
+      'misaki-en-gb',
     ]);
     expect(entriesForEngines(['upstream'])).toEqual([]);
     expect(entriesForEngines(['piper', 'bench']).map((entry) => entry.id)).toEqual([

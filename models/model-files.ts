@@ -22,8 +22,11 @@ const PackagePartSchema = Type.Object(
     version: Type.String({ pattern: '^[0-9][0-9A-Za-z.+-]*$' }),
     bytes: ByteCount,
     sha256: Sha256,
-    /** One path template for all files, or a path for each file that the archive contains. */
-    member: Type.Union([Template, Type.Record(Type.String(), Template)]),
+    /**
+     * One path template for all files, or a path for each file that the archive contains. Absent: the file is the archive
+     * itself.
+     */
+    member: Type.Optional(Type.Union([Template, Type.Record(Type.String(), Template)])),
   },
   strict,
 );
@@ -67,8 +70,15 @@ export type CatalogEntry = Static<typeof CatalogSchema>[number];
 /** The manifest of every model file (models/catalog.json). */
 export const catalog: readonly CatalogEntry[] = Value.Parse(CatalogSchema, catalogJson);
 
-/** Path of a file (or of a part of it) inside an archive; undefined if the archive does not contain it. */
+/** The member of a file that is the archive itself. */
+const WHOLE_ARCHIVE = '.';
+
+/**
+ * Path of a file (or of a part of it) inside an archive, or {@link WHOLE_ARCHIVE}; undefined if the archive does not
+ * contain it.
+ */
 export function memberOf(part: PackagePart, file: ModelFile): string | undefined {
+  if (part.member === undefined) return WHOLE_ARCHIVE;
   if (typeof part.member === 'string') return part.member.replace('{name}', file.name);
   return part.member[file.name];
 }

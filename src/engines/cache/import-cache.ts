@@ -36,8 +36,8 @@ const KEEP = 3;
 
 /**
  * Runs an import step (for example, the conversion of a quantised graph to float graphs) once for each key and returns
- * the folder of its outputs. `build` writes plain files to the empty folder that it receives. The folder is then renamed
- * to its final path, so an incomplete import is never visible. The sha256 of each output is recorded and verified on every
+ * the folder of its outputs. `build` writes plain files, also in subfolders, to the empty folder that it receives. The folder is
+ * then renamed to its final path, so an incomplete import is never visible. The sha256 of each output is recorded and verified on every
  * call; a damaged import is deleted and built again. Concurrent processes that need the same import wait for the first.
  * @returns absolute path of a folder under `modelsDir`/imports. Its files must not be modified.
  * @throws errors of `build` and of the file system, and the reason of the signal after an abort.
@@ -106,9 +106,10 @@ async function buildInto(
   try {
     await build(draft);
     const files: Manifest['files'][number][] = [];
-    for (const name of (await readdir(draft)).sort()) {
+    for (const name of (await readdir(draft, { recursive: true })).sort()) {
       const path = join(draft, name);
-      files.push({ name, bytes: (await stat(path)).size, sha256: await sha256File(path, signal) });
+      const found = await stat(path);
+      if (found.isFile()) files.push({ name, bytes: found.size, sha256: await sha256File(path, signal) });
     }
     if (files.length === 0) throw new Error('The import step wrote no file.');
     await writeFile(join(draft, MANIFEST), JSON.stringify({ key, files } satisfies Manifest, null, 2));
