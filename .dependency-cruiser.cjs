@@ -69,7 +69,7 @@ const importers = [
   [
     'ffi',
     '^bun:ffi$',
-    '^src/(sandbox/syscall-filter|engines/workers/cpu-priority|engines/llama/worker/cuda-driver)\\.ts$',
+    '^src/(sandbox/syscall-filter|engines/workers/cpu-priority|engines/llama/worker/cuda-driver|engines/espeak/worker/library)\\.ts$',
   ],
   ['toml', 'node_modules/smol-toml/', '^src/config/file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/logging/json-logger\\.ts$'],
@@ -118,6 +118,20 @@ module.exports = {
       severity: 'error',
       from: { path: '^(src|plugins|models|scripts)/' },
       to: { path: '^web/' },
+    },
+    {
+      name: 'front-ends-have-one-door',
+      comment: 'Engines, plugins and scripts use a language only through src/text/front-end.ts',
+      severity: 'error',
+      from: { path: '^(src|plugins|scripts|models)/', pathNot: ['^src/text/', TEST] },
+      to: { path: '^src/text/', pathNot: '^src/text/(front-end|espeak|word-alignment)\\.ts$' },
+    },
+    {
+      name: 'languages-stand-alone',
+      comment: 'A folder of a language imports nothing of another language',
+      severity: 'error',
+      from: { path: '^src/text/([^/]+)/', pathNot: TEST },
+      to: { path: '^src/text/[^/]+/', pathNot: '^src/text/($1|rules)/' },
     },
     {
       name: 'plugin-uses',

@@ -17,6 +17,7 @@ import type {
   EmbeddedTextSettings,
   EmbeddedTtsSettings,
 } from '../contract/core/settings.ts';
+import { ESPEAK_ENGINE } from './espeak/shared/files.ts';
 import { LLAMA_WEIGHTS, llamaKind } from './llama/shared/model-file.ts';
 import { isLarge } from './on-demand/llama-weights.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
@@ -74,7 +75,8 @@ export function entriesForModels(
   for (const settings of embedded) if (settings.kind === 'whisper') requireWeights(settings);
   const llama = [...text.values()].filter((settings) => settings.kind === 'llama');
   for (const settings of llama) requireLlamaWeights(settings);
-  const kinds = [...embedded.map(poolModel), ...llama.map(({ weights }) => llamaKind(weights))];
+  const phonemes = embedded.some(({ kind }) => kind === 'kokoro') ? [ESPEAK_ENGINE] : [];
+  const kinds = [...embedded.map(poolModel), ...phonemes, ...llama.map(({ weights }) => llamaKind(weights))];
   return entriesForEngines([...kinds, ...DETECTORS, ...additional]);
 }
 

@@ -34,6 +34,7 @@ import { AudioLoad, type AudioLoadLevel } from './audio-load.ts';
 import { continuationEngine } from './continuation/host/engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
+import { kokoroLanguages } from './kokoro/host/languages.ts';
 import { kokoroVoices } from './kokoro/host/named-voices.ts';
 import { PresetStatistics } from './kokoro/host/preset-statistics.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
@@ -48,13 +49,14 @@ import { RetriedLoad, retriedSttEngine, retriedTextEngine } from './on-demand/re
 import { SharedDownload, type Weights } from './on-demand/shared-download.ts';
 import { SharedTextEngine } from './on-demand/shared-engine.ts';
 import { OnDemandTextEngine } from './on-demand/text-engine.ts';
-import { piperVoices } from './piper/named-voices.ts';
+import { piperLanguages, piperVoices } from './piper/named-voices.ts';
 import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
 import type { SpeechRequest } from './pool/model.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 import type { NamedVoices } from './pool/named-voices.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
+import type { SpokenLanguages } from './pool/spoken-languages.ts';
 import { poolTtsEngine } from './pool/tts-engine.ts';
 import { arithmeticFor } from './runtime/cpu-arithmetic.ts';
 import { openVad } from './silero/host/engine.ts';
@@ -143,7 +145,10 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       const remotes = new Map<string, TtsEngine>();
       return openTable(ttsModels, (id, model): TtsEngine => {
         if (model.kind !== 'upstream') {
-          return instrument.tts(id, poolTtsEngine(pool, poolModel(model), model, namedVoicesOf(model)));
+          return instrument.tts(
+            id,
+            poolTtsEngine(pool, poolModel(model), model, languagesOf(model), namedVoicesOf(model)),
+          );
         }
         const followed = remotes.get(followers.get(id) ?? '');
         const engine = followed
@@ -221,7 +226,10 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
         await loadModels(() => {
           hasFastSpeech = true;
         });
-        return instrument.tts(FAST_SPEECH.kind, poolTtsEngine(pool, FAST_SPEECH.kind, FAST_SPEECH));
+        return instrument.tts(
+          FAST_SPEECH.kind,
+          poolTtsEngine(pool, FAST_SPEECH.kind, FAST_SPEECH, languagesOf(FAST_SPEECH)),
+        );
       };
       const speech = new OnDemandSpeech({ download, load });
       return { value: speech, close: () => speech.close() };
@@ -264,6 +272,11 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
 function namedVoicesOf({ kind, voice, voices }: EmbeddedTtsSettings): NamedVoices | undefined {
   if (voices !== 'presets') return undefined;
   return kind === 'kokoro' ? kokoroVoices(voice) : piperVoices(voice);
+}
+
+/** The languages of a speech model. A Piper file has one voice, which speaks its own. */
+function languagesOf({ kind, voice }: EmbeddedTtsSettings): SpokenLanguages {
+  return kind === 'kokoro' ? kokoroLanguages(voice) : piperLanguages(voice);
 }
 
 /** Adds the Whisper models of the hub whose files are not on disk. */

@@ -32,6 +32,8 @@ export interface SpeechParams
   readonly voiceId: string | undefined;
   /** Name of the request field with the voice, for error messages. */
   readonly voiceParam: string;
+  /** BCP 47 tag of the text as sent by the client; undefined: the language of the voice. */
+  readonly language?: string | undefined;
   /** Number of Unicode code points in `text`. */
   readonly characters: number;
   /**
@@ -70,7 +72,7 @@ export class SpeechRequests {
    *   signal after an abort.
    */
   async startSpeech(
-    { model, voiceId, voiceParam, characters, onWords, ...speech }: SpeechParams,
+    { model, voiceId, voiceParam, language, characters, onWords, ...speech }: SpeechParams,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<Speech | undefined> {
@@ -80,7 +82,7 @@ export class SpeechRequests {
     try {
       const { organization } = caller;
       const voice = await selectVoice(voices, engine, {
-        ...{ id: voiceId, model, param: voiceParam, organization },
+        ...{ id: voiceId, model, param: voiceParam, organization, language },
       });
       const meter = new SpeechUsageMeter({ characters, speed: speech.speed });
       const times = onWords && wordTimes(onWords, speech.rateHz);
@@ -112,7 +114,8 @@ export class SpeechRequests {
       model,
       voiceId,
       voiceParam,
-    }: { readonly model: string | undefined } & Pick<SpeechParams, 'voiceId' | 'voiceParam'>,
+      language,
+    }: { readonly model: string | undefined } & Pick<SpeechParams, 'voiceId' | 'voiceParam' | 'language'>,
     { organization }: Caller,
   ): Promise<readonly ServiceError[]> {
     const { tts, voices } = this.#deps;
@@ -122,7 +125,7 @@ export class SpeechRequests {
     const anyEngine = { hasVoice: (name: string) => tts.ids.some((id) => tts.get(id)?.hasVoice?.(name)) };
     try {
       await selectVoice(voices, engine ?? anyEngine, {
-        ...{ id: voiceId, model: model ?? '', param: voiceParam, organization },
+        ...{ id: voiceId, model: model ?? '', param: voiceParam, organization, language },
       });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid_request') throw error;

@@ -60,8 +60,11 @@ export class StoredVoices {
   }
 }
 
-/** The voice of a synthesis: a stored voice, a voice of the engine, or neither for its default voice. */
-export type SelectedVoice = Pick<SynthesisRequest, 'voice' | 'voiceName'>;
+/**
+ * The voice of a synthesis: a stored voice, a voice of the engine, or neither for its default voice; and the language of the text,
+ * if the request names it.
+ */
+export type SelectedVoice = Pick<SynthesisRequest, 'voice' | 'voiceName' | 'language'>;
 
 /** A voice that a request names. */
 export interface RequestedVoice {
@@ -72,14 +75,18 @@ export interface RequestedVoice {
   /** Name of the request field with the voice, for error messages. */
   readonly param: string;
   readonly organization: string;
+  /** BCP 47 tag as sent by the client; undefined: the language of the voice. */
+  readonly language?: string | undefined;
+  /** Name of the request field with the language, for error messages. Default: `language`. */
+  readonly languageParam?: string | undefined;
 }
 
-type VoicedEngine = Pick<TtsEngine, 'hasVoice' | 'voices' | 'voiceProblem'>;
+type VoicedEngine = Pick<TtsEngine, 'hasVoice' | 'voices' | 'voiceProblem' | 'languages' | 'languageOf'>;
 
 /**
- * Selects the voice that a request names, in its current state.
- * @throws ServiceError `invalid_request` (`voice_not_found`) if neither the organization nor the engine has it; the errors of
- *   the store.
+ * Selects the voice that a request names, in its current state, and its language.
+ * @throws ServiceError `invalid_request` (`voice_not_found`) if neither the organization nor the engine has the voice;
+ *   `invalid_request` if the engine does not speak the language; the errors of the store.
  */
 export async function selectVoice(
   voices: VoiceLookup,
@@ -87,12 +94,28 @@ export async function selectVoice(
   requested: RequestedVoice,
 ): Promise<SelectedVoice> {
   const { id, organization } = requested;
-  if (id === undefined) return { voice: undefined };
+  const language = requireLanguage(engine, requested);
+  if (id === undefined) return { voice: undefined, language };
   const mayBeStored = mayBeId('voice', id);
-  if (!mayBeStored && engine.hasVoice?.(id)) return { voiceName: id };
+  if (!mayBeStored && engine.hasVoice?.(id)) return { voiceName: id, language };
   const voice = mayBeStored ? await voices.find(id, organization) : undefined;
   if (voice === undefined) throw await unknownVoice(voices, engine, id, requested);
-  return { voice };
+  return { voice, language };
+}
+
+/** @throws ServiceError `invalid_request` if the engine does not speak the language. */
+function requireLanguage(
+  { languages, languageOf }: VoicedEngine,
+  { language, languageParam = 'language', model }: RequestedVoice,
+): string | undefined {
+  if (language === undefined || languages === undefined || languageOf === undefined) return language;
+  const found = languageOf(language);
+  if (found !== undefined) return found;
+  throw invalidRequest(
+    `'${languageParam}'${quotedName(language)} is not a language of ${model}. It must be one of ${languages.join(', ')}, or unset for the language of the voice.`,
+    languageParam,
+    'unsupported_value',
+  );
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
 import type { SpeechRequest } from '../../src/engines/pool/model.ts';
 import { arithmeticFor } from '../../src/engines/runtime/cpu-arithmetic.ts';
 import { openGraph } from '../../src/engines/runtime/runtime.ts';
+import { DEFAULT_LANGUAGE } from '../../src/text/front-end.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 
 const FRAME_SAMPLES = 600;
@@ -21,7 +22,8 @@ export type RealKokoro = Awaited<ReturnType<typeof openKokoro>>;
 export async function openKokoro() {
   const { modelsDir } = loadConfig(process.env);
   const runtime = { provider: 'cpu', threads: 1 } as const;
-  const { vocabulary, toPhonemes } = await loadPhonemizer(modelsDir);
+  const { vocabulary, phonemize } = await loadPhonemizer(modelsDir);
+  const toPhonemes = async (text: string) => (await phonemize(text, DEFAULT_LANGUAGE)).phonemes;
   const options = { modelsDir, voices: [VOICE], runtime };
   const model = await loadKokoro(options);
 

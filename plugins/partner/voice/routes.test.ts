@@ -292,7 +292,7 @@ it('the OpenAPI document has the body with its limits and the query', async () =
     paths: Record<string, { post: { parameters: object[]; requestBody: { content: object } } }>;
   };
   const { parameters, requestBody } = document.paths[PATH]?.post ?? {};
-  expect(parameters).toMatchObject([{ name: 'model' }, { name: 'voice_id' }]);
+  expect(parameters).toMatchObject([{ name: 'model' }, { name: 'voice_id' }, { name: 'language' }]);
   expect(requestBody?.content).toMatchObject({
     'application/json': {
       schema: {

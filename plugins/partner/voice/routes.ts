@@ -51,6 +51,10 @@ function documentation(maxCharacters: number) {
     parameters: [
       query('model', 'Id of a speech model.', DEFAULT_MODEL),
       query('voice_id', 'Id of a stored voice. The body takes precedence.'),
+      query(
+        'language',
+        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`. Default: the language of the voice.',
+      ),
     ],
     requestBody: {
       required: true,

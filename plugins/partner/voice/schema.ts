@@ -49,6 +49,8 @@ export interface VoiceRequest {
   readonly voiceId: string | undefined;
   /** The parameter that names the voice, for error messages. */
   readonly voiceParam: string;
+  /** BCP 47 tag of the query; undefined: the language of the voice. */
+  readonly language: string | undefined;
 }
 
 /** The OpenAPI schema of the body, with the configured maximum length. */
@@ -89,6 +91,7 @@ export function parseVoiceRequest(
     model: query.get('model')?.trim() || DEFAULT_MODEL,
     voiceId: given ?? (query.get('voice_id')?.trim() || undefined),
     voiceParam: given === undefined ? 'voice_id' : 'message.voiceId',
+    language: query.get('language')?.trim() || undefined,
   };
 }
 

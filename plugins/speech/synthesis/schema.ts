@@ -23,6 +23,13 @@ const FIELDS = {
         'A stored voice: its id, or an object with its id. Models of upstream servers also accept the names of their voices. Default: the configured voice.',
     }),
   ),
+  language: Type.Optional(
+    Type.String({
+      description:
+        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: the language of the voice. Every voice speaks every language of its model; without `voice`, a voice of the language speaks.',
+      examples: ['es'],
+    }),
+  ),
   // The model determines which formats are allowed.
   response_format: Type.Optional(Type.String()),
   speed: Type.Optional(
@@ -68,6 +75,8 @@ export interface SpeechFields {
   /** Unicode code points of `input`. */
   readonly characters: number;
   readonly voice: string | undefined;
+  /** BCP 47 tag as sent; undefined: the language of the voice. */
+  readonly language: string | undefined;
   readonly instructions: string | undefined;
   /** As sent; undefined means the default of the model. */
   readonly responseFormat: string | undefined;
@@ -102,7 +111,7 @@ export interface ReadSpeechBody {
   /** Undefined if there are errors. */
   readonly fields: SpeechFields | undefined;
   /** The fields whose rules depend on the model, as far as they are valid. */
-  readonly choices: Partial<Pick<SpeechFields, 'model' | 'voice' | 'responseFormat'>>;
+  readonly choices: Partial<Pick<SpeechFields, 'model' | 'voice' | 'language' | 'responseFormat'>>;
 }
 
 /**
@@ -116,7 +125,7 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
   const present = presentFields(body, SpeechBody, isForm);
   const checked = checkedFields<SpeechBody>(present, checker, { choices: CHOICES });
   errors.push(...checked.errors);
-  const { model, input, voice, response_format, stream_format, timestamps, speed, instructions } =
+  const { model, input, voice, response_format, stream_format, timestamps, speed, instructions, language } =
     checked.fields;
   const characters = input === undefined ? undefined : codePoints(input);
   if (input !== undefined && characters !== undefined) {
@@ -133,6 +142,7 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
   const choices = {
     ...(model !== undefined && { model }),
     voice: (typeof voice === 'object' ? voice.id : voice)?.trim() || undefined,
+    language: language?.trim() || undefined,
     responseFormat: response_format,
   };
   if (errors.length > 0 || model === undefined || input === undefined || characters === undefined) {

@@ -35,7 +35,7 @@ export async function validRequest(
   caller: Caller,
 ): Promise<SpeechRequest> {
   const read = readSpeechBody(body, isForm, maxCharacters);
-  const { model, voice, responseFormat } = read.choices;
+  const { model, voice, language, responseFormat } = read.choices;
   const engine = model === undefined ? undefined : tts.get(model);
   const rules = formatRulesOf(engine ?? { compatibility: 'openai' });
   const format = responseFormat === undefined ? rules.byDefault : formatNamed(responseFormat, rules);
@@ -46,7 +46,7 @@ export async function validRequest(
   }
   const errors: ServiceError[] = [
     ...read.errors,
-    ...(await requests.errorsOf({ model, voiceId: voice, voiceParam: 'voice' }, caller)),
+    ...(await requests.errorsOf({ model, voiceId: voice, voiceParam: 'voice', language }, caller)),
   ];
   if (format === undefined) errors.push(unsupportedFormat(engine, tts));
   const [first, ...others] = inFieldOrder(errors);

@@ -49,6 +49,11 @@ export interface SynthesisRequest {
   readonly voice?: SpokenVoice | undefined;
   /** Instead of a stored voice: the name of a voice of the engine, see {@link TtsEngine.hasVoice}. */
   readonly voiceName?: string | undefined;
+  /**
+   * Language of the text, as {@link TtsEngine.languageOf} returned it, or as the client wrote it for an engine without that method.
+   * Absent: that of the voice.
+   */
+  readonly language?: string | undefined;
   /** How to speak. Engines may ignore it. */
   readonly instructions?: string | undefined;
   /** Speaking rate, 0.25–4; 1 is natural. Engines may ignore it (spec 4.3). */
@@ -105,6 +110,10 @@ export interface TtsEngine {
    * of {@link voices} can be accepted: other spellings, and blends.
    */
   hasVoice?(name: string): boolean;
+  /** BCP 47 tags of the languages that it speaks. Absent if only an upstream server knows them. */
+  readonly languages?: readonly string[] | undefined;
+  /** The language of {@link languages} that a BCP 47 tag of any form means: `es` for `ES_mx`. Undefined: none of them. */
+  languageOf?(tag: string): string | undefined;
   /** Why a description of a voice, such as a blend, is not accepted, in one sentence; undefined for a plain name. */
   voiceProblem?(name: string): string | undefined;
   /**

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Espeak } from './espeak.ts';
-import { createPiperG2p, type PhonemeIdMap } from './piper-g2p.ts';
+import type { Espeak } from '../../text/espeak.ts';
+import { DEFAULT_LANGUAGE, requireFrontEnd } from '../../text/front-end.ts';
+import { createPiperG2p, type PhonemeIdMap } from './g2p.ts';
 
+const { words } = requireFrontEnd(DEFAULT_LANGUAGE);
 /** The id of every character of the alphabet is its character code. */
 const phonemeIds: PhonemeIdMap = Object.fromEntries(
   [..."_^$ abcdefghijklmnopqrstuvwxyz.,;:!?'\u0327"].map((symbol) => [symbol, [symbol.codePointAt(0) ?? 0]]),
@@ -10,7 +12,7 @@ const echo: Espeak = async (text) => text.toLowerCase().split('.\n');
 
 /** Converts the ids back to text, with visible padding. */
 async function written(text: string, espeak = echo): Promise<string[]> {
-  const sentences = await createPiperG2p({ espeak, phonemeIds }).phonemize(text);
+  const sentences = await createPiperG2p({ espeak, words, phonemeIds }).phonemize(text);
   return sentences.map(({ ids }) => String.fromCodePoint(...ids));
 }
 

@@ -2,9 +2,9 @@
  * Converts text to the phoneme ids of a Piper voice: text normalization, eSpeak's IPA, the voice's id map.
  */
 
-import { normalizedWords } from '../normalize/normalize.ts';
-import type { Espeak } from './espeak.ts';
-import { alignWords } from './word-alignment.ts';
+import type { Espeak } from '../../text/espeak.ts';
+import type { SpokenFormWord, TextFrontEnd } from '../../text/front-end.ts';
+import { alignWords } from '../../text/word-alignment.ts';
 
 /** `phoneme_id_map` of the voice's configuration: symbol to ids. */
 export type PhonemeIdMap = Readonly<Record<string, readonly number[]>>;
@@ -26,6 +26,8 @@ export interface PiperG2p {
 
 export interface PiperG2pDeps {
   readonly espeak: Espeak;
+  /** The spoken form of a text. */
+  readonly words: TextFrontEnd['words'];
   readonly phonemeIds: PhonemeIdMap;
 }
 
@@ -51,10 +53,10 @@ interface Spoken {
 }
 
 /** Creates a converter for one voice. */
-export function createPiperG2p({ espeak, phonemeIds }: PiperG2pDeps): PiperG2p {
+export function createPiperG2p({ espeak, words, phonemeIds }: PiperG2pDeps): PiperG2p {
   return {
     async phonemize(text) {
-      const clauses = clausesOf(text);
+      const clauses = clausesOf(words(text));
       const sentences = sentencesOf(clauses, await speakClauses(espeak, clauses));
       return sentences
         .filter((sentence) => sentence.some(({ phonemes }) => /\p{L}/u.test(phonemes)))
@@ -63,8 +65,7 @@ export function createPiperG2p({ espeak, phonemeIds }: PiperG2pDeps): PiperG2p {
   };
 }
 
-function clausesOf(text: string): Clause[] {
-  const words = normalizedWords(text);
+function clausesOf(words: readonly SpokenFormWord[]): Clause[] {
   const normalized = words.map((word) => word.text).join(' ');
   /** For each UTF-16 unit of the normalized text, its position in the source text. */
   const sources = words.flatMap((word) => new Array<number>(word.text.length + 1).fill(word.source));

@@ -1,13 +1,14 @@
 /** A Piper voice on ONNX Runtime: text to samples, window by window. */
 
 import type { Float32Samples } from '../../contract/engines/audio.ts';
-import { loadEspeak } from '../../text/english/g2p/espeak.ts';
-import { createPiperG2p, type PiperG2p } from '../../text/english/g2p/piper-g2p.ts';
+import { loadEspeak } from '../../text/espeak.ts';
+import { DEFAULT_LANGUAGE, requireFrontEnd } from '../../text/front-end.ts';
 import type { SpeechDescription, SpeechModel, SpeechRequest, SpeechResult } from '../pool/model.ts';
 import { type FrameWindow, frameWindows, type WindowPlan } from '../runtime/frame-windows.ts';
 import { type GraphOutput, type GraphSession, openGraph } from '../runtime/runtime.ts';
 import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import { WordTimes } from '../runtime/word-times.ts';
+import { createPiperG2p, type PiperG2p } from './g2p.ts';
 import { DECODER_INPUT, splitPiperGraph } from './split-graph.ts';
 import { type PiperSettings, parsePiperSettings } from './voice-settings.ts';
 
@@ -34,7 +35,8 @@ export interface PiperOptions {
 export async function loadPiper(options: PiperOptions): Promise<SpeechModel> {
   const voice = parsePiperSettings(await Bun.file(options.settings).text());
   const graphs = splitPiperGraph(await Bun.file(options.model).bytes());
-  const g2p = createPiperG2p({ espeak: await loadEspeak(), phonemeIds: voice.phoneme_id_map });
+  const { words } = requireFrontEnd(DEFAULT_LANGUAGE);
+  const g2p = createPiperG2p({ espeak: await loadEspeak(), words, phonemeIds: voice.phoneme_id_map });
   const encoder = await openGraph(graphs.encoder, options.runtime);
   const decoder = await openGraph(graphs.decoder, options.runtime);
   const model = new PiperModel(voice, g2p, encoder, decoder);

@@ -40,6 +40,8 @@ export interface SpeechRequest
   extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery' | 'firstAudioMs'> {
   /** Absent: the default voice of the model. */
   readonly voice?: ModelVoice | undefined;
+  /** BCP 47 tag of a front end of `src/text`. Absent: the default language of the model. */
+  readonly language?: string | undefined;
   /** Whether the results include the words of the text. */
   readonly words?: boolean;
 }

@@ -1,12 +1,19 @@
 import type { NamedVoice } from '../../contract/engines/named-voice.ts';
 import type { ModelVoice } from './model.ts';
 
+/** A voice that a request names. */
+export interface FoundVoice {
+  readonly voice: ModelVoice;
+  /** BCP 47 tag of its language: of a blend, that of its largest part. */
+  readonly language: string;
+}
+
 /** The voices of an embedded model that requests can name. */
 export interface NamedVoices {
   /** In the order in which the API lists them. */
   readonly list: readonly NamedVoice[];
   /** Returns the voice of a name in any case, listed or described, such as a blend; undefined for an unknown one. */
-  find(name: string): ModelVoice | undefined;
+  find(name: string): FoundVoice | undefined;
   /** Returns why a description of a voice is not accepted, in one sentence; undefined for a plain name. */
   problemOf(name: string): string | undefined;
 }

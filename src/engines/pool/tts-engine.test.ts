@@ -5,6 +5,7 @@ import type { SynthesisRequest } from '../../contract/engines/engine.ts';
 import type { InferencePool } from './inference-pool.ts';
 import type { SpeechDescription, SpeechRequest } from './model.ts';
 import type { NamedVoices } from './named-voices.ts';
+import { spokenLanguages } from './spoken-languages.ts';
 import { poolTtsEngine } from './tts-engine.ts';
 
 const REQUEST: SynthesisRequest = {
@@ -17,6 +18,9 @@ const REQUEST: SynthesisRequest = {
 const DESCRIPTION: SpeechDescription = { rateHz: 24_000, supportsAdaptations: true };
 const never = new AbortController().signal;
 
+const NOVA = { voice: { kind: 'preset', name: 'af_nova' }, language: 'en-US' } as const;
+const HINDI = 'नमस्ते, आप कैसे हैं?';
+
 /** An engine over a pool that records the requests to its one model. */
 function recordingEngine(description: SpeechDescription, named?: NamedVoices) {
   const requests: SpeechRequest[] = [];
@@ -27,7 +31,11 @@ function recordingEngine(description: SpeechDescription, named?: NamedVoices) {
       yield Float32Array.of(0.5) as Float32Samples;
     },
   } as unknown as InferencePool;
-  const engine = poolTtsEngine(pool, 'model', { kind: 'kokoro', voice: 'af_heart' }, named);
+  const languages = spokenLanguages(['en-US', 'es', 'hi'], 'en-US', (language) =>
+    language === 'es' ? { kind: 'preset', name: 'ef_dora' } : undefined,
+  );
+  const settings = { kind: 'kokoro', voice: 'af_heart' } as const;
+  const engine = poolTtsEngine(pool, 'model', settings, languages, named);
   const speak = async (fields: Partial<SynthesisRequest> = {}, signal = never) =>
     Array.fromAsync(engine.synthesize({ ...REQUEST, ...fields }, signal));
   return { engine, requests, speak };
@@ -45,7 +53,7 @@ describe('voice of a synthesis', () => {
     const nova = { id: 'nova', name: 'Nova', language: 'en-US', gender: 'female' } as const;
     const { engine, requests, speak } = recordingEngine(DESCRIPTION, {
       list: [nova],
-      find: (name) => (name === 'nova' ? { kind: 'preset', name: 'af_nova' } : undefined),
+      find: (name) => (name === 'nova' ? NOVA : undefined),
       problemOf: () => 'problem',
     });
     expect(engine.voices).toEqual([nova]);
@@ -67,6 +75,7 @@ describe('voice of a synthesis', () => {
       {
         ...{ text: 'One.', speed: 1.5, delivery: 'stream', words: false },
         voice: { kind: 'preset', name: 'af_heart' },
+        language: 'en-US',
       },
     ]);
   });
@@ -96,5 +105,64 @@ describe('voice of a synthesis', () => {
       });
     }
     expect(requests).toEqual([]);
+  });
+});
+
+describe('language of a synthesis', () => {
+  const named: NamedVoices = {
+    list: [],
+    find: (name) => (name === 'nova' ? NOVA : { ...NOVA, language: 'es' }),
+    problemOf: () => undefined,
+  };
+
+  it.each<[string, Partial<SynthesisRequest>, string]>([
+    ['that of the request', { voiceName: 'nova', language: 'es' }, 'es'],
+    ['that of the named voice', { voiceName: 'dora' }, 'es'],
+    ['that of the default voice', {}, 'en-US'],
+    ['that of the default voice for a stored voice', { voice: spokenVoice({ adaptation: 'a' }) }, 'en-US'],
+    ['Hindi for letters that the voice cannot read', { voiceName: 'nova', text: HINDI }, 'hi'],
+    ['that of the request for any letters', { voiceName: 'nova', text: HINDI, language: 'en-US' }, 'en-US'],
+    [
+      'that of the voice for a text with one foreign word',
+      { text: `The word ${HINDI.slice(0, 6)} is old.` },
+      'en-US',
+    ],
+  ])('is %s', async (_, fields, language) => {
+    const { requests, speak } = recordingEngine(DESCRIPTION, named);
+    await speak(fields);
+    expect(requests[0]?.language).toBe(language);
+  });
+
+  it('selects its own voice when the request has none', async () => {
+    const { requests, speak } = recordingEngine(DESCRIPTION, named);
+    await speak({ language: 'es' });
+    await speak({ language: 'es', voiceName: 'nova' });
+    await speak({ language: 'hi' });
+    const names = requests.map(({ voice }) => (voice?.kind === 'preset' ? voice.name : undefined));
+    expect(names).toEqual(['ef_dora', 'af_nova', 'af_heart']);
+  });
+
+  it('is recognized in any form', () => {
+    const { engine } = recordingEngine(DESCRIPTION);
+    expect(engine.languages).toEqual(['en-US', 'es', 'hi']);
+    const tags = [
+      'es',
+      'ES',
+      'es-MX',
+      'es_419',
+      'en',
+      'EN_us',
+      'en-Latn-US',
+      'hi-IN',
+      'fr',
+      'de',
+      'e',
+      '',
+      'es'.repeat(99),
+    ];
+    expect(tags.map((tag) => engine.languageOf?.(tag))).toEqual([
+      ...['es', 'es', 'es', 'es', 'en-US', 'en-US', 'en-US', 'hi'],
+      ...[undefined, undefined, undefined, undefined, undefined],
+    ]);
   });
 });

@@ -4,37 +4,48 @@ import { ServiceError } from '../../contract/core/error.ts';
 import type { EmbeddedTtsSettings } from '../../contract/core/settings.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../../contract/engines/engine.ts';
-import type { SpokenVoice } from '../../contract/engines/spoken-voice.ts';
 import { storedVoicesUnsupported } from '../../contract/voice-errors.ts';
 import type { InferencePool } from './inference-pool.ts';
-import type { ModelVoice, SpeechDescription, SpeechRequest, SpeechResult } from './model.ts';
-import type { NamedVoices } from './named-voices.ts';
+import type { SpeechDescription, SpeechRequest, SpeechResult } from './model.ts';
+import type { FoundVoice, NamedVoices } from './named-voices.ts';
+import { type SpokenLanguages, sentenceLanguage } from './spoken-languages.ts';
 
 /**
  * @param pool is not closed by the engine.
  * @param model name of the model in the pool.
+ * @param languages languages of the model.
  * @param named voices that requests can name; undefined: none.
  */
 export function poolTtsEngine(
   pool: InferencePool,
   model: string,
   { voice: defaultVoice, compatibility }: EmbeddedTtsSettings,
+  languages: SpokenLanguages,
   named?: NamedVoices,
 ): TtsEngine {
   const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
-  const modelVoice = (voice: SpokenVoice | undefined, name: string | undefined): ModelVoice => {
-    const namedVoice = name === undefined ? undefined : named?.find(name);
-    if (namedVoice !== undefined) return namedVoice;
-    if (name !== undefined) throw new Error('the model has no voice of this name');
-    if (voice === undefined) return { kind: 'preset', name: defaultVoice };
+  /** The voice of a request, and the language of its text. */
+  const voiceOf = ({ voice, voiceName, language, text }: SynthesisRequest): FoundVoice => {
+    const found = voiceName === undefined ? undefined : named?.find(voiceName);
+    if (voiceName !== undefined && found === undefined)
+      throw new Error('the model has no voice of this name');
+    const spoken = language ?? sentenceLanguage(text, found?.language ?? languages.byDefault, languages);
+    if (found !== undefined) return { voice: found.voice, language: spoken };
+    if (voice === undefined) {
+      // The default voice of a language is native; the configured one speaks its own.
+      const native = language === undefined ? undefined : languages.voiceOf?.(language);
+      return { voice: native ?? { kind: 'preset', name: defaultVoice }, language: spoken };
+    }
     if (!supportsAdaptations) throw storedVoicesUnsupported();
     if (voice.adaptation === undefined) throw notPrepared();
-    return { kind: 'adaptation', adaptation: voice.adaptation };
+    return { voice: { kind: 'adaptation', adaptation: voice.adaptation }, language: spoken };
   };
   return {
     rateHz,
     compatibility,
+    languages: languages.tags,
+    languageOf: (tag) => languages.find(tag),
     ...(named && {
       voices: named.list,
       hasVoice: (name) => named.find(name) !== undefined,
@@ -42,13 +53,13 @@ export function poolTtsEngine(
     }),
     synthesize(request, signal) {
       const { text, speed, delivery, firstAudioMs, priority, fairnessKey, aheadMs, onWords } = request;
-      const voice = modelVoice(request.voice, request.voiceName);
+      const { voice, language } = voiceOf(request);
       const words = onWords !== undefined;
       const results = pool.runJob<SpeechRequest, SpeechResult>(
         model,
         {
           request: {
-            ...{ text, voice, speed, delivery, words },
+            ...{ text, voice, language, speed, delivery, words },
             ...(firstAudioMs !== undefined && aheadMs === undefined && { firstAudioMs }),
           },
           priority,

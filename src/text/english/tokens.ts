@@ -3,7 +3,7 @@
  * only a few neighbours, so that normalization stays linear in the length of the text.
  */
 
-import type { TracedText } from './normalize/traced-text.ts';
+import type { TracedText } from '../traced-text.ts';
 
 /** Text between two white spaces. */
 export interface Chunk {

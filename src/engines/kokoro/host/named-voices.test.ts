@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { OPENAI_VOICES } from '../../../contract/engines/named-voice.ts';
-import { englishPresetNames, readMix } from '../shared/voice-mix.ts';
+import { spokenPresetNames } from '../shared/preset-languages.ts';
+import { readMix } from '../shared/voice-mix.ts';
 import { kokoroVoices } from './named-voices.ts';
 
 const voices = kokoroVoices('af_heart');
 
 /** The weights of a name; undefined if it is unknown. */
 function weightsOf(name: string) {
-  const voice = voices.find(name);
+  const voice = voices.find(name)?.voice;
   if (voice?.kind === 'preset') return { [voice.name]: 1 };
   const mix = voice && readMix(voice.adaptation);
   if (mix) expect(mix.prosody).toEqual(mix.timbre);
@@ -15,9 +16,9 @@ function weightsOf(name: string) {
 }
 
 describe('the list', () => {
-  test("has OpenAI's voices and all English presets, each of which can be requested", () => {
+  test("has OpenAI's voices and the presets of all supported languages, each of which can be requested", () => {
     const ids = voices.list.map(({ id }) => id);
-    expect(ids).toEqual([...OPENAI_VOICES, ...englishPresetNames()]);
+    expect(ids).toEqual([...OPENAI_VOICES, ...spokenPresetNames()]);
     expect(ids.filter((id) => voices.find(id) === undefined)).toEqual([]);
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -28,6 +29,8 @@ describe('the list', () => {
       ...{ id: 'nova', name: 'Nova', language: 'en-US', gender: 'female', preset: 'af_nova' },
     });
     expect(of('fable')).toMatchObject({ language: 'en-GB', gender: 'male', preset: 'bm_fable' });
+    expect(of('pf_dora')).toMatchObject({ language: 'pt-BR', gender: 'female' });
+    expect(of('hm_omega')).toMatchObject({ language: 'hi', gender: 'male' });
     expect(of('bf_emma')).toEqual({ id: 'bf_emma', name: 'Emma', language: 'en-GB', gender: 'female' });
     const presets = voices.list.flatMap(({ preset }) => preset ?? []);
     expect(new Set(presets).size).toBe(OPENAI_VOICES.length);
@@ -44,17 +47,31 @@ describe('a name', () => {
   });
 
   test('of the default voice selects the loaded preset, others a mix that needs no measurement', () => {
-    expect(voices.find('af_heart')).toEqual({ kind: 'preset', name: 'af_heart' });
-    expect(voices.find('af_sky')).toMatchObject({ kind: 'adaptation' });
+    expect(voices.find('af_heart')?.voice).toEqual({ kind: 'preset', name: 'af_heart' });
+    expect(voices.find('af_sky')?.voice).toMatchObject({ kind: 'adaptation' });
   });
 
-  test.each(['', ' ', 'zz_unknown', 'ef_dora', 'constructor', '__proto__', 'a'.repeat(300), 'heart'])(
+  test.each(['', ' ', 'zz_unknown', 'jf_alpha', 'constructor', '__proto__', 'a'.repeat(300), 'heart'])(
     '%j is unknown, without a further problem',
     (name) => {
       expect(voices.find(name)).toBeUndefined();
       expect(voices.problemOf(name)).toBeUndefined();
     },
   );
+});
+
+describe('the language of a name', () => {
+  test.each([
+    ['af_heart', 'en-US'],
+    ['fable', 'en-GB'],
+    ['EF_Dora', 'es'],
+    ['ff_siwis', 'fr'],
+    ['if_sara', 'it'],
+    ['pm_santa', 'pt-BR'],
+    ['hf_beta', 'hi'],
+    ['af_heart:0.3+if_sara:0.7', 'it'],
+    ['af_heart+if_sara', 'en-US'],
+  ])('%s is %s', (name, language) => expect(voices.find(name)?.language).toBe(language));
 });
 
 describe('a blend', () => {
@@ -90,7 +107,7 @@ describe('a blend', () => {
     ['af_bella:101+af_sky', 'above 0 and at most 100'],
     ['af_bella:1.2.3+af_sky', 'above 0 and at most 100'],
     ['af_bella+af_skyy', "unknown voice 'af_skyy'. Did you mean 'af_sky'"],
-    ['af_bella+ef_dora', "unknown voice 'ef_dora'"],
+    ['af_bella+jf_alpha', "unknown voice 'jf_alpha'"],
     [new Array(9).fill('af_sky').join('+'), 'at most 8 voices'],
   ])('%j is rejected: %s', (name, problem) => {
     expect(voices.find(name)).toBeUndefined();

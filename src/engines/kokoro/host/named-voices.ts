@@ -1,5 +1,5 @@
 /**
- * The voices of Kokoro that requests can name: its English presets, OpenAI's names, and blends of them
+ * The voices of Kokoro that requests can name: its presets of all supported languages, OpenAI's names, and blends of them
  * (docs/decisions/named-voices.md).
  */
 
@@ -7,7 +7,8 @@ import { quotedName, similarNamesHint } from '../../../contract/core/nearest-nam
 import type { NamedVoice, OpenaiVoice } from '../../../contract/engines/named-voice.ts';
 import type { ModelVoice } from '../../pool/model.ts';
 import { displayName, type NamedVoices, voiceKey } from '../../pool/named-voices.ts';
-import { englishPresetNames, type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
+import { languageOfPreset, spokenPresetNames } from '../shared/preset-languages.ts';
+import { type VoiceWeights, writeMix } from '../shared/voice-mix.ts';
 
 /**
  * The preset of each of OpenAI's voices: same gender, similar pitch and character, and clearly different from the other twelve
@@ -41,7 +42,7 @@ type Parsed = { readonly weights: VoiceWeights } | { readonly problem: string | 
 
 /** @param defaultVoice preset that is always loaded. */
 export function kokoroVoices(defaultVoice: string): NamedVoices {
-  const names = englishPresetNames();
+  const names = spokenPresetNames();
   const presets = new Map(names.map((name) => [name, name]));
   for (const [name, preset] of Object.entries(OPENAI_PRESETS)) presets.set(name, preset);
   return {
@@ -51,7 +52,9 @@ export function kokoroVoices(defaultVoice: string): NamedVoices {
     ],
     find(name) {
       const parsed = parseVoice(name, presets);
-      return 'weights' in parsed ? modelVoice(parsed.weights, defaultVoice) : undefined;
+      if (!('weights' in parsed)) return undefined;
+      const { weights } = parsed;
+      return { voice: modelVoice(weights, defaultVoice), language: languageOfPreset(largestPart(weights)) };
     },
     problemOf(name) {
       const parsed = parseVoice(name, presets);
@@ -60,12 +63,18 @@ export function kokoroVoices(defaultVoice: string): NamedVoices {
   };
 }
 
-/** The first letter of a preset is its accent, the second its gender. */
+/** The part of a blend with the largest weight; of equal ones the first. */
+function largestPart(weights: VoiceWeights): string {
+  const [largest = ''] = Object.keys(weights).toSorted((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0));
+  return largest;
+}
+
+/** The first letter of a preset is its language, the second its gender. */
 function described(id: string, preset: string): NamedVoice {
   return {
     id,
     name: displayName(id),
-    language: preset.startsWith('b') ? 'en-GB' : 'en-US',
+    language: languageOfPreset(preset),
     gender: preset[1] === 'f' ? 'female' : 'male',
   };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { repetitions } from '../../../../test/harness/tier.ts';
-import { MAX_PASS_TOKENS, splitPhonemes, tokensOf, vocabularyOf } from './kokoro-tokens.ts';
+import { MAX_PASS_TOKENS, splitPhonemes, tokensOf, vocabularyOf } from './tokens.ts';
 
 const vocabulary = vocabularyOf({ ' ': 16, a: 43, b: 44, '.': 4 });
 

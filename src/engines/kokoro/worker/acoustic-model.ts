@@ -1,9 +1,9 @@
 /** Kokoro's acoustic model on ONNX Runtime: phonemes to the inputs of the generator, computed once per utterance. */
 
-import { MAX_PASS_TOKENS, tokensOf, type Vocabulary } from '../../../text/english/g2p/kokoro-tokens.ts';
 import type { AudibleFrames } from '../../runtime/frame-windows.ts';
 import type { GraphOutput, GraphSession } from '../../runtime/runtime.ts';
 import { HIDDEN_FRAMES } from '../import/generator-graph.ts';
+import { MAX_PASS_TOKENS, tokensOf, type Vocabulary } from '../shared/tokens.ts';
 
 /** Length of a style vector; a voice has one for each number of tokens. */
 export const STYLE_LENGTH = 256;

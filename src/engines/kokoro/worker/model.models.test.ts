@@ -1,6 +1,7 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { openKokoro, type RealKokoro } from '../../../../test/harness/real-kokoro.ts';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { inDeepTier, repetitions } from '../../../../test/harness/tier.ts';
@@ -15,6 +16,7 @@ import { joined } from '../../../../tools/harness/media/sample-runs.ts';
 import { Resampler } from '../../../audio/resampler.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
+import { openAmerican } from '../../../text/english/index.ts';
 import type { ModelVoice } from '../../pool/model.ts';
 import { medianPitch } from '../../speakers/worker/median-pitch.ts';
 import { type KokoroMix, writeMix } from '../shared/voice-mix.ts';
@@ -251,7 +253,11 @@ describe('phonemizer', () => {
       return true;
     });
     onTestFinished(() => stderr.mockRestore());
-    const { toPhonemes } = await loadPhonemizer(modelsDir, () => Promise.reject(new TypeError('private')));
+    const files = (entry: string) => resolveModelFiles(modelsDir, entry);
+    const { vocabulary: symbols } = await loadPhonemizer(modelsDir);
+    const load = () => Promise.reject(new TypeError('private'));
+    const g2p = await openAmerican({ symbols, files }, load);
+    const toPhonemes = async (text: string) => (await g2p.phonemize(text)).phonemes;
     expect(written.join('')).toMatch(/^eSpeak could not be loaded \(TypeError\).*\n$/);
     expect(await toPhonemes('Xqzv.')).toBe('ˌɛkskjˌuzˌivˈi.');
     expect(await toPhonemes('Hello.')).toBe('həlˈO.');

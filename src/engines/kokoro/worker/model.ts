@@ -1,8 +1,7 @@
 /** Kokoro-82M on ONNX Runtime: text to samples at 24 kHz, window by window. */
 
 import { SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { KokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
-import { splitPhonemes } from '../../../text/english/g2p/kokoro-tokens.ts';
+import { DEFAULT_LANGUAGE, type EspeakNg } from '../../../text/front-end.ts';
 import type { ModelVoice, SpeechModel, SpeechRequest, SpeechResult } from '../../pool/model.ts';
 import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
 import { frameWindows, type WindowPlan } from '../../runtime/frame-windows.ts';
@@ -10,12 +9,13 @@ import { openGraph } from '../../runtime/runtime.ts';
 import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
 import { WordTimes } from '../../runtime/word-times.ts';
 import { importKokoroGraphs } from '../import/import-graphs.ts';
+import { splitPhonemes } from '../shared/tokens.ts';
 import { readMix } from '../shared/voice-mix.ts';
 import { KokoroAcousticModel } from './acoustic-model.ts';
 import { KokoroGenerator } from './generator.ts';
 import { createMixedVoice, type MixVoice } from './mixed-voice.ts';
 import { WindowStatistics } from './norm-statistics.ts';
-import { loadPhonemizer } from './phonemizer.ts';
+import { type KokoroPhonemizer, loadPhonemizer } from './phonemizer.ts';
 import { timedTokens } from './token-sounds.ts';
 import { type KokoroVoice, loadStyle, loadVoice, prosodyOf, readCachedProfile } from './voices.ts';
 
@@ -34,6 +34,8 @@ export interface KokoroOptions {
   /** Voices to load at startup, e.g. `af_heart`. The first is the voice of requests without a voice. */
   readonly voices: readonly string[];
   readonly runtime: RuntimeOptions;
+  /** For languages other than American English. Absent: they cannot be spoken. */
+  readonly espeak?: EspeakNg;
   /** Called when a file is converted or a voice is measured. */
   readonly onImport?: () => void;
 }
@@ -47,8 +49,10 @@ export async function loadKokoro(
   options: KokoroOptions,
   arithmetic = arithmeticFor(options.runtime.provider),
 ): Promise<SpeechModel> {
-  const { modelsDir, runtime, voices, onImport } = options;
-  const { vocabulary, g2p, toPhonemes } = await loadPhonemizer(modelsDir);
+  const { modelsDir, runtime, voices, espeak, onImport } = options;
+  const phonemizer = await loadPhonemizer(modelsDir, espeak);
+  const { vocabulary } = phonemizer;
+  const toPhonemes = async (text: string) => (await phonemizer.phonemize(text, DEFAULT_LANGUAGE)).phonemes;
   const graphs = await importKokoroGraphs(modelsDir, arithmetic, onImport);
   const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
   const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
@@ -58,7 +62,7 @@ export async function loadKokoro(
     const style = await loadStyle(name, modelsDir);
     return { style, profile: await readCachedProfile(name, { modelsDir, arithmetic }) };
   };
-  const model = new KokoroModel(voices, g2p, acousticModel, generator, { loadPreset, loadMixVoice });
+  const model = new KokoroModel(voices, phonemizer, acousticModel, generator, { loadPreset, loadMixVoice });
   await model.loadVoices();
   for await (const _ of model.open({ text: 'Hi.', speed: 1, delivery: 'stream' }));
   return model;
@@ -75,7 +79,7 @@ class KokoroModel implements SpeechModel {
 
   constructor(
     private readonly voices: readonly string[],
-    private readonly g2p: KokoroG2p,
+    private readonly phonemizer: KokoroPhonemizer,
     private readonly acousticModel: KokoroAcousticModel,
     private readonly generator: KokoroGenerator,
     private readonly files: {
@@ -91,7 +95,10 @@ class KokoroModel implements SpeechModel {
 
   async *open(request: SpeechRequest): AsyncGenerator<SpeechResult | null, void, undefined> {
     const voice = await this.#voice(request.voice ?? { kind: 'preset', name: this.voices[0] ?? '' });
-    const { phonemes, sources } = await this.g2p.phonemize(request.text);
+    const { phonemes, sources } = await this.phonemizer.phonemize(
+      request.text,
+      request.language ?? DEFAULT_LANGUAGE,
+    );
     const times = request.words ? new WordTimes(request.text, sources, FRAME_MS) : undefined;
     let symbols = 0;
     for (const segment of splitPhonemes(phonemes)) {

@@ -1,39 +1,59 @@
 /** Converts text to Kokoro's phonemes, with the dictionaries of the model cache. */
 
 import { resolveModelFiles } from '../../../../models/model-files.ts';
-import { espeakFallback, loadEspeak } from '../../../text/english/g2p/espeak.ts';
-import { type Fallback, spellingFallback } from '../../../text/english/g2p/fallback.ts';
-import { createKokoroG2p, type KokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
-import { type Vocabulary, vocabularyOf } from '../../../text/english/g2p/kokoro-tokens.ts';
-import { type Lexicon, loadLexicon } from '../../../text/english/g2p/lexicon.ts';
+import {
+  DEFAULT_LANGUAGE,
+  type EspeakNg,
+  type G2p,
+  type Pronunciation,
+  requireFrontEnd,
+} from '../../../text/front-end.ts';
+import { type Vocabulary, vocabularyOf } from '../shared/tokens.ts';
 
 export interface KokoroPhonemizer {
   readonly vocabulary: Vocabulary;
-  readonly g2p: KokoroG2p;
-  /** Phonemes with punctuation; empty if the text contains nothing speakable. */
-  readonly toPhonemes: (text: string) => Promise<string>;
+  /**
+   * Phonemes with punctuation; empty if the text contains nothing speakable.
+   * @param language of a front end.
+   * @throws Error if a dictionary is missing or eSpeak cannot answer.
+   */
+  phonemize(text: string, language: string): Promise<Pronunciation>;
 }
 
 /**
- * Loads the dictionaries and the fallback for unknown words. If eSpeak cannot be loaded, a warning is written to standard
- * error and unknown words are spelled letter by letter.
+ * Loads the vocabulary and American English. The other languages are loaded with their first text.
+ * @param espeak absent: only American English is complete.
  * @throws Error with the name of the missing or damaged file.
  */
-export async function loadPhonemizer(modelsDir: string, espeak = loadEspeak): Promise<KokoroPhonemizer> {
+export async function loadPhonemizer(
+  modelsDir: string,
+  espeak: EspeakNg = unavailable,
+): Promise<KokoroPhonemizer> {
   const { 'config.json': config = '' } = resolveModelFiles(modelsDir, 'kokoro-vocabulary');
   const vocabulary = vocabularyOf((await Bun.file(config).json()).vocab);
-  const files = resolveModelFiles(modelsDir, 'misaki-en-us');
-  const lexicon = await loadLexicon(files['us_gold.json'] ?? '', files['us_silver.json'] ?? '');
-  const g2p = createKokoroG2p({ lexicon, vocabulary, fallback: await fallbackFor(lexicon, espeak) });
-  return { vocabulary, g2p, toPhonemes: async (text) => (await g2p.phonemize(text)).phonemes };
+  const resources = {
+    symbols: vocabulary,
+    files: (entry: string) => resolveModelFiles(modelsDir, entry),
+    espeak,
+  };
+  /** By language; at most the number of front ends. */
+  const opened = new Map<string, Promise<G2p>>();
+  const g2pOf = (language: string): Promise<G2p> => {
+    const existing = opened.get(language);
+    if (existing !== undefined) return existing;
+    const opening = requireFrontEnd(language).openKokoroG2p(resources);
+    opened.set(language, opening);
+    // The next text tries again.
+    opening.catch(() => opened.delete(language));
+    return opening;
+  };
+  await g2pOf(DEFAULT_LANGUAGE);
+  return {
+    vocabulary,
+    phonemize: async (text, language) => (await g2pOf(language)).phonemize(text),
+  };
 }
 
-async function fallbackFor(lexicon: Lexicon, load: typeof loadEspeak): Promise<Fallback> {
-  try {
-    return espeakFallback(await load());
-  } catch (error) {
-    const name = error instanceof Error ? error.name : 'Error';
-    process.stderr.write(`eSpeak could not be loaded (${name}): words outside the dictionary are spelled.\n`);
-    return spellingFallback(lexicon);
-  }
+async function unavailable(): Promise<never> {
+  throw new Error('The phonemizer was loaded without eSpeak NG.');
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Espeak, espeakFallback, kokoroSymbols, loadEspeak } from './espeak.ts';
+import { type Espeak, loadEspeak } from '../../espeak.ts';
+import { espeakFallback, kokoroSymbols } from './espeak-fallback.ts';
 
 /** Returns every word as its own phonemes and counts the calls. */
 function echo(lines: (text: string) => string[] = (text) => text.split('.\n')): {

@@ -1,31 +1,15 @@
 /** Converts text to Kokoro's phonemes: text normalization, dictionary, then fallback. */
 
+import type { G2p, Pronunciation, SymbolSet } from '../../language.ts';
 import { type NormalizedWord, normalizedWords } from '../normalize/normalize.ts';
 import type { Fallback } from './fallback.ts';
-import type { Vocabulary } from './kokoro-tokens.ts';
 import type { Lexicon, WordContext } from './lexicon.ts';
 import { isShouting, tagsOf, type WordInText } from './part-of-speech.ts';
 import { isConsonant, isVowel, joinCompound } from './stress.ts';
 
-/** The phonemes of a text in the model's vocabulary, with punctuation. */
-export interface Pronunciation {
-  /** Empty if the text has no speakable content. */
-  readonly phonemes: string;
-  /**
-   * For each symbol of the phonemes, the position in the text of the word that it belongs to; undefined for punctuation
-   * and spaces between words.
-   */
-  readonly sources: readonly (number | undefined)[];
-}
-
-export interface KokoroG2p {
-  /** Does not throw. Linear in the length of the text. */
-  phonemize(text: string): Promise<Pronunciation>;
-}
-
 export interface KokoroG2pDeps {
   readonly lexicon: Lexicon;
-  readonly vocabulary: Vocabulary;
+  readonly symbols: SymbolSet;
   readonly fallback: Fallback;
 }
 
@@ -37,12 +21,12 @@ interface PunctuatedWord extends WordInText {
 }
 
 /** Creates a converter. It is stateless except for the caches of its dependencies. */
-export function createKokoroG2p({ lexicon, vocabulary, fallback }: KokoroG2pDeps): KokoroG2p {
+export function createKokoroG2p({ lexicon, symbols, fallback }: KokoroG2pDeps): G2p {
   return {
     async phonemize(text) {
       const words = wordsOf(normalizedWords(text, { isWord: (word) => lexicon.has(word) }));
       const unknown = await speakUnknown(words, lexicon, fallback);
-      return withinVocabulary(compose(words, lexicon, unknown), vocabulary);
+      return withinVocabulary(compose(words, lexicon, unknown), symbols);
     },
   };
 }
@@ -156,13 +140,13 @@ function startsWithVowel(phonemes: string): boolean | undefined {
 }
 
 /** Joins the words. Drops unsupported symbols, and replaces flaps and glottal stops by the symbols of this model. */
-function withinVocabulary(words: readonly PhonemeWord[], vocabulary: Vocabulary): Pronunciation {
+function withinVocabulary(words: readonly PhonemeWord[], supported: SymbolSet): Pronunciation {
   const symbols: string[] = [];
   const sources: (number | undefined)[] = [];
   const add = (added: string, source: number | undefined) => {
     for (const symbol of added.replaceAll('ɾ', 'T').replaceAll('ʔ', 't')) {
       // Single spaces, and none at the start.
-      if (!vocabulary.has(symbol) || (symbol === ' ' && (symbols.at(-1) ?? ' ') === ' ')) continue;
+      if (!supported.has(symbol) || (symbol === ' ' && (symbols.at(-1) ?? ' ') === ' ')) continue;
       symbols.push(symbol);
       sources.push(source);
     }

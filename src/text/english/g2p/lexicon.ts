@@ -1,10 +1,18 @@
 /**
- * The pronunciation dictionary that Kokoro was trained with (misaki's American gold and silver lists), and
+ * The pronunciation dictionary that Kokoro was trained with (misaki's American or British gold and silver lists), and
  * its rules: case, initialisms, suffixes, possessives, weak forms.
  */
 
 import { readFile } from 'node:fs/promises';
-import { applyStress, PRIMARY_STRESS, SECONDARY_STRESS, withEd, withIng, withS } from './stress.ts';
+import {
+  type Accent,
+  applyStress,
+  PRIMARY_STRESS,
+  SECONDARY_STRESS,
+  withEd,
+  withIng,
+  withS,
+} from './stress.ts';
 
 /** Parts of speech that the dictionary distinguishes or that its rules use. */
 export type Tag = 'NNP' | 'NOUN' | 'VERB' | 'VBD' | 'VBN' | 'VBP' | 'ADJ' | 'ADV' | 'DT';
@@ -25,7 +33,7 @@ export interface WordContext {
 
 const NO_CONTEXT: WordContext = { tags: [], futureVowel: undefined, futureTo: false };
 const DOUBLED_BEFORE_ING = /([bcdgklmnprstvxz])\1ing$|cking$/;
-/** Pronunciations of frequent names and words that are not in the word lists. */
+/** American pronunciations of frequent names and words that are not in the word lists. */
 const ADDITIONS: Dictionary = {
   iphone: 'ˈIfˌOn',
   ipad: 'ˈIpˌæd',
@@ -41,23 +49,36 @@ const ADDITIONS: Dictionary = {
   faq: 'fˌAˌAkjˈu',
 };
 
+/** Function words before a pause, and the two uses of "used". */
+const STRONG_FORMS = {
+  american: { am: 'æm', to: 'tu', used: 'jˈuzd', usedTo: 'jˈust' },
+  british: { am: 'am', to: 'tuː', used: 'jˈuːzd', usedTo: 'jˈuːst' },
+} as const;
+
 /** Reads the two dictionary files: about 0.1 s and 40 MB for the full lists. */
-export async function loadLexicon(goldPath: string, silverPath: string): Promise<Lexicon> {
+export async function loadLexicon(
+  goldPath: string,
+  silverPath: string,
+  accent: Accent = 'american',
+): Promise<Lexicon> {
   const [gold, silver] = await Promise.all([readFile(goldPath, 'utf8'), readFile(silverPath, 'utf8')]);
-  return new Lexicon(JSON.parse(gold) as Dictionary, JSON.parse(silver) as Dictionary);
+  return new Lexicon(JSON.parse(gold) as Dictionary, JSON.parse(silver) as Dictionary, accent);
 }
 
 export class Lexicon {
   readonly #gold: Dictionary;
   readonly #silver: Dictionary;
+  readonly #accent: Accent;
 
   /**
    * @param gold verified pronunciations, which take precedence.
    * @param silver generated pronunciations.
+   * @param accent of both lists. Default: American.
    */
-  constructor(gold: Dictionary, silver: Dictionary) {
+  constructor(gold: Dictionary, silver: Dictionary, accent: Accent = 'american') {
     this.#gold = gold;
     this.#silver = silver;
+    this.#accent = accent;
   }
 
   /** Whether the word is listed exactly as written, including capitals. */
@@ -91,6 +112,7 @@ export class Lexicon {
 
   /** Words whose pronunciation depends on the next sound. */
   #weakForm(word: string, { tags, futureVowel, futureTo }: WordContext): string | undefined {
+    const forms = STRONG_FORMS[this.#accent];
     switch (word) {
       case 'a':
       case 'A':
@@ -101,13 +123,13 @@ export class Lexicon {
       case 'I':
         return 'ˌI';
       case 'am':
-        return futureVowel === undefined ? 'æm' : 'ɐm';
+        return futureVowel === undefined ? forms.am : 'ɐm';
       case 'the':
       case 'The':
         return futureVowel === true ? 'ði' : 'ðə';
       case 'to':
       case 'To':
-        return futureVowel === undefined ? 'tu' : futureVowel ? 'tʊ' : 'tə';
+        return futureVowel === undefined ? forms.to : futureVowel ? 'tʊ' : 'tə';
       case 'in':
       case 'In':
         return futureVowel === undefined || tags.includes('ADV') ? 'ˈɪn' : 'ɪn';
@@ -116,7 +138,7 @@ export class Lexicon {
         return tags.includes('ADV') ? 'bˈI' : undefined;
       case 'used':
       case 'Used':
-        return futureTo && tags.includes('VBD') ? 'jˈust' : 'jˈuzd';
+        return futureTo && tags.includes('VBD') ? forms.usedTo : forms.used;
       default:
         return undefined;
     }
@@ -142,12 +164,12 @@ export class Lexicon {
 
   #built(
     stem: string | undefined,
-    ending: (phonemes: string) => string,
+    ending: (phonemes: string, accent: Accent) => string | undefined,
     stress: number | undefined,
     context: WordContext,
   ): string | undefined {
     const phonemes = stem === undefined ? undefined : this.#lookUp(stem, stress, context);
-    return phonemes === undefined || phonemes === '' ? undefined : ending(phonemes);
+    return phonemes === undefined || phonemes === '' ? undefined : ending(phonemes, this.#accent);
   }
 
   #stemOfS(word: string): string | undefined {
@@ -209,7 +231,8 @@ export class Lexicon {
   }
 
   #goldEntry(word: string): Entry | undefined {
-    return find(this.#gold, word) ?? find(ADDITIONS, word.toLowerCase());
+    const added = this.#accent === 'american' ? find(ADDITIONS, word.toLowerCase()) : undefined;
+    return find(this.#gold, word) ?? added;
   }
 
   #silverEntry(word: string): Entry | undefined {

@@ -67,26 +67,38 @@ function stressFirstVowel(phonemes: string, mark: string): string {
   return phonemes;
 }
 
+/** Whose dictionary the pronunciations come from: General American or Received Pronunciation. */
+export type Accent = 'american' | 'british';
+
 /** Plural, third person or possessive: "cats", "dogs", "horses". */
-export function withS(stem: string): string {
+export function withS(stem: string, accent: Accent = 'american'): string {
   const last = stem.at(-1) ?? '';
   if ('ptkfθ'.includes(last)) return `${stem}s`;
-  return 'szʃʒʧʤ'.includes(last) ? `${stem}ᵻz` : `${stem}z`;
+  return 'szʃʒʧʤ'.includes(last) ? `${stem}${weakVowel(accent)}z` : `${stem}z`;
 }
 
 /** Past tense: "walked", "played", "wanted", "waited" (flapped). */
-export function withEd(stem: string): string {
+export function withEd(stem: string, accent: Accent = 'american'): string {
   const last = stem.at(-1) ?? '';
   if ('pkfθʃsʧ'.includes(last)) return `${stem}t`;
-  if (last === 'd') return `${stem}ᵻd`;
+  if (last === 'd') return `${stem}${weakVowel(accent)}d`;
   if (last !== 't') return `${stem}d`;
+  if (accent === 'british') return `${stem}ɪd`;
   return BEFORE_FLAP.has(stem.at(-2) ?? '') ? `${stem.slice(0, -1)}ɾᵻd` : `${stem}ᵻd`;
 }
 
-/** Progressive: "walking", "waiting" (flapped). */
-export function withIng(stem: string): string {
+/**
+ * Progressive: "walking", "waiting" (flapped). Undefined after a British stem whose final r is heard only before the
+ * suffix: "hearing".
+ */
+export function withIng(stem: string, accent: Accent = 'american'): string | undefined {
+  if (accent === 'british') return /[əː]$/u.test(stem) ? undefined : `${stem}ɪŋ`;
   const flapped = stem.endsWith('t') && BEFORE_FLAP.has(stem.at(-2) ?? '');
   return flapped ? `${stem.slice(0, -1)}ɾɪŋ` : `${stem}ɪŋ`;
+}
+
+function weakVowel(accent: Accent): string {
+  return accent === 'british' ? 'ɪ' : 'ᵻ';
 }
 
 /**

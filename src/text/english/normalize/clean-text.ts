@@ -1,7 +1,7 @@
 /** Reduces typographic variety to the few characters that the readers support. */
 
+import { TracedText } from '../../traced-text.ts';
 import { asciiDigit, latinWord } from './scripts.ts';
-import { TracedText } from './traced-text.ts';
 
 /** Characters that are replaced before reading. Fullwidth forms are handled by their offset. */
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map([

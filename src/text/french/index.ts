@@ -1,0 +1,16 @@
+import { createEspeakG2p } from '../espeak-g2p.ts';
+import type { TextFrontEnd } from '../language.ts';
+import { spokenWords } from '../rules/spoken-words.ts';
+import { RULES } from './rules.ts';
+
+const words = (text: string) => spokenWords(text, RULES);
+
+export const french: TextFrontEnd = {
+  language: 'fr',
+  name: 'French',
+  aliases: [],
+  espeakVoice: 'fr',
+  kokoroVoice: 'ff_siwis',
+  words,
+  openKokoroG2p: async ({ symbols, espeak }) => createEspeakG2p({ voice: 'fr', words, symbols, espeak }),
+};

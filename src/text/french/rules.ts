@@ -1,0 +1,201 @@
+/** What French text has besides words (Imprimerie nationale, Lexique des règles typographiques). */
+
+import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
+import type { Rule } from '../rules/spoken-words.ts';
+import { NUMBERS } from './numbers.ts';
+
+const MONTHS = 'janvier février mars avril mai juin juillet août septembre octobre novembre décembre'.split(
+  ' ',
+);
+const FRACTIONS: Readonly<Record<number, readonly [string, string]>> = {
+  2: ['demi', 'demis'],
+  3: ['tiers', 'tiers'],
+  4: ['quart', 'quarts'],
+};
+/** Words after a number that it does not count. */
+const FEMININE_ENDINGS = /(?:tions?|ées?|ures?|ettes?|ances?|ences?|aines?|euses?|tés?)$/;
+
+const FIRST: readonly Rule[] = [
+  {
+    pattern:
+      /(?<![\p{L}\p{N}.,])([0-9]{1,4})(?:(ers?|nd)|(res?|ères?|nde)|(?:e|es|ème|èmes|eme|ième|ièmes))(?![\p{L}\p{N}])/gu,
+    speak([, digits, , feminine]) {
+      const name = NUMBERS.ordinal(Number(digits), feminine === undefined ? 'm' : 'f');
+      return Number(digits) === 1 && feminine === undefined ? 'premier' : name;
+    },
+  },
+  {
+    pattern:
+      /(?<![\p{L}\p{N}.,])1(?= (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)(?!\p{L}))/gu,
+    speak: () => 'premier',
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}])([IVXLC]{1,8})(?:e|ème|er) (siècles?|République|arrondissement)(?!\p{L})/gu,
+    speak([, numeral = '', noun = '']) {
+      const value = romanValue(numeral);
+      return value === undefined
+        ? undefined
+        : `${NUMBERS.ordinal(value, noun === 'République' ? 'f' : 'm')} ${noun}`;
+    },
+  },
+  {
+    pattern:
+      /(?<!\p{L})(Louis|Charles|Henri|François|Napoléon|Philippe|Jean-Paul|Benoît|chapitre|tome|volume|acte) ([IVXLC]{1,8})(er)?(?![\p{L}\p{N}])/gu,
+    speak([, name, numeral = '', first]) {
+      const value = romanValue(numeral);
+      if (value === undefined) return undefined;
+      return `${name} ${first === undefined ? NUMBERS.cardinal(value) : 'premier'}`;
+    },
+  },
+  {
+    // A national phone number is read in pairs.
+    pattern: /(?<![\p{L}\p{N}.,])0[1-9](?:[ .-][0-9]{2}){4}(?![\p{L}\p{N}])/gu,
+    speak: ([written]) =>
+      written
+        .split(/[ .-]/)
+        .map((pair) =>
+          pair.startsWith('0') ? `zéro ${NUMBERS.cardinal(Number(pair))}` : NUMBERS.cardinal(Number(pair)),
+        )
+        .join(', '),
+  },
+  { pattern: /(?<!\p{L})[nN](?:°|º|o) ?(?=[0-9])/gu, speak: () => 'numéro ' },
+];
+
+function fraction(numerator: number, denominator: number): string {
+  const names = FRACTIONS[denominator];
+  if (names !== undefined)
+    return `${NUMBERS.cardinal(numerator, 'm')} ${numerator === 1 ? names[0] : names[1]}`;
+  if (denominator > 20) return `${NUMBERS.cardinal(numerator)} sur ${NUMBERS.cardinal(denominator)}`;
+  return `${NUMBERS.cardinal(numerator, 'm')} ${NUMBERS.ordinal(denominator, 'm')}${numerator === 1 ? '' : 's'}`;
+}
+
+export const TABLES: LanguageTables = {
+  format: { decimalMark: ',' },
+  numbers: NUMBERS,
+  readsShortFractions: true,
+  isSingular: ({ whole }) => Number(whole) < 2,
+  words: {
+    point: 'virgule',
+    minus: 'moins',
+    plus: 'plus',
+    equals: 'égale',
+    times: 'fois',
+    dividedBy: 'divisé par',
+    percent: 'pour cent',
+    perMille: 'pour mille',
+    to: 'à',
+    and: 'et',
+    at: 'arobase',
+    dot: 'point',
+    slash: 'barre oblique',
+    dash: 'tiret',
+    underscore: 'tiret bas',
+    colon: 'deux-points',
+    www: 'trois double vé',
+    hash: 'dièse',
+    degrees: 'degrés',
+  },
+  currencies: [
+    { signs: ['€', 'EUR'], name: ['euro', 'euros'], cent: ['centime', 'centimes'] },
+    { signs: ['$', 'US$', 'USD'], name: ['dollar', 'dollars'], cent: ['cent', 'cents'] },
+    { signs: ['£', 'GBP'], name: ['livre', 'livres', 'f'], cent: ['penny', 'pence'] },
+    { signs: ['CHF'], name: ['franc suisse', 'francs suisses'], cent: ['centime', 'centimes'] },
+    { signs: ['¥', 'JPY'], name: ['yen', 'yens'] },
+  ],
+  cents: { joiner: '', isShort: true },
+  scales: ['million', 'millions', 'milliard', 'milliards', 'billion', 'billions'],
+  ofAfterScale: (counted) =>
+    /^[aeiouy]/.test(counted) && !counted.startsWith('yen') ? `d'${counted}` : `de ${counted}`,
+  units: {
+    km: ['kilomètre', 'kilomètres'],
+    m: ['mètre', 'mètres'],
+    cm: ['centimètre', 'centimètres'],
+    mm: ['millimètre', 'millimètres'],
+    'km²': ['kilomètre carré', 'kilomètres carrés'],
+    'm²': ['mètre carré', 'mètres carrés'],
+    m2: ['mètre carré', 'mètres carrés'],
+    'm³': ['mètre cube', 'mètres cubes'],
+    'km/h': ["kilomètre à l'heure", "kilomètres à l'heure"],
+    'm/s': ['mètre par seconde', 'mètres par seconde'],
+    kg: ['kilogramme', 'kilogrammes'],
+    g: ['gramme', 'grammes'],
+    mg: ['milligramme', 'milligrammes'],
+    t: ['tonne', 'tonnes', 'f'],
+    l: ['litre', 'litres'],
+    L: ['litre', 'litres'],
+    cl: ['centilitre', 'centilitres'],
+    ml: ['millilitre', 'millilitres'],
+    ha: ['hectare', 'hectares'],
+    h: ['heure', 'heures', 'f'],
+    min: ['minute', 'minutes', 'f'],
+    s: ['seconde', 'secondes', 'f'],
+    ms: ['milliseconde', 'millisecondes', 'f'],
+    '°C': ['degré Celsius', 'degrés Celsius'],
+    '°F': ['degré Fahrenheit', 'degrés Fahrenheit'],
+    '°': ['degré', 'degrés'],
+    W: ['watt', 'watts'],
+    kW: ['kilowatt', 'kilowatts'],
+    kWh: ['kilowattheure', 'kilowattheures'],
+    V: ['volt', 'volts'],
+    Hz: ['hertz', 'hertz'],
+    MHz: ['mégahertz', 'mégahertz'],
+    GHz: ['gigahertz', 'gigahertz'],
+    Ko: ['kilooctet', 'kilooctets'],
+    Mo: ['mégaoctet', 'mégaoctets'],
+    Go: ['gigaoctet', 'gigaoctets'],
+    To: ['téraoctet', 'téraoctets'],
+    GB: ['gigaoctet', 'gigaoctets'],
+    MB: ['mégaoctet', 'mégaoctets'],
+  },
+  months: MONTHS,
+  date: (day, month, year) =>
+    `${day === 1 ? 'premier' : NUMBERS.cardinal(day)} ${month}${year === undefined ? '' : ` ${NUMBERS.cardinal(Number(year))}`}`,
+  time(hour, minute, second) {
+    const hours = `${NUMBERS.cardinal(hour, 'f')} ${hour < 2 ? 'heure' : 'heures'}`;
+    if (second === undefined) return minute === 0 ? hours : `${hours} ${NUMBERS.cardinal(minute, 'f')}`;
+    return `${hours}, ${NUMBERS.cardinal(minute, 'f')} ${minute < 2 ? 'minute' : 'minutes'} et ${NUMBERS.cardinal(second, 'f')} ${second < 2 ? 'seconde' : 'secondes'}`;
+  },
+  dayHalves: { am: 'du matin', pm: "de l'après-midi" },
+  fraction,
+  mixed: (whole, numerator, denominator) =>
+    `${NUMBERS.cardinal(whole, 'm')} et ${numerator === 1 && denominator === 2 ? 'demi' : fraction(numerator, denominator)}`,
+  abbreviations: {
+    'M.': 'monsieur',
+    MM: 'messieurs',
+    'MM.': 'messieurs',
+    Mme: 'madame',
+    Mmes: 'mesdames',
+    Mlle: 'mademoiselle',
+    Dr: 'docteur',
+    'Dr.': 'docteur',
+    Pr: 'professeur',
+    Me: 'maître',
+    St: 'saint',
+    Ste: 'sainte',
+    'etc.': 'et cetera',
+    'p. ex.': 'par exemple',
+    'p.ex.': 'par exemple',
+    'c.-à-d.': "c'est-à-dire",
+    'env.': 'environ',
+    'tél.': 'téléphone',
+    'Tél.': 'téléphone',
+    bd: 'boulevard',
+    Bd: 'boulevard',
+    'av.': 'avenue',
+    'av. J.-C.': 'avant Jésus-Christ',
+    'apr. J.-C.': 'après Jésus-Christ',
+    'vol.': 'volume',
+    'chap.': 'chapitre',
+    vs: 'contre',
+  },
+  genderBefore: (word) =>
+    FEMININE_ENDINGS.test(word) ||
+    /^(?:personnes?|fois|pages?|heures?|minutes?|secondes?|voitures?|femmes?|filles?|semaines?|tables?|chaises?|pommes?)$/.test(
+      word,
+    )
+      ? 'f'
+      : 'bare',
+  first: FIRST,
+};
+
+export const RULES: readonly Rule[] = languageRules(TABLES);

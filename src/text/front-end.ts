@@ -1,0 +1,86 @@
+/**
+ * The languages of text to speech. This is the only file of the folders of the languages' side that engines import; a
+ * language is added by its folder and a line in {@link FRONT_ENDS}.
+ */
+
+import { americanEnglish, britishEnglish } from './english/index.ts';
+import { french } from './french/index.ts';
+import { hindi } from './hindi/index.ts';
+import { italian } from './italian/index.ts';
+import type { TextFrontEnd } from './language.ts';
+import { brazilianPortuguese } from './portuguese/index.ts';
+import { spanish } from './spanish/index.ts';
+
+export type {
+  EspeakNg,
+  G2p,
+  Pronunciation,
+  SpokenFormWord,
+  TextFrontEnd,
+} from './language.ts';
+
+/** In the order in which the API lists them. */
+export const FRONT_ENDS: readonly TextFrontEnd[] = [
+  americanEnglish,
+  britishEnglish,
+  spanish,
+  french,
+  italian,
+  brazilianPortuguese,
+  hindi,
+];
+
+/** The language of texts whose language is unknown. */
+export const DEFAULT_LANGUAGE = americanEnglish.language;
+
+/** Longer tags do not exist (RFC 5646, section 4.4.1 recommends 35 characters). */
+const MAX_TAG_CHARACTERS = 64;
+
+/**
+ * The front end of a BCP 47 tag, in any case, also with `_`. An unknown region or script falls back to the language
+ * (RFC 4647, section 3.4): `es-MX` is `es`, `pt` is `pt-BR`.
+ * @returns undefined for a language without a front end.
+ */
+export function frontEndOf(tag: string): TextFrontEnd | undefined {
+  if (tag.length > MAX_TAG_CHARACTERS) return undefined;
+  const subtags = tag.trim().toLowerCase().replaceAll('_', '-').split('-');
+  for (; subtags.length > 0; subtags.pop()) {
+    const range = subtags.join('-');
+    const found = FRONT_ENDS.find(
+      ({ language, aliases }) => language.toLowerCase() === range || aliases.includes(range),
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * The language of a text by its letters: `ofVoice`, unless most of them are of a script that it is not written in and another
+ * language is. Latin letters belong to every language, because all of them have names and foreign words.
+ */
+export function languageOfScript(text: string, ofVoice: string): string {
+  const own = requireFrontEnd(ofVoice);
+  for (const { letters, language } of FRONT_ENDS) {
+    if (letters === undefined || letters === own.letters) continue;
+    const count = text.match(letters)?.length ?? 0;
+    if (count > 0 && count > (text.match(LATIN)?.length ?? 0)) return language;
+  }
+  return ofVoice;
+}
+
+const LATIN = /\p{Script=Latin}/gu;
+
+/** The front end of a language that is known to exist. @throws Error for another one. */
+export function requireFrontEnd(language: string): TextFrontEnd {
+  const found = frontEndOf(language);
+  if (found === undefined) throw new Error(`no front end for the language '${language}'`);
+  return found;
+}
+
+/** The spoken form of a text, as one line. */
+export function spokenForm(frontEnd: TextFrontEnd, text: string): string {
+  return frontEnd
+    .words(text)
+    .map((word) => word.text)
+    .join(' ');
+}

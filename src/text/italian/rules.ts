@@ -1,0 +1,190 @@
+/** What Italian text has besides words. */
+
+import { type LanguageTables, languageRules, romanValue } from '../rules/language-rules.ts';
+import type { Rule } from '../rules/spoken-words.ts';
+import { NUMBERS } from './numbers.ts';
+
+const MONTHS =
+  'gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre'.split(' ');
+const FRACTIONS: Readonly<Record<number, readonly [string, string]>> = {
+  2: ['mezzo', 'mezzi'],
+  3: ['terzo', 'terzi'],
+  4: ['quarto', 'quarti'],
+  5: ['quinto', 'quinti'],
+  6: ['sesto', 'sesti'],
+  7: ['settimo', 'settimi'],
+  8: ['ottavo', 'ottavi'],
+  9: ['nono', 'noni'],
+  10: ['decimo', 'decimi'],
+};
+/** Words after a number that it does not count. */
+const NOT_COUNTED: ReadonlySet<string> = new Set(
+  'a al alla alle anche che come con da dal dalla del della di e ed è era fa fu ha in la le lo ma nel nella o per più se sono su tra fra'.split(
+    ' ',
+  ),
+);
+
+const FIRST: readonly Rule[] = [
+  {
+    pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,4})(?:(ª)|º|°(?! ?[CF]\b|[0-9]))/gu,
+    speak: ([, digits, feminine]) => NUMBERS.ordinal(Number(digits), feminine === undefined ? 'm' : 'f'),
+  },
+  {
+    pattern:
+      /(?<![\p{L}\p{N}.,])1(?= (?:gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre)(?!\p{L}))/gu,
+    speak: () => 'primo',
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}])([IVXLC]{1,8}) (secolo|edizione|Olimpiade|legislatura)(?!\p{L})/gu,
+    speak([, numeral = '', noun = '']) {
+      const value = romanValue(numeral);
+      return value === undefined
+        ? undefined
+        : `${NUMBERS.ordinal(value, noun === 'secolo' ? 'm' : 'f')} ${noun}`;
+    },
+  },
+  {
+    pattern:
+      /(?<!\p{L})(secolo|capitolo|tomo|volume|atto|Papa|papa|re|Vittorio Emanuele|Luigi|Carlo|Enrico|Giovanni Paolo|Benedetto|Pio) ([IVXLC]{1,8})(?![\p{L}\p{N}])/gu,
+    speak([, name, numeral = '']) {
+      const value = romanValue(numeral);
+      return value === undefined ? undefined : `${name} ${NUMBERS.ordinal(value, 'm')}`;
+    },
+  },
+  { pattern: /(?<!\p{L})[nN](?:\.|°|º) ?(?=[0-9])/gu, speak: () => 'numero ' },
+];
+
+function fraction(numerator: number, denominator: number): string {
+  const names = FRACTIONS[denominator];
+  if (names === undefined) return `${NUMBERS.cardinal(numerator)} su ${NUMBERS.cardinal(denominator)}`;
+  return `${NUMBERS.cardinal(numerator, 'm')} ${numerator === 1 ? names[0] : names[1]}`;
+}
+
+export const TABLES: LanguageTables = {
+  format: { decimalMark: ',' },
+  numbers: NUMBERS,
+  readsShortFractions: true,
+  isSingular: ({ whole, fraction }) => whole === '1' && fraction === undefined,
+  words: {
+    point: 'virgola',
+    minus: 'meno',
+    plus: 'più',
+    equals: 'uguale',
+    times: 'per',
+    dividedBy: 'diviso',
+    percent: 'per cento',
+    perMille: 'per mille',
+    to: 'a',
+    and: 'e',
+    at: 'chiocciola',
+    dot: 'punto',
+    slash: 'barra',
+    dash: 'trattino',
+    underscore: 'trattino basso',
+    colon: 'due punti',
+    www: 'vu vu vu',
+    hash: 'cancelletto',
+    degrees: 'gradi',
+  },
+  currencies: [
+    { signs: ['€', 'EUR'], name: ['euro', 'euro'], cent: ['centesimo', 'centesimi'] },
+    { signs: ['$', 'US$', 'USD'], name: ['dollaro', 'dollari'], cent: ['centesimo', 'centesimi'] },
+    { signs: ['£', 'GBP'], name: ['sterlina', 'sterline', 'f'], cent: ['penny', 'pence'] },
+    { signs: ['CHF'], name: ['franco svizzero', 'franchi svizzeri'], cent: ['centesimo', 'centesimi'] },
+    { signs: ['¥', 'JPY'], name: ['yen', 'yen'] },
+  ],
+  cents: { joiner: 'e' },
+  scales: ['milione', 'milioni', 'miliardo', 'miliardi', 'bilione', 'bilioni'],
+  ofAfterScale: (counted) => `di ${counted}`,
+  units: {
+    km: ['chilometro', 'chilometri'],
+    m: ['metro', 'metri'],
+    cm: ['centimetro', 'centimetri'],
+    mm: ['millimetro', 'millimetri'],
+    'km²': ['chilometro quadrato', 'chilometri quadrati'],
+    'm²': ['metro quadrato', 'metri quadrati'],
+    mq: ['metro quadrato', 'metri quadrati'],
+    m2: ['metro quadrato', 'metri quadrati'],
+    'm³': ['metro cubo', 'metri cubi'],
+    'km/h': ['chilometro orario', 'chilometri orari'],
+    'm/s': ['metro al secondo', 'metri al secondo'],
+    kg: ['chilogrammo', 'chilogrammi'],
+    g: ['grammo', 'grammi'],
+    mg: ['milligrammo', 'milligrammi'],
+    hg: ['etto', 'etti'],
+    l: ['litro', 'litri'],
+    L: ['litro', 'litri'],
+    cl: ['centilitro', 'centilitri'],
+    ml: ['millilitro', 'millilitri'],
+    ha: ['ettaro', 'ettari'],
+    h: ['ora', 'ore', 'f'],
+    min: ['minuto', 'minuti'],
+    s: ['secondo', 'secondi'],
+    ms: ['millisecondo', 'millisecondi'],
+    '°C': ['grado Celsius', 'gradi Celsius'],
+    '°F': ['grado Fahrenheit', 'gradi Fahrenheit'],
+    '°': ['grado', 'gradi'],
+    W: ['watt', 'watt'],
+    kW: ['chilowatt', 'chilowatt'],
+    kWh: ['chilowattora', 'chilowattora'],
+    V: ['volt', 'volt'],
+    Hz: ['hertz', 'hertz'],
+    MHz: ['megahertz', 'megahertz'],
+    GHz: ['gigahertz', 'gigahertz'],
+    KB: ['kilobyte', 'kilobyte'],
+    MB: ['megabyte', 'megabyte'],
+    GB: ['gigabyte', 'gigabyte'],
+    TB: ['terabyte', 'terabyte'],
+  },
+  months: MONTHS,
+  date: (day, month, year) =>
+    `${day === 1 ? 'primo' : NUMBERS.cardinal(day)} ${month}${year === undefined ? '' : ` ${NUMBERS.cardinal(Number(year))}`}`,
+  time(hour, minute, second) {
+    const hours = hour === 1 ? 'una' : NUMBERS.cardinal(hour);
+    if (second !== undefined) {
+      return `${hours} ${hour === 1 ? 'ora' : 'ore'}, ${NUMBERS.cardinal(minute, 'm')} ${minute === 1 ? 'minuto' : 'minuti'} e ${NUMBERS.cardinal(second, 'm')} ${second === 1 ? 'secondo' : 'secondi'}`;
+    }
+    return minute === 0 ? hours : `${hours} e ${NUMBERS.cardinal(minute)}`;
+  },
+  dayHalves: { am: 'di mattina', pm: 'di pomeriggio' },
+  fraction,
+  mixed: (whole, numerator, denominator) =>
+    `${NUMBERS.cardinal(whole, 'm')} e ${numerator === 1 && denominator === 2 ? 'mezzo' : fraction(numerator, denominator)}`,
+  abbreviations: {
+    'sig.': 'signor',
+    'sig.ra': 'signora',
+    'sig.na': 'signorina',
+    'sigg.': 'signori',
+    'dott.': 'dottor',
+    'dott.ssa': 'dottoressa',
+    'dr.': 'dottor',
+    'prof.': 'professor',
+    'prof.ssa': 'professoressa',
+    'ing.': 'ingegner',
+    'avv.': 'avvocato',
+    'arch.': 'architetto',
+    'geom.': 'geometra',
+    'on.': 'onorevole',
+    'ecc.': 'eccetera',
+    'etc.': 'eccetera',
+    'p. es.': 'per esempio',
+    'p.es.': 'per esempio',
+    'es.': 'esempio',
+    'pag.': 'pagina',
+    'pagg.': 'pagine',
+    'tel.': 'telefono',
+    'cell.': 'cellulare',
+    'c.a.': 'corrente anno',
+    'a.C.': 'avanti Cristo',
+    'd.C.': 'dopo Cristo',
+    'S.p.A.': 'società per azioni',
+    'S.r.l.': 'società a responsabilità limitata',
+    'v.le': 'viale',
+    'p.zza': 'piazza',
+    'vs.': 'contro',
+  },
+  genderBefore: (word) => (NOT_COUNTED.has(word) ? 'bare' : /a$/.test(word) ? 'f' : 'm'),
+  first: FIRST,
+};
+
+export const RULES: readonly Rule[] = languageRules(TABLES);
