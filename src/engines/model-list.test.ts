@@ -94,7 +94,7 @@ test('the files of each model id, with the sum of their sizes and all licences',
   const tts = new Map([['speaker', { kind: 'kokoro', voice: 'af_heart' }]] as const);
   expect(await modelFilesById(models({ tts, text }), [], modelsDir)).toEqual(
     new Map([
-      ['speaker', { sizeBytes: 126_664_568, licence: 'Apache-2.0 AND MIT' }],
+      ['speaker', { sizeBytes: 143_245_502, licence: 'Apache-2.0 AND MIT AND GPL-3.0-or-later' }],
       ['own', { sizeBytes: GGUF.length, memoryBytes: GGUF.length + CACHE_BYTES }],
       ['hub', {}],
     ]),
