@@ -26,7 +26,8 @@ const allowed = {
   limits: [...base, 'limits', 'redis'],
   media: [...base, 'audio', 'media'],
   redis: [...base, 'redis'],
-  speak: [...base, 'audio', 'usage', 'speak'],
+  speak: [...base, 'audio', 'usage', 'ssml', 'speak'],
+  ssml: [...base, 'ssml'],
   tracing: [...base, 'tracing'],
 };
 
@@ -136,13 +137,13 @@ module.exports = {
     {
       name: 'plugin-uses',
       comment:
-        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, conversation',
+        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, ssml, conversation',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/', pathNot: TEST },
       to: {
         path: ours,
         pathNot: [
-          '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|conversation)/',
+          '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|ssml|conversation)/',
           '^plugins/$1/',
         ],
       },

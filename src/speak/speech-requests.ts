@@ -8,8 +8,10 @@ import { requireModel, unknownModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { started } from '../kit/async/started.ts';
 import { OpenRequests } from '../kit/limits/open-requests.ts';
+import type { SpeechPart } from '../ssml/speech-parts.ts';
 import { type SpeechTokens, SpeechUsageMeter } from '../usage/usage-meters.ts';
 import { billedSynthesis, type SpeechChunk } from './billed-synthesis.ts';
+import { MarkTimes, spokenPieces, type TimedMark } from './marked-text.ts';
 import { type SelectedVoice, selectVoice, type VoiceLookup } from './stored-voices.ts';
 import type { SynthesizeTextRequest } from './synthesize-text.ts';
 import { WordTimeline } from './word-timeline.ts';
@@ -41,6 +43,12 @@ export interface SpeechParams
    * is yielded if the engine has times, otherwise with interpolated times after the audio of their sentence.
    */
   readonly onWords?: ((words: readonly SpokenWord[]) => void) | undefined;
+  /** Parts of a text with markup; absent: the text has none. `text` is then the joined text of the parts. */
+  readonly parts?: readonly SpeechPart[] | undefined;
+  /** Name of the request field with the markup, for error messages. */
+  readonly textParam?: string | undefined;
+  /** Called with the marks of the parts as their times become known, in order. */
+  readonly onMarks?: ((marks: readonly TimedMark[]) => void) | undefined;
 }
 
 /** Speech that has started. */
@@ -71,25 +79,49 @@ export class SpeechRequests {
    *   too many open requests; `insufficient_quota`. Also throws the errors of the engine, and the reason of the
    *   signal after an abort.
    */
-  async startSpeech(
-    { model, voiceId, voiceParam, language, characters, onWords, ...speech }: SpeechParams,
-    caller: Caller,
-    signal: AbortSignal,
-  ): Promise<Speech | undefined> {
+  async startSpeech(params: SpeechParams, caller: Caller, signal: AbortSignal): Promise<Speech | undefined> {
     const { tts, voices, calls, clock, endpoint } = this.#deps;
+    const {
+      model,
+      voiceId,
+      voiceParam,
+      language,
+      characters,
+      onWords,
+      onMarks,
+      parts,
+      textParam,
+      ...speech
+    } = params;
     const engine = requireModel(tts, model);
     const job = this.#requests.startRequest(caller, signal);
     try {
       const { organization } = caller;
-      const voice = await selectVoice(voices, engine, {
-        ...{ id: voiceId, model, param: voiceParam, organization, language },
-      });
-      const meter = new SpeechUsageMeter({ characters, speed: speech.speed });
-      const times = onWords && wordTimes(onWords, speech.rateHz);
+      const requested = { id: voiceId, model, param: voiceParam, organization, language };
+      const voice = await selectVoice(voices, engine, requested);
+      const pieces =
+        parts &&
+        (await spokenPieces(parts, {
+          ...{ voices, engine, requested, speed: speech.speed, textParam: textParam ?? 'input' },
+        }));
+      const speeds = pieces?.flatMap((piece) => (piece.kind === 'text' ? piece.style.speed : [])) ?? [];
+      const meter = new SpeechUsageMeter({ characters, speed: Math.min(speech.speed, ...speeds) });
+      const marks = parts && onMarks && new MarkTimes(parts, onMarks);
+      const report = (words: readonly SpokenWord[]) => {
+        marks?.addWords(words);
+        onWords?.(words);
+      };
+      const times =
+        onWords || marks ? wordTimes({ report, onEnd: () => marks?.end() }, speech.rateHz) : undefined;
       const chunks = billedSynthesis(
         {
           ...{ calls, clock, endpoint, model, caller, encoding: 'pcm16', onClosed: job.end },
-          request: { ...speech, fairnessKey: caller.keyId, onWords: times?.onWords },
+          request: {
+            ...speech,
+            text: pieces ?? speech.text,
+            fairnessKey: caller.keyId,
+            onWords: times?.onWords,
+          },
           ...times?.observer,
           meter,
           selectVoice: async () => ({ engine, ...voice }),
@@ -146,7 +178,10 @@ export class SpeechRequests {
 }
 
 /** Reports the words of a synthesis in the audio of the whole text. */
-function wordTimes(report: (words: readonly SpokenWord[]) => void, rateHz: number) {
+function wordTimes(
+  { report, onEnd }: { report(words: readonly SpokenWord[]): void; onEnd(): void },
+  rateHz: number,
+) {
   const timeline = new WordTimeline({
     onWords: (words, isEstimated) => {
       if (!isEstimated) report(words);
@@ -162,6 +197,7 @@ function wordTimes(report: (words: readonly SpokenWord[]) => void, rateHz: numbe
     async *endedWith(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<SpeechChunk, void, undefined> {
       yield* chunks;
       timeline.endClause();
+      onEnd();
     },
   };
 }

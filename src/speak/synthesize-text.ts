@@ -4,20 +4,40 @@ import { Resampler } from '../audio/resampler.ts';
 import { splitSentences } from '../audio/sentences.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
-import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
+import type { GivenSounds, SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
 
+/** What a text with markup changes for a part of it. */
+type PieceStyle = Pick<SynthesisRequest, 'voice' | 'voiceName' | 'language' | 'speed'>;
+
+/** A part of a text with markup. */
+export type SpokenPiece =
+  | {
+      readonly kind: 'text';
+      /** Of any length. */
+      readonly text: string;
+      readonly style: PieceStyle;
+      /** Linear factor of the samples. */
+      readonly gain: number;
+      readonly givenSounds: readonly GivenSounds[];
+    }
+  | { readonly kind: 'pause'; readonly ms: number };
+
 /** A synthesis request. */
-export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs' | 'text'> {
-  /** A text of any length, or its sentences as they arrive, each short enough for {@link SynthesisRequest.text}. */
-  readonly text: string | AsyncIterable<string>;
+export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs' | 'text' | 'givenSounds'> {
+  /**
+   * A text of any length, its sentences as they arrive, each short enough for {@link SynthesisRequest.text}, or the parts of a text
+   * with markup, whose styles replace that of the request.
+   */
+  readonly text: string | AsyncIterable<string> | readonly SpokenPiece[];
   /** Sample rate of the result in Hz, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
   readonly rateHz: number;
 }
 
 export interface SynthesisObserver {
   /**
-   * Called for each sentence as it starts, including blank ones. Together the sentences are the text.
+   * Called for each sentence as it starts, including blank ones, and with an empty text for a pause. Together the sentences are the
+   * text.
    */
   onSentence?(sentence: string): void;
   /** @param samples number of samples that the engine generated, at its rate. */
@@ -50,17 +70,21 @@ export async function* synthesizeText<Chunk>(
     engine.rateHz === rateHz
       ? undefined
       : new Resampler({ fromHz: engine.rateHz, toHz: rateHz, format: 'float32' });
+  const output = function* (generated: Float32Samples): Generator<Chunk> {
+    const samples = resampler ? resampler.push(generated) : generated;
+    if (samples.length === 0) return;
+    playback.addAudio((samples.length * 1000) / rateHz, clock.monotonicMs());
+    yield* chunksOf(samples);
+  };
   try {
-    for await (const text of typeof request.text === 'string' ? splitSentences(request.text) : request.text) {
+    for await (const { text, pauseMs = 0, gain = 1, ...style } of stepsOf(request.text)) {
       observer.onSentence?.(text);
+      if (pauseMs > 0) yield* output(new Float32Array(Math.round((pauseMs * engine.rateHz) / 1000)));
       if (text.trim() === '') continue;
-      const sentence = { ...request, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };
+      const sentence = { ...request, ...style, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };
       for await (const chunk of engine.synthesize(sentence, signal)) {
         observer.onGenerated?.(chunk.length);
-        const samples = resampler ? resampler.push(chunk) : chunk;
-        if (samples.length === 0) continue;
-        playback.addAudio((samples.length * 1000) / rateHz, clock.monotonicMs());
-        for (const piece of chunksOf(samples)) yield piece;
+        yield* output(gain === 1 ? chunk : amplified(chunk, gain));
       }
     }
     const rest = resampler?.flush();
@@ -68,4 +92,40 @@ export async function* synthesizeText<Chunk>(
   } finally {
     resampler?.close();
   }
+}
+
+/** A sentence, or a pause with an empty text. */
+interface Step extends Partial<PieceStyle> {
+  readonly text: string;
+  readonly pauseMs?: number;
+  readonly gain?: number;
+  readonly givenSounds?: readonly GivenSounds[];
+}
+
+async function* stepsOf(text: SynthesizeTextRequest['text']): AsyncGenerator<Step, void, undefined> {
+  if (typeof text === 'string') for (const sentence of splitSentences(text)) yield { text: sentence };
+  else if (Symbol.asyncIterator in text) for await (const sentence of text) yield { text: sentence };
+  else for (const piece of text) yield* stepsOfPiece(piece);
+}
+
+function* stepsOfPiece(piece: SpokenPiece): Generator<Step> {
+  if (piece.kind === 'pause') {
+    yield { text: '', pauseMs: piece.ms };
+    return;
+  }
+  const { text, style, gain, givenSounds } = piece;
+  let at = 0;
+  for (const sentence of splitSentences(text)) {
+    const [from, to] = [at, at + sentence.length];
+    const given = givenSounds
+      .filter(({ start, end }) => start >= from && end <= to)
+      .map(({ start, end, ipa }) => ({ start: start - from, end: end - from, ipa }));
+    yield { ...style, text: sentence, gain, givenSounds: given };
+    at = to;
+  }
+}
+
+/** Full scale is kept, so that louder speech is limited instead of wrapped around. */
+function amplified(samples: Float32Samples, gain: number): Float32Samples {
+  return samples.map((sample) => Math.max(-1, Math.min(1, sample * gain)));
 }

@@ -168,6 +168,35 @@ describe('every format', () => {
     expect(captions.flatMap(({ timestamps }) => timestamps.map(({ word }) => word))).toEqual(TEXT.split(' '));
   });
 
+  test('SSML has voices, pauses, sounds and marks', async () => {
+    const heard = async (input: string, fields: object = {}) => {
+      const response = await request({
+        ...{ input, input_type: 'ssml', response_format: 'pcm', stream_format: 'json', ...fields },
+      });
+      return (await response.json()) as { audio: string; marks?: { name: string; time: number }[] };
+    };
+    const seconds = ({ audio }: { audio: string }) =>
+      Buffer.from(audio, 'base64').length / 2 / SPEECH_RATE_HZ;
+    const plain = await heard('<speak><s>Good morning.</s><s>Good night.</s></speak>');
+    const paused = await heard(
+      '<speak><s>Good morning.</s><break time="1500ms"/><mark name="night"/><s>Good night.</s></speak>',
+    );
+    expect(seconds(paused) - seconds(plain)).toBeCloseTo(1.5, 3);
+    expect(paused.marks?.map(({ name }) => name)).toEqual(['night']);
+    expect(paused.marks?.[0]?.time).toBeGreaterThan(1.5);
+
+    const voices = '<speak><voice name="nova">Hello</voice><voice name="onyx">Hello</voice></speak>';
+    expect((await heard(voices)).audio).not.toBe(
+      (await heard('<speak><s>Hello</s><s>Hello</s></speak>')).audio,
+    );
+    // The dictionary has these sounds, so the samples are the same.
+    const word = await heard('<speak>Tomato</speak>');
+    expect((await heard('<speak><phoneme ph="təmˈeɪɾoʊ">Tomato</phoneme></speak>')).audio).toBe(word.audio);
+    expect((await heard('<speak><phoneme ph="təmˈɑːtoʊ">Tomato</phoneme></speak>')).audio).not.toBe(
+      word.audio,
+    );
+  });
+
   test('mp3 is the default, and its first bytes arrive before the last ones are synthesized', async () => {
     const response = await request({ input: LONG });
     expect(response.headers.get('content-type')).toBe('audio/mpeg');

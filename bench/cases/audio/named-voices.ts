@@ -70,7 +70,7 @@ export async function benchNamedVoices(): Promise<void> {
     'Named voices of the embedded model',
     [...rows, ...SPEEDS.flatMap((speed) => speedRows(speed, heard))],
     [
-      `${TEXTS.length} sentences per voice and speed. Voice prints are Resemblyzer's; words are those that whisper tiny.en hears.`,
+      `${TEXTS.length} sentences per voice and speed. Voice prints are Resemblyzer's; words are those that Whisper base hears, the default of svc-stt.`,
       'A sentence is attributed to the voice whose other sentences have the most similar mean voice print.',
       ...notes,
     ],
@@ -83,7 +83,7 @@ async function openNamedVoices() {
   const { slots, close } = await openEngines({
     needs: new Set(['tts', 'stt', 'speakers']),
     ttsModels: new Map([[MODEL, { kind: 'kokoro', voice, voices: 'presets' }]]),
-    sttModels: new Map([['stt', { kind: 'whisper', weights: 'tiny.en' }]]),
+    sttModels: new Map([['stt', { kind: 'whisper', weights: 'base' }]]),
     ...{ inference, modelsDir, clock: systemClock, log: silentLog, metrics: noMetrics },
   });
   const engine = slots.tts?.get(MODEL);

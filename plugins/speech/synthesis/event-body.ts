@@ -10,7 +10,7 @@ const MAX_EVENT_BYTES = 32_768;
 /**
  * Sends audio in events `speech.audio.delta`, whose bytes join to the file or the samples, and ends with
  * `speech.audio.done`, or with an error event after a failure. Words are sent in events `speech.audio.words`, before the audio that
- * was yielded after them.
+ * was yielded after them; marks of SSML in events `speech.audio.marks`.
  * @param words words with times, as they become known.
  * @param tokens called when the audio is complete.
  * @param onFailure called with an error of `chunks`.
@@ -40,6 +40,8 @@ export async function* speechEvents(
 function* wordEvents(words: TimedWords): Generator<Uint8Array<ArrayBuffer>> {
   const known = words.take();
   if (known.length > 0) yield sseEvent({ type: 'speech.audio.words', words: known });
+  const marks = words.takeMarks();
+  if (marks.length > 0) yield sseEvent({ type: 'speech.audio.marks', marks });
 }
 
 /** The wire form of the usage. */

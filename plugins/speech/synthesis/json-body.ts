@@ -33,7 +33,8 @@ export async function* speechObject(
   share: ByteShare,
 ): AudioBody {
   const audio = (await collected(chunks, share)).toString('base64');
-  const timed = hasWords ? { words: words.take() } : {};
+  const marks = words.takeMarks();
+  const timed = { ...(hasWords && { words: words.take() }), ...(marks.length > 0 && { marks }) };
   yield line({ object: 'speech', audio, format, ...timed, usage: usageOf(tokens()) });
 }
 

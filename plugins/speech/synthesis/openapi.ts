@@ -20,6 +20,11 @@ export const SpeechObject = Type.Object(
         }),
       ),
     ),
+    marks: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), time: Type.Number() }), {
+        description: 'Marks of SSML, in seconds from the start of the audio.',
+      }),
+    ),
     usage: Type.Object({
       input_tokens: Type.Integer(),
       output_tokens: Type.Integer(),

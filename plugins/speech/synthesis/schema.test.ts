@@ -35,6 +35,7 @@ describe('valid requests', () => {
       instructions: undefined,
       presentation: 'audio',
       hasWords: false,
+      parts: undefined,
       speed: 1,
     });
   });

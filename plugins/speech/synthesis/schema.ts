@@ -2,10 +2,12 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { invalidRequest, type ServiceError } from '../../../src/contract/core/error.ts';
+import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
 import { checkedFields, presentFields } from '../../../src/http/request/fields.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { parseSsml } from '../../../src/ssml/parse-ssml.ts';
+import type { SpeechPart } from '../../../src/ssml/speech-parts.ts';
 import { FORMATS } from './formats.ts';
 
 /** Fields of the former inline voice cloning. */
@@ -53,6 +55,13 @@ const FIELDS = {
         '`sse` sends the audio in the events `speech.audio.delta` and `speech.audio.done`. `json` sends one object with the audio in base64.',
     }),
   ),
+  input_type: Type.Optional(
+    oneOf(['text', 'ssml'], {
+      default: 'text',
+      description:
+        'Whether `input` is plain text or a document in SSML 1.1 with the root `speak`. Extension.',
+    }),
+  ),
   timestamps: Type.Optional(
     Type.Array(oneOf(['word']), {
       description:
@@ -72,8 +81,10 @@ export type Presentation = 'audio' | 'sse' | 'json';
 export interface SpeechFields {
   readonly model: string;
   readonly input: string;
-  /** Unicode code points of `input`. */
+  /** Unicode code points of `input`, of SSML without its markup. */
   readonly characters: number;
+  /** Parts of SSML; undefined: plain text. `input` is then the joined text of the parts. */
+  readonly parts: readonly SpeechPart[] | undefined;
   readonly voice: string | undefined;
   /** BCP 47 tag as sent; undefined: the language of the voice. */
   readonly language: string | undefined;
@@ -125,8 +136,14 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
   const present = presentFields(body, SpeechBody, isForm);
   const checked = checkedFields<SpeechBody>(present, checker, { choices: CHOICES });
   errors.push(...checked.errors);
-  const { model, input, voice, response_format, stream_format, timestamps, speed, instructions, language } =
+  const { model, voice, response_format, stream_format, timestamps, speed, instructions, language } =
     checked.fields;
+  const { input_type } = checked.fields;
+  const spoken =
+    input_type === 'ssml'
+      ? markedText(checked.fields.input, maxCharacters, errors)
+      : { input: checked.fields.input, parts: undefined };
+  const { input } = spoken;
   const characters = input === undefined ? undefined : codePoints(input);
   if (input !== undefined && characters !== undefined) {
     const error = inputError(input, characters, maxCharacters);
@@ -149,7 +166,7 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
     return { errors, fields: undefined, choices };
   }
   const fields = {
-    ...{ ...choices, model, input: input.toWellFormed(), characters },
+    ...{ ...choices, model, input: input.toWellFormed(), characters, parts: spoken.parts },
     presentation,
     hasWords,
     speed: speed ?? 1,
@@ -165,7 +182,7 @@ export function inFieldOrder(errors: readonly ServiceError[]): ServiceError[] {
   return errors.toSorted((a, b) => position(a) - position(b));
 }
 
-const CHOICES: ReadonlySet<string> = new Set(['stream_format']);
+const CHOICES: ReadonlySet<string> = new Set(['stream_format', 'input_type']);
 
 /** Whether a body has a field other than null, even a blank one. */
 function isGiven(body: object | null, name: string): boolean {
@@ -175,6 +192,30 @@ function isGiven(body: object | null, name: string): boolean {
 function removedField(name: (typeof REMOVED)[number]): ServiceError {
   const message = `'${name}' is no longer supported: create a stored voice and pass its id as 'voice'.`;
   return invalidRequest(message, name, 'unsupported_parameter');
+}
+
+/** Code points of a document per code point of its text. */
+const MARKUP_FACTOR = 4;
+
+/** The parts of a document and their joined text. Adds the error of an invalid one. */
+function markedText(document: string | undefined, maxCharacters: number, errors: ServiceError[]) {
+  const nothing = { input: undefined, parts: undefined };
+  if (document === undefined) return nothing;
+  const maxDocument = MARKUP_FACTOR * maxCharacters;
+  if (codePoints(document) > maxDocument) {
+    const message = `'input' must have at most ${maxDocument} characters with its markup.`;
+    errors.push(invalidRequest(message, 'input', 'invalid_value'));
+    return nothing;
+  }
+  try {
+    const parts = parseSsml(document.toWellFormed(), { param: 'input' });
+    const input = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+    return { input, parts };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    errors.push(error);
+    return nothing;
+  }
 }
 
 /** The error of a text that is blank or too long. */

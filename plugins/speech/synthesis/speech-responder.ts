@@ -76,6 +76,8 @@ export class SpeechResponder {
           ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
           delivery: isStreamed && !isWhole(presentation) ? 'stream' : 'whole',
           onWords: hasWords ? (timed) => words.add(timed) : undefined,
+          onMarks: presentation === 'audio' ? undefined : (marks) => words.addMarks(marks),
+          textParam: 'input',
         },
         caller,
         signal,

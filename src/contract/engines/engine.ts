@@ -42,6 +42,15 @@ export interface Loadable {
   load?(): void;
 }
 
+/** The sounds of one or more words of a text. */
+export interface GivenSounds {
+  /** First and last + 1 UTF-16 unit in the text. */
+  readonly start: number;
+  readonly end: number;
+  /** International Phonetic Alphabet. */
+  readonly ipa: string;
+}
+
 export interface SynthesisRequest {
   /** Text of one step: a sentence or clause of at most 600 characters (spec 4.3, rule 2). */
   readonly text: string;
@@ -54,6 +63,8 @@ export interface SynthesisRequest {
    * Absent: that of the voice.
    */
   readonly language?: string | undefined;
+  /** Words whose sounds are given, in order, without overlaps. Engines that cannot speak phonemes read them as written. */
+  readonly givenSounds?: readonly GivenSounds[] | undefined;
   /** How to speak. Engines may ignore it. */
   readonly instructions?: string | undefined;
   /** Speaking rate, 0.25–4; 1 is natural. Engines may ignore it (spec 4.3). */

@@ -37,7 +37,7 @@ export type ModelVoice =
 
 /** The part of a synthesis request that is sent to the inference process. */
 export interface SpeechRequest
-  extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery' | 'firstAudioMs'> {
+  extends Pick<SynthesisRequest, 'text' | 'givenSounds' | 'speed' | 'delivery' | 'firstAudioMs'> {
   /** Absent: the default voice of the model. */
   readonly voice?: ModelVoice | undefined;
   /** BCP 47 tag of a front end of `src/text`. Absent: the default language of the model. */

@@ -53,6 +53,7 @@ export function poolTtsEngine(
     }),
     synthesize(request, signal) {
       const { text, speed, delivery, firstAudioMs, priority, fairnessKey, aheadMs, onWords } = request;
+      const { givenSounds } = request;
       const { voice, language } = voiceOf(request);
       const words = onWords !== undefined;
       const results = pool.runJob<SpeechRequest, SpeechResult>(
@@ -60,6 +61,7 @@ export function poolTtsEngine(
         {
           request: {
             ...{ text, voice, language, speed, delivery, words },
+            ...(givenSounds !== undefined && givenSounds.length > 0 && { givenSounds }),
             ...(firstAudioMs !== undefined && aheadMs === undefined && { firstAudioMs }),
           },
           priority,

@@ -98,6 +98,7 @@ class KokoroModel implements SpeechModel {
     const { phonemes, sources } = await this.phonemizer.phonemize(
       request.text,
       request.language ?? DEFAULT_LANGUAGE,
+      request.givenSounds,
     );
     const times = request.words ? new WordTimes(request.text, sources, FRAME_MS) : undefined;
     let symbols = 0;

@@ -1,6 +1,7 @@
 /** Converts text to Kokoro's phonemes, with the dictionaries of the model cache. */
 
 import { resolveModelFiles } from '../../../../models/model-files.ts';
+import type { GivenSounds } from '../../../contract/engines/engine.ts';
 import {
   DEFAULT_LANGUAGE,
   type EspeakNg,
@@ -8,16 +9,19 @@ import {
   type Pronunciation,
   requireFrontEnd,
 } from '../../../text/front-end.ts';
+import { symbolsOfIpa } from '../shared/ipa.ts';
 import { type Vocabulary, vocabularyOf } from '../shared/tokens.ts';
+import { phonemesWithGiven } from './given-sounds.ts';
 
 export interface KokoroPhonemizer {
   readonly vocabulary: Vocabulary;
   /**
    * Phonemes with punctuation; empty if the text contains nothing speakable.
    * @param language of a front end.
+   * @param given words whose sounds are given.
    * @throws Error if a dictionary is missing or eSpeak cannot answer.
    */
-  phonemize(text: string, language: string): Promise<Pronunciation>;
+  phonemize(text: string, language: string, given?: readonly GivenSounds[]): Promise<Pronunciation>;
 }
 
 /**
@@ -50,7 +54,14 @@ export async function loadPhonemizer(
   await g2pOf(DEFAULT_LANGUAGE);
   return {
     vocabulary,
-    phonemize: async (text, language) => (await g2pOf(language)).phonemize(text),
+    async phonemize(text, language, given = []) {
+      const g2p = await g2pOf(language);
+      if (given.length === 0) return await g2p.phonemize(text);
+      return await phonemesWithGiven(text, given, {
+        phonemize: (piece) => g2p.phonemize(piece),
+        symbolsOf: (ipa) => symbolsOfIpa(ipa, language, vocabulary),
+      });
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenWord, TtsEngine } from '../../../src/contract/engines/engine.ts';
 import { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
@@ -27,10 +27,15 @@ function timed(engine: FakeTtsEngine): TtsEngine {
 }
 
 function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget } = {}) {
+  const kokoro = new FakeTtsEngine({ runs: () => [RUN], voices: ['nova', 'onyx'] });
   const engines = new Map<string, TtsEngine>([
     [
       'kokoro',
-      Object.assign(timed(new FakeTtsEngine({ runs: () => [RUN] })), { compatibility: 'openai' as const }),
+      Object.assign(timed(kokoro), {
+        compatibility: 'openai' as const,
+        languages: ['en-US', 'es'],
+        languageOf: (tag: string) => ['en-US', 'es'].find((language) => language === tag),
+      }),
     ],
     ['untimed', new FakeTtsEngine({ runs: () => [RUN], ...(failure && { failure }) })],
   ]);
@@ -56,7 +61,7 @@ function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget }
       headers: { 'x-api-key': 'key-of-a', 'content-type': 'application/json' },
       body: JSON.stringify({ input: 'One two. Three.', ...fields }),
     });
-  return { post, calls, log };
+  return { post, calls, log, kokoro };
 }
 
 const WORDS = [
@@ -173,4 +178,99 @@ test('captioned speech has the shape of Kokoro-FastAPI, in lines or in one objec
   const silent = await post({ ...fields, stream: false, return_timestamps: false }, '/dev/captioned_speech');
   expect(await silent.json()).toMatchObject({ timestamps: [] });
   expect((await post({ stream: 'yes' }, '/dev/captioned_speech')).status).toBe(400);
+});
+
+describe('SSML', () => {
+  const ssml = (inner: string, more: object = {}) => ({
+    ...{
+      model: 'kokoro',
+      input_type: 'ssml',
+      input: `<speak>${inner}</speak>`,
+      response_format: 'pcm',
+      ...more,
+    },
+  });
+  /** Int16 samples of a response. */
+  const samplesOf = async (response: Response) => new Int16Array(await response.arrayBuffer());
+
+  test('parts have their voice, language, rate and sounds', async () => {
+    const { post, kokoro, calls } = setUp();
+    const inner =
+      'One. <voice name="nova">Two <phoneme ph="tu">two</phoneme>.</voice><prosody rate="50%"><lang xml:lang="es">Tres</lang></prosody>';
+    await (await post(ssml(inner, { voice: 'onyx', speed: 1.5 }))).bytes();
+    expect(
+      kokoro.requests.map(({ text, voiceName, language, speed, givenSounds }) => ({
+        ...{ text, voiceName, language, speed, givenSounds },
+      })),
+    ).toEqual([
+      { text: 'One. ', voiceName: 'onyx', language: undefined, speed: 1.5, givenSounds: [] },
+      {
+        ...{ text: 'Two two.', voiceName: 'nova', language: undefined, speed: 1.5 },
+        givenSounds: [{ start: 4, end: 7, ipa: 'tu' }],
+      },
+      { text: 'Tres', voiceName: 'onyx', language: 'es', speed: 0.75, givenSounds: [] },
+    ]);
+    // The markup is neither spoken nor billed.
+    expect(calls.rows).toMatchObject([{ characters: 'One. Two two.Tres'.length }]);
+  });
+
+  test('pauses are silent, and volume changes the samples', async () => {
+    const { post } = setUp();
+    const response = await post(ssml('One<break time="500ms"/><prosody volume="-6dB">two</prosody>'));
+    const samples = await samplesOf(response);
+    expect(samples).toHaveLength(2 * RUN.length + 12_000);
+    expect(new Set(samples.subarray(RUN.length, RUN.length + 12_000))).toEqual(new Set([0]));
+    expect(samples[0]).toBe(8192);
+    expect(samples.at(-1)).toBe(Math.round(0.25 * 10 ** -0.3 * 32_768));
+  });
+
+  test('louder speech is limited', async () => {
+    const { post } = setUp();
+    const samples = await samplesOf(await post(ssml('<prosody volume="x-loud">One</prosody>')));
+    expect(samples[0]).toBe(Math.round(0.25 * 10 ** 0.3 * 32_768));
+  });
+
+  test('marks have the time of the next word', async () => {
+    const { post } = setUp();
+    const inner = '<mark name="start"/>One <mark name="two"/>two.<break time="1s"/>Three.<mark name="end"/>';
+    const body = await (await post(ssml(inner, { stream_format: 'json', timestamps: ['word'] }))).json();
+    expect(body).toMatchObject({
+      words: [
+        { word: 'One', start: 0, end: 0.04 },
+        { word: 'two.', start: 0.05, end: 0.09 },
+        { word: 'Three.', start: 1.1, end: 1.14 },
+      ],
+      marks: [
+        { name: 'start', time: 0 },
+        { name: 'two', time: 0.05 },
+        { name: 'end', time: 1.14 },
+      ],
+    });
+    const events = types(await (await post(ssml(inner, { stream_format: 'sse' }))).text());
+    expect(events.flatMap(({ marks = [] }) => marks)).toHaveLength(3);
+    expect(events.map(({ type }) => type)).not.toContain('speech.audio.words');
+  });
+
+  test.each([
+    [ssml('<break time="x"/>'), "'input', line 1, column"],
+    [ssml('a', { input: 'Hello' }), "'input', line 1"],
+    [ssml('<break/>'), "'input'"],
+    [ssml('<voice name="unknown">a</voice>'), 'Unknown voice'],
+    [ssml('<lang xml:lang="xx">a</lang>'), "'input' 'xx' is not a language of kokoro"],
+    [ssml('a'.repeat(5001)), 'at most 5000'],
+    [ssml(`${'<s>a</s>'.repeat(2500)}`), 'at most 20000 characters with its markup'],
+    [ssml('a', { input_type: 'html' }), "'input_type'"],
+  ])('%j is rejected', async (fields, message) => {
+    const { post, kokoro } = setUp();
+    const response = await post(fields);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain(message);
+    expect(kokoro.requests).toEqual([]);
+  });
+
+  test('markup in a plain text is not interpreted', async () => {
+    const { post, kokoro } = setUp();
+    await post({ model: 'kokoro', response_format: 'pcm', input: '<break time="5s"/>One.' });
+    expect(kokoro.requests.map(({ text }) => text)).toEqual(['<break time="5s"/>One.']);
+  });
 });
