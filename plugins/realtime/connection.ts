@@ -293,6 +293,7 @@ export class RealtimeConnection implements SocketListener {
       text,
       model: session.ttsModel,
       voice: session.voice,
+      language: session.spokenLanguage,
       speed: session.speed ?? 1,
       format: session.outputFormat,
     });

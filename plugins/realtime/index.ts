@@ -80,6 +80,11 @@ function sessionRules({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters 
     defaultTtsModel: 'svc-tts',
     languagesOf: (name: string) => stt.get(transcriptionModelId(name, stt))?.languages,
     hasVoice: (model: string, name: string) => hasNamedVoice(tts.get(model), name),
+    spokenLanguages(model: string) {
+      const engine = tts.get(model);
+      if (engine?.languages === undefined) return undefined;
+      return { languages: engine.languages, languageOf: (tag: string) => engine.languageOf?.(tag) };
+    },
     maxTextCharacters: maxCharacters,
   };
 }

@@ -46,6 +46,8 @@ export const MAX_ECHOED_BYTES = 256 * 1024;
 export const MAX_MODEL_CHARACTERS = 256;
 /** Same limit as the HTTP endpoint. */
 export const MAX_PROMPT_CHARACTERS = 5_000;
+/** Maximum length of the tag of a language. RFC 5646 recommends 35. */
+export const MAX_TAG_CHARACTERS = 64;
 /** Languages that a transcription may detect. Models know about 100 languages. */
 export const MAX_LANGUAGES = 100;
 /** Sample rate of `audio/pcm`, in Hz. */

@@ -35,6 +35,8 @@ export interface SpeechRequest {
   readonly model: string;
   /** Id of a stored voice; undefined selects the default voice of the model. */
   readonly voice: string | undefined;
+  /** BCP 47 tag of the text; undefined: the language of the voice. */
+  readonly language?: string | undefined;
   readonly speed: number;
   /** Format of the reported audio. */
   readonly format: AudioFormat;
@@ -96,7 +98,7 @@ export class ResponseAudio {
 
   /** Reports the audio. Returns the final event, or undefined if the response was stopped. */
   async #streamAudio(
-    { responseId, text, model, voice: voiceId, speed, format }: SpeechRequest,
+    { responseId, text, model, voice: voiceId, language, speed, format }: SpeechRequest,
     signal: AbortSignal,
   ): Promise<SynthesisEvent | undefined> {
     const { tts, voices, calls, clock, flow, log, caller } = this.#deps;
@@ -116,6 +118,7 @@ export class ResponseAudio {
           const { organization } = caller;
           const voice = await selectVoice(voices, engine, {
             ...{ id: voiceId, model, param: VOICE_PARAM, organization },
+            ...{ language, languageParam: LANGUAGE_PARAM },
           });
           await flow.ready(signal);
           return { engine, ...voice };
@@ -141,3 +144,5 @@ export class ResponseAudio {
 
 /** Field of the session that names the voice. */
 const VOICE_PARAM = 'session.audio.output.voice';
+/** Field of the session that names the language. */
+const LANGUAGE_PARAM = 'session.audio.output.language';

@@ -95,6 +95,13 @@ export const SessionUpdateSchema = fields(
             examples: ['tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
           }),
         ),
+        language: nullable(
+          Type.String({
+            description:
+              'Language of the spoken text as a BCP 47 tag, such as `es` or `pt-BR`; null: the language of the voice.',
+            examples: ['es'],
+          }),
+        ),
         speed: nullable(
           Type.Number({
             minimum: 0.25,

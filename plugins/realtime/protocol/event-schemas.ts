@@ -187,7 +187,11 @@ export const SessionSchema = open({
       turn_detection: nullable(TurnDetectionSchema),
       noise_reduction: Type.Null(),
     }),
-    output: open({ format: FormatSchema, voice: Type.Optional(Type.String()) }),
+    output: open({
+      format: FormatSchema,
+      voice: Type.Optional(Type.String()),
+      language: Type.Optional(Type.String()),
+    }),
   }),
   output_modalities: Type.Array(oneOf(['audio', 'text'])),
   tts_model: Type.String(),

@@ -20,6 +20,10 @@ const rules: SessionRules = {
   defaultTtsModel: 'svc-tts',
   languagesOf: (model) => ({ 'svc-stt': ['en', 'de'], english: ['en'] })[model],
   hasVoice: (model, name) => model === 'other-tts' && name === 'nova',
+  spokenLanguages: (model) => {
+    const languages = model === 'svc-tts' ? ['en-US', 'es'] : ['en-US'];
+    return { languages, languageOf: (tag) => languages.find((each) => each.startsWith(tag.slice(0, 2))) };
+  },
 };
 
 function fresh(query = ''): Session {
@@ -818,5 +822,31 @@ describe('the voice of a model', () => {
       undefined,
       [],
     ]);
+  });
+});
+
+describe('the language of speech', () => {
+  const spoken = (language: unknown) => ({ audio: { output: { language } } });
+
+  it('is echoed in the form of the model, and reset with null', () => {
+    const { session, wire } = merged(spoken('es-MX'));
+    expect([session.spokenLanguage, wire.audio.output]).toMatchObject(['es', { language: 'es' }]);
+    expect(merged(spoken('es'), spoken(null)).wire.audio.output).not.toHaveProperty('language');
+    expect(merged(spoken('es'), { audio: { output: { speed: 1.5 } } }).session.spokenLanguage).toBe('es');
+  });
+
+  it.each(['de', 7, 'e'.repeat(100), {}])('is not %j', (language) => {
+    const { refused, errors, session } = merged(spoken('es'), spoken(language));
+    expect(refused).toEqual([[INVALID, 'session.audio.output.language']]);
+    expect(errors[0]?.message).toContain('must be one of en-US, es, or null');
+    expect(session.spokenLanguage).toBe('es');
+  });
+
+  it('must be one of a new model', () => {
+    const { refused, session } = merged(spoken('es'), { tts_model: 'other-tts' });
+    expect(refused).toEqual([[INVALID, 'session.tts_model']]);
+    expect(session).toMatchObject({ ttsModel: 'other-tts', spokenLanguage: undefined });
+    const both = merged(spoken('es'), { tts_model: 'other-tts', ...spoken('en') });
+    expect([both.refused, both.session.spokenLanguage]).toEqual([[], 'en-US']);
   });
 });

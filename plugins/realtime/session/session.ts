@@ -2,11 +2,11 @@
 
 import { type Id, mayBeId } from '../../../src/contract/core/id.ts';
 import { quotedName } from '../../../src/contract/core/nearest-name.ts';
-import type { VadSettings } from '../../../src/contract/engines/engine.ts';
+import type { TtsEngine, VadSettings } from '../../../src/contract/engines/engine.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { MAX_MODEL_CHARACTERS, MAX_PROMPT_CHARACTERS, SPEED } from '../limits.ts';
+import { MAX_MODEL_CHARACTERS, MAX_PROMPT_CHARACTERS, MAX_TAG_CHARACTERS, SPEED } from '../limits.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { WireSession, WireTurnDetection } from '../protocol/server-events.ts';
 import {
@@ -40,7 +40,12 @@ export interface SessionRules {
   languagesOf(sttModel: string): readonly string[] | undefined;
   /** Whether a speech model has a voice of this name that is not a stored voice. Absent: no model has one. */
   hasVoice?(ttsModel: string, name: string): boolean;
+  /** Languages that a speech model speaks. Absent or undefined: not known; then any tag is accepted. */
+  spokenLanguages?(ttsModel: string): SpokenLanguages | undefined;
 }
+
+/** Languages of a speech model, as in `TtsEngine`. */
+export type SpokenLanguages = Required<Pick<TtsEngine, 'languages' | 'languageOf'>>;
 
 /** Result of looking up the voice that an update names. `failed`: the lookup failed. */
 export type VoiceLookupResult = 'found' | 'missing' | 'failed';
@@ -83,6 +88,8 @@ export interface Session {
   readonly outputFormat: AudioFormat;
   /** Id of a stored voice; undefined: the default voice. */
   readonly voice: string | undefined;
+  /** BCP 47 tag of spoken text; undefined: the language of the voice, and no value is echoed. */
+  readonly spokenLanguage: string | undefined;
   /** Speaking rate, 0.25–4; undefined: the default rate, and no value is echoed. */
   readonly speed: number | undefined;
   readonly outputModalities: readonly Modality[];
@@ -105,7 +112,7 @@ export interface MergedSession {
 /** Supported fields. Other fields are tolerated, or rejected with this list. */
 const SESSION_FIELDS = ['type', 'model', 'audio', 'include', 'output_modalities', 'tts_model'];
 const INPUT_FIELDS = ['format', 'transcription', 'turn_detection', 'noise_reduction'];
-const OUTPUT_FIELDS = ['format', 'voice', 'speed'];
+const OUTPUT_FIELDS = ['format', 'voice', 'language', 'speed'];
 const TRANSCRIPTION_FIELDS = ['model', 'language', 'languages', 'prompt', 'keywords'];
 const TOLERATED_FIELDS = [
   // Fields of the beta protocol.
@@ -150,6 +157,7 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
     turnDetection: undefined,
     outputFormat: DEFAULT_FORMAT,
     voice: undefined,
+    spokenLanguage: undefined,
     speed: undefined,
     outputModalities: [],
     ttsModel: rules.ttsModels.includes(requestedModel) ? requestedModel : rules.defaultTtsModel,
@@ -192,6 +200,7 @@ export function mergeSession(
       sent.include?.value === null ? undefined : choicesOf(sent.include, session.include, INCLUDES, errors),
     outputFormat: formatOf(sent.outputFormat, session.outputFormat, errors),
     voice: voiceOf(sent.voice, session.voice, { lookup: voice, namesVoice }, errors),
+    spokenLanguage: spokenLanguageOf(sent, session, ttsModel, rules, errors),
     speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, errors),
     outputModalities: choicesOf(sent.modalities, session.outputModalities, MODALITIES, errors),
     ttsModel,
@@ -230,6 +239,7 @@ function sentFields(update: unknown, errors: UpdateErrors) {
     include: top.get('include'),
     outputFormat: { nested: output.get('format'), beta: top.get('output_audio_format') },
     voice: output.get('voice') ?? top.get('voice'),
+    spokenLanguage: output.get('language'),
     speed: output.get('speed') ?? top.get('speed'),
     modalities: top.get('output_modalities') ?? top.get('modalities'),
     ttsModel: top.get('tts_model'),
@@ -329,6 +339,34 @@ function ttsModelOf(
   return prior;
 }
 
+/** Languages are checked again when the model changes. */
+function spokenLanguageOf(
+  { spokenLanguage: sent, ttsModel: sentModel }: SentFields,
+  { spokenLanguage: prior }: Session,
+  model: string,
+  rules: SessionRules,
+  errors: UpdateErrors,
+): string | undefined {
+  const { languages, languageOf } = rules.spokenLanguages?.(model) ?? {};
+  const known = (tag: string) => (languageOf === undefined ? tag : languageOf(tag));
+  const rule = `one of ${languages?.join(', ')}, or null for the language of the voice`;
+  if (sent === undefined) {
+    if (prior === undefined || known(prior) !== undefined) return prior;
+    errors.invalid(
+      `${sentModel?.path}`,
+      `names a model that does not speak the language of this session: also send ${rule}`,
+    );
+    return undefined;
+  }
+  const { path, value } = sent;
+  if (isUnset(value)) return undefined;
+  const tag =
+    typeof value === 'string' && value.length <= MAX_TAG_CHARACTERS ? known(value.trim()) : undefined;
+  if (tag !== undefined) return tag;
+  errors.invalid(path, `must be ${languages === undefined ? 'a BCP 47 tag, or null' : rule}`);
+  return prior;
+}
+
 /** Reads a voice given as its id or as `{id}`. */
 function voiceIdOf(sent: SentField, errors: UpdateErrors): SentField {
   return (isRecord(sent.value) ? membersOf(sent, ['id'], errors).get('id') : undefined) ?? sent;
@@ -373,7 +411,7 @@ function retainedEchoes(echoed: Echoes, sent: SentFields): Echoes {
 
 /** Returns the session in the wire format of `session.created` and `session.updated` (spec 2.6). */
 export function toWireSession(session: Session): WireSession {
-  const { id, type, model, transcription, include, voice, speed, echoed } = session;
+  const { id, type, model, transcription, include, voice, spokenLanguage, speed, echoed } = session;
   const { language, languages, prompt, keywords } = transcription;
   const own = Object.entries(echoed).filter(([name]) => !name.startsWith(TRANSCRIPTION));
   const transcriptionFields = Object.entries(echoed)
@@ -404,6 +442,7 @@ export function toWireSession(session: Session): WireSession {
       output: {
         format: toWireFormat(session.outputFormat),
         ...(voice === undefined ? {} : { voice }),
+        ...(spokenLanguage === undefined ? {} : { language: spokenLanguage }),
         ...(speed === undefined ? {} : { speed }),
       },
     },
