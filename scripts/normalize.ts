@@ -3,6 +3,7 @@
  * each. Nothing else is written there.
  */
 
+import { createInterface } from 'node:readline';
 import { FRONT_ENDS, frontEndOf, spokenForm } from '../src/text/front-end.ts';
 
 const USAGE = 'Usage: bun run normalize [--language TAG], with one text per line on standard input';
@@ -21,7 +22,10 @@ async function main(): Promise<void> {
     const known = FRONT_ENDS.map(({ language }) => language).join(', ');
     throw new Error(`The language '${tag}' is not supported. Supported: ${known}.`);
   }
-  for await (const line of console) process.stdout.write(`${spokenForm(frontEnd, line)}\n`);
+  // The last line may have no end.
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+    process.stdout.write(`${spokenForm(frontEnd, line)}\n`);
+  }
 }
 
 try {

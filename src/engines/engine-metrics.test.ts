@@ -132,6 +132,15 @@ describe('speech', () => {
     expect(instrument.tts('svc-tts', new FakeTtsEngine()).compatibility).toBeUndefined();
   });
 
+  it('keeps the languages of its engine', () => {
+    const engine = instrument.tts('svc-tts', new FakeTtsEngine({ languages: ['en-US', 'es'] }));
+    expect([engine.languages, engine.languageOf?.('es'), engine.languageOf?.('de')]).toEqual([
+      ['en-US', 'es'],
+      'es',
+      undefined,
+    ]);
+  });
+
   it('exposes deleteVoice only if its engine has it', async () => {
     expect(instrument.tts('svc', new FakeTtsEngine()).deleteVoice).toBeUndefined();
     const deleted: string[] = [];

@@ -117,6 +117,8 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       rateHz: engine.rateHz,
       compatibility: engine.compatibility,
       voices: engine.voices,
+      languages: engine.languages,
+      ...(engine.languageOf && { languageOf: engine.languageOf.bind(engine) }),
       ...(engine.hasVoice && { hasVoice: engine.hasVoice.bind(engine) }),
       ...(engine.voiceProblem && { voiceProblem: engine.voiceProblem.bind(engine) }),
       ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),

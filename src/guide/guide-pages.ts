@@ -54,6 +54,7 @@ export const SECTIONS: readonly GuideSection[] = [
   ]),
   section('Guides', [
     guide('speech', 'Speech'),
+    guide('languages', 'Languages of speech'),
     guide('transcription', 'Transcription'),
     guide('voices', 'Voices'),
     guide('realtime', 'Realtime'),

@@ -77,6 +77,42 @@ describe('selectVoice', () => {
   });
 });
 
+describe('the language of selectVoice', () => {
+  const engine = {
+    languages: ['en-US', 'es'],
+    languageOf: (tag: string) =>
+      ['en-US', 'es'].find((each) => each.startsWith(tag.slice(0, 2).toLowerCase())),
+  };
+  const select = async (fields: object, selected: object = engine) =>
+    selectVoice((await setUp()).stored, selected, {
+      ...{ id: undefined, model: 'tts-1', param: 'voice', organization: 'a', ...fields },
+    });
+
+  it('is that of the engine, also for a stored voice', async () => {
+    expect(await select({ language: 'ES_mx' })).toEqual({ voice: undefined, language: 'es' });
+    expect(await select({})).toEqual({ voice: undefined, language: undefined });
+    const { stored, voice } = await setUp();
+    const requested = { id: voice.id, model: 'm', param: 'voice', organization: 'a', language: 'es' };
+    expect(await selectVoice(stored, engine, requested)).toMatchObject({
+      voice: { id: voice.id },
+      language: 'es',
+    });
+  });
+
+  it('is as written for an engine that does not know its languages', async () => {
+    expect(await select({ language: 'xx' }, {})).toEqual({ voice: undefined, language: 'xx' });
+  });
+
+  it('is rejected with the supported languages', async () => {
+    await expect(select({ language: 'de' })).rejects.toMatchObject({
+      ...{ kind: 'invalid_request', param: 'language', code: 'unsupported_value' },
+      message: expect.stringMatching(/'de'.*tts-1.*en-US, es/),
+    });
+    const languageParam = 'session.audio.output.language';
+    await expect(select({ language: 'de', languageParam })).rejects.toMatchObject({ param: languageParam });
+  });
+});
+
 describe('hasNamedVoice', () => {
   const hasVoice = () => true;
   it('needs a model with a list of voices, or with the rules of OpenAI', () => {

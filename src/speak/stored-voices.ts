@@ -105,11 +105,12 @@ export async function selectVoice(
 
 /** @throws ServiceError `invalid_request` if the engine does not speak the language. */
 function requireLanguage(
-  { languages, languageOf }: VoicedEngine,
+  engine: VoicedEngine,
   { language, languageParam = 'language', model }: RequestedVoice,
 ): string | undefined {
-  if (language === undefined || languages === undefined || languageOf === undefined) return language;
-  const found = languageOf(language);
+  const { languages } = engine;
+  if (language === undefined || languages === undefined) return language;
+  const found = engine.languageOf?.(language);
   if (found !== undefined) return found;
   throw invalidRequest(
     `'${languageParam}'${quotedName(language)} is not a language of ${model}. It must be one of ${languages.join(', ')}, or unset for the language of the voice.`,

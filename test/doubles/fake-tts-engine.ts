@@ -5,6 +5,8 @@ export interface FakeTtsOptions {
   readonly rateHz?: number;
   /** Names of its own voices. */
   readonly voices?: readonly string[];
+  /** Languages that it speaks; default: unknown. */
+  readonly languages?: readonly string[];
   /** Sample arrays of a request; default: one array of 2,400 samples of 0.25. */
   readonly runs?: (request: SynthesisRequest) => readonly number[][];
   /** Error that is thrown after the audio. */
@@ -45,6 +47,14 @@ export class FakeTtsEngine implements TtsEngine {
     } finally {
       if (!ended) this.leftEarly += 1;
     }
+  }
+
+  get languages(): readonly string[] | undefined {
+    return this.#options.languages;
+  }
+
+  languageOf(tag: string): string | undefined {
+    return this.languages?.find((each) => each === tag);
   }
 
   hasVoice(name: string): boolean {

@@ -596,14 +596,32 @@ describe('a form', () => {
   });
 });
 
+it('passes the language on, also of a form', async () => {
+  const { app, post, engine } = setUp({ languages: ['en-US', 'es'] });
+  await post({ language: 'es' });
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ model: 'svc-tts', input: 'Hola.', language: ' es ' }))
+    body.append(name, value);
+  await app.send(PATH, { method: 'POST', body });
+  for (const language of ['', null, undefined]) await post({ language });
+  expect(engine.requests.map(({ language }) => language)).toEqual([
+    'es',
+    'es',
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
 describe('rejections', () => {
   it.each([
     ['an unknown model', { model: 'tts-2' }, 'model', 'model_not_found'],
     ['a voice name of OpenAI', { voice: 'alloy' }, 'voice', 'voice_not_found'],
     ['an unknown voice as object', { voice: { id: 'tts-vc-voice_b' } }, 'voice', 'voice_not_found'],
+    ['an unsupported language', { language: 'de' }, 'language', 'unsupported_value'],
     ['an unsupported format', { response_format: 'mp3' }, 'response_format', 'unsupported_value'],
   ])('%s: before synthesis and without a usage row', async (_, fields, param, code) => {
-    const { post, engine, rows } = setUp();
+    const { post, engine, rows } = setUp({ languages: ['en-US', 'es'] });
     const response = await post(fields);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param, code } });

@@ -89,8 +89,10 @@ describe('the request', () => {
     const engine = createEngine({ voice: 'vivian' });
     expect(['alloy', '旁白', 'a'.repeat(200)].every((name) => engine.hasVoice?.(name))).toBe(true);
     expect(['a'.repeat(201), 'a\n', 'a\u202E'].some((name) => engine.hasVoice?.(name))).toBe(false);
-    await collect(engine, { voiceName: 'alloy', instructions: 'Whisper.' });
-    expect(upstream.seen[0]?.body).toMatchObject({ voice: 'alloy', instructions: 'Whisper.' });
+    await collect(engine, { voiceName: 'alloy', instructions: 'Whisper.', language: 'de' });
+    expect(upstream.seen[0]?.body).toMatchObject({
+      ...{ voice: 'alloy', instructions: 'Whisper.', language: 'de' },
+    });
     await expect(collect(engine, { instructions: 'x'.repeat(4097) })).rejects.toMatchObject({
       kind: 'invalid_request',
       param: 'instructions',

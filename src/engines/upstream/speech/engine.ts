@@ -225,6 +225,8 @@ class UpstreamTtsEngine implements TtsEngine {
       stream_format: 'audio',
       // Some versions of vLLM-Omni reject any speed for a stream, so the natural speed is omitted.
       ...(request.speed === 1 ? {} : { speed: request.speed }),
+      // Only on request, because servers of OpenAI's API may reject the field.
+      ...(request.language === undefined ? {} : { language: request.language }),
       ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     };
   }

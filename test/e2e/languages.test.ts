@@ -1,0 +1,159 @@
+/** Speech in every language on the real process, with the models of the default configuration. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { wavHeader } from '../../src/audio/wav.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_TEXT,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import { inDeepTier } from '../harness/tier.ts';
+
+const RATE_HZ = 24_000;
+
+/** Sentences of frequent words, which the smallest multilingual Whisper understands. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  es: 'Mañana por la mañana vamos a la playa con toda la familia.',
+  fr: 'Demain matin, nous allons à la plage avec toute la famille.',
+  it: 'Domani mattina andiamo al mare con tutta la famiglia.',
+  'pt-BR': 'Amanhã de manhã vamos para a praia com toda a família.',
+  hi: 'आज मौसम बहुत अच्छा है।',
+  'en-GB': 'Tomorrow morning we are going to the beach with the whole family.',
+};
+
+let service: LaunchedService;
+beforeAll(async () => {
+  service = await launchService({ config: NO_TEXT, env: { PLUGINS: 'speech,voices,partner' } });
+});
+afterAll(() => service?.stop());
+
+const post = (path: string, body: object) =>
+  service.fetch(path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+async function speak(fields: object): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await post('/v1/audio/speech', { response_format: 'pcm', ...fields });
+  expect(response.status, response.ok ? '' : await response.clone().text()).toBe(200);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+async function heard(pcm: Uint8Array<ArrayBuffer>, language: string): Promise<string> {
+  const form = new FormData();
+  form.set('model', 'whisper-1');
+  form.set('language', language.slice(0, 2));
+  form.set('file', new File([wavHeader(pcm.length, RATE_HZ), pcm], 'speech.wav'));
+  const response = await service.fetch('/v1/audio/transcriptions', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${SERVICE_KEY}` },
+    body: form,
+  });
+  return ((await response.json()) as { text: string }).text;
+}
+
+/** Words without capitals, accents and punctuation. */
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .normalize('NFD')
+    .replaceAll(/[^\p{L}\s]/gu, '')
+    .trim()
+    .split(/\s+/u);
+}
+
+/** Expects that at most one word of the sentence is missing in the transcript of its audio. */
+async function expectUnderstood(language: string, pcm: Uint8Array<ArrayBuffer>): Promise<void> {
+  const transcript = await heard(pcm, language);
+  const known = new Set(wordsOf(transcript));
+  const missing = wordsOf(SENTENCES[language] ?? '').filter((word) => !known.has(word));
+  expect(missing.length, `${transcript} lacks ${missing.join(', ')}`).toBeLessThanOrEqual(1);
+}
+
+describe('speech', () => {
+  test('in Spanish is understood', async () => {
+    await expectUnderstood('es', await speak({ model: 'tts-1', language: 'es', input: SENTENCES.es }));
+  });
+
+  inDeepTier(() => {
+    test.each(['fr', 'it', 'pt-BR', 'en-GB'])('in %s is understood', async (language) => {
+      await expectUnderstood(
+        language,
+        await speak({ model: 'svc-tts', language, input: SENTENCES[language] }),
+      );
+    });
+
+    test.each(['ff_siwis', 'if_sara', 'pm_alex'])('of the voice %s is in its language', async (voice) => {
+      const language = { f: 'fr', i: 'it', p: 'pt-BR' }[voice.charAt(0)] ?? '';
+      await expectUnderstood(language, await speak({ model: 'tts-1', voice, input: SENTENCES[language] }));
+    });
+  });
+
+  test('of a voice in another language has the sounds of that language', async () => {
+    const input = SENTENCES.it ?? '';
+    const [english, italian] = [
+      await speak({ model: 'tts-1', voice: 'nova', input }),
+      await speak({ model: 'tts-1', voice: 'nova', input, language: 'IT_it' }),
+    ];
+    expect(Buffer.compare(english, italian)).not.toBe(0);
+    await expectUnderstood('it', italian);
+  });
+
+  test('of Devanagari with an English voice is Hindi', async () => {
+    const input = SENTENCES.hi ?? '';
+    const [detected, requested] = [
+      await speak({ model: 'tts-1', voice: 'nova', input }),
+      await speak({ model: 'tts-1', voice: 'nova', input, language: 'hi' }),
+    ];
+    expect(detected.length).toBeGreaterThan(RATE_HZ);
+    expect(Buffer.compare(detected, requested)).toBe(0);
+  });
+});
+
+test('an unsupported language is rejected before synthesis, with the supported ones', async () => {
+  const body = { model: 'tts-1', voice: 'nova', input: 'Hallo.', language: 'de-DE' };
+  const response = await post('/v1/audio/speech', body);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    error: {
+      type: 'invalid_request_error',
+      param: 'language',
+      code: 'unsupported_value',
+      message: expect.stringMatching(/'de-DE'.*en-US, en-GB, es, fr, it, pt-BR, hi/),
+    },
+  });
+  const message = { type: 'voice-request', text: 'Hallo.', sampleRate: 16_000 };
+  const partner = await post('/v1/voices/partner?language=de', { message });
+  expect(await partner.json()).toMatchObject({ error: { param: 'language' } });
+});
+
+test('the partner endpoint speaks the language of its query', async () => {
+  const message = { type: 'voice-request', text: SENTENCES.es, sampleRate: RATE_HZ };
+  const response = await post('/v1/voices/partner?language=es', { message });
+  await expectUnderstood('es', new Uint8Array(await response.arrayBuffer()));
+});
+
+test('the preset voices of all languages are listed with language and gender', async () => {
+  const response = await service.fetch('/v1/audio/voices?model=tts-1', {
+    headers: { authorization: `Bearer ${SERVICE_KEY}` },
+  });
+  const { data } = (await response.json()) as { data: { id: string; language: string; gender: string }[] };
+  const of = (id: string) => data.find((voice) => voice.id === id);
+  expect(of('ef_dora')).toMatchObject({ language: 'es', gender: 'female' });
+  expect(of('hm_psi')).toMatchObject({ language: 'hi', gender: 'male' });
+  expect(
+    Object.fromEntries(
+      Map.groupBy(data, ({ language }) => language)
+        .entries()
+        .map(([tag, voices]) => [tag, voices.length]),
+    ),
+  ).toMatchObject({
+    es: 3,
+    fr: 1,
+    it: 2,
+    'pt-BR': 3,
+    hi: 4,
+  });
+});
