@@ -11,20 +11,21 @@ namespace {
 
 using Words = std::string_view;
 
-/** Titles and places before a name; capitalized. */
-constexpr Words kTitles[] = {"adm", "brig", "br",   "capt", "cmdr", "col",  "cpl",    "cpt",  "dr",  "fr",
-                             "ft",  "gen",  "gov",  "hon",  "lt",   "maj",  "messrs", "mlle", "mme", "mr",
-                             "mrs", "ms",   "msgr", "mt",   "mx",   "pres", "prof",   "pt",   "pvt", "rep",
-                             "rev", "rt",   "sen",  "sgt",  "sra",  "srta", "supt"};
+/** Titles and places before a name; capitalized. English, French, Spanish, Italian and Portuguese. */
+constexpr Words kTitles[] = {"adm",  "av",     "avda",  "brig", "br",   "capt", "cmdr", "col", "cpl",  "cpt", "dott",
+                             "dr",   "dra",    "exmo",  "fr",   "ft",   "gen",  "gov",  "hon", "ing",  "lic", "lt",
+                             "maj",  "messrs", "mlle",  "mme",  "mmes", "mr",   "mrs",  "ms",  "msgr", "mt",  "mx",
+                             "pres", "prof",   "profa", "pt",   "pvt",  "rep",  "rev",  "rt",  "sen",  "sgt", "sig",
+                             "sra",  "sras",   "sres",  "srs",  "srta", "supt", "ud",   "uds"};
 
 /** Words within a sentence, in any case. */
-constexpr Words kConnectors[] = {"approx", "bzw", "ca",   "cf",   "d.h", "e.g", "eg",
-                                 "i.e",    "ie",  "incl", "resp", "viz", "vs",  "z.b"};
+constexpr Words kConnectors[] = {"approx", "aprox", "bzw",  "ca",   "cf",   "d.h",  "dott", "e.g",  "eg",  "ej", "i.e",
+                                 "ie",     "incl",  "p.ej", "p.es", "p.ex", "resp", "sig",  "sigg", "viz", "vs", "z.b"};
 
 /** Words before a number. */
-constexpr Words kNumbered[] = {"apt",  "art", "ch",  "chap", "eq",  "eqs", "ex",  "ext", "fig",
-                               "figs", "hwy", "max", "min",  "no",  "nos", "nr",  "op",  "para",
-                               "pg",   "p",   "pp",  "rte",  "sec", "tel", "ver", "vol", "vols"};
+constexpr Words kNumbered[] = {"apt",  "art", "ch",  "chap", "eq",  "eqs", "ex",  "ext", "fig",  "figs",
+                               "hwy",  "max", "min", "no",   "nos", "nr",  "op",  "pag", "pagg", "pags",
+                               "para", "pg",  "p",   "pp",   "rte", "sec", "tel", "ver", "vol",  "vols"};
 
 /** Shortened names that may also end a sentence; capitalized. */
 constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd",  "bros", "co",   "corp", "dec", "dept",
@@ -43,7 +44,7 @@ constexpr Words kStarters[] = {
     "we",      "were",    "what",   "when",     "where",  "while", "who",     "why",    "with", "would", "yes",
     "yet",     "you",     "your"};
 
-/** Lower-case ASCII form; an empty view for other characters or too many. */
+/** Lower-case ASCII form, of `á` too; an empty view for other characters or too many. */
 struct Folded {
   std::array<char, ShortWord::kCapacity> letters{};
   size_t size = 0;
@@ -51,7 +52,8 @@ struct Folded {
   explicit Folded(const ShortWord& word) {
     if (!word.fits()) return;
     for (size_t i = 0; i < word.size(); i++) {
-      const char32_t letter = word[i];
+      // "pág."
+      const char32_t letter = word[i] == 0xE1 || word[i] == 0xC1 ? U'a' : word[i];
       if (letter >= 0x80) return;
       const bool upper = letter >= 'A' && letter <= 'Z';
       letters[i] = static_cast<char>(upper ? letter - 'A' + 'a' : letter);

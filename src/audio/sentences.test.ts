@@ -40,6 +40,12 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   'lower case goes on after a full stop': ['The max. value of approx. five. |The rest vs. them.'],
   'law cases and years': ['In Roe v. Wade it was so. |Built c. 1900 or so. |Solve for x. |Then stop.'],
   French: ['« Bonjour ! » dit-il. |Quoi ? |Il a dit : « Oui. » |Puis rien. |« Un. |Deux ? » |Fin.'],
+  Spanish: [
+    '¿Cómo estás? |¡Muy bien! |El Sr. Pérez y la Dra. Gómez llegaron. |Fin.',
+    'Está en la pág. 12, p. ej. Madrid. |Vive en la Avda. Mayor. |Fin.',
+  ],
+  Italian: ['Il sig. Rossi e il dott. Bianchi. |Vedi pag. 5, p.es. Roma. |Poi basta.'],
+  Portuguese: ['A Profa. Lima e os Srs. Reis moram na Av. Paulista. |Fim.'],
   German: ['Er sagte: „Ja.“ |Dann ging er. |Das ist z.B. Berlin.'],
   footnotes: ['The end.¹ |Next one.²³ |Last.'],
   'Chinese and Japanese': [
