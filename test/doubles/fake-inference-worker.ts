@@ -4,7 +4,7 @@
  */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
-import type { StepModel } from '../../src/engines/pool/model.ts';
+import { ModelUnavailableError, type StepModel } from '../../src/engines/pool/model.ts';
 import { serveInference } from '../../src/engines/pool/worker-loop.ts';
 
 const RATE_HZ = 24_000;
@@ -25,7 +25,7 @@ export interface FakeScript {
   readonly stepMs?: number;
   /** Index of the step at which `failure` occurs. */
   readonly at?: number;
-  readonly failure?: 'throw' | 'throw-later' | 'reject-later' | 'exit' | 'hang';
+  readonly failure?: 'throw' | 'unavailable' | 'throw-later' | 'reject-later' | 'exit' | 'hang';
   /** A private error message, which must not be forwarded. */
   readonly secret?: string;
 }
@@ -79,6 +79,7 @@ serveInference<FakeSpec>(async (spec, _, onImport) => {
 
 function fail({ failure, secret }: FakeScript): void {
   if (failure === 'throw') throw new Error('scripted failure');
+  if (failure === 'unavailable') throw new ModelUnavailableError('scripted');
   if (failure === 'throw-later') {
     setTimeout(() => {
       throw new RangeError(`cannot speak ${secret}`);

@@ -128,6 +128,13 @@ describe('one job', () => {
     expect(await collect(pool, { mark: 1, steps: 0, samples: 0 })).toEqual([]);
   });
 
+  it('is overloaded when a part of its model is unavailable', async () => {
+    const pool = await startPool();
+    await expect(
+      collect(pool, { mark: 1, steps: 2, samples: 10, at: 1, failure: 'unavailable' }),
+    ).rejects.toMatchObject({ kind: 'overloaded', code: 'server_overloaded', retryAfterS: 2 });
+  });
+
   it('fails without the cause when a step throws, and the pool serves the next job', async () => {
     const pool = await startPool();
     await expect(

@@ -30,6 +30,14 @@ export interface StepModel<Request, Result, Description = undefined> {
   close(): Promise<void>;
 }
 
+/**
+ * A process or file that a step needs is not available now, while the model itself works. The request fails with `overloaded`, so
+ * that clients retry it.
+ */
+export class ModelUnavailableError extends Error {
+  override readonly name = 'ModelUnavailableError';
+}
+
 /** Voice of a synthesis request: a preset of the model, or a stored voice. */
 export type ModelVoice =
   | { readonly kind: 'preset'; readonly name: string }

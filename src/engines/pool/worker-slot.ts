@@ -6,6 +6,7 @@ import type { Logger } from '../../contract/core/logger.ts';
 import { fromProcessError, type LoadProgress } from '../workers/process-protocol.ts';
 import { SupervisedProcess } from '../workers/supervised-process.ts';
 import type { AnyJob } from './job.ts';
+import type { ModelUnavailableError } from './model.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
 
 export interface WorkerSlotOptions<Spec> {
@@ -27,6 +28,21 @@ export interface WorkerSlotOptions<Spec> {
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called when the process exits unexpectedly. */
   readonly onCrash: () => void;
+}
+
+/** Errors of steps are received as plain data, so their class is known by its name. */
+const UNAVAILABLE: ModelUnavailableError['name'] = 'ModelUnavailableError';
+const RETRY_AFTER_S = 2;
+
+function failedOnInput(): ServiceError {
+  return new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
+}
+
+function partUnavailable(): ServiceError {
+  return new ServiceError('overloaded', 'A part of the model is unavailable. The service is retrying.', {
+    code: 'server_overloaded',
+    retryAfterS: RETRY_AFTER_S,
+  });
 }
 
 export class WorkerSlot<Spec> {
@@ -139,7 +155,7 @@ export class WorkerSlot<Spec> {
     if (done) this.#jobs.delete(id);
     if (error !== undefined) {
       this.#options.log.error('inference step failed', error, { model: job.model });
-      job.fail(new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' }));
+      job.fail(error.name === UNAVAILABLE ? partUnavailable() : failedOnInput());
     } else if (done) {
       job.finish();
     }

@@ -4,7 +4,9 @@
  */
 
 import { fileURLToPath } from 'node:url';
+import { StartError } from '../../../contract/core/error.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
+import { ModelUnavailableError } from '../../pool/model.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import {
   type FromEspeak,
@@ -21,11 +23,6 @@ const LOAD_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** An inference process runs one step at a time, and each step has one request. */
 const MAX_OPEN_REQUESTS = 16;
-
-/** eSpeak cannot answer now; the process is started again. */
-export class EspeakUnavailableError extends Error {
-  override readonly name = 'EspeakUnavailableError';
-}
 
 export interface EspeakOptions {
   readonly modelsDir: string;
@@ -59,7 +56,7 @@ export class EspeakEngine {
    * Returns the phonemes of each clause in IPA, with stress marks and with `^` between the letters of one sound.
    * @param voice language of eSpeak, such as `es` or `pt-br`.
    * @param clauses without punctuation, of at most {@link MAX_REQUEST_CHARACTERS} characters together.
-   * @throws EspeakUnavailableError if the process cannot be loaded, crashed or is overloaded; RangeError for longer clauses; Error
+   * @throws ModelUnavailableError if the process cannot be loaded, crashed or is overloaded; RangeError for longer clauses; Error
    *   for an unknown voice.
    */
   async phonemes(voice: string, clauses: readonly string[]): Promise<readonly string[]> {
@@ -69,8 +66,8 @@ export class EspeakEngine {
         `eSpeak accepts ${MAX_REQUEST_CHARACTERS} characters; the request has ${characters}.`,
       );
     }
-    if (this.#isClosed) throw new EspeakUnavailableError('The eSpeak process is closed.');
-    if (this.#requests.size >= MAX_OPEN_REQUESTS) throw new EspeakUnavailableError('eSpeak is overloaded.');
+    if (this.#isClosed) throw new ModelUnavailableError('The eSpeak process is closed.');
+    if (this.#requests.size >= MAX_OPEN_REQUESTS) throw new ModelUnavailableError('eSpeak is overloaded.');
     this.#lastId += 1;
     const request = {
       message: { id: this.#lastId, voice, clauses },
@@ -106,7 +103,10 @@ export class EspeakEngine {
     });
     // The requests fail with their own error, and the process is started again.
     started.start().catch((error: unknown) => {
-      if (!this.#isClosed) log.error('the eSpeak process failed to load', error);
+      if (this.#isClosed) return;
+      // The message names a missing file, and the command that fetches it.
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error('the eSpeak process failed to load', new StartError(reason));
     });
     return started;
   }
@@ -135,14 +135,14 @@ export class EspeakEngine {
     const id = this.#running;
     this.#running = undefined;
     if (id !== undefined) {
-      this.#requests.get(id)?.result.reject(new EspeakUnavailableError('The eSpeak process crashed.'));
+      this.#requests.get(id)?.result.reject(new ModelUnavailableError('The eSpeak process crashed.'));
       this.#requests.delete(id);
     }
     this.#sendNext();
   }
 
   #failAll(reason: string): void {
-    for (const { result } of this.#requests.values()) result.reject(new EspeakUnavailableError(reason));
+    for (const { result } of this.#requests.values()) result.reject(new ModelUnavailableError(reason));
     this.#requests.clear();
     this.#running = undefined;
   }
