@@ -2,11 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hubRecordPath } from '../../models/hub-reference.ts';
-import { cachedFilePath } from '../../models/model-files.ts';
+import { cachedFilePath, entriesForEngines } from '../../models/model-files.ts';
 import { type GgufPair, ggufFile } from '../../test/generators/gguf-writer.ts';
 import { tempDir } from '../../test/harness/temp-dir.ts';
 import type { ConfiguredModels, TextModelSettings } from '../contract/core/settings.ts';
 import { sha256 } from '../kit/storage/content-hash.ts';
+import { ESPEAK_ENGINE } from './espeak/shared/files.ts';
 import { describeModels, modelFilesById } from './model-list.ts';
 
 const GGUF = ggufFile([
@@ -92,9 +93,14 @@ test('the files of each model id, with the sum of their sizes and all licences',
     ['remote', remote],
   ]);
   const tts = new Map([['speaker', { kind: 'kokoro', voice: 'af_heart' }]] as const);
+  // One file for each platform, with its own size.
+  const espeakBytes = entriesForEngines([ESPEAK_ENGINE])[0]?.files[0]?.bytes ?? 0;
   expect(await modelFilesById(models({ tts, text }), [], modelsDir)).toEqual(
     new Map([
-      ['speaker', { sizeBytes: 143_245_502, licence: 'Apache-2.0 AND MIT AND GPL-3.0-or-later' }],
+      [
+        'speaker',
+        { sizeBytes: 133_167_018 + espeakBytes, licence: 'Apache-2.0 AND MIT AND GPL-3.0-or-later' },
+      ],
       ['own', { sizeBytes: GGUF.length, memoryBytes: GGUF.length + CACHE_BYTES }],
       ['hub', {}],
     ]),
