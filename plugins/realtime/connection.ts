@@ -9,12 +9,9 @@ import type { Slots } from '../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketListener } from '../../src/http/transport/socket.ts';
 import { MachineRunner } from '../../src/kit/async/machine-runner.ts';
 import type { ByteShare } from '../../src/kit/limits/byte-budget.ts';
-import { type Turn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
-import {
-  type TranscriptionParams,
-  type TurnTranscriptionEvent,
-  TurnTranscriptions,
-} from '../../src/listen/turn-transcriptions.ts';
+import type { TranscriptionParams, TurnTranscriptionEvent } from '../../src/listen/turn.ts';
+import { type SegmentedTurn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
+import { Turns } from '../../src/listen/turns.ts';
 import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { MAX_BUFFERED_BYTES, MAX_PENDING_TURNS, mebibytes } from './limits.ts';
@@ -24,7 +21,7 @@ import { type ClientEvent, type ParsedFrame, parseClientFrame } from './protocol
 import { invalidEvent, type ProtocolError, toWireError } from './protocol/errors.ts';
 import type { WireEvent } from './protocol/server-events.ts';
 import { ResponseAudio } from './response-audio.ts';
-import type { Session, VoiceLookupResult } from './session/session.ts';
+import type { VoiceLookupResult } from './session/session.ts';
 import { LOGPROBS } from './session/transcription-hints.ts';
 import { transcriptionModelId } from './session/transcription-models.ts';
 import {
@@ -59,11 +56,9 @@ export class RealtimeConnection implements SocketListener {
   readonly #machine: MachineRunner<State, Event, Effect>;
   readonly #frames: FrameQueue<ClientEvent>;
   readonly #segmenter: TurnSegmenter;
-  readonly #transcriptions: TurnTranscriptions;
+  readonly #turns: Turns;
   readonly #responseAudio: ResponseAudio;
   readonly #connectionMetrics: ConnectionMetrics;
-  /** Turns whose transcription is not finished. */
-  readonly #turns = new Map<string, { readonly turn: Turn; readonly params: TranscriptionParams }>();
   #isInputStopped = false;
   #hasFailed = false;
 
@@ -85,13 +80,15 @@ export class RealtimeConnection implements SocketListener {
     this.#segmenter = new TurnSegmenter({
       vad: deps.vad,
       maxBufferedBytes: MAX_BUFFERED_BYTES,
-      report: (event) => this.#machine.dispatch({ kind: 'segmented', event }),
+      report: (event) => {
+        if (event.kind === 'speech_started' || event.kind === 'committed') this.#addTurn(event.turn);
+        this.#machine.dispatch({ kind: 'segmented', event });
+      },
     });
     this.#segmenter.configure(session.inputFormat, session.turnDetection);
-    this.#transcriptions = new TurnTranscriptions({
+    this.#turns = new Turns({
       ...deps,
       report: (event) => {
-        if (event.kind !== 'delta') this.#turns.delete(event.itemId);
         this.#audioError(0);
         this.#machine.dispatch({ kind: 'transcribed', event: toWireEvent(event) });
       },
@@ -168,9 +165,8 @@ export class RealtimeConnection implements SocketListener {
 
   /** Counts the audio that the connection holds. @returns the error if it must not hold `added` more bytes. */
   #audioError(added: number): ProtocolError | undefined {
-    const pending = this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
     try {
-      this.#deps.audioMemory.resize(this.#segmenter.bufferedBytes + pending + added);
+      this.#deps.audioMemory.resize(this.#segmenter.bufferedBytes + this.#turns.unreadBytes + added);
       return undefined;
     } catch (error) {
       return { code: 'buffer_overflow', message: (error as Error).message, param: 'audio' };
@@ -182,8 +178,7 @@ export class RealtimeConnection implements SocketListener {
    * so within its limit.
    */
   #pendingBytes(): number {
-    if (this.#turns.size <= 1) return 0;
-    return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
+    return this.#turns.size <= 1 ? 0 : this.#turns.unreadBytes;
   }
 
   /**
@@ -222,11 +217,17 @@ export class RealtimeConnection implements SocketListener {
         this.#isInputStopped = true;
         this.#segmenter.close();
         break;
-      case 'retain_turn':
-        this.#retainTurn(effect.turn, effect.session);
+      case 'transcribe':
+        this.#turns.get(effect.itemId)?.start();
         break;
-      case 'transcription':
-        this.#transcribe(effect.effect);
+      case 'confirm':
+        void this.#turns.get(effect.itemId)?.confirm();
+        break;
+      case 'stop':
+        this.#turns.get(effect.itemId)?.stop();
+        break;
+      case 'abandon':
+        this.#turns.get(effect.itemId)?.abandon();
         break;
       case 'synthesize':
         this.#synthesize(effect);
@@ -251,40 +252,18 @@ export class RealtimeConnection implements SocketListener {
     this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...event }));
   }
 
-  #retainTurn(turn: Turn, session: Session): void {
-    if (this.#turns.has(turn.itemId)) return;
+  /** A turn keeps the settings of the time at which it was added. */
+  #addTurn(turn: SegmentedTurn): void {
+    const { session } = this.#machine.state;
     const { model, ...hints } = session.transcription;
-    const params = {
+    const params: TranscriptionParams = {
       ...hints,
       model: transcriptionModelId(model, this.#deps.stt),
       task: session.type === 'translation' ? 'translate' : 'transcribe',
       textTokens: session.include?.includes(LOGPROBS) ?? false,
-    } as const;
-    this.#turns.set(turn.itemId, { turn, params });
+    };
+    this.#turns.add(turn, params);
     this.#audioError(0);
-  }
-
-  #transcribe(effect: (Effect & { kind: 'transcription' })['effect']): void {
-    const { itemId } = effect;
-    const retained = this.#turns.get(itemId);
-    switch (effect.kind) {
-      case 'transcribe':
-        if (retained) this.#transcriptions.start(retained.turn, retained.params);
-        break;
-      case 'confirm':
-        if (retained) void this.#transcriptions.confirm(retained.turn, retained.params);
-        break;
-      case 'stop':
-        this.#turns.delete(itemId);
-        this.#transcriptions.stop(itemId);
-        break;
-      case 'abandon':
-        this.#turns.delete(itemId);
-        this.#transcriptions.abandon(itemId);
-        break;
-      default:
-        effect satisfies never;
-    }
   }
 
   #synthesize({ responseId, text, session }: Effect & { kind: 'synthesize' }): void {
@@ -302,7 +281,7 @@ export class RealtimeConnection implements SocketListener {
   async #release(): Promise<void> {
     this.#segmenter.close();
     try {
-      await Promise.all([this.#frames.close(), this.#transcriptions.close(), this.#responseAudio.close()]);
+      await Promise.all([this.#frames.close(), this.#turns.close(), this.#responseAudio.close()]);
     } finally {
       this.#deps.audioMemory.end();
       this.#deps.released(this);

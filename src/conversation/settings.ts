@@ -3,7 +3,7 @@
 import type { VadSettings } from '../contract/engines/engine.ts';
 import type { FunctionTool, ToolChoice } from '../contract/engines/text.ts';
 import type { AudioFormat } from '../listen/audio-format.ts';
-import type { TranscriptionParams } from '../listen/turn-transcriptions.ts';
+import type { TranscriptionParams } from '../listen/turn.ts';
 
 /** Maximum size of the audio between commits (spec 8), and of the committed audio that is not transcribed yet. */
 export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;

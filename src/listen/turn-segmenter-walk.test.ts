@@ -11,7 +11,7 @@ import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engines/engi
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { TurnDroppedError } from './turn-audio.ts';
-import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
+import { type SegmentedTurn, type SegmenterEvent, TurnSegmenter } from './turn-segmenter.ts';
 
 /** The rate equals that of the reader, so samples pass through unchanged. The other format is converted. */
 const NUMBERED: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
@@ -39,7 +39,7 @@ const command = fc.oneof(
 );
 
 /** Returns the samples as numbers, or the reason why reading stopped. */
-async function read({ audio }: Turn): Promise<number[] | 'dropped'> {
+async function read({ audio }: SegmentedTurn): Promise<number[] | 'dropped'> {
   const numbers: number[] = [];
   try {
     for await (const piece of audio) {
@@ -54,7 +54,7 @@ async function read({ audio }: Turn): Promise<number[] | 'dropped'> {
 }
 
 interface SeenTurn {
-  readonly turn: Turn;
+  readonly turn: SegmentedTurn;
   readonly startMs: number | undefined;
   /** Audio in the other format before the first number, in ms. */
   readonly otherMs: number;
@@ -117,7 +117,7 @@ class EventRecorder {
     return this.#open !== undefined;
   }
 
-  #see(turn: Turn, startMs: number | undefined): SeenTurn {
+  #see(turn: SegmentedTurn, startMs: number | undefined): SeenTurn {
     const received = this.#random() < 0.5 ? read(turn) : this.#readLate.then(() => read(turn));
     const { otherMs } = this;
     const seen = { turn, startMs, otherMs, endMs: undefined, isDropped: false, received };
@@ -164,7 +164,7 @@ describe('for any sequence of calls and events', () => {
           /** Whether detection was off since the cut, so that all audio since then is buffered. */
           let isManual = true;
           /** First and last number and kind of cut, for turns that the client cut. */
-          const cutTurns = new Map<Turn, { from: number | undefined; to: number }>();
+          const cutTurns = new Map<SegmentedTurn, { from: number | undefined; to: number }>();
           segmenter.configure(NUMBERED, undefined);
 
           const isCutAt = (before: number) => {

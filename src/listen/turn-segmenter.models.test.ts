@@ -21,7 +21,7 @@ import { openVad } from '../engines/silero/host/engine.ts';
 import { advanceVad, INITIAL_VAD_STATE, type VadState } from '../engines/silero/host/vad-machine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { DETECTOR_LOOKBACK_MS } from './detection-timing.ts';
-import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
+import { type SegmentedTurn, type SegmenterEvent, TurnSegmenter } from './turn-segmenter.ts';
 
 const LISTEN_PER_MS = 16;
 
@@ -136,7 +136,7 @@ async function segment(
   return { lines, received: await Promise.all(turns) };
 }
 
-async function received({ audio }: Turn) {
+async function received({ audio }: SegmentedTurn) {
   const queues: Float32Samples[] = [];
   let pauses = 0;
   for await (const piece of audio) {

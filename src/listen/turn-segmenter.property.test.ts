@@ -17,11 +17,11 @@ import type { VadSettings } from '../contract/engines/engine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { type AudioFormat, sampleBytes } from './audio-format.ts';
 import { TurnDroppedError } from './turn-audio.ts';
-import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
+import { type SegmentedTurn, type SegmenterEvent, TurnSegmenter } from './turn-segmenter.ts';
 
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
 
-async function read({ audio }: Turn): Promise<Float32Samples> {
+async function read({ audio }: SegmentedTurn): Promise<Float32Samples> {
   const queues: Float32Samples[] = [];
   for await (const piece of audio) if (piece !== 'pause') queues.push(piece);
   return joined(queues);
@@ -162,7 +162,7 @@ describe('with manual commits, every sample is in exactly one turn', () => {
       fc.asyncProperty(fc.array(command, { maxLength: 60 }), fc.nat(), async (commands, seed) => {
         const random = seededRandom(seed);
         const LIMIT = 40_000;
-        const turns: Turn[] = [];
+        const turns: SegmentedTurn[] = [];
         const segmenter = new TurnSegmenter({
           vad: new FakeVadEngine(),
           maxBufferedBytes: LIMIT,

@@ -15,7 +15,7 @@ import {
 } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { TurnAudio, TurnDroppedError } from './turn-audio.ts';
-import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
+import { type SegmentedTurn, type SegmenterEvent, TurnSegmenter } from './turn-segmenter.ts';
 
 const RATE_HZ = 16_000;
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: RATE_HZ };
@@ -77,12 +77,12 @@ function describeEvents(events: readonly SegmenterEvent[]): string[] {
   return events.map(line);
 }
 
-function turnsOf(events: readonly SegmenterEvent[]): Turn[] {
+function turnsOf(events: readonly SegmenterEvent[]): SegmentedTurn[] {
   return events.flatMap((event) => (event.kind === 'committed' ? event.turn : []));
 }
 
 /** Everything that a reader receives: samples, and the sample counts at which pauses occurred. */
-async function read(turn: Turn | undefined) {
+async function read(turn: SegmentedTurn | undefined) {
   const samples: number[] = [];
   const pauses: number[] = [];
   for await (const piece of turn?.audio ?? []) {

@@ -12,7 +12,7 @@ import { TurnAudio } from './turn-audio.ts';
 import { initial, next, type TurnEffect, type TurnEvent, type TurnState } from './turn-machine.ts';
 
 /** A stretch of audio that is transcribed as a unit: detected speech, or audio committed by the client. */
-export interface Turn {
+export interface SegmentedTurn {
   readonly itemId: Id<'item'>;
   readonly audio: TurnAudio;
 }
@@ -26,7 +26,7 @@ export type SegmenterEvent =
    * The detector found speech. The turn starts here, including its prefix padding; its audio is still
    * arriving.
    */
-  | { readonly kind: 'speech_started'; readonly turn: Turn; readonly audioStartMs: number }
+  | { readonly kind: 'speech_started'; readonly turn: SegmentedTurn; readonly audioStartMs: number }
   /** The turn ended, usually after the configured silence. `committed` follows immediately. */
   | {
       readonly kind: 'speech_stopped';
@@ -37,7 +37,7 @@ export type SegmenterEvent =
       readonly speechEndMs: number;
     }
   /** The audio of the turn is complete. */
-  | { readonly kind: 'committed'; readonly turn: Turn }
+  | { readonly kind: 'committed'; readonly turn: SegmentedTurn }
   /** A started turn was cleared. Its reader throws `TurnDroppedError`. */
   | { readonly kind: 'dropped'; readonly itemId: Id<'item'> }
   /** The detector failed. Reported once until it processes audio again. An active turn has been committed. */
@@ -70,7 +70,7 @@ export interface TurnSegmenterDeps {
 
 /** A turn whose audio is arriving. Positions refer to the queue. */
 interface ActiveTurn {
-  readonly turn: Turn;
+  readonly turn: SegmentedTurn;
   readonly startSample: number;
   /** Position up to which audio was delivered to the reader. */
   deliveredSample: number;
@@ -313,7 +313,7 @@ export class TurnSegmenter {
   #startTurn(startSample: number): void {
     const queue = this.#queue();
     const start = Math.min(queue.endSample, Math.max(queue.startSample, startSample));
-    const turn: Turn = { itemId: newId('item'), audio: new TurnAudio() };
+    const turn: SegmentedTurn = { itemId: newId('item'), audio: new TurnAudio() };
     this.#active = {
       turn,
       startSample: start,
@@ -388,7 +388,7 @@ export class TurnSegmenter {
   #commitBuffered(): void {
     const queues = this.#queues;
     this.#clearBuffer();
-    const turn: Turn = { itemId: newId('item'), audio: TurnAudio.fromQueues(queues) };
+    const turn: SegmentedTurn = { itemId: newId('item'), audio: TurnAudio.fromQueues(queues) };
     this.#pendingEvents.push({ kind: 'committed', turn });
   }
 

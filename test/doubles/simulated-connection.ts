@@ -10,7 +10,7 @@ import * as machine from '../../plugins/realtime/state/realtime-machine.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
 import * as turns from '../../src/listen/turn-machine.ts';
-import type { SegmenterEvent, Turn } from '../../src/listen/turn-segmenter.ts';
+import type { SegmentedTurn, SegmenterEvent } from '../../src/listen/turn-segmenter.ts';
 import * as rules from '../../tools/trace-check/check.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface Simulation {
   readonly state: machine.State;
   readonly turn: turns.TurnState;
   /** The open turn of the detector. */
-  readonly open: Turn | undefined;
+  readonly open: SegmentedTurn | undefined;
   readonly hasAudio: boolean;
   readonly isDeaf: boolean;
   /** The running transcription; it may report text and end when it is `confirmed`. */
@@ -287,8 +287,11 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
       return queueTurnEvent(before, { kind: 'clear_requested' }, queue);
     case 'stop_input':
       return { ...before, isDeaf: true, open: undefined };
-    case 'transcription': {
-      const { itemId, kind } = effect.effect;
+    case 'transcribe':
+    case 'confirm':
+    case 'stop':
+    case 'abandon': {
+      const { itemId, kind } = effect;
       if (kind === 'transcribe') {
         return { ...before, transcription: { itemId, confirmed: before.confirmed.has(itemId), text: '' } };
       }
@@ -308,7 +311,6 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
       return { ...before, spoken: undefined, lateResponse: effect.responseId };
     case 'close':
       return { ...before, ended: true };
-    case 'retain_turn':
     case 'release':
       return before;
     default:
@@ -331,7 +333,7 @@ function applyTurnEvent(
   const { state, effects } = turns.next(before.turn, event);
   let simulation: Simulation = { ...before, turn: state };
   const reported: SegmenterEvent[] = [];
-  const newTurn = (): Turn => {
+  const newTurn = (): SegmentedTurn => {
     simulation = { ...simulation, idCount: simulation.idCount + 1 };
     return { itemId: `item_${simulation.idCount}`, audio: new TurnAudio() };
   };

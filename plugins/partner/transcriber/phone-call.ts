@@ -12,12 +12,9 @@ import { MachineRunner } from '../../../src/kit/async/machine-runner.ts';
 import type { OpenConnection } from '../../../src/kit/limits/open-connections.ts';
 import { reducedLanguage } from '../../../src/kit/validation/languages.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { type SegmenterEvent, type Turn, TurnSegmenter } from '../../../src/listen/turn-segmenter.ts';
-import {
-  type TranscriptionParams,
-  type TurnTranscriptionEvent,
-  TurnTranscriptions,
-} from '../../../src/listen/turn-transcriptions.ts';
+import type { TranscriptionParams, TurnTranscriptionEvent } from '../../../src/listen/turn.ts';
+import { type SegmenterEvent, TurnSegmenter } from '../../../src/listen/turn-segmenter.ts';
+import { Turns } from '../../../src/listen/turns.ts';
 import type { PartnerMetrics } from '../metrics.ts';
 import { CustomerChannel } from './customer-channel.ts';
 import { PartialTranscriber } from './partials.ts';
@@ -48,6 +45,13 @@ export interface PhoneCallDeps extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'cl
   readonly released: (call: PhoneCall) => void;
 }
 
+interface TurnTimes {
+  /** Start in the audio of the call. */
+  readonly startMs: number;
+  /** Monotonic end; undefined while its audio arrives. */
+  endMs: number | undefined;
+}
+
 export class PhoneCall implements SocketListener, OpenConnection {
   readonly #deps: PhoneCallDeps;
   #socket: Socket | undefined;
@@ -59,11 +63,9 @@ export class PhoneCall implements SocketListener, OpenConnection {
   #channel = new CustomerChannel(DEFAULT_AUDIO.channels);
   readonly #segmenter: TurnSegmenter;
   readonly #partials: PartialTranscriber;
-  readonly #transcriptions: TurnTranscriptions;
-  /** Turns without a transcript, and their start in the audio of the call. */
-  readonly #turns = new Map<Id<'item'>, { readonly turn: Turn; readonly startMs: number }>();
-  /** Monotonic end times of the turns whose transcripts are pending. */
-  readonly #turnEndMs = new Map<Id<'item'>, number>();
+  readonly #turns: Turns;
+  /** Times of the turns whose transcripts are pending. */
+  readonly #times = new Map<Id<'item'>, TurnTimes>();
   /** Error message of the last invalid start message. */
   #startError = '';
   #isInputFinished = false;
@@ -101,7 +103,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
       },
       formatOf(DEFAULT_AUDIO),
     );
-    this.#transcriptions = new TurnTranscriptions({
+    this.#turns = new Turns({
       ...deps,
       report: (event) => this.#onTranscriptionEvent(event),
     });
@@ -160,15 +162,19 @@ export class PhoneCall implements SocketListener, OpenConnection {
     switch (event.kind) {
       case 'speech_started': {
         const { turn, audioStartMs } = event;
-        this.#turns.set(turn.itemId, { turn, startMs: audioStartMs });
+        this.#turns.add(turn, this.#params());
+        this.#times.set(turn.itemId, { startMs: audioStartMs, endMs: undefined });
         this.#turnOrder.dispatch({ kind: 'started', itemId: turn.itemId });
         if (this.#turnOrder.state.length > MAX_TURNS) this.#machine.dispatch({ kind: 'overrun' });
         break;
       }
-      case 'committed':
-        this.#partials.endTurn(event.turn.itemId);
-        this.#turnEndMs.set(event.turn.itemId, this.#deps.clock.monotonicMs());
+      case 'committed': {
+        const { itemId } = event.turn;
+        this.#partials.endTurn(itemId);
+        const times = this.#times.get(itemId);
+        if (times !== undefined) times.endMs = this.#deps.clock.monotonicMs();
         break;
+      }
       case 'detector_failed':
         this.#deps.log.error('voice activity detection failed', event.error, this.#logFields);
         this.#send(errorMessage(publicMessage(event.error)));
@@ -184,7 +190,6 @@ export class PhoneCall implements SocketListener, OpenConnection {
   #onTranscriptionEvent(event: TurnTranscriptionEvent): void {
     if (event.kind === 'delta') return;
     const { itemId } = event;
-    this.#turns.delete(itemId);
     this.#partials.endTurn(itemId);
     this.#count(itemId, event.kind);
     if (event.kind === 'completed') this.#turnOrder.dispatch(event);
@@ -194,10 +199,10 @@ export class PhoneCall implements SocketListener, OpenConnection {
 
   #count(itemId: Id<'item'>, status: string): void {
     const { metrics, clock } = this.#deps;
-    const turnEndMs = this.#turnEndMs.get(itemId);
-    this.#turnEndMs.delete(itemId);
+    const endMs = this.#times.get(itemId)?.endMs;
+    this.#times.delete(itemId);
     metrics.turns.add({ status });
-    if (turnEndMs !== undefined) metrics.final.observe({}, (clock.monotonicMs() - turnEndMs) / 1000);
+    if (endMs !== undefined) metrics.final.observe({}, (clock.monotonicMs() - endMs) / 1000);
   }
 
   #handleError(error: unknown): callMachine.Event {
@@ -265,9 +270,18 @@ export class PhoneCall implements SocketListener, OpenConnection {
 
   /** Starts the usage call of a turn. Partials start only when the call is open. */
   async #transcribe(itemId: Id<'item'>): Promise<void> {
-    const started = this.#turns.get(itemId);
-    if (started === undefined) return;
-    const params: TranscriptionParams = {
+    const turn = this.#turns.get(itemId);
+    if (turn === undefined) return;
+    turn.start();
+    const maxS = MAX_BUFFERED_BYTES / 2 / this.#audio.rateHz;
+    const isOpen = await turn.confirm(maxS);
+    const times = this.#times.get(itemId);
+    const isInProgress = times !== undefined && times.endMs === undefined;
+    if (isOpen && isInProgress) this.#partials.startTurn(itemId, times.startMs);
+  }
+
+  #params(): TranscriptionParams {
+    return {
       model: this.#deps.model,
       task: 'transcribe',
       language: this.#language,
@@ -275,11 +289,6 @@ export class PhoneCall implements SocketListener, OpenConnection {
       endpoint: 'POST /v1/transcribers/partner',
       silence: 'no_row',
     };
-    this.#transcriptions.start(started.turn, params);
-    const maxS = MAX_BUFFERED_BYTES / 2 / this.#audio.rateHz;
-    const isOpen = await this.#transcriptions.confirm(started.turn, params, maxS);
-    const isInProgress = this.#turns.has(itemId) && !this.#turnEndMs.has(itemId);
-    if (isOpen && isInProgress) this.#partials.startTurn(itemId, started.startMs);
   }
 
   /** The language of the query, or that of the start message if the model supports it. */
@@ -306,7 +315,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
   async #release(): Promise<void> {
     this.#segmenter.close();
     try {
-      await Promise.all([this.#transcriptions.close(), this.#partials.close()]);
+      await Promise.all([this.#turns.close(), this.#partials.close()]);
     } finally {
       this.#deps.released(this);
     }

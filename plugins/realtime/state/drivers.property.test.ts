@@ -8,7 +8,7 @@ import type { UsageEntry } from '../../../src/contract/accounts/usage.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
 import { noopTracer } from '../../../src/kit/logging/spans.ts';
 import { TurnAudio } from '../../../src/listen/turn-audio.ts';
-import { TurnTranscriptions } from '../../../src/listen/turn-transcriptions.ts';
+import { Turns } from '../../../src/listen/turns.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
@@ -225,17 +225,17 @@ describe('transcription', () => {
             state = step.state;
             for (const effect of step.effects) {
               if (effect.kind === 'send') trace.push(effect.event);
-              else if (effect.kind === 'stop') transcriptions.stop(effect.itemId);
-              else if (effect.kind === 'abandon') transcriptions.abandon(effect.itemId);
+              else if (effect.kind === 'stop') transcriptions.get(effect.itemId)?.stop();
+              else if (effect.kind === 'abandon') transcriptions.get(effect.itemId)?.abandon();
               else {
                 const { itemId, kind } = effect;
-                const turn = { itemId, audio: turns.get(itemId) ?? new TurnAudio() };
-                if (kind === 'confirm') void transcriptions.confirm(turn, ASK);
-                else transcriptions.start(turn, ASK);
+                const turn = transcriptions.add({ itemId, audio: turns.get(itemId) ?? new TurnAudio() }, ASK);
+                if (kind === 'confirm') void turn.confirm();
+                else turn.start();
               }
             }
           };
-          const transcriptions = new TurnTranscriptions({
+          const transcriptions = new Turns({
             stt: { ids: ['m'], get: () => engine },
             calls: new RecordedCalls({
               stored(row) {

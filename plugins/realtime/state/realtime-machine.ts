@@ -7,7 +7,7 @@
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import type { SegmenterEvent, Turn } from '../../../src/listen/turn-segmenter.ts';
+import type { SegmenterEvent } from '../../../src/listen/turn-segmenter.ts';
 import { MAX_METADATA_CHARACTERS, MAX_PENDING_TURNS } from '../limits.ts';
 import type { ClientEvent } from '../protocol/client-events.ts';
 import { type Dialect, toDialect } from '../protocol/dialect.ts';
@@ -81,9 +81,7 @@ export type Effect =
   | { readonly kind: 'commit_input'; readonly eventId: string | null }
   | { readonly kind: 'clear_input' }
   | { readonly kind: 'stop_input' }
-  /** Retain the audio of a turn and its transcription settings until its transcription is finished. */
-  | { readonly kind: 'retain_turn'; readonly turn: Turn; readonly session: Session }
-  | { readonly kind: 'transcription'; readonly effect: Exclude<transcription.Effect, { kind: 'send' }> }
+  | Exclude<transcription.Effect, { kind: 'send' }>
   | {
       readonly kind: 'synthesize';
       readonly responseId: Id<'response'>;
@@ -335,7 +333,6 @@ class Transition {
     switch (event.kind) {
       case 'speech_started': {
         const { turn, audioStartMs } = event;
-        this.effects.push({ kind: 'retain_turn', turn, session: this.state.session });
         this.#send({
           type: 'input_audio_buffer.speech_started',
           item_id: turn.itemId,
@@ -352,7 +349,7 @@ class Transition {
         });
         break;
       case 'committed':
-        this.#committed(event.turn);
+        this.#committed(event.turn.itemId);
         break;
       case 'dropped':
         this.#transcribe({ kind: 'turn_dropped', itemId: event.itemId });
@@ -365,16 +362,14 @@ class Transition {
     }
   }
 
-  #committed(turn: Turn): void {
-    const inserted = addAudioItem(this.state.conversation, turn.itemId);
+  #committed(itemId: Id<'item'>): void {
+    const inserted = addAudioItem(this.state.conversation, itemId);
     const { item, previousItemId: previous_item_id } = inserted;
     this.state = { ...this.state, conversation: inserted.conversation };
-    // Ignored for a turn that started with its speech: it keeps the settings of that time.
-    this.effects.push({ kind: 'retain_turn', turn, session: this.state.session });
-    this.#send({ type: 'input_audio_buffer.committed', item_id: turn.itemId, previous_item_id });
+    this.#send({ type: 'input_audio_buffer.committed', item_id: itemId, previous_item_id });
     this.#send({ type: 'conversation.item.added', previous_item_id, item });
     this.#send({ type: 'conversation.item.done', previous_item_id, item });
-    this.#transcribe({ kind: 'turn_committed', itemId: turn.itemId });
+    this.#transcribe({ kind: 'turn_committed', itemId });
   }
 
   #transcribe(event: transcription.Event): void {
@@ -382,7 +377,7 @@ class Transition {
     this.state = { ...this.state, transcription: state };
     for (const effect of effects) {
       if (effect.kind === 'send') this.#send(effect.event);
-      else this.effects.push({ kind: 'transcription', effect });
+      else this.effects.push(effect);
     }
     this.#endWork();
   }

@@ -7,7 +7,7 @@
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { TextToken, TranscriptDelta } from '../../../src/contract/engines/engine.ts';
 import { wireLogprobs } from '../../../src/listen/logprobs.ts';
-import type { TranscriptTokens } from '../../../src/listen/turn-transcriptions.ts';
+import type { TranscriptTokens } from '../../../src/listen/turn.ts';
 import { MAX_PENDING_TURNS } from '../limits.ts';
 import type { WireError } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';

@@ -8,17 +8,14 @@ import type { TurnEndDetector } from '../../contract/engines/turn-end.ts';
 import { requireModel } from '../../contract/model-table.ts';
 import type { Slots } from '../../contract/plugin.ts';
 import { sampleBytes } from '../../listen/audio-format.ts';
+import type { Turn, TurnTranscriptionEvent } from '../../listen/turn.ts';
 import {
   type PauseEvent,
+  type SegmentedTurn,
   type SegmenterEvent,
-  type Turn,
   TurnSegmenter,
 } from '../../listen/turn-segmenter.ts';
-import {
-  type TranscriptionParams,
-  type TurnTranscriptionEvent,
-  TurnTranscriptions,
-} from '../../listen/turn-transcriptions.ts';
+import { Turns } from '../../listen/turns.ts';
 import { toErrorBody } from '../events/errors.ts';
 import type { TranscriptionUsage } from '../events/server-events.ts';
 import type { Playback } from '../playback.ts';
@@ -74,13 +71,6 @@ export interface UserTurnsDeps extends Pick<Slots, 'vad' | 'stt' | 'calls' | 'cl
   readonly onTurnEnd: (itemId: Id<'item'>, speechEndMs: number) => void;
 }
 
-interface RetainedTurn {
-  readonly turn: Turn;
-  readonly params: TranscriptionParams;
-  /** Whether its transcription has started, while the user speaks. */
-  readonly isStarted: boolean;
-}
-
 /** A turn that may not be an interruption. Its events are held until it is accepted. */
 interface Candidate {
   readonly itemId: Id<'item'>;
@@ -96,10 +86,8 @@ interface Candidate {
 export class UserTurns {
   readonly #deps: UserTurnsDeps;
   readonly #segmenter: TurnSegmenter;
-  readonly #transcriptions: TurnTranscriptions;
+  readonly #turns: Turns;
   readonly #turnEnd: TurnEnd | undefined;
-  /** Turns whose transcription is not finished. */
-  readonly #turns = new Map<string, RetainedTurn>();
   readonly #candidates = new Map<string, Candidate>();
   readonly #gate: TurnGate<UserEvent>;
   #settings: ConversationSettings;
@@ -115,7 +103,7 @@ export class UserTurns {
       report: (event) => this.#segmented(event),
       pauses: { marksMs: PAUSE_MARKS_MS, report: (event) => this.#paused(event) },
     });
-    this.#transcriptions = new TurnTranscriptions({
+    this.#turns = new Turns({
       ...deps,
       report: (event) => this.#transcribed(event),
       onPreview: (itemId, preview) => this.#previewed(itemId, preview),
@@ -168,11 +156,9 @@ export class UserTurns {
 
   /** Transcribes and bills a reported turn. */
   transcribe(itemId: Id<'item'>): void {
-    const retained = this.#turns.get(itemId);
-    if (retained === undefined) return;
-    const { turn, params, isStarted } = retained;
-    void this.#transcriptions.confirm(turn, params);
-    if (!isStarted) this.#transcriptions.start(turn, params);
+    const turn = this.#turns.get(itemId);
+    void turn?.confirm();
+    turn?.start();
   }
 
   /** Accepts no more audio. Reported turns are still transcribed. Idempotent. */
@@ -185,7 +171,7 @@ export class UserTurns {
   /** Stops everything. Resolves when the engines are released and the usage rows are stored. */
   async close(): Promise<void> {
     this.stop();
-    await this.#transcriptions.close();
+    await this.#turns.close();
   }
 
   #segmented(event: SegmenterEvent): void {
@@ -216,10 +202,10 @@ export class UserTurns {
     }
   }
 
-  #startTurn(turn: Turn, audioStartMs: number): void {
+  #startTurn(turn: SegmentedTurn, audioStartMs: number): void {
     const { itemId } = turn;
     // The transcription runs while the user speaks.
-    this.#transcriptions.start(turn, this.#retain(turn, true));
+    this.#add(turn).start();
     const isCandidate = this.#mayNotInterrupt();
     if (isCandidate) {
       const nextProbeMs = this.#receivedMs + PROBE_MS;
@@ -237,11 +223,11 @@ export class UserTurns {
     return interruptibleMs() > 0 || playback.silentMs < ECHO_TAIL_MS;
   }
 
-  #commitTurn(turn: Turn): void {
+  #commitTurn(turn: SegmentedTurn): void {
     const { itemId } = turn;
-    const isDetected = this.#turns.has(itemId);
+    const isDetected = this.#turns.get(itemId) !== undefined;
     if (!isDetected) {
-      this.#retain(turn, false);
+      this.#add(turn);
       this.#deps.onTurnEnd(itemId, this.#deps.clock.monotonicMs());
     }
     this.#gate.add(itemId, { kind: 'turn_committed', itemId, isDetected });
@@ -266,16 +252,15 @@ export class UserTurns {
   }
 
   #stopTranscription(itemId: Id<'item'>): void {
-    this.#turns.delete(itemId);
-    this.#transcriptions.stop(itemId);
+    this.#turns.get(itemId)?.stop();
     this.#deps.onPreviewRevoked();
   }
 
-  #retain(turn: Turn, isStarted: boolean): TranscriptionParams {
+  /** A turn keeps the settings of the time at which it was added. */
+  #add(turn: SegmentedTurn): Turn {
     const { transcription, includesLogprobs: textTokens } = this.#settings;
-    const params = { ...transcription, model: this.#deps.model, task: 'transcribe', textTokens } as const;
-    this.#turns.set(turn.itemId, { turn, params, isStarted });
-    return params;
+    const { model } = this.#deps;
+    return this.#turns.add(turn, { ...transcription, model, task: 'transcribe', textTokens });
   }
 
   #paused(event: PauseEvent): void {
@@ -297,7 +282,6 @@ export class UserTurns {
         this.#deps.report({ ...event, kind: 'transcript_delta' });
         break;
       case 'completed': {
-        this.#turns.delete(itemId);
         const { audio, text, output } = event.tokens;
         const usage: TranscriptionUsage = {
           type: 'tokens',
@@ -311,7 +295,6 @@ export class UserTurns {
         break;
       }
       case 'failed': {
-        this.#turns.delete(itemId);
         const error = toErrorBody(event.error);
         const isFatal = error.type === 'insufficient_quota';
         this.#deps.report({ kind: 'transcript_failed', itemId, error, isFatal });
@@ -328,7 +311,7 @@ export class UserTurns {
       if (preview === undefined) this.#accept(candidate);
       else this.#examined(candidate, preview.text);
     }
-    const isTurn = this.#turns.has(itemId) && !this.#candidates.has(itemId);
+    const isTurn = this.#turns.get(itemId) !== undefined && !this.#candidates.has(itemId);
     if (preview === undefined || !isTurn) return;
     // The preparation precedes the end of the turn, which uses it.
     this.#deps.onPreview(itemId, preview.text);
@@ -406,8 +389,7 @@ export class UserTurns {
 
   /** Bytes of committed turns that are not transcribed yet. A single turn is ignored: it was within the limit of the buffer. */
   #pendingBytes(): number {
-    if (this.#turns.size <= 1) return 0;
-    return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
+    return this.#turns.size <= 1 ? 0 : this.#turns.unreadBytes;
   }
 
   #durationMs(bytes: number): number {

@@ -56,23 +56,17 @@ export function poolTtsEngine(
       const { givenSounds } = request;
       const { voice, language } = voiceOf(request);
       const words = onWords !== undefined;
-      const results = pool.runJob<SpeechRequest, SpeechResult>(
-        model,
-        {
-          request: {
-            ...{ text, voice, language, speed, delivery, words },
-            ...(givenSounds !== undefined && givenSounds.length > 0 && { givenSounds }),
-            ...(firstAudioMs !== undefined && aheadMs === undefined && { firstAudioMs }),
-          },
-          priority,
-          fairnessKey,
-          delivery,
-          aheadMs,
-          lengthMs,
+      const job = {
+        request: {
+          ...{ text, voice, language, speed, delivery, words },
+          ...(givenSounds !== undefined && givenSounds.length > 0 && { givenSounds }),
+          ...(firstAudioMs !== undefined && aheadMs === undefined && { firstAudioMs }),
         },
-        signal,
-      );
-      return samplesOf(results, onWords);
+        ...{ priority, fairnessKey, delivery, aheadMs, lengthMs },
+      };
+      // Without words, all results are samples.
+      if (!words) return pool.runJob<SpeechRequest, Float32Samples>(model, job, signal);
+      return samplesOf(pool.runJob<SpeechRequest, SpeechResult>(model, job, signal), onWords);
     },
     ready: () => pool.ready(),
     close: async () => undefined,
@@ -85,11 +79,11 @@ function isSamples(result: SpeechResult): result is Float32Samples {
 
 async function* samplesOf(
   results: AsyncIterable<SpeechResult>,
-  onWords: SynthesisRequest['onWords'],
+  onWords: NonNullable<SynthesisRequest['onWords']>,
 ): AsyncGenerator<Float32Samples, void, undefined> {
   for await (const result of results) {
     if (isSamples(result)) yield result;
-    else onWords?.(result);
+    else onWords(result);
   }
 }
 

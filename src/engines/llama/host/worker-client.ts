@@ -157,7 +157,16 @@ export class LlamaWorkerClient {
       const generate = this.#generateCommand(request, prompt, known, { id: response.id, tokens });
       response.hold(await this.#slots.acquire(request.fairnessKey, signal, rank));
       this.#options.meter?.requestStarted(request.priority, arrivedMs, systemClock.monotonicMs());
-      yield* this.#events(generate, response);
+      response.unreadTokens = tokens.length;
+      await this.#sendCommand(generate, response);
+      for (let isFinished = false; !isFinished; ) {
+        const message = await response.next();
+        if (message.kind !== 'events' && message.kind !== 'finished') {
+          throw new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
+        }
+        yield* message.events;
+        isFinished = message.kind === 'finished';
+      }
     } finally {
       signal.removeEventListener('abort', abort);
       this.#responses.delete(response.id);
@@ -246,22 +255,6 @@ export class LlamaWorkerClient {
         ...{ toolNames: prompt.toolNames, stop: request.stop },
       },
     };
-  }
-
-  async *#events(
-    generate: GenerateCommand,
-    response: PendingResponse<LlamaReply>,
-  ): AsyncGenerator<TextEvent, void, undefined> {
-    response.unreadTokens = generate.prompt.length;
-    await this.#sendCommand(generate, response);
-    for (;;) {
-      const message = await response.next();
-      if (message.kind !== 'events' && message.kind !== 'finished') {
-        throw new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
-      }
-      yield* message.events;
-      if (message.kind === 'finished') return;
-    }
   }
 
   /** Sends a message as soon as the worker is loaded. */

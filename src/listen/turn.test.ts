@@ -9,13 +9,10 @@ import type { Tracer } from '../contract/core/tracer.ts';
 import type { SttEngine, TranscriptionEvent } from '../contract/engines/engine.ts';
 import { noopTracer } from '../kit/logging/spans.ts';
 import { AudioQueue } from './audio-queue.ts';
+import type { TranscriptionParams, TurnTranscriptionEvent } from './turn.ts';
 import { TurnAudio } from './turn-audio.ts';
-import type { Turn } from './turn-segmenter.ts';
-import {
-  type TranscriptionParams,
-  type TurnTranscriptionEvent,
-  TurnTranscriptions,
-} from './turn-transcriptions.ts';
+import type { SegmentedTurn } from './turn-segmenter.ts';
+import { Turns } from './turns.ts';
 
 const PARAMS: TranscriptionParams = {
   model: 'svc-stt',
@@ -41,7 +38,7 @@ function driver(options: Options = {}) {
     ...options,
     stored: (row) => void happened.push({ kind: 'row', ...row }),
   });
-  const transcriptions = new TurnTranscriptions({
+  const turns = new Turns({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
     calls,
     log,
@@ -49,13 +46,21 @@ function driver(options: Options = {}) {
     caller: CALLER,
     report: (event) => void happened.push(event),
   });
-  const commit = (turn: Turn, params: TranscriptionParams) => {
+  const transcriptions = {
+    start: (turn: SegmentedTurn, params: TranscriptionParams) => turns.add(turn, params).start(),
+    confirm: (turn: SegmentedTurn, params: TranscriptionParams, maxS?: number) =>
+      turns.add(turn, params).confirm(maxS),
+    stop: (itemId: string) => turns.get(itemId)?.stop(),
+    abandon: (itemId: string) => turns.get(itemId)?.abandon(),
+    close: () => turns.close(),
+  };
+  const commit = (turn: SegmentedTurn, params: TranscriptionParams) => {
     void transcriptions.confirm(turn, params);
     transcriptions.start(turn, params);
   };
   const kinds = () => happened.map(({ kind }) => kind);
   const rows = () => happened.filter((each) => each.kind === 'row');
-  return { transcriptions, commit, fake, happened, kinds, rows, calls, log };
+  return { turns, transcriptions, commit, fake, happened, kinds, rows, calls, log };
 }
 
 /** Insufficient credits. */
@@ -69,12 +74,12 @@ const NO_CREDITS = {
 };
 
 /** A complete turn of 100 ms. */
-function completeTurn(itemId: Turn['itemId'] = 'item_1'): Turn {
+function completeTurn(itemId: SegmentedTurn['itemId'] = 'item_1'): SegmentedTurn {
   return { itemId, audio: TurnAudio.of(new Uint8Array(3200), FORMAT) };
 }
 
 /** A turn whose audio is still arriving. */
-function arriving(itemId: Turn['itemId'] = 'item_1'): Turn {
+function arriving(itemId: SegmentedTurn['itemId'] = 'item_1'): SegmentedTurn {
   return { itemId, audio: new TurnAudio() };
 }
 
@@ -380,7 +385,7 @@ describe('a turn that starts before it is committed', () => {
     expect(happened).toMatchObject([{ kind: 'row', status: 'failed' }, { kind: 'failed' }]);
   });
 
-  it.each<[string, (turn: Turn) => void]>([
+  it.each<[string, (turn: SegmentedTurn) => void]>([
     ['while its audio arrives', () => undefined],
     ['after its audio was dropped', (turn) => turn.audio.drop()],
     ['after it finished', (turn) => turn.audio.end('silence')],
@@ -463,6 +468,43 @@ describe('a committed turn that is stopped', () => {
     transcriptions.stop('item_1');
     await transcriptions.close();
     expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
+  });
+});
+
+describe('a committed turn that has not started', () => {
+  it.each(['stop', 'abandon', 'close'] as const)(
+    'has a row without usage after %s, and frees its audio',
+    async (end) => {
+      const { turns, fake, happened } = driver();
+      const turn = turns.add(completeTurn(), PARAMS);
+      void turn.confirm();
+      if (end === 'close') await turns.close();
+      else turn[end]();
+      turn.start();
+      await turns.close();
+      expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioSeconds: 0, inputTokens: 0 }]);
+      expect([fake.requests, turn.audio.unreadBytes]).toEqual([[], 0]);
+    },
+  );
+});
+
+describe('the turns of a connection', () => {
+  it('are those that were neither stopped nor abandoned and have no result', async () => {
+    const { turns } = driver({ refusal: () => new Error('why') });
+    const [first, second, third] = [completeTurn('item_1'), completeTurn('item_2'), completeTurn('item_3')];
+    for (const turn of [first, second, third]) turns.add(turn, PARAMS);
+    expect([turns.size, turns.unreadBytes]).toEqual([3, 9600]);
+    expect(turns.add(first, { ...PARAMS, task: 'translate' })).toBe(turns.get('item_1'));
+    turns.get('item_1')?.abandon();
+    const stopped = turns.get('item_2');
+    stopped?.start();
+    stopped?.stop();
+    expect([turns.size, turns.get('item_1'), turns.get('item_2')]).toEqual([1, undefined, undefined]);
+    const failing = turns.get('item_3');
+    void failing?.confirm();
+    failing?.start();
+    await settled();
+    expect([turns.size, turns.unreadBytes]).toEqual([0, 0]);
   });
 });
 
