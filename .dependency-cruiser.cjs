@@ -1,6 +1,6 @@
 /**
- * Who may import whom. Each folder of src names the folders it may use; whatever is not named is
- * forbidden, in both directions, types too. Tests and benches may look anywhere.
+ * Allowed imports per folder. Each folder of src lists the folders that it may import; all others are forbidden, also for types.
+ * Tests and benchmarks may import everything.
  */
 
 const base = ['contract', 'kit'];
@@ -32,19 +32,19 @@ const allowed = {
 };
 
 const TEST = '\\.(test|cases)\\.ts$';
-const ours = '^(src|plugins)/';
+const PRODUCT = '^(src|plugins)/';
 /** Folders of this repository. */
-const OWN = '^(src|plugins|models|packages|scripts|tools|web|test|bench|soak)/';
+const REPOSITORY = '^(src|plugins|models|packages|scripts|tools|web|test|bench|soak)/';
 
 const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
   name: `${folder}-uses-${targets.join('-')}`,
   comment: `src/${folder} may import only: ${targets.join(', ')}`,
   severity: 'error',
   from: { path: `^src/${folder}/`, pathNot: TEST },
-  to: { path: ours, pathNot: `^src/(${targets.join('|')})/` },
+  to: { path: PRODUCT, pathNot: `^src/(${targets.join('|')})/` },
 }));
 
-/** The console, which runs in a browser: each folder and what it may use of the others. */
+/** The console, which runs in a browser: the folders that each of its folders may import. */
 const consoleRules = Object.entries({
   client: ['client'],
   components: ['client', 'components'],
@@ -57,7 +57,7 @@ const consoleRules = Object.entries({
   to: { path: '^web/', pathNot: `^web/(${targets.join('|')})/` },
 }));
 
-/** The one module (or folder) that may import an outside thing; the rest goes through it. */
+/** The module or folder that may import a library. Other code uses the library through it. */
 const importers = [
   ['sqlite', '^bun:sqlite$', '^src/records/'],
   ['postgres', 'node_modules/pg/', '^src/records/'],
@@ -102,14 +102,14 @@ module.exports = {
     ...folderRules,
     ...consoleRules,
     {
-      name: 'console-stands-alone',
-      comment: 'It knows the service by its wire alone, and types of that',
+      name: 'console-imports-only-types-of-the-service',
+      comment: 'The console uses the service over HTTP, and imports only types of it',
       severity: 'error',
       from: { path: '^web/', pathNot: TEST },
       to: { path: '^(src|plugins|models|scripts|tools|test|bench)/', dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'console-pages-stand-alone',
+      name: 'console-pages-must-not-import-each-other',
       severity: 'error',
       from: { path: '^web/pages/([^/]+)/' },
       to: { path: '^web/pages/[^/]+/', pathNot: '^web/pages/$1/' },
@@ -141,7 +141,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^plugins/([^/]+)/', pathNot: TEST },
       to: {
-        path: ours,
+        path: PRODUCT,
         pathNot: [
           '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|ssml|conversation)/',
           '^plugins/$1/',
@@ -153,7 +153,7 @@ module.exports = {
       comment: 'A package of packages/ may import only its own files and libraries',
       severity: 'error',
       from: { path: '^packages/([^/]+)/', pathNot: TEST },
-      to: { path: OWN, pathNot: '^packages/$1/' },
+      to: { path: REPOSITORY, pathNot: '^packages/$1/' },
     },
     {
       name: 'packages-are-imported-by-their-index',
@@ -170,8 +170,8 @@ module.exports = {
       to: { path: '^packages/' },
     },
     {
-      name: 'only-the-build-knows-plugins',
-      comment: 'and two scripts: one documents the events of a plugin, one checks a trace of them',
+      name: 'only-build-imports-plugins',
+      comment: 'Exceptions: one script documents the events of a plugin, one checks a trace of them',
       severity: 'error',
       from: {
         path: '^(src|models|scripts)/',
@@ -180,13 +180,13 @@ module.exports = {
       to: { path: '^plugins/' },
     },
     {
-      name: 'registry-and-app-know-no-engine-or-store',
+      name: 'plugin-host-and-app-must-not-import-engines-or-stores',
       severity: 'error',
       from: { path: '^src/(plugin-host/|app\\.ts$)', pathNot: TEST },
       to: { path: '^src/(blobs|engines|media|records|sandbox|search|process|main|build|config)' },
     },
     {
-      name: 'registry-knows-no-app',
+      name: 'plugin-host-must-not-import-app',
       severity: 'error',
       from: { path: '^src/plugin-host/' },
       to: { path: '^src/(app|process|main|build)\\.ts$' },
@@ -195,11 +195,11 @@ module.exports = {
       name: 'config-uses-contract-and-kit',
       severity: 'error',
       from: { path: '^src/config/' },
-      to: { path: ours, pathNot: ['^src/(contract|kit|config)/'] },
+      to: { path: PRODUCT, pathNot: ['^src/(contract|kit|config)/'] },
     },
     {
-      name: 'process-knows-no-feature',
-      comment: 'src/main.ts hands it the build: the plugins and the engines',
+      name: 'process-must-not-import-features',
+      comment: 'src/main.ts passes the plugins and the engines (src/build.ts)',
       severity: 'error',
       from: { path: '^src/process\\.ts$' },
       to: { path: ['^src/(engines|media|sandbox|search)/', '^src/build\\.ts$', '^plugins/'] },
@@ -213,38 +213,38 @@ module.exports = {
     {
       name: 'only-main-runs-the-process',
       severity: 'error',
-      from: { path: ours, pathNot: ['^src/main\\.ts$', TEST] },
+      from: { path: PRODUCT, pathNot: ['^src/main\\.ts$', TEST] },
       to: { path: '^src/process\\.ts$' },
     },
     {
-      name: 'only-the-process-and-scripts-read-config',
+      name: 'only-the-process-and-scripts-import-config',
       severity: 'error',
-      from: { path: ours, pathNot: ['^src/(process|build)\\.ts$', '^src/config/', TEST] },
+      from: { path: PRODUCT, pathNot: ['^src/(process|build)\\.ts$', '^src/config/', TEST] },
       to: { path: '^src/config/' },
     },
     {
-      name: 'tests-stay-out-of-the-product',
+      name: 'product-must-not-import-tests',
       severity: 'error',
-      from: { path: ours, pathNot: TEST },
+      from: { path: PRODUCT, pathNot: TEST },
       to: { path: ['^(test|tools|bench|soak)/', TEST] },
     },
     {
-      name: 'harness-knows-no-test',
+      name: 'tools-must-not-import-tests',
       comment: 'Tests, benchmarks and the soak test share tools, which import only the product',
       severity: 'error',
       from: { path: '^(tools|bench|soak)/' },
       to: { path: '^test/' },
     },
     {
-      name: 'tools-stand-alone',
+      name: 'tools-must-not-import-benchmarks',
       severity: 'error',
       from: { path: '^tools/' },
       to: { path: '^(bench|soak)/' },
     },
-    ...importers.map(([thing, to, from]) => ({
-      name: `one-importer-of-${thing}`,
+    ...importers.map(([library, to, from]) => ({
+      name: `one-importer-of-${library}`,
       severity: 'error',
-      from: { path: ours, pathNot: [from, TEST] },
+      from: { path: PRODUCT, pathNot: [from, TEST] },
       to: { path: to },
     })),
   ],

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 /** A long-running process, so that measurements can alternate between processes. */
 export interface LineProcess {
   /** Sends one line and waits for its response; one at a time. @throws Error if the process has exited. */
-  ask<Answer>(request: object): Promise<Answer>;
+  sendRequest<Result>(request: object): Promise<Result>;
   /** Closes the standard input and waits for the exit. */
   close(): Promise<void>;
 }
@@ -16,13 +16,13 @@ export function openLineProcess(command: readonly string[]): LineProcess {
   const errors = new Response(child.stderr).text();
   const responses = lines(child.stdout);
   return {
-    async ask<Answer>(request: object) {
+    async sendRequest<Result>(request: object) {
       child.stdin.write(`${JSON.stringify(request)}\n`);
       await child.stdin.flush();
       const { value, done } = await responses.next();
       if (done)
         throw new Error(`${command.join(' ')} exited with code ${await child.exited}:\n${await errors}`);
-      return JSON.parse(value) as Answer;
+      return JSON.parse(value) as Result;
     },
     async close() {
       await child.stdin.end();
@@ -32,7 +32,7 @@ export function openLineProcess(command: readonly string[]): LineProcess {
 }
 
 /** The child side: responds to every line until the input ends. */
-export async function answerLines<Request>(respond: (request: Request) => Promise<object>): Promise<void> {
+export async function serveLines<Request>(respond: (request: Request) => Promise<object>): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
     console.log(JSON.stringify(await respond(JSON.parse(line))));
   }

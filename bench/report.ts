@@ -57,8 +57,8 @@ function line(row: Row): string {
     difference: `≤ baseline + ${target}${suffix}`,
   };
   const limit = target === undefined ? '–' : limits[judged];
-  const verdict = target === undefined ? '' : numbers[judged] <= target ? 'met' : '**missed**';
-  return `| ${measure} | ${cell(ours, suffix)} | ${cell(peer, suffix)} | ${cell(ratio)} | ${limit} | ${verdict} |`;
+  const result = target === undefined ? '' : numbers[judged] <= target ? 'met' : '**missed**';
+  return `| ${measure} | ${cell(ours, suffix)} | ${cell(peer, suffix)} | ${cell(ratio)} | ${limit} | ${result} |`;
 }
 
 async function commit(): Promise<string> {

@@ -1,11 +1,11 @@
 /** `bun run bench [case …]`: runs benchmarks and writes tables to bench/results. */
 
-import { benchHearing } from './cases/audio/hearing.ts';
 import { benchIntelligibility } from './cases/audio/intelligibility.ts';
 import { benchMemory } from './cases/audio/memory.ts';
 import { benchNamedVoices } from './cases/audio/named-voices.ts';
 import { benchSpeech } from './cases/audio/speech.ts';
 import { benchSpeechFormats } from './cases/audio/speech-formats.ts';
+import { benchTranscription } from './cases/audio/transcription.ts';
 import { benchVoices } from './cases/audio/voices.ts';
 import { benchBatch } from './cases/batch/batch.ts';
 import { benchBatchEmbeddings } from './cases/batch/batch-embeddings.ts';
@@ -40,9 +40,9 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'speech-formats': benchSpeechFormats,
   intelligibility: benchIntelligibility,
   memory: benchMemory,
-  hearing: benchHearing,
+  hearing: benchTranscription,
   'voice-activity': benchVoiceActivity,
-  'hearing-tiny.en': () => benchHearing('tiny.en'),
+  'transcription-tiny.en': () => benchTranscription('tiny.en'),
   realtime: benchRealtime,
   clients: benchClients,
   conversation: benchConversation,

@@ -15,7 +15,7 @@ export type Service = Awaited<ReturnType<typeof launchService>>;
 
 export const launchBenchService = () => launchService({ config: BENCH_CONFIG });
 
-export interface Heard {
+export interface TimedSpeech {
   /** From sending the request to the first bytes of audio. */
   readonly firstAudioS: number;
   readonly totalS: number;
@@ -29,7 +29,7 @@ export async function speak(
   text: string,
   format: 'pcm' | 'wav' = 'pcm',
   model = 'svc-tts',
-): Promise<Heard> {
+): Promise<TimedSpeech> {
   const start = performance.now();
   const response = await service.fetch('/v1/audio/speech', {
     method: 'POST',

@@ -43,7 +43,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
   console.log(`\n${table(turns)}`);
   for (const error of call.errors) console.error(`error: ${error}`);
-  const isAnswered = turns.every(({ transcript, answerMs }) => transcript !== '' && answerMs < MAX_ANSWER_MS);
+  const isAnswered = turns.every(
+    ({ transcript, responseMs }) => transcript !== '' && responseMs < MAX_ANSWER_MS,
+  );
   return isAnswered && call.errors.length === 0 ? 0 : 1;
 }
 
@@ -80,7 +82,7 @@ function table(turns: readonly SimulatedTurn[]): string {
     ['end of speech → final transcript', (turn) => turn.finalMs],
     ['chat request → first token', (turn) => turn.chatFirstMs],
     ['speech request → first bytes', (turn) => turn.voiceFirstMs],
-    ['end of speech → answer, with platform delays', (turn) => turn.answerMs],
+    ['end of speech → answer, with platform delays', (turn) => turn.responseMs],
   ];
   const lines = rows.map(([name, of]) => {
     const sorted = turns.map(of).sort((a, b) => a - b);

@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../src/kit/math/seeded-random.ts';
-import { Aftermath } from './aftermath.ts';
 import { FAULTS } from './faults/all-faults.ts';
-import type { FaultParts } from './faults/fault.ts';
+import type { FaultDeps } from './faults/fault.ts';
 import { faultPlan } from './faults/fault-plan.ts';
+import { FinalChecks } from './final-checks.ts';
 import { LOADS } from './loads/all-loads.ts';
 import type { Load } from './loads/load.ts';
 import { type Material, makeMaterial } from './loads/material.ts';
@@ -86,7 +86,7 @@ async function run(
   const checks: Check[] = [];
   for (const site of sitesOf(sites)) {
     say(`checking the site '${site.name}' …`);
-    checks.push(...(await new Aftermath(site, ledger).checks()));
+    checks.push(...(await new FinalChecks(site, ledger).checks()));
   }
   sampler.close();
   const grown = growths(sampler.samples, lengthMs);
@@ -118,7 +118,7 @@ async function keepLoading(load: Load, client: SoakClient, material: Material): 
 
 /** Injects faults by plan, one after the other. @returns faults that could not be injected, with the reason. */
 async function injectAll(
-  parts: FaultParts,
+  parts: FaultDeps,
   plan: Pick<RunOptions, 'minutes' | 'say'> & {
     readonly only: readonly string[];
     readonly nowMs: () => number;
@@ -133,7 +133,7 @@ async function injectAll(
     await sleep(Math.max(0, atMs - nowMs()), undefined, { signal });
     const minute = (nowMs() / 60_000).toFixed(1);
     say(`minute ${minute}: ${name}`);
-    const reason = await possible.find((fault) => fault.name === name)?.strike(parts);
+    const reason = await possible.find((fault) => fault.name === name)?.inject(parts);
     if (reason === undefined) continue;
     idle.push(`${name} at minute ${minute}: ${reason}`);
     say(`  ${reason}`);

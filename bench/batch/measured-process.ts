@@ -8,7 +8,7 @@ import { openInput } from '../../plugins/batch/input/line-reader.ts';
 import { ValidationPool } from '../../plugins/batch/input/validation/pool.ts';
 import { median } from '../statistics.ts';
 import { parseLoop, rewriteLoop } from './bare-loops.ts';
-import { openStubPlace } from './stub-place.ts';
+import { openStubService } from './stub-service.ts';
 import { type Watched, watchThread } from './thread-watch.ts';
 
 export const MEASURES = ['rewrite', 'parse', 'batch', 'billed-batch', 'check'] as const;
@@ -39,29 +39,29 @@ async function measured(run: () => Promise<void>): Promise<Measured> {
 }
 
 async function check(input: string, small: string, folder: string): Promise<Measured> {
-  const place = await openStubPlace(folder, { billed: false });
+  const service = await openStubService(folder, { billed: false });
   const checks = new ValidationPool({ maxLineBytes: MAX_LINE_BYTES, waiting: 1 });
   const checkOf = async (path: string) => {
-    const batch = await place.create(await place.upload(path));
+    const batch = await service.create(await service.upload(path));
     const { endpoint, organization } = batch;
     return async () => {
-      const open = () => openInput(place, batch, never);
-      const verdict = await checks.validateInput({ open, endpoint, organization }, never);
-      if (verdict.kind === 'invalid') throw new Error(JSON.stringify(verdict.errors[0]));
+      const open = () => openInput(service, batch, never);
+      const validation = await checks.validateInput({ open, endpoint, organization }, never);
+      if (validation.kind === 'invalid') throw new Error(JSON.stringify(validation.errors[0]));
     };
   };
   await (await checkOf(small))();
   const result = await measured(await checkOf(input));
-  await place.close();
+  await service.close();
   return result;
 }
 
 async function batch(input: string, small: string, folder: string, billed: boolean): Promise<Measured> {
-  const place = await openStubPlace(folder, { billed });
-  await place.run(await place.create(await place.upload(small)));
-  const file = await place.upload(input);
-  const result = await measured(async () => place.run(await place.create(file)));
-  await place.close();
+  const service = await openStubService(folder, { billed });
+  await service.run(await service.create(await service.upload(small)));
+  const file = await service.upload(input);
+  const result = await measured(async () => service.run(await service.create(file)));
+  await service.close();
   return result;
 }
 

@@ -20,7 +20,7 @@ export interface TimedClip extends Clip {
   readonly group: string;
 }
 
-export interface HearingCorpus {
+export interface TranscriptionCorpus {
   /** Every text by piper and eSpeak, one of them clean and the other with noise. */
   readonly test: readonly Utterance[];
   /** The same texts with clean and noisy exchanged, for tuning, so that `test` stays unseen. */

@@ -122,8 +122,8 @@ export function* soundsWithoutSpeech(): Generator<Sound> {
 
 /** Lengths of `count` clips: evenly from 1 s to 20 s, in an order that is independent of other properties. */
 function lengthOf(i: number, count: number): number {
-  const place = (i * 7) % count;
-  return Math.round((MIN_S + ((MAX_S - MIN_S) * place) / (count - 1)) * LISTEN_RATE_HZ);
+  const position = (i * 7) % count;
+  return Math.round((MIN_S + ((MAX_S - MIN_S) * position) / (count - 1)) * LISTEN_RATE_HZ);
 }
 
 function wave(length: number, at: (timeS: number, index: number) => number): Float32Samples {

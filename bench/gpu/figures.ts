@@ -8,7 +8,7 @@ import { embeddingTexts } from '../batch/embedding-texts.ts';
 import { streamChat } from '../llm/chat-client.ts';
 import { appendFrames, atSocketRate } from '../realtime/appends.ts';
 import { TimedClient } from '../realtime/client.ts';
-import { type Heard, type Service, speak } from '../service.ts';
+import { type Service, speak, type TimedSpeech } from '../service.ts';
 import { median, quantile } from '../statistics.ts';
 
 /** Measured values with their units, by the name of the measure. */
@@ -68,8 +68,8 @@ export async function speechFigures(
     '500 characters': paragraphs(PARAGRAPH_COUNT),
   };
   for (const [length, inputs] of Object.entries(texts)) {
-    const first: Heard[] = [];
-    const repeated: Heard[] = [];
+    const first: TimedSpeech[] = [];
+    const repeated: TimedSpeech[] = [];
     for (const input of inputs) {
       first.push(await speak(service, input, 'pcm', model));
       repeated.push(await speak(service, input, 'pcm', model));
@@ -102,9 +102,9 @@ export async function streamFigures(
   into: Figures,
 ): Promise<void> {
   const start = performance.now();
-  const heard = await Promise.all(
+  const speeches = await Promise.all(
     Array.from({ length: streams }, async (_, stream) => {
-      const all: Heard[] = [];
+      const all: TimedSpeech[] = [];
       for (let at = 0; at < sentences; at += 1) {
         all.push(
           await speak(service, SENTENCES[(stream * sentences + at) % SENTENCES.length] ?? '', 'pcm', model),
@@ -114,7 +114,7 @@ export async function streamFigures(
     }),
   );
   const seconds = (performance.now() - start) / 1000;
-  const all = heard.flat();
+  const all = speeches.flat();
   const audioS = all.reduce((sum, each) => sum + each.audioS, 0);
   const measure = `${name}, ${streams} concurrent streams`;
   into.set(`${measure}: audio per second`, { value: audioS / seconds, unit: 's' });
@@ -233,16 +233,19 @@ async function embed(service: Service, input: readonly string[]): Promise<number
 
 /** Rate of prompt tokens, and of generated tokens with one client and with several. @returns a greedy completion. */
 export async function chatFigures(service: Service, model: string, into: Figures): Promise<string> {
-  const ask = (content: string, maxTokens: number) =>
+  const sendRequest = (content: string, maxTokens: number) =>
     streamChat(service, SERVICE_KEY, { model, messages: [{ role: 'user', content }], max_tokens: maxTokens });
-  await ask('Hello.', 16);
+  await sendRequest('Hello.', 16);
   const prompts: number[] = [];
   const steps: number[] = [];
   for (let round = 0; round < CHAT_ROUNDS; round += 1) {
     const start = (round * PROMPT_WORDS) / CHAT_ROUNDS / 2;
-    const { firstMs } = await ask(`Round ${round}: ${WORDS.slice(start, start + PROMPT_WORDS).join(' ')}`, 1);
+    const { firstMs } = await sendRequest(
+      `Round ${round}: ${WORDS.slice(start, start + PROMPT_WORDS).join(' ')}`,
+      1,
+    );
     prompts.push(firstMs);
-    const story = await ask(`Tell me a long story about the number ${round}.`, LONG_TOKENS);
+    const story = await sendRequest(`Tell me a long story about the number ${round}.`, LONG_TOKENS);
     steps.push((story.lastMs - story.firstMs) / Math.max(1, story.tokens - 1));
   }
   into.set(`${model}, prompt of ${PROMPT_WORDS} words: time to first token, p50`, {
@@ -253,7 +256,7 @@ export async function chatFigures(service: Service, model: string, into: Figures
   const start = performance.now();
   const together = await Promise.all(
     Array.from({ length: CHAT_CLIENTS }, (_, client) =>
-      ask(`Tell me a story about ${client} ships.`, LONG_TOKENS),
+      sendRequest(`Tell me a story about ${client} ships.`, LONG_TOKENS),
     ),
   );
   const tokens = together.reduce((sum, each) => sum + each.tokens, 0);
@@ -261,7 +264,7 @@ export async function chatFigures(service: Service, model: string, into: Figures
     value: (tokens * 1000) / (performance.now() - start),
     unit: '',
   });
-  return (await ask('Count from one to ten.', 64)).text;
+  return (await sendRequest('Count from one to ten.', 64)).text;
 }
 
 /** Texts of about 500 characters. */
@@ -277,11 +280,11 @@ function paragraphs(count: number): string[] {
   return texts.slice(0, count);
 }
 
-function firstMs({ firstAudioS }: Heard): number {
+function firstMs({ firstAudioS }: TimedSpeech): number {
   return firstAudioS * 1000;
 }
 
-function realTimeFactor(heard: readonly Heard[]): number {
-  const sum = (of: (each: Heard) => number) => heard.reduce((total, each) => total + of(each), 0);
+function realTimeFactor(speeches: readonly TimedSpeech[]): number {
+  const sum = (of: (each: TimedSpeech) => number) => speeches.reduce((total, each) => total + of(each), 0);
   return sum((each) => each.totalS) / sum((each) => each.audioS);
 }

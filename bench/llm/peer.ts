@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { answerLines } from '../line-process.ts';
+import { serveLines } from '../line-process.ts';
 
 export interface PeerRequest {
   readonly prompt: string;
@@ -36,7 +36,7 @@ const context = await model.createContext({
 });
 const sequence: Sequence = context.getSequence();
 
-await answerLines<PeerRequest>(async ({ prompt, maxTokens }): Promise<PeerResponse> => {
+await serveLines<PeerRequest>(async ({ prompt, maxTokens }): Promise<PeerResponse> => {
   const startMs = performance.now();
   const tokens: number[] = model.tokenize(prompt, true);
   // The last token is evaluated in any case, because its output is needed.

@@ -100,7 +100,7 @@ export async function crossTalkRows(
     if (texts.length === 1) finals.push((texts[0]?.atMs ?? Number.NaN) - endMs - silenceMs);
     else split += 1;
     const request = { audio: clip.audio, runs: 1, language: 'en', task: 'transcribe' };
-    theirs.push((await peer.ask<{ seconds: number }>(request)).seconds * 1000);
+    theirs.push((await peer.sendRequest<{ seconds: number }>(request)).seconds * 1000);
   }
   call.hangUp();
   return {

@@ -1,6 +1,6 @@
 /** Opens many connections to `/v1/realtime` for cases/realtime-idle.ts: `bun idle-clients.ts <base URL>`. */
 
-import { answerLines } from '../line-process.ts';
+import { serveLines } from '../line-process.ts';
 import { TimedClient } from './client.ts';
 
 export type IdleOrder =
@@ -17,7 +17,7 @@ const DETECT = { audio: { input: { turn_detection: { type: 'server_vad' } } } };
 const [baseUrl = ''] = process.argv.slice(2);
 let clients: TimedClient[] = [];
 
-await answerLines(async (order: IdleOrder) => {
+await serveLines(async (order: IdleOrder) => {
   switch (order.kind) {
     case 'open': {
       const opened = await forEachConcurrently(Array.from({ length: order.sockets }), () =>

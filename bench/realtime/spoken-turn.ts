@@ -59,7 +59,7 @@ export async function spokenTurnRows(
         for (let run = 0; run < RUNS; run++) {
           runsOfClip.push(await talk(service, frames, endMs));
           const request = { audio: clip.audio, runs: 1, language: clip.language, task: 'transcribe' };
-          peerMs.push((await peer.ask<{ seconds: number }>(request)).seconds * 1000);
+          peerMs.push((await peer.sendRequest<{ seconds: number }>(request)).seconds * 1000);
         }
         turns.push({
           endToStoppedMs: median(runsOfClip.map((turn) => turn.endToStoppedMs)),

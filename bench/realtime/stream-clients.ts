@@ -4,7 +4,7 @@
  */
 
 import { cpuUsage } from 'node:process';
-import { answerLines } from '../line-process.ts';
+import { serveLines } from '../line-process.ts';
 import { quantile } from '../statistics.ts';
 import { appendFrames } from './appends.ts';
 import { openSocket, type Received } from './client.ts';
@@ -113,7 +113,7 @@ class Speaker {
 let plan: StreamPlan | undefined;
 let speakers: Speaker[] = [];
 
-await answerLines(async (order: StreamOrder) => {
+await serveLines(async (order: StreamOrder) => {
   if (order.kind === 'open') {
     plan = order;
     speakers = await open(order);

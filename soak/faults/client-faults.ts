@@ -8,8 +8,8 @@ import { type Spoken, speechOf, TALE } from '../loads/material.ts';
 import { accountOf } from '../site/soak-client.ts';
 import { keyOf, type Organization } from '../site/soak-config.ts';
 import type { SoakNode } from '../site/soak-node.ts';
-import type { FaultParts, SoakFault } from './fault.ts';
-import { askSlowly } from './raw-request.ts';
+import type { FaultDeps, SoakFault } from './fault.ts';
+import { sendSlowly } from './raw-request.ts';
 
 const SLOW_READERS = 3;
 /** About 3 s of PCM per read and 0.5 s of pause: six times faster than playback, and slower than synthesis. */
@@ -23,25 +23,25 @@ const WITHIN_MS = 60_000;
 const authorization = (organization: Organization) => `Bearer ${keyOf(organization)}`;
 
 /** The first node that is up, or the first node. */
-const nodeOf = ({ sites }: FaultParts) =>
+const nodeOf = ({ sites }: FaultDeps) =>
   sites.main.nodes.find(({ isUp }) => isUp) ?? (sites.main.nodes[0] as SoakNode);
 
-async function readSlowly({ ledger, material, signal }: FaultParts, node: SoakNode): Promise<void> {
+async function readSlowly({ ledger, material, signal }: FaultDeps, node: SoakNode): Promise<void> {
   const organization = accountOf('main', 'slow');
   const entry = ledger.begin({ load: 'slow reader', organization, node: node.name, rows: 'one' });
   const { path, body } = speechOf(TALE);
   const timeout = AbortSignal.timeout(SLOW_WITHIN_MS);
   try {
-    const response = await askSlowly({
+    const response = await sendSlowly({
       port: Number(new URL(node.service.baseUrl).port),
       headers: { authorization: authorization('slow'), 'content-type': 'application/json' },
       ...{ path, body: JSON.stringify(body), readBytes: READ_BYTES, pauseMs: PAUSE_MS },
       signal: AbortSignal.any([signal, timeout]),
     });
-    entry.answered(response.status, response.requestId);
+    entry.responded(response.status, response.requestId);
     if (timeout.aborted) entry.end('late', `${response.bodyBytes} of ${material.taleBytes} bytes`);
     else if (signal.aborted) entry.end('left');
-    else if (response.status !== 200) entry.end('refused', String(response.status));
+    else if (response.status !== 200) entry.end('rejected', String(response.status));
     else if (!response.isWhole) entry.end('cut', `${response.bodyBytes} bytes`);
     else if (response.bodyBytes === material.taleBytes) entry.end('right');
     else entry.end('wrong', `${response.bodyBytes} bytes of speech instead of ${material.taleBytes}`);
@@ -55,9 +55,9 @@ const slowReaders: SoakFault = {
   name: 'slow-readers',
   what: `${SLOW_READERS} concurrent clients read a long speech response more slowly than it is synthesized`,
   isPossible: () => true,
-  async strike(parts) {
+  async inject(parts) {
     const node = nodeOf(parts);
-    const repaired = parts.ledger.strike({ name: 'slow-readers', nodes: [node.name], excuses: [] });
+    const repaired = parts.ledger.recordFault({ name: 'slow-readers', nodes: [node.name], excuses: [] });
     await Promise.all(Array.from({ length: SLOW_READERS }, () => readSlowly(parts, node)));
     repaired();
     return undefined;
@@ -115,7 +115,7 @@ function requestUnread(port: number, signal: AbortSignal): void {
   const headers = { authorization: authorization('half-open'), 'content-type': 'application/json' };
   const text = JSON.stringify(body);
   // The proxy closes this connection at the end of the run.
-  void askSlowly({ port, path, headers, body: text, readBytes: 1, pauseMs: 3_600_000, signal }).catch(
+  void sendSlowly({ port, path, headers, body: text, readBytes: 1, pauseMs: 3_600_000, signal }).catch(
     () => undefined,
   );
 }
@@ -124,14 +124,14 @@ const halfOpen: SoakFault = {
   name: 'half-open',
   what: `a proxy stops forwarding ${HALF_OPEN_SOCKETS} realtime connections, a phone call, an upload and a speech response without closing them`,
   isPossible: () => true,
-  async strike(parts) {
+  async inject(parts) {
     const { ledger, material, signal, opened } = parts;
     const node = nodeOf(parts);
     const target = Number(new URL(node.service.baseUrl).port);
     // Closed after all checks: the service must detect the dead client itself.
     const proxy = opened.adopt(await startCutProxy(target), (it) => it.close());
     const url = `http://127.0.0.1:${proxy.port}`;
-    const repaired = ledger.strike({ name: 'half-open', nodes: [node.name], excuses: [] });
+    const repaired = ledger.recordFault({ name: 'half-open', nodes: [node.name], excuses: [] });
     const spoken = material.sentences[0] as Spoken;
     const opening = await Promise.allSettled([
       ...Array.from({ length: HALF_OPEN_SOCKETS }, () => openTurn(url, spoken)),

@@ -3,7 +3,7 @@ import type { Ledger } from '../report/ledger.ts';
 import type { SoakSites } from '../site/soak-site.ts';
 
 /** Dependencies of faults. */
-export interface FaultParts {
+export interface FaultDeps {
   readonly sites: SoakSites;
   readonly ledger: Ledger;
   readonly material: Material;
@@ -21,5 +21,5 @@ export interface SoakFault {
   /** Whether the servers that it needs are installed. */
   isPossible(sites: SoakSites): boolean;
   /** Injects and repairs the fault. @returns why it could not be injected, or undefined. */
-  strike(parts: FaultParts): Promise<string | undefined>;
+  inject(parts: FaultDeps): Promise<string | undefined>;
 }

@@ -2,7 +2,7 @@
 
 import { childrenOf } from '../../tools/harness/services/launcher.ts';
 import type { SoakNode } from '../site/soak-node.ts';
-import type { FaultParts, SoakFault } from './fault.ts';
+import type { FaultDeps, SoakFault } from './fault.ts';
 
 /** Maximum wait for a short-lived process. */
 const FIND_WITHIN_MS = 40_000;
@@ -17,7 +17,7 @@ function processKill(name: string, part: string, what: string): SoakFault {
   return {
     ...{ name, what },
     isPossible: () => true,
-    async strike({ sites, ledger, random, signal }) {
+    async inject({ sites, ledger, random, signal }) {
       const deadlineMs = performance.now() + FIND_WITHIN_MS;
       for (;;) {
         const found = sites.main.nodes
@@ -26,7 +26,7 @@ function processKill(name: string, part: string, what: string): SoakFault {
         const victim = found[Math.floor(random() * found.length)];
         if (victim !== undefined) {
           // A response that has started can only be cut off.
-          const repaired = ledger.strike({ name, nodes: [victim.node.name], excuses: ['cut'] });
+          const repaired = ledger.recordFault({ name, nodes: [victim.node.name], excuses: ['cut'] });
           process.kill(victim.pid, 'SIGKILL');
           await Bun.sleep(AFTER_KILL_MS);
           repaired();
@@ -40,8 +40,8 @@ function processKill(name: string, part: string, what: string): SoakFault {
 }
 
 /** Kills a node and restarts it. */
-async function killNode(name: string, node: SoakNode, { ledger, signal }: FaultParts): Promise<undefined> {
-  const repaired = ledger.strike({ name, nodes: [node.name], excuses: ['cut', 'unreachable'] });
+async function killNode(name: string, node: SoakNode, { ledger, signal }: FaultDeps): Promise<undefined> {
+  const repaired = ledger.recordFault({ name, nodes: [node.name], excuses: ['cut', 'unreachable'] });
   await node.kill();
   await Bun.sleep(DOWNTIME_MS);
   await node.start(signal);
@@ -52,7 +52,7 @@ const machine: SoakFault = {
   name: 'machine',
   what: 'the second node is killed (SIGKILL) and started again after 3 s',
   isPossible: ({ main }) => main.nodes.length > 1,
-  async strike(parts) {
+  async inject(parts) {
     const node = parts.sites.main.nodes.at(-1);
     return node && (await killNode('machine', node, parts));
   },
@@ -62,7 +62,7 @@ const smallMachine: SoakFault = {
   name: 'small-machine',
   what: 'the node with the small disk is killed (SIGKILL) and started again after 3 s',
   isPossible: ({ small }) => small !== undefined,
-  async strike(parts) {
+  async inject(parts) {
     const node = parts.sites.small?.nodes[0];
     return node && (await killNode('small-machine', node, parts));
   },

@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly requestId: string | undefined;
   /** Length of the body without chunk framing. */
@@ -26,7 +26,7 @@ export interface RawRequest {
  * Sends a request and reads the response slowly, so that the service must buffer or apply backpressure.
  * @throws Error if the connection fails; the reason of the signal.
  */
-export async function askSlowly(request: RawRequest): Promise<RawAnswer> {
+export async function sendSlowly(request: RawRequest): Promise<RawResponse> {
   const { port, path, headers, body, readBytes, pauseMs, signal } = request;
   const socket = connect(port, '127.0.0.1');
   const stop = () => socket.destroy(signal.reason);
@@ -76,7 +76,7 @@ const LAST_CHUNK = Buffer.from(`${LINE}0${LINE}${LINE}`);
 const SHORT_BYTES = 10_000;
 
 /** Parses an HTTP/1.1 response (RFC 9112, 6 and 7.1). */
-export function read(bytes: Buffer): RawAnswer {
+export function read(bytes: Buffer): RawResponse {
   const headEnd = bytes.indexOf(LINE + LINE);
   if (headEnd < 0) return { status: 0, requestId: undefined, bodyBytes: 0, isWhole: false };
   const [first = '', ...lines] = bytes.subarray(0, headEnd).toString('latin1').split(LINE);

@@ -27,9 +27,9 @@ function outage(
   return {
     ...{ name, what },
     isPossible: ({ servers }) => servers !== undefined,
-    async strike({ sites, ledger }) {
+    async inject({ sites, ledger }) {
       const nodes = sites.main.nodes.map((node) => node.name);
-      const repaired = ledger.strike({ name, nodes, excuses });
+      const repaired = ledger.recordFault({ name, nodes, excuses });
       await begin(sites);
       await Bun.sleep(lengthMs);
       await end(sites);
@@ -43,8 +43,8 @@ const disk: SoakFault = {
   name: 'disk',
   what: 'the disk of the third node is full for 20 s',
   isPossible: ({ disk }) => disk !== undefined,
-  async strike({ sites: { disk }, ledger }) {
-    const repaired = ledger.strike({ name: 'disk', nodes: ['small'], excuses: [] });
+  async inject({ sites: { disk }, ledger }) {
+    const repaired = ledger.recordFault({ name: 'disk', nodes: ['small'], excuses: [] });
     const endMs = performance.now() + OUTAGE_MS;
     // Space that the node frees in this time is filled too.
     while (performance.now() < endMs) {
@@ -71,7 +71,7 @@ export const STORE_FAULTS: readonly SoakFault[] = [
     end: ({ servers }) => servers?.postgres.start(),
   }),
   outage('s3', 'S3 responds with 503 for 20 s', OUTAGE_MS, {
-    begin: ({ s3 }) => s3?.answer(UNAVAILABLE),
+    begin: ({ s3 }) => s3?.respondWith(UNAVAILABLE),
     end: ({ s3 }) => s3?.repair(),
     // A file download that fails half-way can only be cut off.
     excuses: ['cut'],

@@ -40,7 +40,7 @@ async function batchRound(client: SoakClient, material: Material): Promise<void>
   ledger.batches.push({ id, organization, site, lines });
   // Results are checked at the end of the run; here only the number of concurrent batches is limited.
   while (!signal.aborted) {
-    const response = await client.ask({ path: `/v1/batches/${id}` });
+    const response = await client.sendRequest({ path: `/v1/batches/${id}` });
     if (response && BATCH_ENDS.has(response.json<BatchOnWire>().status)) return;
     await Bun.sleep(POLL_MS);
   }

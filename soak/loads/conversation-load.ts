@@ -17,29 +17,29 @@ const AUDIO = 'response.output_audio.delta';
 class Turn {
   readonly #client: SoakClient;
   readonly #node: string;
-  readonly #hearing;
+  readonly #transcription;
   readonly #text;
   readonly #speech;
 
   constructor(client: SoakClient, node: string) {
     this.#client = client;
     this.#node = node;
-    this.#hearing = this.#begin('conversation hearing');
+    this.#transcription = this.#begin('conversation transcription');
     this.#text = this.#begin('conversation text');
     this.#speech = this.#begin('conversation speech');
   }
 
   /** Speaks and waits for the spoken reply. @param leaves disconnect at the first audio. @returns whether all parts were right. */
-  async take(socket: RealtimeClient, { pcm, heard }: Spoken, leaves: boolean): Promise<boolean> {
+  async take(socket: RealtimeClient, { pcm, transcript }: Spoken, leaves: boolean): Promise<boolean> {
     try {
       for (const audio of appends(Buffer.from(pcm)))
         socket.send({ type: 'input_audio_buffer.append', audio });
       socket.send({ type: 'input_audio_buffer.commit' });
       socket.send({ type: 'response.create' });
-      const transcript = await socket.next(({ type }) => type === COMPLETED || type === FAILED);
-      if (transcript.type === FAILED) return this.#endAll('failed', codeOf(transcript));
-      const violation = transcriptViolation(heard, String(transcript.transcript));
-      this.#hearing.end(violation?.end ?? 'right', violation?.detail);
+      const event = await socket.next(({ type }) => type === COMPLETED || type === FAILED);
+      if (event.type === FAILED) return this.#endAll('failed', codeOf(event));
+      const violation = transcriptViolation(transcript, String(event.transcript));
+      this.#transcription.end(violation?.end ?? 'right', violation?.detail);
       if (leaves) {
         await socket.next((event) => event.type === AUDIO || event.type === 'response.done');
         socket.terminate();
@@ -69,7 +69,7 @@ class Turn {
 
   /** Ends the parts that have not ended. */
   #endAll(end: CallEnd, detail?: string): false {
-    for (const entry of [this.#hearing, this.#text, this.#speech]) entry.end(end, detail);
+    for (const entry of [this.#transcription, this.#text, this.#speech]) entry.end(end, detail);
     return false;
   }
 

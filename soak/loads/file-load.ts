@@ -35,7 +35,7 @@ async function fileRound(client: SoakClient, at: number): Promise<void> {
   const bytes = randomFile(isLarge ? LARGE_BYTES : BYTES);
   const id = await upload(client, bytes);
   if (id === undefined) return;
-  await client.ask({
+  await client.sendRequest({
     path: `/v1/files/${id}/content`,
     judge: (response) =>
       Buffer.compare(response.bytes, bytes) === 0

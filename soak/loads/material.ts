@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pcmToWav } from '../../src/audio/wav.ts';
 import { smallClip } from '../../tools/harness/services/video-service.ts';
-import type { Answer, SoakClient } from '../site/soak-client.ts';
+import type { SoakClient, SoakResponse } from '../site/soak-client.ts';
 import { EMBED_MODEL, TRANSCRIPTION_MODEL, VOICE_MODEL } from '../site/soak-config.ts';
 
 export const SENTENCES = [
@@ -29,7 +29,7 @@ export interface Spoken {
   readonly pcm: Uint8Array<ArrayBuffer>;
   readonly wav: Uint8Array<ArrayBuffer>;
   /** Transcript without faults. */
-  readonly heard: string;
+  readonly transcript: string;
 }
 
 export interface Material {
@@ -51,16 +51,19 @@ export const wordsOfLength = (words: number) => Array.from({ length: words }, ()
 /** @throws Error if a request fails. */
 export async function makeMaterial(client: SoakClient): Promise<Material> {
   const pcmOf = async (input: string) =>
-    (await must(client.ask({ ...speechOf(input), rows: 'one' }), 'speech')).bytes;
+    (await must(client.sendRequest({ ...speechOf(input), rows: 'one' }), 'speech')).bytes;
   const sentences: Spoken[] = [];
   for (const text of SENTENCES) {
     const pcm = await pcmOf(text);
     const wav = pcmToWav(pcm, PCM_RATE_HZ);
-    const heard = await must(client.ask({ ...transcriptionOf(wav), rows: 'one' }), 'a transcription');
-    sentences.push({ text, pcm, wav, heard: heard.json<{ text: string }>().text });
+    const transcript = await must(
+      client.sendRequest({ ...transcriptionOf(wav), rows: 'one' }),
+      'a transcription',
+    );
+    sentences.push({ text, pcm, wav, transcript: transcript.json<{ text: string }>().text });
   }
   const embedded = await must(
-    client.ask({
+    client.sendRequest({
       ...{ path: '/v1/embeddings', method: 'POST', rows: 'one' },
       body: { model: EMBED_MODEL, input: wordsOfLength(5) },
     }),
@@ -81,7 +84,7 @@ export async function makeMaterial(client: SoakClient): Promise<Material> {
   }
 }
 
-async function must(request: Promise<Answer | undefined>, what: string): Promise<Answer> {
+async function must(request: Promise<SoakResponse | undefined>, what: string): Promise<SoakResponse> {
   const response = await request;
   if (response === undefined) throw new Error(`${what} failed before the first fault`);
   return response;

@@ -11,7 +11,7 @@ const RATE_HZ = 24_000;
 const POLL_MS = 100;
 
 /** Sends a turn and waits for its transcript. */
-async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[CallEnd, string?]> {
+async function turnEnd(call: SimulatedCall, { pcm, transcript }: Spoken): Promise<[CallEnd, string?]> {
   const samples = new Int16Array(pcm.slice().buffer);
   let isClosed = false;
   void call.closed.then(() => {
@@ -21,7 +21,7 @@ async function turnEnd(call: SimulatedCall, { pcm, heard }: Spoken): Promise<[Ca
   const deadlineMs = performance.now() + WITHIN_MS;
   for (;;) {
     // The service may split an utterance into several turns.
-    if (transcriptViolation(heard, call.transcripts.join(' ')) === undefined) return ['right'];
+    if (transcriptViolation(transcript, call.transcripts.join(' ')) === undefined) return ['right'];
     const [error] = call.errors;
     if (error !== undefined) return ['failed', error];
     if (isClosed) return ['cut', 'the transcriber closed the call'];
@@ -58,7 +58,7 @@ async function partnerRound(client: SoakClient, { sentences }: Material, at: num
   const [end, detail] = await turnEnd(call, spoken);
   entry.end(end, detail);
   call.hangUp();
-  await client.ask({
+  await client.sendRequest({
     ...{ path: `/v1/voices/partner?model=${VOICE_MODEL}`, method: 'POST', rows: 'one' },
     body: { message: { type: 'voice-request', text: spoken.text, sampleRate: RATE_HZ, timestamp: 0 } },
     judge: ({ bytes }) =>

@@ -26,8 +26,8 @@ class RealtimeRound {
   }
 
   /** Sends a turn and waits for its transcript. */
-  async transcribe({ pcm, heard }: Spoken, isDetected: boolean): Promise<boolean> {
-    return await this.#record('realtime hearing', async () => {
+  async transcribe({ pcm, transcript }: Spoken, isDetected: boolean): Promise<boolean> {
+    return await this.#record('realtime transcription', async () => {
       const socket = this.#socket;
       const audio = isDetected ? Buffer.concat([pcm, silentPcm(SILENCE_MS)]) : Buffer.from(pcm);
       for (const piece of appends(audio)) socket.send({ type: 'input_audio_buffer.append', audio: piece });
@@ -36,7 +36,7 @@ class RealtimeRound {
         (each) => [COMPLETED, FAILED].includes(each.type) || isServerError(each),
       );
       if (event.type !== COMPLETED) return { end: 'failed', detail: codeOf(event) };
-      return transcriptViolation(heard, String(event.transcript)) ?? { end: 'right' };
+      return transcriptViolation(transcript, String(event.transcript)) ?? { end: 'right' };
     });
   }
 
@@ -61,7 +61,7 @@ class RealtimeRound {
 
   /** Sends a turn and terminates the connection before its transcript. */
   disconnect({ pcm }: Spoken): void {
-    const entry = this.#begin('realtime hearing');
+    const entry = this.#begin('realtime transcription');
     for (const audio of appends(Buffer.from(pcm))) {
       this.#socket.send({ type: 'input_audio_buffer.append', audio });
     }

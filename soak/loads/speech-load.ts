@@ -1,4 +1,4 @@
-import type { Answer, Verdict } from '../site/soak-client.ts';
+import type { Deviation, SoakResponse } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 import { type Spoken, STORY, speechOf } from './material.ts';
 
@@ -7,7 +7,7 @@ const WAV_HEADER_BYTES = 44;
 /** Assesses the length of a response. Synthesis is deterministic. */
 export const ofLength =
   (bytes: number) =>
-  (response: Answer): Verdict =>
+  (response: SoakResponse): Deviation =>
     response.bytes.length === bytes
       ? undefined
       : { end: 'wrong', detail: `${response.bytes.length} bytes of speech instead of ${bytes}` };
@@ -19,19 +19,19 @@ export const speechLoad: Load = {
     const { text, pcm } = sentences[at % sentences.length] as Spoken;
     switch (at % 4) {
       case 0:
-        await client.ask({ ...speechOf(text), rows: 'one', judge: ofLength(pcm.length) });
+        await client.sendRequest({ ...speechOf(text), rows: 'one', judge: ofLength(pcm.length) });
         break;
       case 1: {
         const judge = ofLength(pcm.length + WAV_HEADER_BYTES);
-        await client.ask({ ...speechOf(text, { response_format: 'wav' }), rows: 'one', judge });
+        await client.sendRequest({ ...speechOf(text, { response_format: 'wav' }), rows: 'one', judge });
         break;
       }
       case 2:
-        await client.ask({ ...speechOf(STORY), rows: 'one', judge: ofLength(storyBytes) });
+        await client.sendRequest({ ...speechOf(STORY), rows: 'one', judge: ofLength(storyBytes) });
         break;
       default: {
         const leaveAfterMs = 20 + client.parts.random() * 600;
-        await client.ask({ ...speechOf(STORY), rows: 'one', leaveAfterMs });
+        await client.sendRequest({ ...speechOf(STORY), rows: 'one', leaveAfterMs });
       }
     }
   },

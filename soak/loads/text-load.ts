@@ -1,4 +1,4 @@
-import { type Answer, type SoakClient, sseValues, type Verdict } from '../site/soak-client.ts';
+import { type Deviation, type SoakClient, type SoakResponse, sseValues } from '../site/soak-client.ts';
 import { CHAT_MODEL, EMBED_MODEL } from '../site/soak-config.ts';
 import type { Load } from './load.ts';
 import { type Material, wordsOfLength } from './material.ts';
@@ -14,12 +14,12 @@ interface ResponseOnWire {
   readonly output: unknown;
 }
 
-function chatVerdict(response: Answer): Verdict {
+function chatDeviation(response: SoakResponse): Deviation {
   const { choices } = response.json<{ choices: { finish_reason: string | null }[] }>();
   return choices[0]?.finish_reason ? undefined : { end: 'wrong', detail: 'a response without finish_reason' };
 }
 
-function streamedVerdict(response: Answer): Verdict {
+function streamedDeviation(response: SoakResponse): Deviation {
   const values = sseValues(response.text());
   if (values.some((value) => value !== '[DONE]' && value.error !== undefined)) {
     return { end: 'failed', detail: 'an error event' };
@@ -31,14 +31,14 @@ function streamedVerdict(response: Answer): Verdict {
   return { end: 'wrong', detail: 'a truncated stream' };
 }
 
-function responseVerdict(response: Answer): Verdict {
+function responseDeviation(response: SoakResponse): Deviation {
   const { status } = response.json<ResponseOnWire>();
   if (status === 'completed' || status === 'incomplete') return undefined;
   return { end: status === 'failed' ? 'failed' : 'wrong', detail: `a response with status ${status}` };
 }
 
-function embeddingVerdict({ tokensAround }: Material, words: number) {
-  return (response: Answer): Verdict => {
+function embeddingDeviation({ tokensAround }: Material, words: number) {
+  return (response: SoakResponse): Deviation => {
     const { data, usage } = response.json<{
       data: { embedding: number[] }[];
       usage: { prompt_tokens: number };
@@ -62,8 +62,8 @@ async function chain(client: SoakClient): Promise<void> {
   let previous: string | undefined;
   const ids: string[] = [];
   for (let at = 0; at < CHAIN; at += 1) {
-    const response = await client.ask({
-      ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseVerdict },
+    const response = await client.sendRequest({
+      ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseDeviation },
       body: {
         ...{ model: CHAT_MODEL, input: `Tell me of bird ${at}.`, max_output_tokens: MAX_TOKENS },
         ...(previous !== undefined && { previous_response_id: previous }),
@@ -85,14 +85,19 @@ async function textRound(client: SoakClient, material: Material, at: number): Pr
   const words = 1 + (at % 20);
   switch (at % 5) {
     case 0:
-      await client.ask({ ...chatOf({}), judge: chatVerdict });
+      await client.sendRequest({ ...chatOf({}), judge: chatDeviation });
       break;
     case 1:
-      await client.ask({ ...chatOf({ stream: true }), judge: streamedVerdict });
+      await client.sendRequest({ ...chatOf({ stream: true }), judge: streamedDeviation });
       break;
     case 2:
-      await client.ask({
-        ...{ path: '/v1/embeddings', method: 'POST', rows: 'one', judge: embeddingVerdict(material, words) },
+      await client.sendRequest({
+        ...{
+          path: '/v1/embeddings',
+          method: 'POST',
+          rows: 'one',
+          judge: embeddingDeviation(material, words),
+        },
         body: { model: EMBED_MODEL, input: wordsOfLength(words) },
       });
       break;
@@ -100,7 +105,7 @@ async function textRound(client: SoakClient, material: Material, at: number): Pr
       await chain(client);
       break;
     default:
-      await client.ask({
+      await client.sendRequest({
         ...chatOf({ stream: true, max_tokens: 200 }),
         leaveAfterMs: 50 + client.parts.random() * 500,
       });

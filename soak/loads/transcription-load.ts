@@ -1,4 +1,4 @@
-import { type Answer, shareOfWords, sseValues, type Verdict } from '../site/soak-client.ts';
+import { type Deviation, type SoakResponse, shareOfWords, sseValues } from '../site/soak-client.ts';
 import type { Load } from './load.ts';
 import { type Spoken, transcriptionOf } from './material.ts';
 
@@ -6,14 +6,14 @@ import { type Spoken, transcriptionOf } from './material.ts';
 const MIN_SHARE = 0.9;
 
 /** Whether a text is the transcript of a speech. */
-export function transcriptViolation(expected: string, actual: string): Verdict {
+export function transcriptViolation(expected: string, actual: string): Deviation {
   const share = shareOfWords(expected, actual);
   if (share >= MIN_SHARE) return undefined;
   return { end: 'wrong', detail: `a transcript with ${Math.round(share * 100)} % of the words` };
 }
 
 /** Assesses a streamed transcription. */
-function streamedVerdict(expected: string, response: Answer): Verdict {
+function streamedDeviation(expected: string, response: SoakResponse): Deviation {
   const values = sseValues(response.text()).filter((value) => value !== '[DONE]');
   if (values.some((value) => value.error !== undefined || value.type === 'error')) {
     return { end: 'failed', detail: 'an error event' };
@@ -27,20 +27,20 @@ function streamedVerdict(expected: string, response: Answer): Verdict {
 export const transcriptionLoad: Load = {
   ...{ name: 'transcriptions', organization: 'transcriptions', site: 'main', pauseMs: 3000 },
   async round(client, { sentences }, at) {
-    const { wav, heard } = sentences[at % sentences.length] as Spoken;
+    const { wav, transcript } = sentences[at % sentences.length] as Spoken;
     if (at % 5 === 4) {
       const leaveAfterMs = 20 + client.parts.random() * 300;
-      await client.ask({ ...transcriptionOf(wav), rows: 'one', leaveAfterMs });
+      await client.sendRequest({ ...transcriptionOf(wav), rows: 'one', leaveAfterMs });
       return;
     }
     const isStreamed = at % 2 === 1;
-    await client.ask({
+    await client.sendRequest({
       ...transcriptionOf(wav, isStreamed ? { stream: 'true' } : {}),
       rows: 'one',
-      judge: (answer) =>
+      judge: (response) =>
         isStreamed
-          ? streamedVerdict(heard, answer)
-          : transcriptViolation(heard, answer.json<{ text: string }>().text),
+          ? streamedDeviation(transcript, response)
+          : transcriptViolation(transcript, response.json<{ text: string }>().text),
     });
   },
 };

@@ -29,7 +29,7 @@ async function videoRound(client: SoakClient, { videoClip }: Material, at: numbe
   while (status === 'queued' || status === 'in_progress') {
     await Bun.sleep(POLL_MS);
     if (signal.aborted) return;
-    const response = await client.ask({ path });
+    const response = await client.sendRequest({ path });
     if (response === undefined) continue;
     const video = response.json<VideoOnWire>();
     status = video.status;

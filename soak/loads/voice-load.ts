@@ -12,12 +12,12 @@ async function voiceRound(client: SoakClient, { voiceClip }: Material, at: numbe
   const fields = { name: `Voice ${at}`, consent: 'The speaker agrees.', ref_text: CLIP_TEXT };
   for (const [name, value] of Object.entries(fields)) body.set(name, value);
   body.set('audio_sample', new File([voiceClip], 'clip.wav', { type: 'audio/wav' }));
-  const stored = await client.ask({ path: '/v1/audio/voices', method: 'POST', body, rows: 'one' });
+  const stored = await client.sendRequest({ path: '/v1/audio/voices', method: 'POST', body, rows: 'one' });
   if (stored === undefined) return;
   const { voice_id } = stored.json<VoiceOnWire>();
   const path = `/v1/audio/voices/${voice_id}`;
   client.keep('voice', voice_id, `${path}/audio`, voiceClip);
-  await client.ask({
+  await client.sendRequest({
     ...speechOf(SENTENCES[1], { model: CLONED_MODEL, voice: voice_id }),
     rows: 'one',
     // The length depends on the voice, but is more than 0.5 s.

@@ -5,7 +5,7 @@ export type CallEnd =
   /** A complete, correct response. */
   | 'right'
   /** A typed error response. */
-  | 'refused'
+  | 'rejected'
   /** A typed error in a response that had started. */
   | 'failed'
   /** The connection broke before the end of the response, and the client could detect this. */
@@ -76,7 +76,7 @@ export interface ExpectedBatch {
 
 /** An open call. Only its first end is recorded. */
 export interface OpenEntry {
-  answered(status: number, requestId: string | undefined): void;
+  responded(status: number, requestId: string | undefined): void;
   end(end: CallEnd, detail?: string): void;
 }
 
@@ -98,7 +98,7 @@ export class Ledger {
     const entry: Call = { ...call, beganMs: this.#nowMs() };
     this.calls.push(entry);
     return {
-      answered(status, requestId) {
+      responded(status, requestId) {
         entry.status = status;
         if (requestId !== undefined) entry.requestId = requestId;
       },
@@ -112,7 +112,7 @@ export class Ledger {
   }
 
   /** Records the start of a fault. @returns a function that records its end. */
-  strike(fault: Pick<Fault, 'name' | 'nodes' | 'excuses'>): () => void {
+  recordFault(fault: Pick<Fault, 'name' | 'nodes' | 'excuses'>): () => void {
     const started: Fault = { ...fault, fromMs: this.#nowMs() };
     this.faults.push(started);
     return () => {
@@ -148,7 +148,7 @@ export function callViolations(calls: readonly Call[], faults: readonly Fault[])
   return calls.flatMap((call) => {
     const { end, detail = '' } = call;
     if (end === undefined) return [`${described(call)}: never ended`];
-    if (end === 'right' || end === 'refused' || end === 'failed' || end === 'left') return [];
+    if (end === 'right' || end === 'rejected' || end === 'failed' || end === 'left') return [];
     if ((end === 'cut' || end === 'unreachable') && isExcused(call, end, faults)) return [];
     return [`${described(call)}: ${end}: ${detail}`];
   });

@@ -32,7 +32,7 @@ const WINDOW_MS = 10_000;
 const MAX_VIOLATIONS = 20;
 const MAX_CALLS = 10;
 const ENDS: readonly CallEnd[] = [
-  ...(['right', 'refused', 'failed', 'cut', 'unreachable', 'left', 'wrong', 'untyped', 'late'] as const),
+  ...(['right', 'rejected', 'failed', 'cut', 'unreachable', 'left', 'wrong', 'untyped', 'late'] as const),
 ];
 
 /** Writes `<day>.md` and its charts. @returns the path of the page. */
@@ -119,7 +119,7 @@ function callTables({ calls }: Findings): string[] {
   const byLoad = Map.groupBy(calls, ({ load }) => load);
   const ends = ENDS.filter((end) => calls.some((call) => call.end === end));
   const details = Map.groupBy(
-    calls.filter(({ end, detail }) => (end === 'refused' || end === 'failed') && detail !== undefined),
+    calls.filter(({ end, detail }) => (end === 'rejected' || end === 'failed') && detail !== undefined),
     ({ load, end, detail }) => `${load}\t${end}\t${detail}`,
   );
   return [

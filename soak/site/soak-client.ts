@@ -6,7 +6,7 @@ import { keyOf, type Organization } from './soak-config.ts';
 import type { SoakNode } from './soak-node.ts';
 
 /** A complete response. */
-export interface Answer {
+export interface SoakResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 /** Assessment of a complete response; `undefined` means correct. */
-export type Verdict = { readonly end: 'failed' | 'wrong'; readonly detail: string } | undefined;
+export type Deviation = { readonly end: 'failed' | 'wrong'; readonly detail: string } | undefined;
 
 export interface Question {
   readonly path: string;
@@ -28,7 +28,7 @@ export interface Question {
   readonly withinMs?: number;
   /** Expected status codes; `judge` assesses only these responses. */
   readonly statuses?: readonly number[];
-  readonly judge?: (answer: Answer) => Verdict;
+  readonly judge?: (response: SoakResponse) => Deviation;
   /** The client disconnects this many ms after its request. */
   readonly leaveAfterMs?: number;
   /** The node; any node that is up if absent. */
@@ -81,7 +81,7 @@ export class SoakClient {
   }
 
   /** Sends a request once. @returns the response if it is correct, else undefined; the ledger has the reason. */
-  async ask(question: Question): Promise<Answer | undefined> {
+  async sendRequest(question: Question): Promise<SoakResponse | undefined> {
     const { withinMs = WITHIN_MS, leaveAfterMs, rows = 'none', at = this.node() } = question;
     const { ledger, load, stopped } = this.parts;
     const entry = ledger.begin({ load, organization: this.account, node: at.name, rows });
@@ -90,24 +90,24 @@ export class SoakClient {
     const signal = AbortSignal.any([timeout, stopped, ...(left ? [left] : [])]);
     let hasHead = false;
     try {
-      const response = await fetch(`${at.service.baseUrl}${question.path}`, {
+      const fetched = await fetch(`${at.service.baseUrl}${question.path}`, {
         ...(question.method && { method: question.method }),
         ...bodyOf(question.body),
         headers: { ...this.headers, ...bodyOf(question.body).headers, ...question.headers },
         signal,
       });
       hasHead = true;
-      entry.answered(response.status, response.headers.get('x-request-id') ?? undefined);
-      const answer = await readResponse(response);
+      entry.responded(fetched.status, fetched.headers.get('x-request-id') ?? undefined);
+      const response = await readResponse(fetched);
       const { statuses = [200] } = question;
       if (!statuses.includes(response.status)) {
-        const { end, detail } = refusalOf(answer);
+        const { end, detail } = rejectionOf(response);
         entry.end(end, detail);
         return undefined;
       }
-      const verdict = judged(question, answer);
-      entry.end(verdict?.end ?? 'right', verdict?.detail);
-      return verdict === undefined ? answer : undefined;
+      const deviation = judged(question, response);
+      entry.end(deviation?.end ?? 'right', deviation?.detail);
+      return deviation === undefined ? response : undefined;
     } catch (error) {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       if (left?.aborted || stopped.aborted) entry.end('left');
@@ -122,11 +122,12 @@ export class SoakClient {
    * Repeats an idempotent request until its response is correct.
    * @returns undefined after {@link INSIST_MS}; the ledger has the reason.
    */
-  async insist(question: Question): Promise<Answer | undefined> {
+  async insist(question: Question): Promise<SoakResponse | undefined> {
     const deadlineMs = performance.now() + INSIST_MS;
     for (;;) {
-      const answer = await this.ask(question);
-      if (answer !== undefined || performance.now() > deadlineMs || this.parts.stopped.aborted) return answer;
+      const response = await this.sendRequest(question);
+      if (response !== undefined || performance.now() > deadlineMs || this.parts.stopped.aborted)
+        return response;
       await Bun.sleep(RETRY_MS);
     }
   }
@@ -142,8 +143,8 @@ export class SoakClient {
     const kept = this.parts.ledger.kept.find((each) => each.kind === kind && each.id === id);
     if (kept === undefined) return;
     kept.state = 'unsure';
-    const answer = await this.ask({ path, method: 'DELETE' });
-    if (answer !== undefined) kept.state = 'gone';
+    const response = await this.sendRequest({ path, method: 'DELETE' });
+    if (response !== undefined) kept.state = 'gone';
   }
 }
 
@@ -157,7 +158,7 @@ function bodyOf(body: Question['body']): { body?: FormData | string; headers?: R
   return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
-async function readResponse(response: Response): Promise<Answer> {
+async function readResponse(response: Response): Promise<SoakResponse> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = () => new TextDecoder().decode(bytes);
   return {
@@ -167,20 +168,23 @@ async function readResponse(response: Response): Promise<Answer> {
 }
 
 /** Assesses a response. It is wrong if `judge` throws. */
-function judged({ judge }: Question, answer: Answer): Verdict {
+function judged({ judge }: Question, response: SoakResponse): Deviation {
   try {
-    return judge?.(answer);
+    return judge?.(response);
   } catch (error) {
     return { end: 'wrong', detail: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** Whether an error response states the error. */
-export function refusalOf(answer: Pick<Answer, 'status' | 'text'>): { end: CallEnd; detail: string } {
-  const { status } = answer;
+export function rejectionOf(response: Pick<SoakResponse, 'status' | 'text'>): {
+  end: CallEnd;
+  detail: string;
+} {
+  const { status } = response;
   let error: { message?: unknown; type?: unknown; code?: unknown } | undefined;
   try {
-    error = (JSON.parse(answer.text()) as { error?: typeof error }).error;
+    error = (JSON.parse(response.text()) as { error?: typeof error }).error;
   } catch {
     return { end: 'untyped', detail: `HTTP ${status} without an error body` };
   }
@@ -189,7 +193,7 @@ export function refusalOf(answer: Pick<Answer, 'status' | 'text'>): { end: CallE
   }
   const detail = `${status} ${error.code ?? error.type}`;
   // A 500 without a reason is a defect of the service.
-  return { end: status === 500 && error.code !== 'worker_crashed' ? 'untyped' : 'refused', detail };
+  return { end: status === 500 && error.code !== 'worker_crashed' ? 'untyped' : 'rejected', detail };
 }
 
 /** The values of a stream of server-sent events. @throws SyntaxError if one is not JSON. */

@@ -96,7 +96,7 @@ async function open(opened: AsyncDisposableStack, signal: AbortSignal): Promise<
   };
   for (const site of [sites.main, sites.small]) {
     if (site === undefined) continue;
-    await grantAll(site);
+    await grantCredits(site);
     await Promise.all(site.nodes.map((node) => node.start(signal)));
   }
   return { ...sites, servers, disk, s3, missing };
@@ -111,7 +111,7 @@ function siteOf(name: Site['name'], site: BatchSite, names: readonly string[]): 
   };
 }
 
-async function grantAll({ records }: Site): Promise<void> {
+async function grantCredits({ records }: Site): Promise<void> {
   const store = creditStore(records);
   const at = unixSeconds(systemClock);
   for (const organization of ORGANIZATIONS) await store.grant(organization, GRANTED * 1_000_000, at);

@@ -1,11 +1,11 @@
 import { type TestContext, test, vi } from 'vitest';
 import { batchesThroughKills } from '../../tools/harness/batches/batch-kills.ts';
 import {
-  faultsAfter,
   finishedBatch,
   type LineUpstream,
   startBatch,
   startLineUpstream,
+  violationsAfter,
 } from '../../tools/harness/batches/batch-lines.ts';
 import {
   type BatchSite,
@@ -59,7 +59,7 @@ async function violationsOf(site: BatchSite, upstream: LineUpstream, plan: Plan)
     ...{ ...plan, lines: LINES, pollMs: POLL_MS, launch, upstream },
   });
   if (last === undefined) throw new Error('no node was launched');
-  return await faultsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
+  return await violationsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
 }
 
 // The test with two nodes has the same kills.
@@ -96,9 +96,9 @@ test.concurrent('a node that is stopped completes its running lines, and no line
     await expect.poll(status, PATIENCE).toBe('completed');
     expect(upstream.repeated).toBe(0);
     const batches = [await finishedBatch(next, id)];
-    expect(await faultsAfter(batches, { ...site, service: next, lines: LINES, granted: GRANTED })).toEqual(
-      [],
-    );
+    expect(
+      await violationsAfter(batches, { ...site, service: next, lines: LINES, granted: GRANTED }),
+    ).toEqual([]);
   } finally {
     await site.close();
   }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, type ExpectStatic, type TestContext, test, vi } from 'vitest';
 import {
-  faultsAfter,
   finishedBatch,
   inputOf,
   type LineUpstream,
   startBatch,
   startLineUpstream,
+  violationsAfter,
 } from '../../tools/harness/batches/batch-lines.ts';
 import {
   type BatchSite,
@@ -89,7 +89,7 @@ class Outage {
     const batches = [];
     for (const id of ids) batches.push(await finishedBatch(service, id));
     const after = { ...site, service, lines: LINES, granted: GRANTED };
-    this.expect(await faultsAfter(batches, after)).toEqual([]);
+    this.expect(await violationsAfter(batches, after)).toEqual([]);
   }
 }
 
@@ -167,7 +167,7 @@ describe('with PostgreSQL, Redis and S3', () => {
       const site = await open({ S3_ENDPOINT: `http://127.0.0.1:${proxy.port}` });
       const service = await outage.launchReady(site);
       const id = await outage.startPartialBatch(service);
-      proxy.answer('HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      proxy.respondWith('HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       const [response] = await Promise.all([upload(service), sleep(OUTAGE_MS)]);
       await outage.expectUnavailable(response);
       expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });

@@ -68,10 +68,10 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'session.updated is dropped',
-    detectedBy: ['answer-missing', 'answer-order'],
+    detectedBy: ['reply-missing', 'reply-order'],
     mutants: dropped(UPDATED),
   },
-  { name: 'session.updated is duplicated', detectedBy: ['answer-unasked'], mutants: doubled(UPDATED) },
+  { name: 'session.updated is duplicated', detectedBy: ['reply-unrequested'], mutants: doubled(UPDATED) },
   {
     name: 'the session id changes',
     detectedBy: ['session-same'],
@@ -130,10 +130,14 @@ export const MUTATIONS: readonly Mutation[] = [
   { name: 'an event has no event_id', detectedBy: ['event-id'], mutants: put(/./, 'event_id', null) },
   {
     name: 'an error is dropped',
-    detectedBy: ['answer-missing', 'answer-order'],
+    detectedBy: ['reply-missing', 'reply-order'],
     mutants: dropped(ERROR, rejectsEvent),
   },
-  { name: 'an error is duplicated', detectedBy: ['answer-unasked', 'error-echo'], mutants: doubled(ERROR) },
+  {
+    name: 'an error is duplicated',
+    detectedBy: ['reply-unrequested', 'error-echo'],
+    mutants: doubled(ERROR),
+  },
   {
     name: 'an error names an unknown event',
     detectedBy: ['error-echo'],
@@ -141,7 +145,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an error names no event',
-    detectedBy: ['error-echo', 'answer-unasked', 'answer-order'],
+    detectedBy: ['error-echo', 'reply-unrequested', 'reply-order'],
     // Commits may be answered in another order, so that this error can belong to the next one.
     mutants: put(ERROR, 'error.event_id', null, (spot) => !hasCode(/commit_empty$/)(spot)),
   },
@@ -160,7 +164,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a busy conversation without a response',
-    detectedBy: ['error-cause', 'answer-order'],
+    detectedBy: ['error-cause', 'reply-order'],
     mutants: moved(ERROR, ENDED, 'behind', hasCode(/active_response$/)),
   },
   {
@@ -174,22 +178,22 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an answer comes before the previous one',
-    detectedBy: ['answer-order'],
+    detectedBy: ['reply-order'],
     mutants: moved(/item\.(retrieved|deleted)$/, ADDED, 'before'),
   },
   {
     name: 'an acknowledgement is dropped',
-    detectedBy: ['answer-missing', 'answer-order'],
+    detectedBy: ['reply-missing', 'reply-order'],
     mutants: dropped(/cleared$|item\.(retrieved|deleted|truncated)$/),
   },
   {
     name: 'an acknowledgement is duplicated',
-    detectedBy: ['answer-unasked'],
+    detectedBy: ['reply-unrequested'],
     mutants: doubled(/cleared$|item\.(retrieved|deleted|truncated)$/),
   },
   {
     name: 'a request is missing',
-    detectedBy: ['answer-unasked', 'error-echo', 'item-mirror'],
+    detectedBy: ['reply-unrequested', 'error-echo', 'item-mirror'],
     mutants: replaced(/clear$|item\.(create|retrieve|truncate)$|session\.update$/, () => [], 'client'),
   },
 
@@ -233,7 +237,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'committed is dropped',
-    detectedBy: ['item-announced', 'item-mirror', 'transcription-order', 'answer-missing', 'turn-order'],
+    detectedBy: ['item-announced', 'item-mirror', 'transcription-order', 'reply-missing', 'turn-order'],
     mutants: dropped(COMMITTED),
   },
   {
@@ -252,7 +256,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a commit without its answer',
-    detectedBy: ['answer-missing'],
+    detectedBy: ['reply-missing'],
     mutants: (trace) => [
       trace.toSpliced(-1, 0, { from: 'client', frame: { type: 'input_audio_buffer.commit' } }),
     ],
@@ -299,7 +303,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'conversation.item.added is dropped',
-    detectedBy: ['item-announced', 'answer-missing', 'answer-order', 'item-chain'],
+    detectedBy: ['item-announced', 'reply-missing', 'reply-order', 'item-chain'],
     mutants: dropped(ADDED),
   },
   {
@@ -433,12 +437,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'another item is truncated',
-    detectedBy: ['answer-unasked', 'item-known'],
+    detectedBy: ['reply-unrequested', 'item-known'],
     mutants: put(/item\.truncated$/, 'item_id', 'item_other'),
   },
   {
     name: 'an item is truncated at another time',
-    detectedBy: ['answer-unasked'],
+    detectedBy: ['reply-unrequested'],
     mutants: put(/item\.truncated$/, 'audio_end_ms', 7),
   },
 
@@ -572,7 +576,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'response.done is dropped',
-    detectedBy: ['response-known', 'response-one', 'answer-missing'],
+    detectedBy: ['response-known', 'response-one', 'reply-missing'],
     mutants: dropped(ENDED),
   },
   { name: 'response.done is duplicated', detectedBy: ['response-known'], mutants: doubled(ENDED) },

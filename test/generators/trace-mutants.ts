@@ -140,12 +140,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'session.updated is dropped',
-    detectedBy: ['answer-missing', 'answer-order'],
+    detectedBy: ['reply-missing', 'reply-order'],
     mutate: dropped('session.updated'),
   },
   {
     name: 'session.updated is duplicated',
-    detectedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'session-keeps'],
+    detectedBy: ['reply-unrequested', 'reply-order', 'reply-missing', 'session-keeps'],
     mutate: doubled('session.updated'),
   },
   {
@@ -160,7 +160,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a rejected field is applied',
-    detectedBy: ['session-refusal', 'session-keeps'],
+    detectedBy: ['session-rejection', 'session-keeps'],
     mutate: replaced(
       ({ type, at, trace }) => {
         const before = trace[at - 1];
@@ -175,7 +175,7 @@ export const MUTATIONS: readonly Mutation[] = [
 
   {
     name: 'an error is dropped',
-    detectedBy: ['answer-missing', 'answer-order', 'session-refusal'],
+    detectedBy: ['reply-missing', 'reply-order', 'session-rejection'],
     mutate: replaced(
       // A missing error for an unknown field of an update cannot be detected.
       ({ type, frame }) => type === 'error' && !String((frame.error as Fields).param).startsWith('session'),
@@ -184,7 +184,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an error has no event_id of its cause',
-    detectedBy: ['error-echo', 'answer-order', 'answer-missing'],
+    detectedBy: ['error-echo', 'reply-order', 'reply-missing'],
     mutate: replaced(
       ({ type, frame }) => type === 'error' && (frame.error as Fields).event_id !== null,
       ({ frame }) => [withAt(frame, ['error', 'event_id'], null)],
@@ -218,7 +218,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an error code without its cause',
-    detectedBy: ['error-cause', 'answer-unasked', 'error-echo'],
+    detectedBy: ['error-cause', 'reply-unrequested', 'error-echo'],
     mutate: replaced(
       ({ type, frame }) =>
         type === 'error' &&
@@ -230,7 +230,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the last response is missing',
-    detectedBy: ['answer-missing'],
+    detectedBy: ['reply-missing'],
     mutate: (trace) => {
       const last = spots(trace).at(-1);
       const request = { from: 'client', frame: { type: 'input_audio_buffer.clear' } } as const;
@@ -239,17 +239,17 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an acknowledgement is dropped',
-    detectedBy: ['answer-missing', 'answer-order', 'item-chain', 'item-announced'],
+    detectedBy: ['reply-missing', 'reply-order', 'item-chain', 'item-announced'],
     mutate: dropped(`${INPUT}.cleared`, CREATED),
   },
   {
     name: 'an acknowledgement is duplicated',
-    detectedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'item-new'],
+    detectedBy: ['reply-unrequested', 'reply-order', 'reply-missing', 'item-new'],
     mutate: doubled(`${INPUT}.cleared`, CREATED),
   },
   {
     name: 'a client event is removed',
-    detectedBy: ['answer-unasked', 'answer-order', 'answer-missing', 'error-echo'],
+    detectedBy: ['reply-unrequested', 'reply-order', 'reply-missing', 'error-echo'],
     mutate: replaced(
       ({ type, frame }) =>
         type === `${INPUT}.clear` || (type === 'session.update' && Object(frame.session) === frame.session),
@@ -259,7 +259,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'two responses to events are swapped',
-    detectedBy: ['answer-order', 'answer-missing', 'error-cause', 'answer-unasked', 'session-refusal'],
+    detectedBy: ['reply-order', 'reply-missing', 'error-cause', 'reply-unrequested', 'session-rejection'],
     mutate: swapped(
       /^(session\.updated|input_audio_buffer\.cleared)$/,
       /^(input_audio_buffer\.cleared|session\.updated|error)$/,
@@ -321,7 +321,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'committed is dropped',
-    detectedBy: ['turn-order', 'answer-missing', 'answer-order', 'transcription-order'],
+    detectedBy: ['turn-order', 'reply-missing', 'reply-order', 'transcription-order'],
     mutate: dropped(`${INPUT}.committed`),
   },
   {
@@ -531,7 +531,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a response was not requested',
-    detectedBy: ['answer-unasked'],
+    detectedBy: ['reply-unrequested'],
     mutate: (trace) =>
       spots(trace).some(({ type }) => type === 'response.created')
         ? without(trace, ({ type }) => type === 'response.create')
@@ -551,7 +551,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'response.done is dropped',
-    detectedBy: ['response-end', 'response-one', 'answer-missing'],
+    detectedBy: ['response-end', 'response-one', 'reply-missing'],
     mutate: dropped('response.done'),
   },
   { name: 'response.done is duplicated', detectedBy: ['response-end'], mutate: doubled('response.done') },
@@ -657,7 +657,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a response is cancelled without a request of the client',
-    detectedBy: ['response-cancel', 'response-order', 'answer-order'],
+    detectedBy: ['response-cancel', 'response-order', 'reply-order'],
     mutate: replaced(ends('completed'), ({ frame }) => [
       withAt(withAt(frame, ['response', 'status'], 'cancelled'), ['response', 'status_details'], {
         type: 'cancelled',
@@ -667,7 +667,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a cancelled response has the status completed',
-    detectedBy: ['response-status', 'response-usage', 'answer-missing'],
+    detectedBy: ['response-status', 'response-usage', 'reply-missing'],
     mutate: replaced(ends('cancelled'), ({ frame }) => [withAt(frame, ['response', 'status'], 'completed')]),
   },
   {
@@ -692,7 +692,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a response without the modality',
-    detectedBy: ['response-asked'],
+    detectedBy: ['response-requested'],
     mutate: (trace) => {
       const silent = (entry: TraceEntry) =>
         'end' in entry || (entry.frame as Fields).type !== 'session.updated'

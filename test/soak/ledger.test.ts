@@ -33,7 +33,7 @@ const killed: Fault = {
 };
 
 describe('calls', () => {
-  test.each(['right', 'refused', 'failed', 'left'] as const)('accepts the outcome %s', (end) => {
+  test.each(['right', 'rejected', 'failed', 'left'] as const)('accepts the outcome %s', (end) => {
     expect(callViolations([call({ end })], [])).toEqual([]);
   });
 
@@ -72,7 +72,7 @@ describe('calls', () => {
 
   test('a fault lasts until it is repaired', () => {
     const ledger = new Ledger(() => 100);
-    ledger.strike({ name: 'machine', nodes: ['a'], excuses: ['cut'] });
+    ledger.recordFault({ name: 'machine', nodes: ['a'], excuses: ['cut'] });
     expect(callViolations([call({ end: 'cut' })], ledger.faults)).toEqual([]);
   });
 });
@@ -101,7 +101,7 @@ describe('usage rows', () => {
 
   test('requires none for rejected calls and allows one for calls without a response head', () => {
     const { requestId: _, status: __, ...cut } = call({ end: 'cut' });
-    expect(usageViolations([call({ end: 'refused', status: 503 })], [], [])).toEqual([]);
+    expect(usageViolations([call({ end: 'rejected', status: 503 })], [], [])).toEqual([]);
     expect(usageViolations([cut], [], [])).toEqual([]);
     expect(usageViolations([cut], [row({ status: 'failed' })], [])).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { askSlowly } from '../../soak/faults/raw-request.ts';
+import { sendSlowly } from '../../soak/faults/raw-request.ts';
 import { Ledger } from '../../soak/report/ledger.ts';
 import { type Question, SoakClient } from '../../soak/site/soak-client.ts';
 import type { SoakNode } from '../../soak/site/soak-node.ts';
@@ -70,14 +70,14 @@ describe('a call', () => {
       'wrong',
     ],
     ['with invalid JSON', { path: '/torn-json', judge: (response) => void response.json() }, 'wrong'],
-    ['with an error body', { path: '/refused' }, 'refused'],
+    ['with an error body', { path: '/refused' }, 'rejected'],
     ['with an error without an error body', { path: '/untyped' }, 'untyped'],
     ['that breaks during its response', { path: '/cut' }, 'cut'],
     ['that breaks before its response', { path: '/gone' }, 'unreachable'],
     ['without a response in time', { path: '/silent', withinMs: 100 }, 'late'],
     ['that its client aborts', { path: '/silent', leaveAfterMs: 50 }, 'left'],
   ])('%s is recorded with its outcome', async (_, question, end) => {
-    expect((await client.ask(question)) !== undefined).toBe(end === 'right');
+    expect((await client.sendRequest(question)) !== undefined).toBe(end === 'right');
     expect(ledger.calls).toMatchObject([{ end, organization: 'main/speech', node: 'a' }]);
     const hasHead = !['/gone', '/silent'].includes(question.path);
     expect(ledger.calls[0]?.requestId).toBe(hasHead ? 'req_1' : undefined);
@@ -94,7 +94,7 @@ test('a deleted object is recorded as gone, after a failed deletion as unsure', 
 
 test('a slow reader ends with the last chunk of a connection that stays open', async () => {
   const readSlowly = (path: string) =>
-    askSlowly({
+    sendSlowly({
       port,
       path,
       headers: {},
@@ -123,7 +123,7 @@ test('a frozen connection forwards nothing and stays open', async () => {
   proxy.freeze();
   sendRequest();
   // A new connection through the proxy works; its duration is long enough to detect forwarded data.
-  const response = await askSlowly({
+  const response = await sendSlowly({
     ...{ port: proxy.port, path: '/refused', headers: {}, body: '', readBytes: 1, pauseMs: 5 },
     signal: AbortSignal.timeout(5000),
   });

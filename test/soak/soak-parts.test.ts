@@ -3,7 +3,7 @@ import { faultPlan } from '../../soak/faults/fault-plan.ts';
 import { read } from '../../soak/faults/raw-request.ts';
 import { chartSvg } from '../../soak/report/chart.ts';
 import { quantile, trendOf } from '../../soak/report/trend.ts';
-import { refusalOf, shareOfWords, sseValues } from '../../soak/site/soak-client.ts';
+import { rejectionOf, shareOfWords, sseValues } from '../../soak/site/soak-client.ts';
 
 describe('the plan of faults', () => {
   const names = ['one', 'two', 'three'];
@@ -72,13 +72,13 @@ describe('a parsed response', () => {
 });
 
 describe('interpretation of responses', () => {
-  const refusal = (status: number, text: string) => refusalOf({ status, text: () => text }).end;
+  const refusal = (status: number, text: string) => rejectionOf({ status, text: () => text }).end;
   const body = (code: string) =>
     JSON.stringify({ error: { message: 'No.', type: 'server_error', param: null, code } });
 
   test('distinguishes typed and untyped errors', () => {
-    expect(refusal(503, body('server_overloaded'))).toBe('refused');
-    expect(refusal(500, body('worker_crashed'))).toBe('refused');
+    expect(refusal(503, body('server_overloaded'))).toBe('rejected');
+    expect(refusal(500, body('worker_crashed'))).toBe('rejected');
     expect(refusal(500, body('server_error'))).toBe('untyped');
     expect(refusal(502, 'Bad gateway')).toBe('untyped');
     expect(refusal(400, '{"error":"No."}')).toBe('untyped');

@@ -56,7 +56,7 @@ export interface SimulatedTurn {
   readonly chatFirstMs: number;
   readonly voiceFirstMs: number;
   /** From the end of speech to the start of the reply, including the platform's waiting times. */
-  readonly answerMs: number;
+  readonly responseMs: number;
 }
 
 export class SimulatedCall {
@@ -179,10 +179,10 @@ export class SimulatedCall {
     this.#chat.push({ role: 'assistant', content: reply.value });
     await Bun.sleep(this.#options.waits.beforeSpeech);
     let voiceFirstMs: number | undefined;
-    let answeredMs: number | undefined;
+    let respondedMs: number | undefined;
     for (const piece of spokenPieces(reply.value)) {
       const play = (sound: Int16Array) => {
-        answeredMs ??= performance.now();
+        respondedMs ??= performance.now();
         void this.#line.say('assistant', sound);
       };
       const spoken = await this.#platform.speak(piece, this.#options.rateHz, play, timeout());
@@ -196,7 +196,7 @@ export class SimulatedCall {
       reply: reply.value,
       chatFirstMs: reply.firstMs,
       voiceFirstMs: voiceFirstMs ?? Number.NaN,
-      answerMs: (answeredMs ?? Number.NaN) - utterance.endMs,
+      responseMs: (respondedMs ?? Number.NaN) - utterance.endMs,
     };
   }
 

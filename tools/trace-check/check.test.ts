@@ -162,7 +162,7 @@ const said = (type: string, status = 'completed', transcript = 'Hello there.') =
   status,
   content: [{ type, transcript }],
 });
-const place = { response_id: 'resp_1', item_id: 'item_2', output_index: 0, content_index: 0 };
+const location = { response_id: 'resp_1', item_id: 'item_2', output_index: 0, content_index: 0 };
 const output = { response_id: 'resp_1', output_index: 0 };
 const speechBegins = [
   created,
@@ -185,8 +185,8 @@ const speech = traced(
   ['>', { type: 'response.create', event_id: 'c7' }],
   ['<', { type: 'response.created', response: RESPONSE }],
   ['<', { type: 'response.output_item.added', ...output, item: assistant }],
-  ['<', { type: 'response.content_part.added', ...place, part: { type: 'audio', transcript: '' } }],
-  ['<', { type: 'response.audio.delta', ...place, delta: 'AAAA' }],
+  ['<', { type: 'response.content_part.added', ...location, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.audio.delta', ...location, delta: 'AAAA' }],
   ['>', { type: 'response.create', event_id: 'c8' }],
   [
     '<',
@@ -201,13 +201,13 @@ const speech = traced(
       },
     },
   ],
-  ['<', { type: 'response.audio_transcript.delta', ...place, delta: 'Hello ' }],
-  ['<', { type: 'response.audio_transcript.delta', ...place, delta: 'there.' }],
-  ['<', { type: 'response.audio_transcript.done', ...place, transcript: 'Hello there.' }],
-  ['<', { type: 'response.audio.done', ...place }],
+  ['<', { type: 'response.audio_transcript.delta', ...location, delta: 'Hello ' }],
+  ['<', { type: 'response.audio_transcript.delta', ...location, delta: 'there.' }],
+  ['<', { type: 'response.audio_transcript.done', ...location, transcript: 'Hello there.' }],
+  ['<', { type: 'response.audio.done', ...location }],
   [
     '<',
-    { type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: 'Hello there.' } },
+    { type: 'response.content_part.done', ...location, part: { type: 'audio', transcript: 'Hello there.' } },
   ],
   ['<', { type: 'response.output_item.done', ...output, item: said('audio') }],
   done('completed', null, said('audio'), { total_tokens: 40, input_tokens: 12, output_tokens: 28 }),
@@ -221,10 +221,10 @@ const cancelledSpeech = traced(
   ['<', { type: 'response.created', response: RESPONSE }],
   ['<', { type: 'response.output_item.added', ...output, item: assistant }],
   ['>', { type: 'response.cancel' }],
-  ['<', { type: 'response.content_part.added', ...place, part: { type: 'audio', transcript: '' } }],
-  ['<', { type: 'response.audio.delta', ...place, delta: 'AAAA' }],
-  ['<', { type: 'response.audio.done', ...place }],
-  ['<', { type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.content_part.added', ...location, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.audio.delta', ...location, delta: 'AAAA' }],
+  ['<', { type: 'response.audio.done', ...location }],
+  ['<', { type: 'response.content_part.done', ...location, part: { type: 'audio', transcript: '' } }],
   ['<', { type: 'response.output_item.done', ...output, item: said('audio', 'incomplete', '') }],
   done('cancelled', { type: 'cancelled', reason: 'client_cancelled' }, said('audio', 'incomplete', ''), null),
   'quiet',
@@ -245,14 +245,14 @@ const gaSpeech = traced(
   ['<', { type: 'response.created', response: RESPONSE }],
   ['<', { type: 'response.output_item.added', ...output, item: assistant }],
   ['<', { type: 'conversation.item.added', previous_item_id: 'item_1', item: assistant }],
-  ['<', { type: 'response.content_part.added', ...place, part: { type: 'audio', transcript: '' } }],
-  ['<', { type: 'response.output_audio.delta', ...place, delta: 'AAAA' }],
-  ['<', { type: 'response.output_audio_transcript.delta', ...place, delta: 'Hello there.' }],
-  ['<', { type: 'response.output_audio_transcript.done', ...place, transcript: 'Hello there.' }],
-  ['<', { type: 'response.output_audio.done', ...place }],
+  ['<', { type: 'response.content_part.added', ...location, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.output_audio.delta', ...location, delta: 'AAAA' }],
+  ['<', { type: 'response.output_audio_transcript.delta', ...location, delta: 'Hello there.' }],
+  ['<', { type: 'response.output_audio_transcript.done', ...location, transcript: 'Hello there.' }],
+  ['<', { type: 'response.output_audio.done', ...location }],
   [
     '<',
-    { type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: 'Hello there.' } },
+    { type: 'response.content_part.done', ...location, part: { type: 'audio', transcript: 'Hello there.' } },
   ],
   ['<', { type: 'conversation.item.done', previous_item_id: 'item_1', item: said('output_audio') }],
   ['<', { type: 'response.output_item.done', ...output, item: said('output_audio') }],
@@ -274,20 +274,20 @@ describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
   });
 
   test('violates a rule if any server frame is missing or repeated', () => {
-    for (const [place, entry] of trace.entries()) {
+    for (const [index, entry] of trace.entries()) {
       if ('end' in entry || entry.from === 'client') continue;
       const twice = { ...entry, frame: { ...(entry.frame as Frame), event_id: 'event_again' } };
       const { type } = entry.frame as { type: string };
       // The duration of the audio is unknown.
       if (/audio\.delta$/.test(type)) continue;
-      expect(checkTrace(trace.toSpliced(place + 1, 0, twice)), `${type} twice`).not.toEqual([]);
-      expect(checkTrace(trace.toSpliced(place, 1)), `without ${type}`).not.toEqual([]);
+      expect(checkTrace(trace.toSpliced(index + 1, 0, twice)), `${type} twice`).not.toEqual([]);
+      expect(checkTrace(trace.toSpliced(index, 1)), `without ${type}`).not.toEqual([]);
     }
   });
 
   test('violates a rule if any two adjacent server frames are swapped', () => {
-    for (const [place, entry] of trace.entries()) {
-      const next = trace[place + 1];
+    for (const [index, entry] of trace.entries()) {
+      const next = trace[index + 1];
       if ('end' in entry || next === undefined || 'end' in next) continue;
       if (entry.from === 'client' || next.from === 'client') continue;
       const types = [entry, next].map((each) => (each.frame as { type: string }).type);
@@ -296,7 +296,7 @@ describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
         (types.includes('error') && types.some((type) => type.startsWith('response.'))) ||
         (types.some((type) => type.startsWith(TRANSCRIPTION)) && types.some((type) => /speech_/.test(type)));
       if (areApart || types[0] === types[1]) continue;
-      expect(checkTrace(trace.with(place, next).with(place + 1, entry)), types.join(' and ')).not.toEqual([]);
+      expect(checkTrace(trace.with(index, next).with(index + 1, entry)), types.join(' and ')).not.toEqual([]);
     }
   });
 });
@@ -358,10 +358,10 @@ test('an error that may answer either of two requests violates no rule', () => {
   const updated = ['<', { type: 'session.updated', session: detecting }] as const;
   const crossing = traced(...opening, updated, ...turn('item_1', null), ['<', empty(null)]);
   expect(checkTrace(crossing), 'the server ended the turn').toEqual([]);
-  const answered = traced(...opening, updated, ...turn('item_1', null));
-  expect(checkTrace(answered), 'the commit ended the turn').toEqual([]);
+  const committedByDetector = traced(...opening, updated, ...turn('item_1', null));
+  expect(checkTrace(committedByDetector), 'the commit ended the turn').toEqual([]);
   const twice = traced(...opening, updated, ...turn('item_1', null), ['<', empty(null)], ['<', empty(null)]);
-  expect(checkTrace(twice).map(({ rule }) => rule)).toEqual(['answer-unasked']);
+  expect(checkTrace(twice).map(({ rule }) => rule)).toEqual(['reply-unrequested']);
 });
 
 describe('parseTraceLine', () => {
@@ -425,8 +425,8 @@ test('SeenIds are immutable: adding to an older set changes no other set', () =>
 test('the rules import no state machine', () => {
   const folder = new URL('rules/', import.meta.url);
   for (const name of [
-    'answer-rules',
-    'asks',
+    'request-rules',
+    'client-requests',
     'event-rules',
     'item-rules',
     'mirror',

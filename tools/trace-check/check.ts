@@ -11,9 +11,9 @@ import {
 } from './conversation/check-conversation.ts';
 import { CONVERSATION_RULES, type Report as ConversationReport } from './conversation/rules.ts';
 import type { ConversationState } from './conversation/state.ts';
-import { answered, clientFrame, unanswered } from './rules/answer-rules.ts';
 import { eventRules } from './rules/event-rules.ts';
 import { itemRules } from './rules/item-rules.ts';
+import { clientFrame, matchEvent, reportMissingReplies } from './rules/request-rules.ts';
 import { responseRules } from './rules/response-rules.ts';
 import { type Report, RULES, type Violation } from './rules/rules.ts';
 import { sessionRules } from './rules/session-rules.ts';
@@ -93,7 +93,7 @@ export function finish(state: State): Checked {
   }
   const { violations, report } = reporter(state.index);
   if (state.session === undefined) report('session-first', 'session.created never came');
-  unanswered(state, report);
+  reportMissingReplies(state, report);
   for (const { itemId } of state.transcriptions) {
     report('transcription-order', `the transcription of ${itemId} has neither completed nor failed`);
   }
@@ -116,8 +116,11 @@ function serverFrame(state: State, frame: unknown, report: Report): State {
   const fields = fieldsOf(frame);
   const type = typeof fields.type === 'string' ? fields.type : '';
   if (type === '') report('known-event', `a frame of the server needs a type: ${shown(frame)}`);
-  const { state: next, ask } = answered(state, type, fields, report);
-  return SUBJECTS.reduce((before, rules) => rules(before, { type, fields, answers: ask }, report), next);
+  const { state: next, request } = matchEvent(state, type, fields, report);
+  return SUBJECTS.reduce(
+    (before, rules) => rules(before, { type, fields, repliesTo: request }, report),
+    next,
+  );
 }
 
 function reporter(index: number): { readonly violations: Violation[]; readonly report: Report } {

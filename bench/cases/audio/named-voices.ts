@@ -35,7 +35,7 @@ const WORK: VoiceWork = { priority: 'interactive', fairnessKey: 'bench' };
 const NEVER = new AbortController().signal;
 
 /** One text, spoken. */
-interface Heard {
+interface MeasuredSpeech {
   readonly print: Float32Array;
   readonly pitchHz: number;
   readonly seconds: number;
@@ -44,31 +44,31 @@ interface Heard {
 }
 
 /** All texts, by the speed. */
-type HeardVoice = ReadonlyMap<number, readonly Heard[]>;
+type MeasuredVoice = ReadonlyMap<number, readonly MeasuredSpeech[]>;
 
 export async function benchNamedVoices(): Promise<void> {
-  const { listed, hear, close } = await openNamedVoices();
-  const heard = new Map<string, HeardVoice>();
+  const { listed, measure, close } = await openNamedVoices();
+  const measured = new Map<string, MeasuredVoice>();
   try {
     for (const { id } of listed.filter(({ preset }) => preset === undefined)) {
-      const bySpeed = new Map<number, Heard[]>();
+      const bySpeed = new Map<number, MeasuredSpeech[]>();
       for (const speed of [1, ...SPEEDS]) {
-        const texts: Heard[] = [];
-        for (const text of TEXTS) texts.push(await hear(id, text, speed));
+        const texts: MeasuredSpeech[] = [];
+        for (const text of TEXTS) texts.push(await measure(id, text, speed));
         bySpeed.set(speed, texts);
       }
-      heard.set(id, bySpeed);
+      measured.set(id, bySpeed);
       console.error(`${id}: ${speedNote(bySpeed)}`);
     }
   } finally {
     await close();
   }
   const openai = listed.filter(({ id }) => OPENAI_VOICES.some((name) => name === id));
-  const { rows, notes } = distinguished(openai, heard);
+  const { rows, notes } = distinguished(openai, measured);
   await report(
     'named-voices',
     'Named voices of the embedded model',
-    [...rows, ...SPEEDS.flatMap((speed) => speedRows(speed, heard))],
+    [...rows, ...SPEEDS.flatMap((speed) => speedRows(speed, measured))],
     [
       `${TEXTS.length} sentences per voice and speed. Voice prints are Resemblyzer's; words are those that Whisper base hears, the default of svc-stt.`,
       'A sentence is attributed to the voice whose other sentences have the most similar mean voice print.',
@@ -90,7 +90,7 @@ async function openNamedVoices() {
   const transcriber = slots.stt?.get('stt');
   const { speakers } = slots;
   if (!engine?.voices || !transcriber || !speakers) throw new Error('an engine is missing');
-  const hear = async (voiceName: string, text: string, speed: number): Promise<Heard> => {
+  const measure = async (voiceName: string, text: string, speed: number): Promise<MeasuredSpeech> => {
     const runs: Float32Samples[] = [];
     const request = { text, voiceName, speed, delivery: 'whole', ...WORK } as const;
     for await (const run of engine.synthesize(request, NEVER)) runs.push(run);
@@ -99,7 +99,7 @@ async function openNamedVoices() {
     const { errors, words } = wordErrors(text, await finalText(transcriber, once(samples), 'en'));
     return { print: embedding, pitchHz, seconds: samples.length / LISTEN_RATE_HZ, errors, words };
   };
-  return { listed: engine.voices, hear, close };
+  return { listed: engine.voices, measure, close };
 }
 
 async function* once(samples: Float32Samples) {
@@ -107,9 +107,9 @@ async function* once(samples: Float32Samples) {
 }
 
 /** Whether the voices differ from each other, and have the gender that they are listed with. */
-function distinguished(openai: readonly NamedVoice[], heard: ReadonlyMap<string, HeardVoice>) {
+function distinguished(openai: readonly NamedVoice[], measured: ReadonlyMap<string, MeasuredVoice>) {
   const printsOf = (preset: string) =>
-    heard
+    measured
       .get(preset)
       ?.get(1)
       ?.map(({ print }) => print) ?? [];
@@ -133,13 +133,13 @@ function distinguished(openai: readonly NamedVoice[], heard: ReadonlyMap<string,
       const others = openai.filter((other) => other !== voice);
       const [nearest] = others.toSorted((a, b) => similarity(b.preset ?? '') - similarity(a.preset ?? ''));
       const likeness = similarity(nearest?.preset ?? '');
-      const neighbours = [...heard.keys()]
+      const neighbours = [...measured.keys()]
         .filter((name) => name !== preset)
         .toSorted((one, other) => similarity(other) - similarity(one))
         .slice(0, NEIGHBOURS);
       const isFemale = neighbours.filter((name) => name[1] === 'f').length > NEIGHBOURS / 2;
       const pitch = median(
-        heard
+        measured
           .get(preset)
           ?.get(1)
           ?.map(({ pitchHz }) => pitchHz) ?? [],
@@ -171,10 +171,11 @@ function distinguished(openai: readonly NamedVoice[], heard: ReadonlyMap<string,
 }
 
 /** Percent by which a measure at a speed differs from what it must be. */
-function changes(voice: HeardVoice, speed: number) {
+function changes(voice: MeasuredVoice, speed: number) {
   const natural = voice.get(1) ?? [];
   const fast = voice.get(speed) ?? [];
-  const secondsOf = (texts: readonly Heard[]) => texts.reduce((sum, { seconds }) => sum + seconds, 0);
+  const secondsOf = (texts: readonly MeasuredSpeech[]) =>
+    texts.reduce((sum, { seconds }) => sum + seconds, 0);
   const pitchRatios = fast.map(({ pitchHz }, index) => pitchHz / (natural[index]?.pitchHz ?? Number.NaN));
   const percent = (ratio: number) => 100 * Math.abs(ratio - 1);
   return {
@@ -183,7 +184,7 @@ function changes(voice: HeardVoice, speed: number) {
   };
 }
 
-function speedNote(voice: HeardVoice): string {
+function speedNote(voice: MeasuredVoice): string {
   const parts = SPEEDS.map((speed) => {
     const { duration, pitch } = changes(voice, speed);
     return `speed ${speed}: duration off by ${duration.toFixed(1)} %, pitch by ${pitch.toFixed(1)} %`;
@@ -191,11 +192,11 @@ function speedNote(voice: HeardVoice): string {
   return parts.join('; ');
 }
 
-function speedRows(speed: number, heard: ReadonlyMap<string, HeardVoice>): Row[] {
-  const all = [...heard].map(([id, voice]) => ({ id, ...changes(voice, speed) }));
+function speedRows(speed: number, measured: ReadonlyMap<string, MeasuredVoice>): Row[] {
+  const all = [...measured].map(([id, voice]) => ({ id, ...changes(voice, speed) }));
   const worst = (key: 'duration' | 'pitch') => all.toSorted((a, b) => b[key] - a[key])[0];
   const errorPercent = (at: number) => {
-    const texts = heard
+    const texts = measured
       .values()
       .flatMap((voice) => voice.get(at) ?? [])
       .toArray();

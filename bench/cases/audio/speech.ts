@@ -4,7 +4,7 @@ import { resolveModelFiles } from '../../../models/model-files.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { runPeer } from '../../python.ts';
 import { type Row, report } from '../../report.ts';
-import { type Heard, launchBenchService, type Service, speak } from '../../service.ts';
+import { launchBenchService, type Service, speak, type TimedSpeech } from '../../service.ts';
 
 const RUNS = 3;
 const TEXTS = {
@@ -28,8 +28,8 @@ interface PeerLine {
 }
 
 /** The best of several runs, as for the peer. */
-async function best(run: () => Promise<Heard>): Promise<{ firstAudioS: number; rtf: number }> {
-  const results: Heard[] = [];
+async function best(run: () => Promise<TimedSpeech>): Promise<{ firstAudioS: number; rtf: number }> {
+  const results: TimedSpeech[] = [];
   for (let i = 0; i < RUNS; i++) results.push(await run());
   return {
     firstAudioS: Math.min(...results.map((h) => h.firstAudioS)),

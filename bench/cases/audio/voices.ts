@@ -47,7 +47,8 @@ export async function benchVoices(): Promise<void> {
       toListenRate(await engines.say(text, 'piper'), engines.rateHz),
     );
     const presets: { readonly name: string; readonly print: Float32Array }[] = [];
-    for (const name of englishPresetNames()) presets.push({ name, print: (await engines.hear(name)).print });
+    for (const name of englishPresetNames())
+      presets.push({ name, print: (await engines.measure(name)).print });
     for (const speaker of speakers) {
       results.push(await fitted(engines, speaker, presets));
       console.error(lineOf(results.at(-1) as Result));
@@ -90,8 +91,8 @@ async function fitted(
   const start = performance.now();
   const adaptation = engines.fitter.createAdaptation(speaker);
   const blendS = (performance.now() - start) / 1000;
-  const usual = await engines.hear(DEFAULT);
-  const end = await engines.hear(DEFAULT, adaptation);
+  const usual = await engines.measure(DEFAULT);
+  const end = await engines.measure(DEFAULT, adaptation);
   return {
     speaker: id,
     bestPreset: best.name,
@@ -107,7 +108,7 @@ async function fitted(
   };
 }
 
-interface Heard {
+interface MeasuredSpeech {
   readonly print: Float32Array;
   readonly pitchHz: number | undefined;
   readonly seconds: number;
@@ -121,7 +122,7 @@ interface VoiceEngines {
   /** @param model a voice of Kokoro, or `piper`. */
   say(text: string, model: string, adaptation?: string): Promise<Float32Samples>;
   /** Synthesizes the texts and measures the speech. */
-  hear(model: string, adaptation?: string): Promise<Heard>;
+  measure(model: string, adaptation?: string): Promise<MeasuredSpeech>;
   close(): Promise<void>;
 }
 
@@ -154,7 +155,7 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
   const print = (samples: Float32Samples) => speakers.encodeSpeaker(samples, WORK, NEVER);
   return {
     ...{ fitter, rateHz, say, print, close },
-    async hear(model, adaptation) {
+    async measure(model, adaptation) {
       const prints: SpeakerPrint[] = [];
       let [seconds, errors, words] = [0, 0, 0];
       for (const text of TEXTS) {

@@ -1,7 +1,7 @@
 /** Batches of the real process, which is killed at random times. A longer version of the tests. */
 
 import { batchesThroughKills } from '../../../tools/harness/batches/batch-kills.ts';
-import { faultsAfter, startLineUpstream } from '../../../tools/harness/batches/batch-lines.ts';
+import { startLineUpstream, violationsAfter } from '../../../tools/harness/batches/batch-lines.ts';
 import {
   type BatchSite,
   openMachineSite,
@@ -37,7 +37,7 @@ async function batchesWithKills({ name, seed, nodes, open }: Place): Promise<{ r
     const { batches, killedIn } = await batchesThroughKills(plan);
     const seconds = (performance.now() - start) / 1000;
     if (last === undefined) throw new Error('nothing was launched');
-    const errors = await faultsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
+    const errors = await violationsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
     for (const error of errors) console.error(error);
     const states = Object.entries(killedIn).map(([status, count]) => `${count} in '${status}'`);
     return {

@@ -1,9 +1,14 @@
 /** Latency of all kinds of live requests while a batch runs, with real models. */
 
 import { launchService } from '../../../tools/harness/services/launcher.ts';
-import { BatchBeside } from '../../batch/batch-beside.ts';
+import { BackgroundBatch } from '../../batch/background-batch.ts';
 import { embeddingTexts } from '../../batch/embedding-texts.ts';
-import { liveRows, openLiveWork, type Times, timeLiveWork } from '../../batch/live-work.ts';
+import {
+  liveRows,
+  openInteractiveRequests,
+  type Times,
+  timeLiveWork,
+} from '../../batch/interactive-requests.ts';
 import { report } from '../../report.ts';
 import { mean } from '../../statistics.ts';
 
@@ -25,10 +30,10 @@ export async function benchBatchPriority(): Promise<void> {
     const service = opened.adopt(await launchService({ config: CONFIG }), async (it) => {
       await it.stop();
     });
-    const live = opened.adopt(await openLiveWork(service), (it) => it.close());
+    const live = opened.adopt(await openInteractiveRequests(service), (it) => it.close());
     const batches = {
-      embeddings: await BatchBeside.open(service, '/v1/embeddings', embeddingLines()),
-      chat: await BatchBeside.open(service, '/v1/chat/completions', chatLines()),
+      embeddings: await BackgroundBatch.open(service, '/v1/embeddings', embeddingLines()),
+      chat: await BackgroundBatch.open(service, '/v1/chat/completions', chatLines()),
     };
     for (const { once } of live.kinds) for (let at = 0; at < WARM_UP; at += 1) await once();
     const runs = Object.entries(batches).map(([of, batch]) => ({

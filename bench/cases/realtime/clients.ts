@@ -77,14 +77,18 @@ async function resultRows(service: LaunchedService, { flow, transcript, audio }:
   const measure = MEASURES[flow] ?? flow;
   const none = { unit: '', target: 0 };
   if (audio === undefined) return [{ measure, ours: wordErrors(CLIP_TEXT, transcript).errors, ...none }];
-  const heard = await transcribed(service, Buffer.from(audio, 'base64'));
+  const transcribedText = await transcribed(service, Buffer.from(audio, 'base64'));
   return [
     {
       measure: `${measure}: words that its transcript has wrong`,
       ours: wordErrors(TEXT, transcript).errors,
       ...none,
     },
-    { measure: `${measure}: words that its audio has wrong`, ours: wordErrors(TEXT, heard).errors, ...none },
+    {
+      measure: `${measure}: words that its audio has wrong`,
+      ours: wordErrors(TEXT, transcribedText).errors,
+      ...none,
+    },
   ];
 }
 

@@ -129,17 +129,20 @@ async function interrupt(
     // The reply was complete before the user spoke.
     if (startedMs !== undefined && event.type === 'input_audio_buffer.speech_stopped') break;
   }
-  const heardMs = Math.round(player.playedMs(startedMs));
+  const audibleMs = Math.round(player.playedMs(startedMs));
   caller.send({
     ...{ type: 'conversation.item.truncate', item_id: itemId, content_index: 0 },
-    audio_end_ms: heardMs,
+    audio_end_ms: audibleMs,
   });
   caller.send({ type: 'conversation.item.retrieve', item_id: itemId });
   const { item } = await caller.until(({ type }) => type === 'conversation.item.retrieved');
   const transcript = item?.content?.map((part) => part.transcript ?? '').join(' ') ?? '';
-  const played = Buffer.concat(audio).subarray(0, 2 * Math.round((heardMs * SOCKET_RATE_HZ) / 1000));
-  const heard = await transcribed(service, played);
-  return { lastAudioMs: lastDeltaMs - startedMs, wordDifference: countWords(transcript) - countWords(heard) };
+  const played = Buffer.concat(audio).subarray(0, 2 * Math.round((audibleMs * SOCKET_RATE_HZ) / 1000));
+  const transcribedText = await transcribed(service, played);
+  return {
+    lastAudioMs: lastDeltaMs - startedMs,
+    wordDifference: countWords(transcript) - countWords(transcribedText),
+  };
 }
 
 async function transcribed(service: Service, pcm: Buffer): Promise<string> {

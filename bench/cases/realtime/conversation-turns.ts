@@ -106,12 +106,12 @@ async function endsOf(
       const samples = new Float32Array(speech.length + silenceS * LISTEN_RATE_HZ);
       samples.set(speech);
       const line = scaled(noise('white', samples.length, at), amplitude(LINE_NOISE_DB));
-      const heard = underCondition(
+      const received = underCondition(
         samples.map((sample, i) => sample + (line[i] ?? 0)),
         conditionOf(at),
         at,
       );
-      const { events } = await detectTurns(models, heard, 'semantic_vad');
+      const { events } = await detectTurns(models, received, 'semantic_vad');
       const stopped = events.find(({ kind }) => kind === 'speech_stopped');
       // The end of the clip also ends its turn.
       const isInClip = stopped !== undefined && stopped.atMs < (samples.length * 1000) / LISTEN_RATE_HZ;

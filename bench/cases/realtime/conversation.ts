@@ -14,12 +14,12 @@ import {
 } from '../../conversations/chat-upstream.ts';
 import { REPLIES } from '../../conversations/replies.ts';
 import { type CallerLine, callerLines } from '../../corpus/conversations/callers.ts';
-import { checkpointFolder } from '../../hearing/checkpoint-folder.ts';
 import type { LineProcess } from '../../line-process.ts';
 import { openPeer } from '../../python.ts';
 import { type Row, report } from '../../report.ts';
 import type { Service } from '../../service.ts';
 import { quantile } from '../../statistics.ts';
+import { checkpointFolder } from '../../transcription/checkpoint-folder.ts';
 
 const THREADS = 2;
 const SYSTEM =
@@ -66,13 +66,13 @@ async function embeddedRows(lines: readonly CallerLine[]): Promise<Row[]> {
     const peer = opened.adopt(await openPipeline(opened), (it) => it.close());
     const [first] = lines;
     // Its models are loaded when it responds.
-    await peer.ask({ audio: first?.path, conversation: -1 });
+    await peer.sendRequest({ audio: first?.path, conversation: -1 });
     const replies: Reply[] = [];
     const baseline: number[] = [];
     for (const turns of conversationsOf(lines)) {
       replies.push(...(await holdConversation(service, turns, SEMANTIC)));
       for (const { path, conversation } of turns) {
-        const { latency_ms } = await peer.ask<{ latency_ms: number }>({ audio: path, conversation });
+        const { latency_ms } = await peer.sendRequest<{ latency_ms: number }>({ audio: path, conversation });
         baseline.push(latency_ms);
       }
     }

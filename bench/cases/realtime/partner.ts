@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/config.ts';
 import { launchService, NO_TEXT } from '../../../tools/harness/services/launcher.ts';
-import { checkpointFolder } from '../../hearing/checkpoint-folder.ts';
 import { callerClips, crossTalkRows } from '../../partner/cross-talk.ts';
 import { voiceFirstRows } from '../../partner/voice-first.ts';
 import { openPeer } from '../../python.ts';
 import { report } from '../../report.ts';
+import { checkpointFolder } from '../../transcription/checkpoint-folder.ts';
 
 const TURNS = 100;
 const WEIGHTS = 'base';

@@ -19,7 +19,7 @@ const SAMPLE_EVERY_MS = 200;
 export async function measureIdle(): Promise<Measured> {
   const service = await launchService({ config: NO_MODELS });
   const clients = openLineProcess([process.execPath, CLIENTS, service.baseUrl]);
-  const order = (request: IdleOrder) => clients.ask<{ readonly done: number }>(request);
+  const order = (request: IdleOrder) => clients.sendRequest<{ readonly done: number }>(request);
   try {
     await order({ kind: 'open', sockets: WARM_UP });
     await order({ kind: 'close' });

@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launchService } from '../../../tools/harness/services/launcher.ts';
-import { hearingCorpus } from '../../corpus/hearing-corpus.ts';
-import { checkpointFolder } from '../../hearing/checkpoint-folder.ts';
+import { transcriptionCorpus } from '../../corpus/transcription-corpus.ts';
 import { openListener } from '../../listening.ts';
 import { openPeer } from '../../python.ts';
 import { committedRows } from '../../realtime/committed.ts';
 import { firstAudioRows } from '../../realtime/first-audio.ts';
 import type { Measured } from '../../realtime/measured.ts';
 import { spokenTurnRows } from '../../realtime/spoken-turn.ts';
+import { checkpointFolder } from '../../transcription/checkpoint-folder.ts';
 
 const WEIGHTS = 'base';
 const PEER_THREADS = 2;
@@ -25,7 +25,7 @@ weights = "${WEIGHTS}"
 `;
 
 export async function measureLatency(): Promise<Measured> {
-  const { timed } = await hearingCorpus();
+  const { timed } = await transcriptionCorpus();
   const scratch = mkdtempSync(join(tmpdir(), 'bench-'));
   const opened = new AsyncDisposableStack();
   try {

@@ -102,9 +102,9 @@ async function loadOf(varied: Pick<StreamPlan, 'clip' | 'variants' | 'chunkMs'>)
       warmUpMs: WARM_UP_MS,
       recogniserMs: STUB_MS,
     };
-    await clients.ask(plan);
+    await clients.sendRequest(plan);
     const order: StreamOrder = { kind: 'speak' };
-    const speaking = clients.ask<StreamLoad>(order);
+    const speaking = clients.sendRequest<StreamLoad>(order);
     await Bun.sleep(WARM_UP_MS);
     const [serving, detecting, startMs] = [cpuMs(service.pid), cpuMs(detector), performance.now()];
     await Bun.sleep(LENGTH_MS - WARM_UP_MS);

@@ -93,7 +93,7 @@ async function untilOpen(service: LaunchedService, isEnough: (open: number) => b
 }
 
 /** Sends one request. @returns its latency in ms. */
-async function ask(
+async function sendRequest(
   service: LaunchedService,
   { path, until, body }: Pick<Kind, 'path' | 'until' | 'body'>,
   key: string,
@@ -119,9 +119,10 @@ async function ask(
 async function measured(service: LaunchedService, name: string, kind: Kind): Promise<Row[]> {
   const alone = async (body: object): Promise<number> => {
     const times: number[] = [];
-    for (let at = 0; at < WARM_UP; at += 1) await ask(service, { ...kind, body }, OTHER_ORGANIZATION_KEY);
+    for (let at = 0; at < WARM_UP; at += 1)
+      await sendRequest(service, { ...kind, body }, OTHER_ORGANIZATION_KEY);
     for (let at = 0; at < LIGHT; at += 1)
-      times.push(await ask(service, { ...kind, body }, OTHER_ORGANIZATION_KEY));
+      times.push(await sendRequest(service, { ...kind, body }, OTHER_ORGANIZATION_KEY));
     return median(times);
   };
   const ownMs = await alone(kind.body);
@@ -145,7 +146,7 @@ async function measured(service: LaunchedService, name: string, kind: Kind): Pro
       );
       await untilOpen(service, (open) => open > 0.5 * FLOOD || flood.exitCode !== null);
       while (waits.length < LIGHT && (await openCalls(service)) > 0.1 * FLOOD) {
-        waits.push(Math.max(0, (await ask(service, kind, key)) - ownMs));
+        waits.push(Math.max(0, (await sendRequest(service, kind, key)) - ownMs));
       }
       flood.kill();
       await flood.exited;

@@ -72,8 +72,8 @@ async function measure(service: PluginService): Promise<void> {
         target: MAX_TIMES,
       },
       { measure: 'the same with speech on', ours: mib(onKb), unit: 'MiB' },
-      { measure: 'from asking for it to on, median', ours: median(onS), unit: 's' },
-      { measure: 'from asking for it to off, median', ours: median(offS), unit: 's' },
+      { measure: 'from the request to on, median', ours: median(onS), unit: 's' },
+      { measure: 'from the request to off, median', ours: median(offS), unit: 's' },
       ...[0.5, 0.99].map((share) => ({
         measure: `an embedding during a switch, p${share * 100}`,
         ours: quantile(concurrent.switches, share),

@@ -157,7 +157,7 @@ function serviceSide(service: Service): Side {
 }
 
 function peerSide(peer: LineProcess, rows: number): Side {
-  return (requests) => peer.ask({ requests, rows });
+  return (requests) => peer.sendRequest({ requests, rows });
 }
 
 async function fastestRows(peer: LineProcess, batches: readonly (readonly string[])[]): Promise<number> {

@@ -1,7 +1,7 @@
 /** Latency of realtime transcription while the embedded language model generates. */
 
 import { launchService, SERVICE_KEY } from '../../../tools/harness/services/launcher.ts';
-import { hearingCorpus } from '../../corpus/hearing-corpus.ts';
+import { transcriptionCorpus } from '../../corpus/transcription-corpus.ts';
 import { readWav } from '../../corpus/wav-file.ts';
 import { streamChat } from '../../llm/chat-client.ts';
 import { appendFrames, atSocketRate } from '../../realtime/appends.ts';
@@ -29,7 +29,7 @@ const CHUNK_MS = 100;
 const SETTLE_MS = 60;
 
 export async function benchLlmRealtime(): Promise<void> {
-  const { timed } = await hearingCorpus();
+  const { timed } = await transcriptionCorpus();
   const clips = timed.filter(({ group }) => group === GROUP);
   const service = await launchService({ config: CONFIG });
   try {

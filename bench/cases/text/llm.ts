@@ -95,7 +95,7 @@ async function conversationRows(service: Service, model: string, file: string): 
       );
       theirs.push(
         await converse(system, (messages) =>
-          peer.ask<PeerResponse>({ prompt: chatMl(messages), maxTokens: TURN_TOKENS }),
+          peer.sendRequest<PeerResponse>({ prompt: chatMl(messages), maxTokens: TURN_TOKENS }),
         ),
       );
     }
@@ -110,7 +110,10 @@ async function conversationRows(service: Service, model: string, file: string): 
         messages: story,
         max_tokens: LONG_TOKENS,
       });
-      const baseline = await peer.ask<PeerResponse>({ prompt: chatMl(story), maxTokens: LONG_TOKENS });
+      const baseline = await peer.sendRequest<PeerResponse>({
+        prompt: chatMl(story),
+        maxTokens: LONG_TOKENS,
+      });
       long.push({ ours: msPerToken(generated), peer: msPerToken(baseline) });
     }
     return [
@@ -157,7 +160,7 @@ async function converse<Turn extends { readonly text: string }>(
 
 /** Total throughput and latency of concurrent clients with different keys and prompts. */
 async function concurrencyRows(service: Service): Promise<Row[]> {
-  const ask = (client: number, round: number) => {
+  const sendRequest = (client: number, round: number) => {
     const content = `Request ${round}-${client}. Tell me a long story about the number ${client}.`;
     const key = client % 2 === 0 ? SERVICE_KEY : OTHER_KEY;
     return streamChat(service, key, {
@@ -171,11 +174,11 @@ async function concurrencyRows(service: Service): Promise<Row[]> {
   const firsts: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const startMs = performance.now();
-    const { tokens } = await ask(0, round);
+    const { tokens } = await sendRequest(0, round);
     alone.push((performance.now() - startMs) / tokens);
     const allStartMs = performance.now();
     const all = await Promise.all(
-      Array.from({ length: CLIENTS }, (_, client) => ask(client, round + ROUNDS)),
+      Array.from({ length: CLIENTS }, (_, client) => sendRequest(client, round + ROUNDS)),
     );
     const sum = all.reduce((total, each) => total + each.tokens, 0);
     together.push((performance.now() - allStartMs) / sum);
@@ -203,15 +206,15 @@ async function prefixRow(service: Service): Promise<Row> {
   const [first, second]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
     const words = Array.from({ length: PREFIX_WORDS }, (_, at) => (at % 9 === 0 ? `item ${round}` : 'and'));
-    const ask = async (content: string) => {
+    const sendRequest = async (content: string) => {
       const messages: ChatMessage[] = [
         { role: 'system', content: words.join(' ') },
         { role: 'user', content },
       ];
       return (await streamChat(service, SERVICE_KEY, { model: SMALL, messages, max_tokens: 4 })).firstMs;
     };
-    first.push(await ask('Hello.'));
-    second.push(await ask('What is the last item?'));
+    first.push(await sendRequest('Hello.'));
+    second.push(await sendRequest('What is the last item?'));
   }
   return {
     measure: `${SMALL}: time to first token, second request with the same start; baseline: the first`,

@@ -5,7 +5,7 @@
 
 import { generatedSchemas } from '../../../packages/json-schema-gbnf/testing/generated-schemas.ts';
 import { openSmallLlama } from '../../../tools/harness/models/real-llama.ts';
-import { type SchemaAnswer, schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
+import { type SchemaResponse, schemaResponse } from '../../../tools/harness/models/schema-responses.ts';
 import { report } from '../../report.ts';
 
 const SCHEMAS = 200;
@@ -24,41 +24,41 @@ export async function benchSchemas(): Promise<void> {
   const engines = await Promise.all(opened);
   const schemas = generatedSchemas(SCHEMAS, SEED);
   const queue = [...schemas.entries()];
-  const answers: SchemaAnswer[] = [];
+  const responses: SchemaResponse[] = [];
   try {
     const workers = engines.flatMap((engine) => [...Array(settings.slots).keys()].map(() => engine));
     await Promise.all(
       workers.map(async (engine, worker) => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
           const [index, schema] = next;
-          const answer = await schemaAnswer(engine, schema, index, `org_${worker}`);
-          if (answer.error || answer.cut)
-            console.error(`${JSON.stringify(schema)}\n${answer.text}\n${answer.error}`);
-          answers.push(answer);
+          const response = await schemaResponse(engine, schema, index, `org_${worker}`);
+          if (response.error || response.cut)
+            console.error(`${JSON.stringify(schema)}\n${response.text}\n${response.error}`);
+          responses.push(response);
         }
       }),
     );
   } finally {
     await Promise.all(engines.map((engine) => engine.close()));
   }
-  const invalid = answers.filter(({ error }) => error !== undefined).length;
-  const cut = answers.filter((answer) => answer.cut).length;
-  const tokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
+  const invalid = responses.filter(({ error }) => error !== undefined).length;
+  const cut = responses.filter((response) => response.cut).length;
+  const tokens = responses.reduce((sum, response) => sum + response.tokens, 0);
   const counts = (keyword: string) => schemas.filter((each) => JSON.stringify(each).includes(`"${keyword}"`));
   const kinds = ['properties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', '$ref', 'enum', 'pattern', 'format'];
   await report(
     'schemas',
     'Answers of the language model to generated JSON Schemas',
     [
-      { measure: 'schemas', ours: answers.length, unit: '' },
+      { measure: 'schemas', ours: responses.length, unit: '' },
       {
-        measure: 'answers that are refused or not valid',
-        ours: invalid + SCHEMAS - answers.length,
+        measure: 'responses that are rejected or not valid',
+        ours: invalid + SCHEMAS - responses.length,
         unit: '',
         target: 0,
       },
-      { measure: 'answers that the model did not end itself', ours: cut, unit: '' },
-      { measure: 'tokens of an answer, mean', ours: tokens / answers.length, unit: '' },
+      { measure: 'responses that the model did not end itself', ours: cut, unit: '' },
+      { measure: 'tokens of a response, mean', ours: tokens / responses.length, unit: '' },
     ],
     [
       `json-schema-faker generated the schemas with the seed ${SEED}; ajv validated the output of ${settings.weights}.`,

@@ -9,7 +9,7 @@ import { clipReader } from '../../../src/media/clips/clip-reader.ts';
 import { silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { makeClips } from '../../../tools/harness/media/video-files.ts';
 import { launchService } from '../../../tools/harness/services/launcher.ts';
-import { openLiveWork, type Times, timeLiveWork } from '../../batch/live-work.ts';
+import { openInteractiveRequests, type Times, timeLiveWork } from '../../batch/interactive-requests.ts';
 import { report } from '../../report.ts';
 import { median, quantile } from '../../statistics.ts';
 
@@ -35,7 +35,7 @@ export async function benchVideoPriority(): Promise<void> {
     const service = opened.adopt(await launchService(), async (it) => {
       await it.stop();
     });
-    const live = opened.adopt(await openLiveWork(service), (it) => it.close());
+    const live = opened.adopt(await openInteractiveRequests(service), (it) => it.close());
     const [realtime] = live.kinds;
     if (!realtime) throw new Error('the realtime work is missing');
     const kinds = [{ ...realtime, times: TIMES_OF_ROUND }];

@@ -51,7 +51,7 @@ export async function interruptionClips(replies: readonly Float32Samples[]): Pro
   const words = await spoken(INTERRUPTIONS);
   const clip = (kind: InterruptionKind, i: number, sound: Float32Samples): InterruptionClip => ({
     ...{ kind, reply: i % replies.length },
-    samples: placed(sound, START_S, i),
+    samples: atOffset(sound, START_S, i),
   });
   return Array.from({ length: CLIPS_PER_KIND }, (_, i) => [
     clip('cough', i, cough(i)),
@@ -59,7 +59,7 @@ export async function interruptionClips(replies: readonly Float32Samples[]): Pro
     {
       kind: 'echo' as const,
       reply: i % replies.length,
-      samples: placed(
+      samples: atOffset(
         scaled(replies[i % replies.length] ?? new Float32Array(), amplitude(ECHO_DB)),
         (ECHO_DELAYS_MS[i % ECHO_DELAYS_MS.length] ?? 0) / 1000,
         i,
@@ -71,7 +71,7 @@ export async function interruptionClips(replies: readonly Float32Samples[]): Pro
 }
 
 /** Puts a sound into a clip with the noise of a quiet room. */
-function placed(sound: Float32Samples, startS: number, seed: number): Float32Samples {
+function atOffset(sound: Float32Samples, startS: number, seed: number): Float32Samples {
   const length = CLIP_S * LISTEN_RATE_HZ;
   const room = scaled(noise('pink', length, 300 + seed), amplitude(-62));
   const start = Math.round(startS * LISTEN_RATE_HZ);

@@ -6,7 +6,7 @@ import { generatedSchemas } from '../../../packages/json-schema-gbnf/testing/gen
 import { textEngineCases } from '../../../test/contract/text-engine.cases.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { openSmallLlama } from '../../../tools/harness/models/real-llama.ts';
-import { schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
+import { schemaResponse } from '../../../tools/harness/models/schema-responses.ts';
 import { collectResponse, textRequest } from '../../../tools/harness/models/text-responses.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { ChatMessage, TextEngine } from '../../contract/engines/text.ts';
@@ -249,7 +249,7 @@ describe('the shipped model', () => {
   it('follows generated library schemas', async () => {
     // The first of the 200 schemas of the benchmark.
     for (const [index, schema] of generatedSchemas(4, 1).entries()) {
-      const { text, error } = await schemaAnswer(engine, schema, index, 'org');
+      const { text, error } = await schemaResponse(engine, schema, index, 'org');
       if (error !== undefined) throw new Error(`${text}: ${error}: ${JSON.stringify(schema)}`);
     }
   });

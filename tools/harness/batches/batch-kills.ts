@@ -128,8 +128,8 @@ class KillRun {
     const { kills, nodes, upstream } = this.#plan;
     while (this.#killed < kills && !this.#isOver) {
       // With several nodes, a kill tests nothing unless a process works. A single machine is also killed during its start.
-      const { answers } = upstream;
-      if (nodes > 1) await until(() => upstream.answers > answers, TAKEOVER_MS);
+      const { responses } = upstream;
+      if (nodes > 1) await until(() => upstream.responses > responses, TAKEOVER_MS);
       await this.#waitForKillTime();
       const node = Math.floor(this.#random() * nodes);
       const victim = this.#running.get(node);
@@ -148,12 +148,12 @@ class KillRun {
     const { lines, upstream } = this.#plan;
     const kind = this.#random();
     if (kind < 0.6) return await sleep(this.#random() * MAX_LIFE_MS);
-    const answers = lines - linesOf(lines, 'unknown model').length;
+    const responses = lines - linesOf(lines, 'unknown model').length;
     const current = this.#batch;
     const condition =
       kind < 0.7
         ? () => this.#batch > current && this.#status === 'validating'
-        : () => upstream.answered(this.#batch) >= answers;
+        : () => upstream.respondedLines(this.#batch) >= responses;
     await until(condition, MAX_WAIT_MS);
     await sleep(this.#random() * MAX_DELAY_MS);
   }

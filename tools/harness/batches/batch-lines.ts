@@ -22,7 +22,7 @@ const ENDPOINT = '/v1/embeddings';
 const PRICE = 0.5;
 /** Intervals of lines with an unknown model, and of lines that the upstream rejects. */
 const UNKNOWN_EVERY = 70;
-const REFUSED_EVERY = 50;
+const REJECTED_EVERY = 50;
 /** Time limit of the cleanup after the end of a batch or the start of a process. */
 const CLEANUP_MS = 30_000;
 
@@ -31,9 +31,9 @@ export interface LineUpstream {
   /** CONFIG of a service with this upstream. */
   readonly config: string;
   /** Number of lines of a batch with at least one response. */
-  answered(batch: number): number;
+  respondedLines(batch: number): number;
   /** Number of responses. */
-  readonly answers: number;
+  readonly responses: number;
   /** Number of responses for lines that already had one. */
   readonly repeated: number;
   close(): Promise<void>;
@@ -42,17 +42,17 @@ export interface LineUpstream {
 /** @param lineMs response time. A longer one gives the same duration of a batch with fewer lines. */
 export function startLineUpstream(lineMs = 150): LineUpstream {
   const upstream = startFakeUpstream();
-  const answered = new Map<number, Set<number>>();
-  let answers = 0;
+  const respondedLines = new Map<number, Set<number>>();
+  let responses = 0;
   let repeated = 0;
   upstream.answer(async ({ input }) => {
     const [batch = 0, line = 0] = String(input).split(' ').map(Number);
     await sleep(lineMs);
-    answers += 1;
-    const lines = answered.get(batch) ?? new Set();
+    responses += 1;
+    const lines = respondedLines.get(batch) ?? new Set();
     if (lines.has(line)) repeated += 1;
-    answered.set(batch, lines.add(line));
-    if (line % REFUSED_EVERY === 0) return new Response('{}', { status: 400 });
+    respondedLines.set(batch, lines.add(line));
+    if (line % REJECTED_EVERY === 0) return new Response('{}', { status: 400 });
     return Response.json({
       object: 'list',
       data: [{ object: 'embedding', index: 0, embedding: [3, 4] }],
@@ -73,9 +73,9 @@ export function startLineUpstream(lineMs = 150): LineUpstream {
       endpoint = "POST ${ENDPOINT}"
       model = "${MODEL}"
       request = ${PRICE}`,
-    answered: (batch) => answered.get(batch)?.size ?? 0,
-    get answers() {
-      return answers;
+    respondedLines: (batch) => respondedLines.get(batch)?.size ?? 0,
+    get responses() {
+      return responses;
     },
     get repeated() {
       return repeated;
@@ -84,7 +84,7 @@ export function startLineUpstream(lineMs = 150): LineUpstream {
   };
 }
 
-type Outcome = 'unknown model' | 'refused' | 'embedded';
+type Outcome = 'unknown model' | 'rejected' | 'embedded';
 
 /** Numbers of the lines with an outcome, from 1. */
 export function linesOf(lines: number, outcome: Outcome): number[] {
@@ -93,7 +93,7 @@ export function linesOf(lines: number, outcome: Outcome): number[] {
 
 function outcomeOf(line: number): Outcome {
   if (line % UNKNOWN_EVERY === 0) return 'unknown model';
-  return line % REFUSED_EVERY === 0 ? 'refused' : 'embedded';
+  return line % REJECTED_EVERY === 0 ? 'rejected' : 'embedded';
 }
 
 function numbers(lines: number): number[] {
@@ -138,7 +138,7 @@ export async function finishedBatch(service: Fetching, id: string): Promise<Fini
   };
 }
 
-export interface Aftermath {
+export interface FinalState {
   /** A running process. */
   readonly service: Fetching;
   /** The shared stores, opened by the test. */
@@ -151,7 +151,10 @@ export interface Aftermath {
 }
 
 /** Returns the differences from the state after a run without failures, one line each. */
-export async function faultsAfter(batches: readonly FinishedBatch[], after: Aftermath): Promise<string[]> {
+export async function violationsAfter(
+  batches: readonly FinishedBatch[],
+  after: FinalState,
+): Promise<string[]> {
   const { service, lines, granted } = after;
   const completed = batches.length * linesOf(lines, 'embedded').length;
   // First, because open calls reserve credits.
@@ -175,14 +178,14 @@ export async function faultsAfter(batches: readonly FinishedBatch[], after: Afte
 
 function differencesOf({ batch, output, error }: FinishedBatch, lines: number): string[] {
   const embedded = linesOf(lines, 'embedded');
-  const answers = output.map(({ custom_id, response }) => {
+  const responses = output.map(({ custom_id, response }) => {
     const { usage } = (response?.body ?? {}) as { usage?: { prompt_tokens?: number } };
     return `${custom_id} ${response?.status_code} line-${usage?.prompt_tokens}`;
   });
   const failures = error.map(({ custom_id, error: reason }) => `${custom_id} ${reason?.code}`);
   const expected = [
     ...linesOf(lines, 'unknown model').map((line) => `line-${line} model_not_found`),
-    ...linesOf(lines, 'refused').map((line) => `line-${line} invalid_request_error`),
+    ...linesOf(lines, 'rejected').map((line) => `line-${line} invalid_request_error`),
   ];
   const counts = { total: lines, completed: embedded.length, failed: expected.length };
   const tokens = embedded.reduce((sum, line) => sum + line, 0);
@@ -192,7 +195,7 @@ function differencesOf({ batch, output, error }: FinishedBatch, lines: number): 
     ...difference('tokens', batch.usage?.total_tokens, tokens),
     ...difference(
       'output',
-      answers.toSorted(),
+      responses.toSorted(),
       embedded.map((line) => `line-${line} 200 line-${line}`).toSorted(),
     ),
     ...difference('errors', failures.toSorted(), expected.toSorted()),
@@ -200,7 +203,7 @@ function differencesOf({ batch, output, error }: FinishedBatch, lines: number): 
 }
 
 /** Rows and blobs of unfinished work that remain after the time limit. */
-async function leftovers({ records, blobs }: Aftermath): Promise<string[]> {
+async function leftovers({ records, blobs }: FinalState): Promise<string[]> {
   const deadline = performance.now() + CLEANUP_MS;
   for (;;) {
     const remaining: string[] = [];

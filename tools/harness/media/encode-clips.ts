@@ -47,13 +47,13 @@ async function addFrames(video: VideoSampleSource, recipe: ClipRecipe): Promise<
   const left = Array.from({ length: frames }, (_, index) => index).filter(
     (index) => !(recipe.uneven && index % 3 === 1),
   );
-  for (const [place, index] of left.entries()) {
+  for (const [position, index] of left.entries()) {
     const sample = new VideoSample(drawScene(scene, width, height, index / fps), {
       format: 'I420',
       codedWidth: width,
       codedHeight: height,
       timestamp: index / fps,
-      duration: ((left[place + 1] ?? frames) - index) / fps,
+      duration: ((left[position + 1] ?? frames) - index) / fps,
       colorSpace: { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', fullRange: false },
     });
     await video.add(sample);

@@ -6,7 +6,7 @@ export interface CutProxy {
   /** Closes all connections and rejects new ones. */
   cut(): void;
   /** Closes all connections, and answers each new one with these bytes. */
-  answer(bytes: string): void;
+  respondWith(bytes: string): void;
   /** Stops forwarding data of the open connections without closing them, as if the peer had vanished. New ones work. */
   freeze(): void;
   /** Forwards all connections again, except frozen ones. */
@@ -18,14 +18,14 @@ export interface CutProxy {
 /** Starts a proxy for a port of 127.0.0.1; the caller closes it. */
 export async function startCutProxy(target: number): Promise<CutProxy> {
   let isCut = false;
-  let answer: string | undefined;
+  let response: string | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (isCut) {
       near.destroy();
       return;
     }
-    const bytes = answer;
+    const bytes = response;
     if (bytes !== undefined) {
       near.on('error', () => undefined);
       near.once('data', () => near.end(bytes));
@@ -59,8 +59,8 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
       isCut = true;
       breakAll();
     },
-    answer(bytes) {
-      answer = bytes;
+    respondWith(bytes) {
+      response = bytes;
       breakAll();
     },
     freeze() {
@@ -68,7 +68,7 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
     },
     repair() {
       isCut = false;
-      answer = undefined;
+      response = undefined;
     },
     async close() {
       if (!server.listening) return;

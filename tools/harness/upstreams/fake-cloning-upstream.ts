@@ -68,16 +68,16 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
     const [name, consent] = [form.get('name'), form.get('consent')];
     const sample = form.get('audio_sample');
     if (typeof name !== 'string' || typeof consent !== 'string' || !(sample instanceof File)) {
-      return refused('name, consent and audio_sample are required');
+      return rejection('name, consent and audio_sample are required');
     }
-    if (/[/\\\0]|^\.\.?$/.test(name)) return refused('bad name');
-    if (sample.size > MAX_UPLOAD_BYTES) return refused('too large');
-    if (!AUDIO_TYPES.includes(sample.type)) return refused('unsupported type');
+    if (/[/\\\0]|^\.\.?$/.test(name)) return rejection('bad name');
+    if (sample.size > MAX_UPLOAD_BYTES) return rejection('too large');
+    if (!AUDIO_TYPES.includes(sample.type)) return rejection('unsupported type');
     const clip = await sample.bytes();
     const durationS = lengthOf(clip);
-    if (!(durationS >= 1 && durationS <= 30)) return refused('1 to 30 s');
+    if (!(durationS >= 1 && durationS <= 30)) return rejection('1 to 30 s');
     const key = name.toLowerCase();
-    if (!voices.has(key) && voices.size >= upstream.maxVoices) return refused('too many voices');
+    if (!voices.has(key) && voices.size >= upstream.maxVoices) return rejection('too many voices');
     voices.set(key, { clip, consent, refText: `${form.get('ref_text') ?? ''}` });
     return Response.json({ success: true, voice: { name: key, consent, file_size: clip.length } });
   };
@@ -89,15 +89,15 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
   };
   const speech = async (body: Record<string, unknown>): Promise<Response> => {
     upstream.asked.push(body);
-    if (typeof body.input !== 'string' || body.input.trim() === '') return refused('input is empty');
+    if (typeof body.input !== 'string' || body.input.trim() === '') return rejection('input is empty');
     if (typeof body.ref_audio === 'string') {
-      if (body.task_type !== 'Base') return refused('ref_audio needs the task type Base');
-      if (typeof body.ref_text !== 'string') return refused('ref_text is required');
+      if (body.task_type !== 'Base') return rejection('ref_audio needs the task type Base');
+      if (typeof body.ref_text !== 'string') return rejection('ref_text is required');
       return spoken(await (await fetch(body.ref_audio)).bytes());
     }
     if (body.voice === HOUSE_VOICE) return spoken(HOUSE_CLIP);
     const voice = voices.get(`${body.voice}`.toLowerCase());
-    return voice === undefined ? refused(`Invalid speaker '${body.voice}'`) : spoken(voice.clip);
+    return voice === undefined ? rejection(`Invalid speaker '${body.voice}'`) : spoken(voice.clip);
   };
   const upstream: FakeCloningUpstream = {
     baseUrl: `http://127.0.0.1:${server.port}/v1`,
@@ -121,7 +121,7 @@ function spoken(clip: Uint8Array): Response {
   return pcmAnswer([audio.slice(0, 51), audio.slice(51, 150), audio.slice(150)]);
 }
 
-function refused(message: string): Response {
+function rejection(message: string): Response {
   return Response.json(
     { error: { message, type: 'BadRequestError', param: null, code: 400 } },
     { status: 400 },

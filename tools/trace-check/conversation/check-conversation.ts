@@ -4,11 +4,11 @@
  */
 
 import { fieldsOf, shown } from '../rules/trace.ts';
-import { errorAnswered } from './errors.ts';
+import { matchError } from './errors.ts';
 import { checkAnnouncement, itemRules } from './items.ts';
 import { currentName } from './names.ts';
 import { outputRules } from './outputs.ts';
-import { clientFrame, granted, unanswered } from './requests.ts';
+import { clientFrame, matchAcceptance, reportMissingReplies } from './requests.ts';
 import { checkInterrupted, responseRules, unfinished } from './responses.ts';
 import type { Report } from './rules.ts';
 import { namesOf, sessionRules } from './session.ts';
@@ -66,10 +66,10 @@ function serverFrame(before: ConversationState, frame: unknown, report: Report):
   }
   const announced = checkAnnouncement(identified, type, report);
   checkInterrupted(announced, type, fields, report);
-  if (type === 'error') return errorAnswered(announced, fields, report);
-  const { state: answered, request } = granted(announced, type, fields, report);
+  if (type === 'error') return matchError(announced, fields, report);
+  const { state: matched, request } = matchAcceptance(announced, type, fields, report);
   const event = { type, fields, request };
-  return SUBJECTS.reduce((state, rules) => rules(state, event, report), answered);
+  return SUBJECTS.reduce((state, rules) => rules(state, event, report), matched);
 }
 
 function withEventId(state: ConversationState, id: unknown, report: Report): ConversationState {
@@ -83,7 +83,7 @@ function withEventId(state: ConversationState, id: unknown, report: Report): Con
 
 /** Checks that no event is missing at the end of a quiet connection. */
 export function finishConversation(state: ConversationState, report: Report): void {
-  unanswered(state, report);
+  reportMissingReplies(state, report);
   untranscribed(state, report);
   unfinished(state, report);
   const { turn, announcement } = state;

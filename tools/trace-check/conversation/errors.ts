@@ -32,7 +32,7 @@ const COMMIT_CODES: ReadonlySet<unknown> = new Set([OVERFLOW, 'server_shutting_d
 const MAX_ITEMS = 2000;
 
 /** Matches an error with its request. */
-export function errorAnswered(state: ConversationState, fields: Fields, report: Report): ConversationState {
+export function matchError(state: ConversationState, fields: Fields, report: Report): ConversationState {
   const error = fieldsOf(fields.error);
   errorShape(error, report);
   const { code, event_id: echo } = error;
@@ -40,34 +40,34 @@ export function errorAnswered(state: ConversationState, fields: Fields, report: 
   if (endsSession(error)) return { ...state, isEnding: true };
   const kind = typeof code === 'string' && Object.hasOwn(KINDS, code) ? KINDS[code] : undefined;
   const wanted = (request: Request) =>
-    request.mayBeRefused &&
+    request.mayBeRejected &&
     (request.echo === undefined || request.echo === echo) &&
     (kind === undefined ? !isWaitingCommit(request) || COMMIT_CODES.has(code) : request.kind === kind);
   if (echo === null && error.type === 'server_error') {
-    // An error of an engine may be the answer to any of these requests, or to none.
+    // An error of an engine may be the reply to any of these requests, or to none.
     const requests = state.requests.map((each) => (wanted(each) ? { ...each, mayBeSilent: true } : each));
     return { ...state, requests };
   }
   const taken = take(state, wanted, report, kind !== 'commit' && code !== OVERFLOW);
   const { request } = taken;
   if (request === undefined) {
-    unasked(state, error, report);
+    reportUnrequested(state, error, report);
     return state;
   }
   if (!taken.isDoubtful) errorCause(state, request, error, report);
-  if (request.kind !== 'update' || !request.mayBeGranted) return taken.state;
+  if (request.kind !== 'update' || !request.mayBeAccepted) return taken.state;
   // The other fields of the update apply, so its `session.updated` follows.
   const param = typeof error.param === 'string' ? [error.param] : [];
-  if (!request.mayBeSilent && param.some((each) => request.refused.includes(each))) {
-    report('answer-unasked', `a second error for ${shown(error.param)} of frame ${request.index}`);
+  if (!request.mayBeSilent && param.some((each) => request.rejectedParams.includes(each))) {
+    report('reply-unrequested', `a second error for ${shown(error.param)} of frame ${request.index}`);
   }
-  const refused = { ...request, refused: [...request.refused, ...param] };
-  return { ...taken.state, requests: [refused, ...taken.state.requests] };
+  const rejected = { ...request, rejectedParams: [...request.rejectedParams, ...param] };
+  return { ...taken.state, requests: [rejected, ...taken.state.requests] };
 }
 
 /** A valid commit may wait until it is known whether its turn is an interruption. */
-function isWaitingCommit({ kind, mayBeGranted, echo }: Request): boolean {
-  return kind === 'commit' && mayBeGranted && echo !== undefined;
+function isWaitingCommit({ kind, mayBeAccepted, echo }: Request): boolean {
+  return kind === 'commit' && mayBeAccepted && echo !== undefined;
 }
 
 function errorShape(error: Fields, report: Report): void {
@@ -92,14 +92,14 @@ function isOfAppend(state: ConversationState, echo: unknown): boolean {
   return typeof echo === 'string' ? state.appendIds.has(echo) : echo === null && state.unnamedAppend;
 }
 
-function unasked(state: ConversationState, { code, event_id: echo }: Fields, report: Report): void {
+function reportUnrequested(state: ConversationState, { code, event_id: echo }: Fields, report: Report): void {
   if (typeof echo === 'string' && !state.clientIds.has(echo)) {
     report('error-echo', `error.event_id ${shown(echo)} is not an event_id of the client`);
     return;
   }
-  const named = echo === null ? state.requests.find((each) => each.mayBeRefused) : undefined;
+  const named = echo === null ? state.requests.find((each) => each.mayBeRejected) : undefined;
   if (named === undefined)
-    report('answer-unasked', `an error (${shown(code)}) answers no event of the client`);
+    report('reply-unrequested', `an error (${shown(code)}) answers no event of the client`);
   else report('error-echo', `error.event_id is null, but the error answers ${shown(named.echo)}`);
 }
 

@@ -96,12 +96,12 @@ function insert(
   previous: unknown,
   report: Report,
 ): ConversationState {
-  const place = previous === null ? 0 : state.items.findLastIndex(({ id }) => id === previous) + 1;
-  if (previous !== null && place === 0) {
+  const index = previous === null ? 0 : state.items.findLastIndex(({ id }) => id === previous) + 1;
+  if (previous !== null && index === 0) {
     report('item-chain', `previous_item_id ${shown(previous)} names no item`);
   }
   const id = textAt(item, 'id') ?? '';
-  return { ...state, items: state.items.toSpliced(place, 0, { id, item, words: undefined }) };
+  return { ...state, items: state.items.toSpliced(index, 0, { id, item, words: undefined }) };
 }
 
 function announcedItem(expected: Announcement, fields: Fields, report: Report): void {
@@ -147,9 +147,9 @@ function afterAnnouncement(state: ConversationState, { transcript }: Announcemen
 }
 
 function withItem(state: ConversationState, item: Fields): ConversationState {
-  const place = state.items.findLastIndex(({ id }) => id === item.id);
-  const known = state.items[place];
-  return known === undefined ? state : { ...state, items: state.items.with(place, { ...known, item }) };
+  const index = state.items.findLastIndex(({ id }) => id === item.id);
+  const known = state.items[index];
+  return known === undefined ? state : { ...state, items: state.items.with(index, { ...known, item }) };
 }
 
 /** The words of a finished item. */
@@ -196,12 +196,12 @@ function isSameOrShorter(known: Fields, item: Fields): boolean {
 }
 
 function deleted(state: ConversationState, { fields }: ServerEvent, report: Report): ConversationState {
-  const place = state.items.findLastIndex(({ id }) => id === fields.item_id);
-  if (place === -1) {
+  const index = state.items.findLastIndex(({ id }) => id === fields.item_id);
+  if (index === -1) {
     report('item-known', `${shown(fields.item_id)} is not in the conversation`);
     return state;
   }
-  return { ...state, items: state.items.toSpliced(place, 1) };
+  return { ...state, items: state.items.toSpliced(index, 1) };
 }
 
 function truncated(state: ConversationState, { fields }: ServerEvent, report: Report): ConversationState {

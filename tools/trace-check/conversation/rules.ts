@@ -17,9 +17,9 @@ export const CONVERSATION_RULES = {
   'session-keeps': ['talk 1.2', 'a field that was not sent keeps its value'],
   'session-applies': ['talk 1.2', 'a field that was sent applies, or is refused'],
 
-  'answer-missing': ['talk 2.1', 'every event of a client that needs an answer gets one'],
-  'answer-order': ['talk 2.1', 'the events of a client are answered in their order'],
-  'answer-unasked': ['talk 2.1', 'an answer follows the event that asks for it, once'],
+  'reply-missing': ['talk 2.1', 'every event of a client that needs a reply gets one'],
+  'reply-order': ['talk 2.1', 'the events of a client are answered in their order'],
+  'reply-unrequested': ['talk 2.1', 'a reply follows the event that requires it, once'],
 
   'turn-order': ['talk 2.4 a', 'speech_started, speech_stopped and committed, of one turn at a time'],
   'turn-item': ['talk 2.4 a', 'the events of a turn name one item'],

@@ -43,9 +43,9 @@ export const sessionRules: Rules = (state, { type, fields, request }, report) =>
       );
     }
   }
-  // If the whole update may have been rejected, it is unknown whether this is its answer.
+  // If the whole update may have been rejected, it is unknown whether this is its reply.
   if (request !== undefined && !request.mayBeSilent) {
-    changes(state, session, fieldsOf(request.frame.session), request.refused, report);
+    changes(state, session, fieldsOf(request.frame.session), request.rejectedParams, report);
   }
   return withSession(state, session);
 };
@@ -59,11 +59,11 @@ function changes(
   state: ConversationState,
   session: Fields,
   sent: Fields,
-  refused: readonly string[],
+  rejectedParams: readonly string[],
   report: Report,
 ): void {
-  const isRefused = (path: string) =>
-    refused.some((param) => {
+  const isRejected = (path: string) =>
+    rejectedParams.some((param) => {
       const name = param.replace(/^session\.?/, '');
       return name === '' || path.startsWith(name) || name.startsWith(path);
     });
@@ -81,7 +81,7 @@ function changes(
     const value = paths.map((each) => at(sent, each)).find((each) => each !== undefined);
     const isPlain =
       typeof value === 'string' ? path === 'instructions' : value === null && /detection/.test(path);
-    if (isPlain && !isRefused(path) && !same(value, after)) {
+    if (isPlain && !isRejected(path) && !same(value, after)) {
       report(
         'session-applies',
         `session.${path} was sent as ${shown(value)}, and neither applies nor is refused`,

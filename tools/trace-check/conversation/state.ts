@@ -1,6 +1,6 @@
 /** State of the rules for the connection of a conversation; immutable. */
 
-import type { Ask } from '../rules/asks.ts';
+import type { ClientRequest } from '../rules/client-requests.ts';
 import { SeenIds } from '../rules/seen-ids.ts';
 import { at, type Fields, textAt } from '../rules/trace.ts';
 import type { Report } from './rules.ts';
@@ -9,8 +9,8 @@ import type { Report } from './rules.ts';
 export type Names = 'ga' | 'beta';
 
 /** A request: an event of the client that may have an answer. */
-export interface Request extends Omit<Ask, 'kind'> {
-  readonly kind: Ask['kind'] | 'delete';
+export interface Request extends Omit<ClientRequest, 'kind'> {
+  readonly kind: ClientRequest['kind'] | 'delete';
 }
 
 /** An item of the conversation, as the client last saw it. */
@@ -47,7 +47,7 @@ export interface OpenTranscription {
   /** Its deltas so far. */
   readonly text: string;
   /** Whether the turn is answered automatically; `maybe`: an update in progress may change this. */
-  readonly isAnswered: 'no' | 'maybe' | 'yes';
+  readonly hasReply: 'no' | 'maybe' | 'yes';
 }
 
 /** Progress of an output item. */

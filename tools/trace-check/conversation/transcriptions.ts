@@ -31,14 +31,14 @@ export const transcriptionRules: Rules = (state, { type, fields }, report) => {
       }
       if (!addsUp(usage)) report('transcription-usage', `the usage of ${open.itemId} is ${shown(usage)}`);
       const hasWords = String(transcript).trim() !== '';
-      const isOwed = hasWords && open.isAnswered !== 'no' && state.owed !== 'yes';
-      const owed = isOwed ? open.isAnswered : state.owed;
+      const isOwed = hasWords && open.hasReply !== 'no' && state.owed !== 'yes';
+      const owed = isOwed ? open.hasReply : state.owed;
       return ended(withTranscript({ ...state, owed }, open.itemId, transcript), open);
     }
     default:
       return {
         ...ended(state, open),
-        permittedAt: open.isAnswered === 'no' ? state.permittedAt : state.events,
+        permittedAt: open.hasReply === 'no' ? state.permittedAt : state.events,
       };
   }
 };
@@ -48,10 +48,9 @@ function ended(state: ConversationState, open: OpenTranscription): ConversationS
   const transcriptions = state.transcriptions.filter((each) => each !== open);
   const next = { ...state, transcriptions };
   if (transcriptions.length > 0) return next;
-  const isAnswered = mainResponse(state)?.isWaiting ?? 'no';
+  const hasReply = mainResponse(state)?.isWaiting ?? 'no';
   const responses = state.responses.map((each) => ({ ...each, isWaiting: 'no' as const }));
-  const owed =
-    isAnswered === 'yes' ? 'no' : isAnswered === 'maybe' && next.owed === 'yes' ? 'maybe' : next.owed;
+  const owed = hasReply === 'yes' ? 'no' : hasReply === 'maybe' && next.owed === 'yes' ? 'maybe' : next.owed;
   return { ...next, responses, owed };
 }
 

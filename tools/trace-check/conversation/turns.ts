@@ -2,7 +2,7 @@
 
 import { at, shown, textAt } from '../rules/trace.ts';
 import { newItem } from './items.ts';
-import { needsAnswer, take } from './requests.ts';
+import { needsReply, take } from './requests.ts';
 import type { Report } from './rules.ts';
 import {
   type ConversationState,
@@ -80,7 +80,7 @@ function committed(before: ConversationState, { fields }: ServerEvent, report: R
     if (turn.itemId !== itemId) report('turn-item', `${turn.itemId} stopped, ${shown(itemId)} is committed`);
     state = withOptionalCommit(state);
   } else if (!isTimeout) {
-    const taken = take(state, ({ kind, mayBeGranted }) => kind === 'commit' && mayBeGranted, report, false);
+    const taken = take(state, ({ kind, mayBeAccepted }) => kind === 'commit' && mayBeAccepted, report, false);
     if (taken.request === undefined) {
       report('commit-cause', 'committed, but no turn has ended and the client did not commit');
     }
@@ -99,7 +99,7 @@ function committed(before: ConversationState, { fields }: ServerEvent, report: R
     idleTimeouts: isTimeout ? state.idleTimeouts : 0,
     transcriptions: isTimeout
       ? state.transcriptions
-      : [...state.transcriptions, { itemId, text: '', isAnswered: answering(state, isDetected) }],
+      : [...state.transcriptions, { itemId, text: '', hasReply: answering(state, isDetected) }],
     announcement: {
       ...{ itemId, previousItemId, next: 'added', isComplete: true, item: undefined },
       transcript: isTimeout ? '' : null,
@@ -116,10 +116,10 @@ function answering(state: ConversationState, isDetected: boolean): 'no' | 'maybe
 
 /** The turn may have ended just before a commit of the client, which then has its own answer. */
 function withOptionalCommit(state: ConversationState): ConversationState {
-  const place = state.requests.findIndex((each) => each.kind === 'commit' && needsAnswer(each));
-  const commit = state.requests[place];
+  const index = state.requests.findIndex((each) => each.kind === 'commit' && needsReply(each));
+  const commit = state.requests[index];
   if (commit === undefined) return state;
-  return { ...state, requests: state.requests.with(place, { ...commit, mayBeSilent: true }) };
+  return { ...state, requests: state.requests.with(index, { ...commit, mayBeSilent: true }) };
 }
 
 function timedOut(state: ConversationState, { fields }: ServerEvent, report: Report): ConversationState {

@@ -1,6 +1,6 @@
 /** Items: new ids, the chain, echoed client items, and which events announce them (openai-wire 8.2, 8.5, 8.6). */
 
-import type { Ask } from './asks.ts';
+import type { ClientRequest } from './client-requests.ts';
 import { mirrorErrors, previousOf } from './mirror.ts';
 import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
@@ -49,10 +49,10 @@ function committed(state: State, event: ServerFrame, report: Report): State {
 function created(state: State, event: ServerFrame, report: Report): State {
   const { item, previous_item_id } = event.fields;
   const fields = fieldsOf(item);
-  const { answers } = event;
-  const next = newItem(state, fields.id, at(answers?.frame, 'item.id') === fields.id, report);
-  chained(next, previous_item_id, previousOf(answers?.frame ?? {}, next.lastItemId), report);
-  if (answers !== undefined) mirrored(answers, fields, report);
+  const { repliesTo } = event;
+  const next = newItem(state, fields.id, at(repliesTo?.frame, 'item.id') === fields.id, report);
+  chained(next, previous_item_id, previousOf(repliesTo?.frame ?? {}, next.lastItemId), report);
+  if (repliesTo !== undefined) mirrored(repliesTo, fields, report);
   const atEnd = previous_item_id === next.lastItemId;
   return announce(atEnd ? { ...next, lastItemId: String(fields.id) } : next, fields.id, previous_item_id);
 }
@@ -66,9 +66,9 @@ function chained(state: State, previous: unknown, expected: unknown, report: Rep
 }
 
 /** Checks the returned copy of a client item. */
-function mirrored(ask: Ask, item: Fields, report: Report): void {
+function mirrored(request: ClientRequest, item: Fields, report: Report): void {
   if (item.object !== 'realtime.item') report('item-shape', 'item.object must be "realtime.item"');
-  for (const error of mirrorErrors(fieldsOf(ask.frame.item), item)) report('item-mirror', error);
+  for (const error of mirrorErrors(fieldsOf(request.frame.item), item)) report('item-mirror', error);
   if (Object.values(item).includes(null)) report('item-shape', 'a field of an item is left out, never null');
 }
 

@@ -109,7 +109,7 @@ function created(state: State, event: ServerFrame, report: Report): State {
   }
   const modalities = state.session?.output_modalities;
   if (!Array.isArray(modalities) || !modalities.includes('audio')) {
-    report('response-asked', `${name} is created, but output_modalities lacks audio`);
+    report('response-requested', `${name} is created, but output_modalities lacks audio`);
   }
   const { status, status_details, usage, output } = response;
   if (status !== 'in_progress' || status_details !== null || usage !== null || !same(output, [])) {

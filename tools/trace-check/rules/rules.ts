@@ -11,11 +11,14 @@ export const RULES = {
   'session-first': ['spec 3.4', '`session.created` is the first event of the server, and comes once'],
   'session-same': ['spec 2.6', 'the session keeps its id and its object name'],
   'session-keeps': ['spec 4.7 rule 1', 'a field that was not sent keeps its value'],
-  'session-refusal': ['spec 4.7 rule 2', 'a field that was sent applies, or is refused and keeps its value'],
+  'session-rejection': [
+    'spec 4.7 rule 2',
+    'a field that was sent applies, or is rejected and keeps its value',
+  ],
 
-  'answer-missing': ['wire 8.4', 'every event of a client that asks for an answer gets one'],
-  'answer-order': ['wire 8.1', "a client's events are handled, and answered, in their order"],
-  'answer-unasked': ['wire 8.4', 'an answer follows the event that asks for it'],
+  'reply-missing': ['wire 8.4', 'every event of a client that needs a reply gets one'],
+  'reply-order': ['wire 8.1', "a client's events are handled, and answered, in their order"],
+  'reply-unrequested': ['wire 8.4', 'a reply follows the event that requires it'],
   'error-echo': ['wire 8.8', '`error.event_id` is the `event_id` of the event it answers, else null'],
   'error-cause': ['spec 7', 'an error is sent only for the cause of its code'],
 
@@ -38,7 +41,7 @@ export const RULES = {
   'item-announced': ['wire 8.2', 'GA clients receive added and done of every item; others receive neither'],
 
   'response-one': ['spec 3.4', 'at most one response is in flight'],
-  'response-asked': ['spec 3.4', 'a response follows a `response.create`'],
+  'response-requested': ['spec 3.4', 'a response follows a `response.create`'],
   'response-order': ['spec 6.2 order rule 3', 'the events of a response come in their one order'],
   'response-ids': ['spec 6.2', 'all events of a response carry its ids and indices'],
   'response-end': ['spec 3.4', 'a response ends once, and nothing of it follows'],

@@ -1,6 +1,6 @@
 /** The session: sent first and after each update, and changed only by client events (spec 2.6, 3.4, 4.7). */
 
-import type { Ask } from './asks.ts';
+import type { ClientRequest } from './client-requests.ts';
 import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
 import { at, type Fields, fieldsOf, isFields, same, shown, textAt } from './trace.ts';
@@ -37,10 +37,10 @@ export function sessionRules(state: State, event: ServerFrame, report: Report): 
   if (textAt(state.session, 'id') !== textAt(session, 'id')) {
     report('session-same', `the session was ${shown(state.session.id)} and is now ${shown(session.id)}`);
   }
-  if (event.answers !== undefined) {
-    unsentFields(state.session, session, fieldsOf(event.answers.frame.session), report);
-    refusedFields(state.session, session, event.answers.refused, report);
-    if (!event.answers.mayBeSilent) sentFields(event.answers, session, report);
+  if (event.repliesTo !== undefined) {
+    unsentFields(state.session, session, fieldsOf(event.repliesTo.frame.session), report);
+    rejectedFields(state.session, session, event.repliesTo.rejectedParams, report);
+    if (!event.repliesTo.mayBeSilent) sentFields(event.repliesTo, session, report);
   }
   return { ...state, session };
 }
@@ -76,13 +76,13 @@ function touches(sent: Fields, path: string): boolean {
   });
 }
 
-function refusedFields(before: Fields, after: Fields, params: readonly string[], report: Report): void {
+function rejectedFields(before: Fields, after: Fields, params: readonly string[], report: Report): void {
   for (const param of params) {
     const path = param.replace(/^session\./, '');
     const value = at(before, path);
     // A setting that was absent may have received its default.
     if (path === param || value === undefined || same(value, at(after, path))) continue;
-    report('session-refusal', `${param} was refused, but went to ${shown(at(after, path))}`);
+    report('session-rejection', `${param} was refused, but went to ${shown(at(after, path))}`);
   }
 }
 
@@ -104,9 +104,9 @@ const APPLIED = [
   'tts_model',
 ];
 
-function sentFields({ frame, refused }: Ask, after: Fields, report: Report): void {
+function sentFields({ frame, rejectedParams }: ClientRequest, after: Fields, report: Report): void {
   // A rejected type rejects its fields too, and a format is one value.
-  const paths = refused.map((param) => param.replace(/^session\./, '').replace(/\.(type|rate)$/, ''));
+  const paths = rejectedParams.map((param) => param.replace(/^session\./, '').replace(/\.(type|rate)$/, ''));
   for (const path of APPLIED) {
     const sent = sessionForm(path, at(frame, `session.${path}`));
     if (sent === undefined || same(sent, at(after, path))) continue;
@@ -117,7 +117,7 @@ function sentFields({ frame, refused }: Ask, after: Fields, report: Report): voi
     )
       continue;
     report(
-      'session-refusal',
+      'session-rejection',
       `session.${path} was sent as ${shown(sent)}, and neither applies nor was refused`,
     );
   }

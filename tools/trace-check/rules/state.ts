@@ -1,7 +1,7 @@
 /** State of the rules for one connection; immutable. */
 
 import type { ConversationState, EarlyFrame } from '../conversation/state.ts';
-import type { Ask } from './asks.ts';
+import type { ClientRequest } from './client-requests.ts';
 import type { Report } from './rules.ts';
 import { SeenIds } from './seen-ids.ts';
 import type { Fields } from './trace.ts';
@@ -80,7 +80,7 @@ export interface State {
   readonly choseGa: boolean | undefined;
 
   /** Client events that may still have a response, in their order. */
-  readonly asks: readonly Ask[];
+  readonly requests: readonly ClientRequest[];
   /** Every `event_id` of the client. */
   readonly clientIds: SeenIds;
   /** Valid appends, which only the buffer limit can reject: their `event_id`s, and whether one has none. */
@@ -110,7 +110,7 @@ export const initial: State = {
   early: [],
   session: undefined,
   choseGa: undefined,
-  asks: [],
+  requests: [],
   clientIds: SeenIds.none,
   appendIds: SeenIds.none,
   unnamedAppend: false,
@@ -129,7 +129,7 @@ export const initial: State = {
 export interface ServerFrame {
   readonly type: string;
   readonly fields: Fields;
-  readonly answers: Ask | undefined;
+  readonly repliesTo: ClientRequest | undefined;
 }
 
 /** Rules of one subject: check an event of the server, report violations, and return the next state. */

@@ -13,7 +13,7 @@ export function transcriptionRules(state: State, event: ServerFrame, report: Rep
   }
   if (!event.type.startsWith(PREFIX)) return state;
   if (event.fields.content_index !== 0) report('field-shape', 'content_index must be 0');
-  const open = place(state, event, report);
+  const open = openTranscription(state, event, report);
   if (open === undefined) return state;
   const rest = state.transcriptions.filter((each) => each !== open);
   switch (event.type.slice(PREFIX.length)) {
@@ -38,7 +38,7 @@ export function transcriptionRules(state: State, event: ServerFrame, report: Rep
 }
 
 /** The open transcription of an event, which must be the first one. */
-function place(state: State, event: ServerFrame, report: Report): OpenTranscription | undefined {
+function openTranscription(state: State, event: ServerFrame, report: Report): OpenTranscription | undefined {
   const itemId = event.fields.item_id;
   const open = state.transcriptions.find((each) => each.itemId === itemId);
   const [first] = state.transcriptions;

@@ -5,7 +5,7 @@ import { encodeWav } from '../../src/audio/wav.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { launchService, NO_SPEAKER, NO_TEXT } from '../../tools/harness/services/launcher.ts';
-import type { HearingCorpus } from '../corpus/clip.ts';
+import type { TranscriptionCorpus } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
 import type { Row } from '../report.ts';
 import { residentAloneKb, residentKb } from '../resident-memory.ts';
@@ -19,7 +19,7 @@ const SAMPLE_EVERY_MS = 500;
 
 /** Starts the service with these weights and measures it. */
 export async function serviceRows(
-  { timed }: HearingCorpus,
+  { timed }: TranscriptionCorpus,
   weights: string,
   notes: string[],
 ): Promise<Row[]> {

@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wordErrors } from '../../../tools/harness/media/transcript-normalizer.ts';
-import type { Clip, HearingCorpus, TimedClip } from '../../corpus/clip.ts';
-import { hearingCorpus } from '../../corpus/hearing-corpus.ts';
+import type { Clip, TimedClip, TranscriptionCorpus } from '../../corpus/clip.ts';
+import { transcriptionCorpus } from '../../corpus/transcription-corpus.ts';
 import { readWav } from '../../corpus/wav-file.ts';
-import { checkpointFolder } from '../../hearing/checkpoint-folder.ts';
-import { liveRows } from '../../hearing/live.ts';
-import { serviceRows } from '../../hearing/service.ts';
 import type { LineProcess } from '../../line-process.ts';
 import { openListener, type TurnSegmenter, transcribe } from '../../listening.ts';
 import { openPeer } from '../../python.ts';
 import { type Row, report } from '../../report.ts';
+import { checkpointFolder } from '../../transcription/checkpoint-folder.ts';
+import { liveRows } from '../../transcription/live.ts';
+import { serviceRows } from '../../transcription/service.ts';
 
 const THREADS = 2;
 /** Maximum ratio to the time of the peer, and number of runs. */
@@ -28,14 +28,14 @@ const HEARD_IN_SILENCE_PERCENT = 2;
 /** The peer transcribes only every fourth sound, because it has no target and takes 1 s per sound. */
 const PEER_SOUND_STEP = 4;
 
-interface PeerAnswer {
+interface PeerTranscript {
   readonly seconds: number;
   readonly text: string;
 }
 
 /** @param weights `base` or `tiny.en`. */
-export async function benchHearing(weights = 'base'): Promise<void> {
-  const corpus = await hearingCorpus();
+export async function benchTranscription(weights = 'base'): Promise<void> {
+  const corpus = await transcriptionCorpus();
   const scratch = mkdtempSync(join(tmpdir(), 'bench-'));
   const rows: Row[] = [];
   const notes: string[] = [
@@ -58,12 +58,12 @@ export async function benchHearing(weights = 'base'): Promise<void> {
     rmSync(scratch, { recursive: true });
   }
   rows.push(...(await serviceRows(corpus, weights, notes)));
-  const name = weights === 'base' ? 'hearing' : `hearing-${weights}`;
+  const name = weights === 'base' ? 'transcription' : `transcription-${weights}`;
   await report(name, 'Transcription compared with faster-whisper 1.2.1', rows, notes);
 }
 
-async function askPeer(peer: LineProcess, { audio, language }: Clip): Promise<PeerAnswer> {
-  return await peer.ask({ audio, runs: 1, language, task: 'transcribe' });
+async function transcribeWithPeer(peer: LineProcess, { audio, language }: Clip): Promise<PeerTranscript> {
+  return await peer.sendRequest({ audio, runs: 1, language, task: 'transcribe' });
 }
 
 async function timeRows(clips: readonly TimedClip[], ours: TurnSegmenter, peer: LineProcess): Promise<Row[]> {
@@ -77,7 +77,7 @@ async function timeRows(clips: readonly TimedClip[], ours: TurnSegmenter, peer: 
       // Runs alternate, so that disturbances of the machine affect both.
       for (let run = 0; run < runs; run++) {
         ourBest = Math.min(ourBest, (await transcribe(ours, samples)).seconds);
-        peerBest = Math.min(peerBest, (await askPeer(peer, clip)).seconds);
+        peerBest = Math.min(peerBest, (await transcribeWithPeer(peer, clip)).seconds);
       }
       mine += ourBest;
       theirs += peerBest;
@@ -97,7 +97,7 @@ async function timeRows(clips: readonly TimedClip[], ours: TurnSegmenter, peer: 
 }
 
 async function wordErrorRows(
-  { test, recordings }: HearingCorpus,
+  { test, recordings }: TranscriptionCorpus,
   ours: TurnSegmenter,
   peer: LineProcess,
   weights: string,
@@ -119,9 +119,9 @@ async function wordErrorRows(
   >();
   const loops: string[] = [];
   for (const { clip, group } of utterances) {
-    const heard = await transcribe(ours, await readWav(clip.audio), clip.language);
-    const theirs = await askPeer(peer, clip);
-    const [a, b] = [wordErrors(clip.text, heard.text), wordErrors(clip.text, theirs.text)];
+    const transcribedText = await transcribe(ours, await readWav(clip.audio), clip.language);
+    const theirs = await transcribeWithPeer(peer, clip);
+    const [a, b] = [wordErrors(clip.text, transcribedText.text), wordErrors(clip.text, theirs.text)];
     for (const name of clip.language === 'en' ? ['all', group] : [group]) {
       const sum = sums.get(name) ?? { ours: 0, peer: 0, words: 0, clips: 0, judged: name === 'all' };
       sum.ours += a.errors;
@@ -130,7 +130,8 @@ async function wordErrorRows(
       sum.clips++;
       sums.set(name, sum);
     }
-    if (a.errors > b.errors + 2) loops.push(`${clip.id}: "${heard.text}" (baseline: "${theirs.text}")`);
+    if (a.errors > b.errors + 2)
+      loops.push(`${clip.id}: "${transcribedText.text}" (baseline: "${theirs.text}")`);
   }
   notes.push(...loops.slice(0, 10).map((line) => `More than two words worse, ${line}`));
   return [...sums].map(([name, sum]) => ({
@@ -149,16 +150,17 @@ async function soundRows(
   notes: string[],
 ): Promise<Row[]> {
   let [mine, theirs] = [0, 0];
-  const heard: string[] = [];
+  const transcribedText: string[] = [];
   for (const [i, clip] of sounds.entries()) {
     const { text } = await transcribe(ours, await readWav(clip.audio));
     if (text !== '') {
       mine++;
-      heard.push(`${clip.id} "${text}"`);
+      transcribedText.push(`${clip.id} "${text}"`);
     }
-    if (i % PEER_SOUND_STEP === 0 && (await askPeer(peer, clip)).text !== '') theirs++;
+    if (i % PEER_SOUND_STEP === 0 && (await transcribeWithPeer(peer, clip)).text !== '') theirs++;
   }
-  if (heard.length > 0) notes.push(`Transcripts without speech: ${heard.slice(0, 10).join('; ')}.`);
+  if (transcribedText.length > 0)
+    notes.push(`Transcripts without speech: ${transcribedText.slice(0, 10).join('; ')}.`);
   return [
     {
       measure: `sounds without speech in which words are heard, of ${sounds.length}`,

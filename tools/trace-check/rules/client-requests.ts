@@ -2,7 +2,7 @@
 
 import { at, type Fields, fieldsOf, isFields } from './trace.ts';
 
-export type AskKind =
+export type RequestKind =
   | 'update'
   | 'append'
   | 'commit'
@@ -16,19 +16,19 @@ export type AskKind =
   | 'other';
 
 /** A request: an event of the client that may have a response. */
-export interface Ask {
-  readonly kind: AskKind;
+export interface ClientRequest {
+  readonly kind: RequestKind;
   /** Number of the frame. */
   readonly index: number;
   readonly frame: Fields;
   /** The required `error.event_id`; undefined when it cannot be determined. */
   readonly echo: string | null | undefined;
-  readonly mayBeGranted: boolean;
-  readonly mayBeRefused: boolean;
+  readonly mayBeAccepted: boolean;
+  readonly mayBeRejected: boolean;
   /** Whether a response is optional. */
   readonly mayBeSilent: boolean;
   /** `param` of the errors that it has received. */
-  readonly refused: readonly string[];
+  readonly rejectedParams: readonly string[];
 }
 
 /** Maximum length of an `event_id` that a service must echo. */
@@ -38,7 +38,7 @@ const MAX_DEPTH = 12;
 /** Maximum number of values and text characters of an event without its audio; likewise. */
 const MAX_SIZE = 16 * 1024;
 
-const KINDS: Readonly<Record<string, AskKind>> = {
+const KINDS: Readonly<Record<string, RequestKind>> = {
   'session.update': 'update',
   'transcription_session.update': 'update',
   'input_audio_buffer.append': 'append',
@@ -52,7 +52,7 @@ const KINDS: Readonly<Record<string, AskKind>> = {
 };
 
 /** The response of each successful request; a successful append has none. */
-export const GRANTS: Readonly<Partial<Record<string, AskKind>>> = {
+export const ACCEPTANCES: Readonly<Partial<Record<string, RequestKind>>> = {
   'session.updated': 'update',
   'input_audio_buffer.cleared': 'clear',
   'conversation.item.created': 'create_item',
@@ -62,33 +62,33 @@ export const GRANTS: Readonly<Partial<Record<string, AskKind>>> = {
 };
 
 /** The request of a client frame. */
-export function askOf(frame: unknown, index: number): Ask {
+export function clientRequestOf(frame: unknown, index: number): ClientRequest {
   const fields = fieldsOf(frame);
   const { type, event_id } = fields;
   const kind = (typeof type === 'string' && Object.hasOwn(KINDS, type) ? KINDS[type] : undefined) ?? 'other';
   const isUnclear = event_id === null || (kind !== 'append' && isTooLarge(frame));
-  const refuse: Ask = {
+  const invalid: ClientRequest = {
     kind,
     index,
     frame: fields,
     echo: echoOf(event_id, isUnclear),
-    refused: [],
-    mayBeGranted: false,
-    mayBeRefused: true,
+    rejectedParams: [],
+    mayBeAccepted: false,
+    mayBeRejected: true,
     mayBeSilent: false,
   };
   const isNamed = event_id === undefined || event_id === null || echoOf(event_id, false) !== undefined;
-  if (!isNamed || !hasFields(kind, fields)) return refuse;
-  const either = { ...refuse, mayBeGranted: true };
+  if (!isNamed || !hasFields(kind, fields)) return invalid;
+  const either = { ...invalid, mayBeAccepted: true };
   if (isUnclear)
     return kind === 'append'
-      ? { ...refuse, mayBeSilent: true }
+      ? { ...invalid, mayBeSilent: true }
       : { ...either, mayBeSilent: kind === 'update' };
   switch (kind) {
     case 'append':
-      return appendAsk(refuse, String(fields.audio));
+      return appendRequest(invalid, String(fields.audio));
     case 'clear':
-      return { ...either, mayBeRefused: false };
+      return { ...either, mayBeRejected: false };
     default:
       return either;
   }
@@ -101,7 +101,7 @@ function echoOf(eventId: unknown, isUnclear: boolean): string | null | undefined
 }
 
 /** Whether an event has its required fields. */
-function hasFields(kind: AskKind, fields: Fields): boolean {
+function hasFields(kind: RequestKind, fields: Fields): boolean {
   switch (kind) {
     case 'update':
       return isFields(fields.session);
@@ -120,11 +120,11 @@ function hasFields(kind: AskKind, fields: Fields): boolean {
 }
 
 /** Strict base64 (RFC 4648, 4) has no response until the buffer is full; other audio is rejected. */
-function appendAsk(refuse: Ask, audio: string): Ask {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(audio) || audio.length % 4 !== 0) return refuse;
+function appendRequest(invalid: ClientRequest, audio: string): ClientRequest {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(audio) || audio.length % 4 !== 0) return invalid;
   // A decoder may reject non-zero padding bits (RFC 4648, 3.5).
   const isClear = /(^|[A-Za-z0-9+/]|[AEIMQUYcgkosw048]=|[AQgw]==)$/.test(audio.slice(-3));
-  return { ...refuse, mayBeSilent: true, mayBeGranted: isClear };
+  return { ...invalid, mayBeSilent: true, mayBeAccepted: isClear };
 }
 
 /** Whether a frame exceeds the depth or the size. Stops early, because a frame may have the maximum size of the socket. */
@@ -140,7 +140,7 @@ function isTooLarge(frame: unknown): boolean {
 }
 
 /** Whether a `response.cancel` means this response. */
-export function meansResponse(ask: Pick<Ask, 'frame'>, responseId: string): boolean {
-  const named = at(ask.frame, 'response_id');
+export function meansResponse(request: Pick<ClientRequest, 'frame'>, responseId: string): boolean {
+  const named = at(request.frame, 'response_id');
   return named === undefined || named === null || named === responseId;
 }

@@ -24,7 +24,7 @@ const MAX_TIMES = 1.2;
 export type Times = Map<string, number[]>;
 
 /** One kind of live work. */
-export interface LiveWork {
+export interface InteractiveRequests {
   readonly name: string;
   /** Number of requests per round; less for slower requests. */
   readonly times: number;
@@ -33,12 +33,12 @@ export interface LiveWork {
 }
 
 /** All kinds, over one realtime connection and HTTP. The caller closes it. */
-export async function openLiveWork(service: Service) {
+export async function openInteractiveRequests(service: Service) {
   const speech = decodeToFloat32((await speak(service, CLIP_TEXT)).body, 'pcm16');
   const frames = appendFrames(speech.subarray(0, CLIP_S * SOCKET_RATE_HZ), CHUNK_MS);
   const client = await TimedClient.open(service.baseUrl);
   await client.configure({ audio: { input: { transcription: { language: 'en' } } } });
-  const kinds: readonly LiveWork[] = [
+  const kinds: readonly InteractiveRequests[] = [
     {
       name: `realtime: commit → completed of ${CLIP_S} s`,
       times: 15,
@@ -70,7 +70,7 @@ export async function openLiveWork(service: Service) {
 }
 
 /** Measures each kind `times` times, distributed over the round. */
-export async function timeLiveWork(kinds: readonly LiveWork[], into: Times): Promise<void> {
+export async function timeLiveWork(kinds: readonly InteractiveRequests[], into: Times): Promise<void> {
   const maxTimes = Math.max(...kinds.map(({ times }) => times));
   for (let at = 1; at <= maxTimes; at += 1) {
     for (const { name, times, once } of kinds) {

@@ -23,7 +23,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 const ajv = new Ajv2020({ strict: false, formats: { ...FORMATS } });
 
 /** A finished response. */
-export interface SchemaAnswer {
+export interface SchemaResponse {
   readonly text: string;
   readonly tokens: number;
   /** Whether the output was cut off by the token limit. */
@@ -33,12 +33,12 @@ export interface SchemaAnswer {
 }
 
 /** Requests a value of a schema without a token limit. The frequency penalty prevents endless repetitions of a small model. */
-export async function schemaAnswer(
+export async function schemaResponse(
   engine: TextEngine,
   schema: JsonSchema,
   seed: number,
   owner: string,
-): Promise<SchemaAnswer> {
+): Promise<SchemaResponse> {
   const { text, end } = await collectResponse(engine, {
     messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Answer with a short JSON value.' }] }],
     output: { kind: 'json_schema', name: 'value', schema, strict: true },

@@ -11,7 +11,7 @@ const POLL_MS = 50;
 const UNDER_WAY = 1;
 
 /** A batch that runs during measurements. It is restarted for each measurement. */
-export class BatchBeside {
+export class BackgroundBatch {
   readonly #service: Fetching;
   readonly #endpoint: string;
   readonly #input: string;
@@ -23,8 +23,8 @@ export class BatchBeside {
   }
 
   /** @param lines more lines than can be completed during a measurement. */
-  static async open(service: Fetching, endpoint: string, lines: readonly string[]): Promise<BatchBeside> {
-    return new BatchBeside(service, endpoint, await uploadInput(service, lines.join('\n')));
+  static async open(service: Fetching, endpoint: string, lines: readonly string[]): Promise<BackgroundBatch> {
+    return new BackgroundBatch(service, endpoint, await uploadInput(service, lines.join('\n')));
   }
 
   /**

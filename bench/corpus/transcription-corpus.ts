@@ -13,14 +13,14 @@ import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { launchService, NO_RECOGNISER, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import { runPeer } from '../python.ts';
 import { speak } from '../service.ts';
-import type { Clip, HearingCorpus, NoiseKind, TimedClip, Utterance } from './clip.ts';
+import type { Clip, NoiseKind, TimedClip, TranscriptionCorpus, Utterance } from './clip.ts';
 import { noise, rms, scaled, withNoise } from './noise.ts';
 import { recordings } from './recordings.ts';
 import { soundsWithoutSpeech } from './sounds.ts';
 import { bestFits, filled } from './timed-clips.ts';
 import { readWav, toListenRate, writeWav } from './wav-file.ts';
 
-const FOLDER = join(import.meta.dirname, '../../.cache/bench-hearing');
+const FOLDER = join(import.meta.dirname, '../../.cache/bench-transcription');
 const ESPEAK_SCRIPT = join(import.meta.dirname, '../peers/espeak_speech.py');
 const NOISE_RATIO_DB = 10;
 const SPEECH_LEVEL = 0.07;
@@ -42,7 +42,7 @@ const LONG_S = 300;
 const COMMANDS = 12;
 
 /** The corpus. The first call generates it in about a minute. */
-export async function hearingCorpus(): Promise<HearingCorpus> {
+export async function transcriptionCorpus(): Promise<TranscriptionCorpus> {
   const folder = join(FOLDER, recipeHash());
   const manifest = join(folder, 'corpus.json');
   if (!existsSync(manifest)) {
@@ -63,7 +63,7 @@ function recipeHash(): string {
   return hash.update(readFileSync(ESPEAK_SCRIPT)).digest('hex').slice(0, 12);
 }
 
-async function make(folder: string): Promise<HearingCorpus> {
+async function make(folder: string): Promise<TranscriptionCorpus> {
   const texts = (await Bun.file(join(import.meta.dirname, 'texts.txt')).text()).trim().split('\n');
   const piper = await spokenByPiper(texts);
   const espeak = await spokenByEspeak(texts, folder);

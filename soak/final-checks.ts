@@ -30,7 +30,7 @@ const POLL_MS = 500;
 const BLOB_FOLDERS = ['files/', 'batches/', 'voices/', 'videos/'];
 const NEXT_DAY_MAIN = resolve(import.meta.dirname, 'site/next-day-main.ts');
 
-export class Aftermath {
+export class FinalChecks {
   readonly #site: Site;
   readonly #ledger: Ledger;
 

@@ -35,7 +35,7 @@ const billedEcho: Operation['execute'] = async (body, { caller, calls }) => {
 };
 
 /** The caller closes it. */
-export async function openStubPlace(folder: string, { billed }: { billed: boolean }) {
+export async function openStubService(folder: string, { billed }: { billed: boolean }) {
   const records = await openRecords({ kind: 'sqlite', path: join(folder, 'service.sqlite') });
   const blobs = await openDiskBlobs(join(folder, 'blobs'), systemClock);
   const [batches, files] = [batchStore(records), fileStore(records)];
