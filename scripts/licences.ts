@@ -117,7 +117,9 @@ async function installed(root: string): Promise<readonly Package[]> {
       if (place === undefined || found.has(place)) continue;
       const manifest: Manifest = await Bun.file(`${place}/package.json`).json();
       found.set(place, {
-        ...{ folder: place, name: manifest.name, licence: CONTENTS[manifest.name] ?? named(manifest) },
+        folder: place,
+        name: manifest.name,
+        licence: CONTENTS[manifest.name] ?? named(manifest),
         isForOneMachine: manifest.os !== undefined || manifest.cpu !== undefined,
       });
       await visit(place);

@@ -168,7 +168,8 @@ export class FinalChecks {
       const reported = (await response.json()) as BatchOnWire;
       const service = { fetch: (path: string) => this.#fetch(path, batch.organization) };
       const result = {
-        ...{ status: reported.status, counts: reported.request_counts },
+        status: reported.status,
+        counts: reported.request_counts,
         output: await resultLines(service, reported.output_file_id),
         error: await resultLines(service, reported.error_file_id),
       };
@@ -202,11 +203,16 @@ export class FinalChecks {
   async #usageRows(): Promise<(UsageRow & { readonly cost: number })[]> {
     const rows = await this.#site.records.db.selectFrom('usage').selectAll().execute();
     return rows.map((row) => ({
-      ...{ id: row.id, requestId: row.request_id, status: row.status },
+      id: row.id,
+      requestId: row.request_id,
+      status: row.status,
       organization: accountOf(this.#site.name, row.organization),
       cost: costOf({
-        ...{ endpoint: row.endpoint, model: row.model, status: row.status },
-        ...{ inputTokens: row.input_tokens, outputTokens: row.output_tokens },
+        endpoint: row.endpoint,
+        model: row.model,
+        status: row.status,
+        inputTokens: row.input_tokens,
+        outputTokens: row.output_tokens,
         characters: row.characters ?? 0,
       }),
     }));

@@ -58,8 +58,14 @@ async function run(
   const running = AbortSignal.any([load.signal, signal]);
   const clientOf = (it: Pick<Load, 'name' | 'organization'>, site: Site, seed: number) =>
     new SoakClient({
-      ...{ ledger, load: it.name, organization: it.organization, site: site.name, nodes: site.nodes },
-      ...{ random: seededRandom(seed), signal: running, stopped: signal },
+      ledger,
+      load: it.name,
+      organization: it.organization,
+      site: site.name,
+      nodes: site.nodes,
+      random: seededRandom(seed),
+      signal: running,
+      stopped: signal,
     });
   say('measuring the expected responses …');
   const material = await makeMaterial(clientOf({ name: 'first', organization: 'speech' }, sites.main, 0));
@@ -96,8 +102,14 @@ async function run(
   }
   const descriptionOf = (name: string) => FAULTS.find((fault) => fault.name === name)?.what ?? '';
   return {
-    ...{ startedAt, lengthMs, idle, errors },
-    ...{ missing: sites.missing, calls: ledger.calls, samples: sampler.samples, growths: grown },
+    startedAt,
+    lengthMs,
+    idle,
+    errors,
+    missing: sites.missing,
+    calls: ledger.calls,
+    samples: sampler.samples,
+    growths: grown,
     faults: ledger.faults.map((fault) => ({ ...fault, what: descriptionOf(fault.name) })),
     checks: [...checks, growthCheck(grown)],
   };

@@ -501,7 +501,8 @@ describe('browsers', () => {
     open().send('/v1/models', {
       method: 'OPTIONS',
       headers: {
-        ...{ origin: 'https://page.test', 'access-control-request-method': 'POST' },
+        origin: 'https://page.test',
+        'access-control-request-method': 'POST',
         ...(headers !== undefined && { 'access-control-request-headers': headers }),
       },
     });
@@ -682,7 +683,10 @@ describe('models', () => {
     expect(list).toMatchObject({ object: 'list', data: [{ id: 'svc-tts' }, { id: 'svc-tts-fast' }] });
     const model = await (await send('/v1/models/svc-tts')).json();
     expect(model).toEqual({
-      ...{ id: 'svc-tts', object: 'model', created: 1_767_323_045, owned_by: 'system' },
+      id: 'svc-tts',
+      object: 'model',
+      created: 1_767_323_045,
+      owned_by: 'system',
       task: 'speech',
     });
   });

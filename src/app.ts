@@ -90,8 +90,16 @@ export function buildApp(deps: AppDeps): AnyElysia {
     .use(requestSpans(deps.tracer))
     .use(
       requestHooks({
-        ...{ clock, log, metrics, authenticate, origins },
-        ...{ requestLimits, requestBytes, bodyBudget: budget, phase, routes },
+        clock,
+        log,
+        metrics,
+        authenticate,
+        origins,
+        requestLimits,
+        requestBytes,
+        bodyBudget: budget,
+        phase,
+        routes,
         unavailableError: (path) => registry.unavailableError(path),
       }),
     )

@@ -114,7 +114,9 @@ describe('settings', () => {
     const config = loadConfig({ CONFIG: 'examples/openai.toml', UPSTREAM_API_KEY: 'secret' });
     expect(config.textModels.get('gpt-4o-mini')).toMatchObject({ kind: 'upstream' });
     expect(config.ttsModels.get('gpt-4o-mini-tts')).toMatchObject({
-      ...{ kind: 'piper', voices: 'presets', compatibility: 'openai' },
+      kind: 'piper',
+      voices: 'presets',
+      compatibility: 'openai',
     });
     expect(config.ttsModels.get('announcements')).toMatchObject({ voice: 'bf_emma' });
     expect(config.sttModels.has('whisper-1')).toBe(true);

@@ -40,11 +40,19 @@ export async function openStubService(folder: string, { billed }: { billed: bool
   const blobs = await openDiskBlobs(join(folder, 'blobs'), systemClock);
   const [batches, files] = [batchStore(records), fileStore(records)];
   const ledger = new CallLedger({
-    ...{ journal: callJournal(records), clock: systemClock, log: silentLog, instance: 'bench' },
+    journal: callJournal(records),
+    clock: systemClock,
+    log: silentLog,
+    instance: 'bench',
     findPrice: () => undefined,
   });
   const job = batchJob({
-    ...{ batches, files, blobs, clock: systemClock, log: silentLog, ...DEFAULTS },
+    batches,
+    files,
+    blobs,
+    clock: systemClock,
+    log: silentLog,
+    ...DEFAULTS,
     lineCalls: new LineAccounts(ledger, rowMetrics(noMetrics)),
     metrics: batchMetrics(noMetrics),
     operations: { get: (url) => ({ url, execute: billed ? billedEcho : echo }) },
@@ -65,9 +73,17 @@ export async function openStubService(folder: string, { billed }: { billed: bool
       const counts = { total: 0, completed: 0, failed: 0 };
       return batches.create(
         {
-          ...{ id: newId('batch'), organization: ORGANIZATION, keyId: 'key', endpoint: ENDPOINT, inputFile },
-          ...{ metadata: null, status: 'validating', times: { created, expires: created + 86_400 }, counts },
-          ...{ tokens: { input: 0, output: 0 }, errors: [] },
+          id: newId('batch'),
+          organization: ORGANIZATION,
+          keyId: 'key',
+          endpoint: ENDPOINT,
+          inputFile,
+          metadata: null,
+          status: 'validating',
+          times: { created, expires: created + 86_400 },
+          counts,
+          tokens: { input: 0, output: 0 },
+          errors: [],
         },
         Number.MAX_SAFE_INTEGER,
       );

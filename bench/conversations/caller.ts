@@ -224,8 +224,11 @@ async function modelsLoaded(baseUrl: string, model: string): Promise<void> {
   for (;;) {
     const response = await fetch(`${baseUrl}/v1/realtime?model=${model}`, {
       headers: {
-        ...{ authorization: `Bearer ${SERVICE_KEY}`, upgrade: 'websocket', connection: 'Upgrade' },
-        ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' },
+        authorization: `Bearer ${SERVICE_KEY}`,
+        upgrade: 'websocket',
+        connection: 'Upgrade',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
       },
     });
     if (response.status !== 503) return;

@@ -69,9 +69,14 @@ export async function detectTurns(
     inputFormat: FORMAT,
     transcription: { language: 'en', prompt: undefined },
     turnDetection: {
-      ...{ type: detection, eagerness: 'auto', createResponse: true, interruptResponse: true },
+      type: detection,
+      eagerness: 'auto',
+      createResponse: true,
+      interruptResponse: true,
       vad: {
-        ...{ threshold: 0.5, prefixPaddingMs: 300, minSpeechDurationMs: 100 },
+        threshold: 0.5,
+        prefixPaddingMs: 300,
+        minSpeechDurationMs: 100,
         silenceDurationMs: detection === 'semantic_vad' ? 4000 : 500,
       },
     },
@@ -80,7 +85,13 @@ export async function detectTurns(
   const startMs = performance.now();
   const turns: UserTurns = new UserTurns(
     {
-      ...{ vad, turnEnd, playback, model: MODEL, clock: systemClock, log: silentLog, tracer: noopTracer },
+      vad,
+      turnEnd,
+      playback,
+      model: MODEL,
+      clock: systemClock,
+      log: silentLog,
+      tracer: noopTracer,
       calls: new RecordedCalls(),
       stt: { ids: [MODEL], get: () => stt },
       caller: { organization: 'bench', keyId: 'bench', requestId: newId('request') } as never,

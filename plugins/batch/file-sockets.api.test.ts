@@ -94,15 +94,23 @@ describe('OpenAI’s client', () => {
     await records.db
       .insertInto('batches')
       .values({
-        ...{
-          id: 'batch_1',
-          organization: 'a',
-          key_id: 'k',
-          endpoint: '/v1/embeddings',
-          input_file: id as 'file-',
-        },
-        ...{ status: 'in_progress', created_at: 0, expires_at: 0, faults: '[]', lines_ahead: '[]', line: 1 },
-        ...{ total: 0, completed: 0, failed: 0, input_tokens: 0, output_tokens: 0, offset_bytes: 0 },
+        id: 'batch_1',
+        organization: 'a',
+        key_id: 'k',
+        endpoint: '/v1/embeddings',
+        input_file: id as 'file-',
+        status: 'in_progress',
+        created_at: 0,
+        expires_at: 0,
+        faults: '[]',
+        lines_ahead: '[]',
+        line: 1,
+        total: 0,
+        completed: 0,
+        failed: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        offset_bytes: 0,
       })
       .execute();
     const before = requestCount();
@@ -165,7 +173,10 @@ describe('a socket', () => {
     const { origin, storedBlobs, files } = await clientOf(64 * MIB);
     const { hostname, port } = new URL(origin);
     const sending = request({
-      ...{ hostname, port, path: FILES, method: 'POST' },
+      hostname,
+      port,
+      path: FILES,
+      method: 'POST',
       headers: { 'x-api-key': KEY_A, 'content-type': 'multipart/form-data; boundary=b' },
     });
     sending.on('error', () => undefined);

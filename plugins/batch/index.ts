@@ -26,8 +26,16 @@ export interface BatchOptions {
 }
 
 const NEEDS = [
-  ...(['operations', 'lineCalls', 'blobs', 'files', 'batches', 'jobs', 'storage'] as const),
-  ...(['clock', 'log', 'metrics'] as const),
+  'operations',
+  'lineCalls',
+  'blobs',
+  'files',
+  'batches',
+  'jobs',
+  'storage',
+  'clock',
+  'log',
+  'metrics',
 ] as const;
 
 /** Files and batches: /v1/files, /v1/batches and the job that runs the lines. */
@@ -54,7 +62,10 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
       const job = batchJob({ ...slots, metrics, maxConcurrentLines, maxConcurrentBatches, maxLineBytes });
       const runner = slots.jobs.startRunner(job);
       const reconciler = new JobReconciler({
-        ...{ ...slots, kind: 'batch', what: 'open batches', listOpen: slots.batches.listOpen },
+        ...slots,
+        kind: 'batch',
+        what: 'open batches',
+        listOpen: slots.batches.listOpen,
       });
       slots.metrics.gauge(
         'batches_open',

@@ -31,7 +31,9 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
     async setup(slots) {
       const calls = new PhoneCalls({
         ...slots,
-        ...{ silenceMs, partialMs, perOrganization: perOrganization.calls },
+        silenceMs,
+        partialMs,
+        perOrganization: perOrganization.calls,
       });
       const voiceRequests = new SpeechRequests({
         ...slots,

@@ -519,7 +519,10 @@ it('a response has its own trace, linked to the request that opened the connecti
   request.runInContext(() => speaking.start(SPEECH));
   await speaking.close();
   expect(tracer.spans[1]).toMatchObject({
-    ...{ name: 'response', parent: undefined, cause: request.traceparent, ended: true },
+    name: 'response',
+    parent: undefined,
+    cause: request.traceparent,
+    ended: true,
     attributes: { request_id: 'req_1', model: 'svc-tts' },
   });
 });

@@ -25,10 +25,7 @@ export interface VideoOptions {
   readonly folder: string;
 }
 
-const NEEDS = [
-  ...(['video', 'clips', 'videos', 'blobs', 'jobs', 'jobCalls'] as const),
-  ...(['clock', 'log', 'metrics'] as const),
-] as const;
+const NEEDS = ['video', 'clips', 'videos', 'blobs', 'jobs', 'jobCalls', 'clock', 'log', 'metrics'] as const;
 
 /** Video extension: /v1/videos and its jobs. */
 export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)[number]> {
@@ -54,7 +51,10 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
       const job = videoJob({ ...slots, ...options, clips, progress, metrics: videoMetrics(slots.metrics) });
       const runner = slots.jobs.startRunner(job);
       const reconciler = new JobReconciler({
-        ...{ ...slots, kind: 'video', what: 'open videos', listOpen: slots.videos.listOpen },
+        ...slots,
+        kind: 'video',
+        what: 'open videos',
+        listOpen: slots.videos.listOpen,
       });
       slots.metrics.gauge(
         'videos_open',

@@ -17,8 +17,13 @@ import { selfSigned } from '../../tools/harness/servers/certificate.ts';
 const NOW = 1_767_323_045;
 /** One credit per thousand tokens of the segment. */
 const PRICE: Price = {
-  ...{ endpoint: 'POST /v1/videos/extensions', model: 'vid-2.0' },
-  ...{ request: 0n, inputToken: 0n, outputToken: 1_000_000_000n, character: 0n, audioSecond: 0n },
+  endpoint: 'POST /v1/videos/extensions',
+  model: 'vid-2.0',
+  request: 0n,
+  inputToken: 0n,
+  outputToken: 1_000_000_000n,
+  character: 0n,
+  audioSecond: 0n,
 };
 
 const without = (name: string) => ASKED.filter(([field]) => field !== name);
@@ -40,10 +45,21 @@ describe('an extension', () => {
     expect(response.status).toBe(200);
     const video = await response.json();
     expect(video).toEqual({
-      ...{ id: expect.stringMatching(/^video_[0-9a-f]{32}$/), object: 'video', model: 'vid-2.0' },
-      ...{ status: 'queued', progress: 0, created_at: NOW, completed_at: null, expires_at: null },
-      ...{ prompt: 'The camera pans on.', size: '1280x720', seconds: '5', audio: true },
-      ...{ error: null, remixed_from_video_id: null, metadata: { note: 'makes nothing up' } },
+      id: expect.stringMatching(/^video_[0-9a-f]{32}$/),
+      object: 'video',
+      model: 'vid-2.0',
+      status: 'queued',
+      progress: 0,
+      created_at: NOW,
+      completed_at: null,
+      expires_at: null,
+      prompt: 'The camera pans on.',
+      size: '1280x720',
+      seconds: '5',
+      audio: true,
+      error: null,
+      remixed_from_video_id: null,
+      metadata: { note: 'makes nothing up' },
     });
     expect(response.headers.get('openai-poll-after-ms')).toMatch(/^\d{4}$/);
     expect(app.queued).toEqual([video.id]);
@@ -201,7 +217,9 @@ describe('a form is rejected for', () => {
     const app = await videoApp();
     const long = clipPart(new Uint8Array(CLIP_BYTES + 1));
     expect(await refusal(app, await app.extend([...ASKED, long]))).toMatchObject({
-      ...{ status: 413, param: 'video', code: 'payload_too_large' },
+      status: 413,
+      param: 'video',
+      code: 'payload_too_large',
       message: "'video' must be a file of at most 65536 bytes.",
     });
   });
@@ -284,7 +302,9 @@ describe('limits of an organization', () => {
     const app = await videoApp({ quota: { maxOpen: 10, maxBytes: 30 } });
     const response = await app.extend([...ASKED, clipPart(fakeClip({ durationS: 4, frames: 96 }))]);
     expect(await refusal(app, response)).toMatchObject({
-      ...{ status: 400, param: 'video', code: 'storage_limit_exceeded' },
+      status: 400,
+      param: 'video',
+      code: 'storage_limit_exceeded',
     });
   });
 
@@ -364,7 +384,9 @@ describe('extending a video', () => {
       return { status: rejected.status, ...error };
     };
     const notFound = (id: string) => ({
-      ...{ status: 404, param: 'video', message: `Video with id '${id}' not found.` },
+      status: 404,
+      param: 'video',
+      message: `Video with id '${id}' not found.`,
     });
     expect(await response('video_1')).toMatchObject(notFound('video_1'));
     expect(await response('clip.mp4')).toMatchObject(notFound('clip.mp4'));
@@ -440,7 +462,9 @@ describe('a clip at a URL', () => {
       ['video', JSON.stringify({ url })],
     ] as const) {
       expect(await refusal(app, await app.extend([...ASKED, entry]))).toMatchObject({
-        ...{ status: 400, param: 'video', code: 'invalid_value' },
+        status: 400,
+        param: 'video',
+        code: 'invalid_value',
       });
     }
   });
@@ -465,7 +489,11 @@ describe('a video', () => {
     const ended = await app.send(path);
     expect(ended.headers.get('openai-poll-after-ms')).toBeNull();
     expect(await ended.json()).toMatchObject({
-      ...{ status: 'completed', progress: 100, completed_at: NOW + 11, size: '1280x720', seconds: '5' },
+      status: 'completed',
+      progress: 100,
+      completed_at: NOW + 11,
+      size: '1280x720',
+      seconds: '5',
     });
   });
 
@@ -478,7 +506,9 @@ describe('a video', () => {
     });
     await app.run(id);
     expect(await (await app.send(`/v1/videos/${id}`)).json()).toMatchObject({
-      ...{ size: '1278x718', seconds: '5.042', audio: false },
+      size: '1278x718',
+      seconds: '5.042',
+      audio: false,
     });
   });
 
@@ -523,14 +553,21 @@ describe('the list', () => {
     const page = async (query: string) => (await app.send(`/v1/videos${query}`)).json();
     const [first, second, third] = ids;
     expect(await page('')).toMatchObject({
-      ...{ object: 'list', data: [{ id: third }, { id: second }, { id: first }] },
-      ...{ first_id: third, last_id: first, has_more: false },
+      object: 'list',
+      data: [{ id: third }, { id: second }, { id: first }],
+      first_id: third,
+      last_id: first,
+      has_more: false,
     });
     expect(await page('?limit=2')).toMatchObject({ last_id: second, has_more: true });
     expect(await page(`?limit=2&after=${second}`)).toMatchObject({ data: [{ id: first }], has_more: false });
     expect(await page('?order=asc&limit=1')).toMatchObject({ data: [{ id: first }], has_more: true });
     expect(await page('?limit=0')).toEqual({
-      ...{ object: 'list', data: [], first_id: null, last_id: null, has_more: true },
+      object: 'list',
+      data: [],
+      first_id: null,
+      last_id: null,
+      has_more: true,
     });
   });
 
@@ -587,7 +624,8 @@ describe('the content', () => {
       return { status: response.status, ...(await response.json()).error };
     };
     expect(await rejected()).toMatchObject({
-      ...{ status: 400, code: 'video_not_ready' },
+      status: 400,
+      code: 'video_not_ready',
       message: 'Video is not ready yet, use GET /v1/videos/{id} to check status.',
     });
     app.engine.script.push(() => Promise.reject(new Error('broken')));

@@ -124,7 +124,15 @@ export class VideoService {
     const { id: call, reserved } = jobCalls.prepareCall({ endpoint: ENDPOINT, model, caller, maxUsage });
     const { organization, requestId } = caller;
     const video: VideoRecord = {
-      ...{ id: newId('video'), organization, requestId, call, model, prompt, seconds, ...size, clip },
+      id: newId('video'),
+      organization,
+      requestId,
+      call,
+      model,
+      prompt,
+      seconds,
+      ...size,
+      clip,
       status: 'queued',
       createdAt: unixSeconds(clock),
       audio: engine.audio,

@@ -25,9 +25,18 @@ describe('an enrollment', () => {
     const id = voice.voice_id;
     expect(id).toMatch(/^tts-vc-voice_[0-9a-f]{32}$/);
     expect(voice).toEqual({
-      ...{ voice_id: id, id, object: 'audio.voice', type: 'audio_sample', name: 'Anna\u00a0B' },
-      ...{ format: 'wav', created_at: 1_767_323_045, has_ref_text: true },
-      ...{ duration_s: 8, sample_rate: 16_000, size_bytes: 256_000, speaker_description: 'calm' },
+      voice_id: id,
+      id,
+      object: 'audio.voice',
+      type: 'audio_sample',
+      name: 'Anna\u00a0B',
+      format: 'wav',
+      created_at: 1_767_323_045,
+      has_ref_text: true,
+      duration_s: 8,
+      sample_rate: 16_000,
+      size_bytes: 256_000,
+      speaker_description: 'calm',
       warnings: [],
     });
     const { warnings, ...shown } = voice as { voice_id: string; warnings: unknown };
@@ -52,8 +61,13 @@ describe('an enrollment', () => {
     const response = await app.post();
     expect(app.rows).toEqual([
       {
-        ...{ endpoint: 'POST /v1/audio/voices', model: 'svc-tts', organization: 'a', status: 'completed' },
-        ...{ inputTokens: 0, outputTokens: 0, audioSeconds: 8 },
+        endpoint: 'POST /v1/audio/voices',
+        model: 'svc-tts',
+        organization: 'a',
+        status: 'completed',
+        inputTokens: 0,
+        outputTokens: 0,
+        audioSeconds: 8,
         requestId: response.headers.get('x-request-id'),
       },
     ]);
@@ -80,7 +94,10 @@ describe('an enrollment', () => {
     const text = await app.metrics.render();
     const counted = [...text.matchAll(/^voice_enrollments_total\{result="(\w+)"\} (\d)$/gm)];
     expect(Object.fromEntries(counted.map(([, result, count]) => [result, count]))).toEqual({
-      ...{ stored: '1', rejected: '1', failed: '1', cancelled: '1' },
+      stored: '1',
+      rejected: '1',
+      failed: '1',
+      cancelled: '1',
     });
   });
 
@@ -355,7 +372,10 @@ describe('voices', () => {
     for (const name of ['1', '2', '3']) ids.unshift((await app.enroll({ name })).voice_id);
     const page = async (query: string) => (await app.send(`${VOICES}${query}`)).json();
     expect(await page('?limit=2')).toMatchObject({
-      ...{ object: 'list', first_id: ids[0], last_id: ids[1], has_more: true },
+      object: 'list',
+      first_id: ids[0],
+      last_id: ids[1],
+      has_more: true,
       data: [{ voice_id: ids[0] }, { id: ids[1] }],
     });
     expect(await page(`?limit=2&after=${ids[1]}`)).toMatchObject({ data: [{ id: ids[2] }], has_more: false });
@@ -468,7 +488,10 @@ describe('the voices of a model', () => {
   const nova = { id: 'nova', name: 'Nova', language: 'en-US', gender: 'female', preset: 'af_nova' } as const;
   const emma = { id: 'bf_emma', name: 'Emma', language: 'en-GB', gender: 'female' } as const;
   const object = (voice: typeof nova | typeof emma) => ({
-    ...{ ...voice, voice_id: voice.id, object: 'audio.voice', type: 'preset' },
+    ...voice,
+    voice_id: voice.id,
+    object: 'audio.voice',
+    type: 'preset',
   });
   const list = async (app: App, query: string) => (await app.send(`${VOICES}${query}`)).json();
 
@@ -503,7 +526,12 @@ describe('the voices of a model', () => {
   it('are none for a model without named voices', async () => {
     const app = await voiceApp({ named: [nova] });
     expect(await list(app, '?model=local')).toEqual({
-      ...{ object: 'list', data: [], first_id: null, last_id: null, has_more: false, voices: [] },
+      object: 'list',
+      data: [],
+      first_id: null,
+      last_id: null,
+      has_more: false,
+      voices: [],
     });
   });
 

@@ -101,7 +101,9 @@ export function voiceRoutes(voices: VoiceService, enrollments: EnrollmentService
   async function clip(id: string, request: Request, errorHeaders: Record<string, string | number>) {
     const wav = await voices.clip(callerOf(request), id, request.signal);
     const stored = {
-      ...{ noun: 'clip', lengthBytes: wav.length, headers: { 'content-type': 'audio/wav' } },
+      noun: 'clip',
+      lengthBytes: wav.length,
+      headers: { 'content-type': 'audio/wav' },
       // A clip is immutable.
       etag: `"${id}"`,
       read: async (_: AbortSignal, range?: ByteRange) => singleChunk(wav.subarray(range?.start, range?.end)),

@@ -224,7 +224,13 @@ export const VoiceNames = Type.Array(
 export function namedVoiceObject(voice: NamedVoice): Static<typeof NamedVoiceObject> {
   const { id, name, language, gender, preset } = voice;
   return {
-    ...{ voice_id: id, id, object: 'audio.voice', type: 'preset', name, language, gender },
+    voice_id: id,
+    id,
+    object: 'audio.voice',
+    type: 'preset',
+    name,
+    language,
+    gender,
     ...(preset !== undefined && { preset }),
   };
 }

@@ -35,7 +35,10 @@ async function readSlowly({ ledger, material, signal }: FaultDeps, node: SoakNod
     const response = await sendSlowly({
       port: Number(new URL(node.service.baseUrl).port),
       headers: { authorization: authorization('slow'), 'content-type': 'application/json' },
-      ...{ path, body: JSON.stringify(body), readBytes: READ_BYTES, pauseMs: PAUSE_MS },
+      path,
+      body: JSON.stringify(body),
+      readBytes: READ_BYTES,
+      pauseMs: PAUSE_MS,
       signal: AbortSignal.any([signal, timeout]),
     });
     entry.responded(response.status, response.requestId);
@@ -68,7 +71,9 @@ const slowReaders: SoakFault = {
 async function openTurn(url: string, { pcm }: Spoken): Promise<void> {
   const headers = { authorization: authorization('half-open') };
   const client = await RealtimeClient.connect(`${url.replace('http', 'ws')}/v1/realtime`, {
-    ...{ headers, strict: false, timeoutMs: WITHIN_MS },
+    headers,
+    strict: false,
+    timeoutMs: WITHIN_MS,
   });
   const turn_detection = { type: 'server_vad' };
   client.send({ type: 'session.update', session: { audio: { input: { turn_detection } } } });

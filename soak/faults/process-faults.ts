@@ -15,7 +15,8 @@ const DOWNTIME_MS = 3000;
 /** Kills a random child process of a node whose command line contains `part`. */
 function processKill(name: string, part: string, what: string): SoakFault {
   return {
-    ...{ name, what },
+    name,
+    what,
     isPossible: () => true,
     async inject({ sites, ledger, random, signal }) {
       const deadlineMs = performance.now() + FIND_WITHIN_MS;

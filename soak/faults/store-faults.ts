@@ -25,7 +25,8 @@ function outage(
   },
 ): SoakFault {
   return {
-    ...{ name, what },
+    name,
+    what,
     isPossible: ({ servers }) => servers !== undefined,
     async inject({ sites, ledger }) {
       const nodes = sites.main.nodes.map((node) => node.name);

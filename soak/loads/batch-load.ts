@@ -31,7 +31,9 @@ async function batchRound(client: SoakClient, material: Material): Promise<void>
   const input = await upload(client, Uint8Array.from(Buffer.from(text)));
   if (input === undefined) return;
   const created = await client.insist({
-    ...{ path: '/v1/batches', method: 'POST', headers: { 'idempotency-key': crypto.randomUUID() } },
+    path: '/v1/batches',
+    method: 'POST',
+    headers: { 'idempotency-key': crypto.randomUUID() },
     body: { input_file_id: input, endpoint: ENDPOINT, completion_window: '24h' },
   });
   if (created === undefined) return;
@@ -48,7 +50,10 @@ async function batchRound(client: SoakClient, material: Material): Promise<void>
 
 /** Batches, one after the other. */
 export const batchLoad: Load = {
-  ...{ name: 'batches', organization: 'batches', site: 'main', pauseMs: 5000 },
+  name: 'batches',
+  organization: 'batches',
+  site: 'main',
+  pauseMs: 5000,
   round: batchRound,
 };
 

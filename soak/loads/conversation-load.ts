@@ -82,8 +82,10 @@ class Turn {
 async function conversationRound(client: SoakClient, { sentences }: Material, at: number): Promise<void> {
   const node = client.node();
   const entry = client.parts.ledger.begin({
-    ...{ load: 'conversation connection', organization: client.account },
-    ...{ node: node.name, rows: 'none' },
+    load: 'conversation connection',
+    organization: client.account,
+    node: node.name,
+    rows: 'none',
   });
   let socket: RealtimeClient;
   try {
@@ -114,6 +116,9 @@ async function conversationRound(client: SoakClient, { sentences }: Material, at
 
 /** Spoken conversations with the embedded language model; some callers hang up during a reply. */
 export const conversationLoad: Load = {
-  ...{ name: 'conversations', organization: 'conversations', site: 'main', pauseMs: 8000 },
+  name: 'conversations',
+  organization: 'conversations',
+  site: 'main',
+  pauseMs: 8000,
   round: conversationRound,
 };

@@ -47,7 +47,10 @@ async function fileRound(client: SoakClient, at: number): Promise<void> {
 
 /** Uploads, downloads and mostly deletes files. */
 export const fileLoad: Load = {
-  ...{ name: 'files', organization: 'files', site: 'main', pauseMs: 3000 },
+  name: 'files',
+  organization: 'files',
+  site: 'main',
+  pauseMs: 3000,
   round: (client, _, at) => fileRound(client, at),
 };
 

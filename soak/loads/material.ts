@@ -64,7 +64,9 @@ export async function makeMaterial(client: SoakClient): Promise<Material> {
   }
   const embedded = await must(
     client.sendRequest({
-      ...{ path: '/v1/embeddings', method: 'POST', rows: 'one' },
+      path: '/v1/embeddings',
+      method: 'POST',
+      rows: 'one',
       body: { model: EMBED_MODEL, input: wordsOfLength(5) },
     }),
     'an embedding',
@@ -91,7 +93,8 @@ async function must(request: Promise<SoakResponse | undefined>, what: string): P
 }
 
 export const speechOf = (input: string, fields: object = {}) => ({
-  ...{ path: '/v1/audio/speech', method: 'POST' as const },
+  path: '/v1/audio/speech',
+  method: 'POST' as const,
   body: { model: VOICE_MODEL, input, response_format: 'pcm', ...fields },
 });
 

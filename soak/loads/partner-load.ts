@@ -35,8 +35,10 @@ async function partnerRound(client: SoakClient, { sentences }: Material, at: num
   const { ledger, random } = client.parts;
   const spoken = sentences[at % sentences.length] as Spoken;
   const entry = ledger.begin({
-    ...{ load: 'partner call', organization: client.account },
-    ...{ node: node.name, rows: 'some' },
+    load: 'partner call',
+    organization: client.account,
+    node: node.name,
+    rows: 'some',
   });
   let call: SimulatedCall;
   try {
@@ -59,7 +61,9 @@ async function partnerRound(client: SoakClient, { sentences }: Material, at: num
   entry.end(end, detail);
   call.hangUp();
   await client.sendRequest({
-    ...{ path: `/v1/voices/partner?model=${VOICE_MODEL}`, method: 'POST', rows: 'one' },
+    path: `/v1/voices/partner?model=${VOICE_MODEL}`,
+    method: 'POST',
+    rows: 'one',
     body: { message: { type: 'voice-request', text: spoken.text, sampleRate: RATE_HZ, timestamp: 0 } },
     judge: ({ bytes }) =>
       bytes.length === spoken.pcm.length
@@ -70,5 +74,9 @@ async function partnerRound(client: SoakClient, { sentences }: Material, at: num
 
 /** Phone calls of the partner platform with transcription and speech; some disconnect half-way. */
 export const partnerLoad: Load = {
-  ...{ name: 'partner', organization: 'partner', site: 'main', pauseMs: 5000, round: partnerRound },
+  name: 'partner',
+  organization: 'partner',
+  site: 'main',
+  pauseMs: 5000,
+  round: partnerRound,
 };

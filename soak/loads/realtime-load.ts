@@ -87,8 +87,10 @@ async function realtimeRound(client: SoakClient, { sentences }: Material, at: nu
   const node = client.node();
   const { ledger } = client.parts;
   const entry = ledger.begin({
-    ...{ load: 'realtime connection', organization: client.account },
-    ...{ node: node.name, rows: 'none' },
+    load: 'realtime connection',
+    organization: client.account,
+    node: node.name,
+    rows: 'none',
   });
   let socket: RealtimeClient;
   try {
@@ -127,5 +129,9 @@ async function realtimeRound(client: SoakClient, { sentences }: Material, at: nu
 
 /** Connections with manual and detected turns and speech responses; some disconnect half-way. */
 export const realtimeLoad: Load = {
-  ...{ name: 'realtime', organization: 'realtime', site: 'main', pauseMs: 4000, round: realtimeRound },
+  name: 'realtime',
+  organization: 'realtime',
+  site: 'main',
+  pauseMs: 4000,
+  round: realtimeRound,
 };

@@ -14,7 +14,10 @@ export const ofLength =
 
 /** Speech as PCM and WAV, short and long, and clients that disconnect half-way. */
 export const speechLoad: Load = {
-  ...{ name: 'speech', organization: 'speech', site: 'main', pauseMs: 1500 },
+  name: 'speech',
+  organization: 'speech',
+  site: 'main',
+  pauseMs: 1500,
   async round(client, { sentences, storyBytes }, at) {
     const { text, pcm } = sentences[at % sentences.length] as Spoken;
     switch (at % 4) {

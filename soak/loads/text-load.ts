@@ -49,9 +49,13 @@ function embeddingDeviation({ tokensAround }: Material, words: number) {
 }
 
 const chatOf = (fields: object) => ({
-  ...{ path: '/v1/chat/completions', method: 'POST' as const, rows: 'one' as const },
+  path: '/v1/chat/completions',
+  method: 'POST' as const,
+  rows: 'one' as const,
   body: {
-    ...{ model: CHAT_MODEL, max_tokens: MAX_TOKENS, temperature: 0 },
+    model: CHAT_MODEL,
+    max_tokens: MAX_TOKENS,
+    temperature: 0,
     messages: [{ role: 'user', content: 'Name three birds.' }],
     ...fields,
   },
@@ -63,9 +67,14 @@ async function chain(client: SoakClient): Promise<void> {
   const ids: string[] = [];
   for (let at = 0; at < CHAIN; at += 1) {
     const response = await client.sendRequest({
-      ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseDeviation },
+      path: '/v1/responses',
+      method: 'POST',
+      rows: 'one',
+      judge: responseDeviation,
       body: {
-        ...{ model: CHAT_MODEL, input: `Tell me of bird ${at}.`, max_output_tokens: MAX_TOKENS },
+        model: CHAT_MODEL,
+        input: `Tell me of bird ${at}.`,
+        max_output_tokens: MAX_TOKENS,
         ...(previous !== undefined && { previous_response_id: previous }),
       },
     });
@@ -92,12 +101,10 @@ async function textRound(client: SoakClient, material: Material, at: number): Pr
       break;
     case 2:
       await client.sendRequest({
-        ...{
-          path: '/v1/embeddings',
-          method: 'POST',
-          rows: 'one',
-          judge: embeddingDeviation(material, words),
-        },
+        path: '/v1/embeddings',
+        method: 'POST',
+        rows: 'one',
+        judge: embeddingDeviation(material, words),
         body: { model: EMBED_MODEL, input: wordsOfLength(words) },
       });
       break;
@@ -114,7 +121,11 @@ async function textRound(client: SoakClient, material: Material, at: number): Pr
 
 /** Chat, stored and continued responses, embeddings, and clients that disconnect half-way. */
 export const textLoad: Load = {
-  ...{ name: 'text', organization: 'text', site: 'main', pauseMs: 1500, round: textRound },
+  name: 'text',
+  organization: 'text',
+  site: 'main',
+  pauseMs: 1500,
+  round: textRound,
 };
 
 /** The text load on the node with the small disk. */

@@ -25,7 +25,10 @@ function streamedDeviation(expected: string, response: SoakResponse): Deviation 
 
 /** Recordings to text, whole and streamed, and clients that leave half-way. */
 export const transcriptionLoad: Load = {
-  ...{ name: 'transcriptions', organization: 'transcriptions', site: 'main', pauseMs: 3000 },
+  name: 'transcriptions',
+  organization: 'transcriptions',
+  site: 'main',
+  pauseMs: 3000,
   async round(client, { sentences }, at) {
     const { wav, transcript } = sentences[at % sentences.length] as Spoken;
     if (at % 5 === 4) {

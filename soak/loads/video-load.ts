@@ -17,7 +17,9 @@ async function videoRound(client: SoakClient, { videoClip }: Material, at: numbe
   }
   body.set('video', new File([videoClip], 'clip.mp4'));
   const created = await client.insist({
-    ...{ path: '/v1/videos/extensions', method: 'POST', body },
+    path: '/v1/videos/extensions',
+    method: 'POST',
+    body,
     headers: { 'idempotency-key': crypto.randomUUID() },
   });
   if (created === undefined) return;
@@ -49,5 +51,9 @@ async function videoRound(client: SoakClient, { videoClip }: Material, at: numbe
 
 /** Creates, downloads and mostly deletes videos. */
 export const videoLoad: Load = {
-  ...{ name: 'videos', organization: 'videos', site: 'main', pauseMs: 4000, round: videoRound },
+  name: 'videos',
+  organization: 'videos',
+  site: 'main',
+  pauseMs: 4000,
+  round: videoRound,
 };

@@ -29,5 +29,9 @@ async function voiceRound(client: SoakClient, { voiceClip }: Material, at: numbe
 
 /** Creates voices, synthesizes speech with them, and mostly deletes them. */
 export const voiceLoad: Load = {
-  ...{ name: 'voices', organization: 'voices', site: 'main', pauseMs: 12_000, round: voiceRound },
+  name: 'voices',
+  organization: 'voices',
+  site: 'main',
+  pauseMs: 12_000,
+  round: voiceRound,
 };

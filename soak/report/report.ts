@@ -223,7 +223,9 @@ function chartsOf({ calls, samples: all, faults, lengthMs }: Findings): Record<s
   const roles = [...new Set(first.flatMap(({ childrenKb }) => Object.keys(childrenKb)))];
   return {
     throughput: {
-      ...{ title: 'Ended calls per 10 s', unit: '', ...common },
+      title: 'Ended calls per 10 s',
+      unit: '',
+      ...common,
       lines: [
         perWindow(
           'right',
@@ -240,30 +242,39 @@ function chartsOf({ calls, samples: all, faults, lengthMs }: Findings): Record<s
       ],
     },
     latency: {
-      ...{ title: 'Latency of correct responses, all loads', unit: 's', ...common },
-      ...{ lines: [latency(0.5), latency(0.95)], isLogarithmic: true },
+      title: 'Latency of correct responses, all loads',
+      unit: 's',
+      ...common,
+      lines: [latency(0.5), latency(0.95)],
+      isLogarithmic: true,
     },
     memory: {
-      ...{ title: 'Memory of the API processes', unit: 'MB', ...common },
+      title: 'Memory of the API processes',
+      unit: 'MB',
+      ...common,
       lines: perNode(({ servingKb }) => servingKb / 1000),
     },
     processes: {
-      ...{ title: `Memory of the processes of node ${samples[0]?.node}`, unit: 'MB', ...common },
+      title: `Memory of the processes of node ${samples[0]?.node}`,
+      unit: 'MB',
+      ...common,
       lines: roles.map((role) => ({
         name: role,
         points: first.map(({ atMs, childrenKb }) => ({ atMs, value: (childrenKb[role] ?? 0) / 1000 })),
       })),
     },
     handles: {
-      ...{ title: 'Open files and sockets of the API processes', unit: '', ...common },
+      title: 'Open files and sockets of the API processes',
+      unit: '',
+      ...common,
       lines: perNode(({ handles }) => handles),
     },
     pauses: {
-      ...{ title: 'Longest pause of the event loop per 5 s', unit: 'ms', ...common },
-      ...{
-        lines: perNode(({ pauseS }) => (pauseS === undefined ? undefined : pauseS * 1000)),
-        isLogarithmic: true,
-      },
+      title: 'Longest pause of the event loop per 5 s',
+      unit: 'ms',
+      ...common,
+      lines: perNode(({ pauseS }) => (pauseS === undefined ? undefined : pauseS * 1000)),
+      isLogarithmic: true,
     },
   };
 }

@@ -71,9 +71,15 @@ export class Sampler {
     const sockets = [metrics('realtime_open_connections'), metrics('partner_open_calls')];
     return {
       loadAverage: loadavg()[0] ?? 0,
-      ...{ atMs: this.#nowMs(), node: node.name, pid, childrenKb, processes: family.size },
-      ...{ servingKb: serving.residentKb, handles: handlesOf(pid) },
-      ...{ pauseS: metrics('event_loop_pause_seconds'), openCalls: metrics('usage_open_calls') },
+      atMs: this.#nowMs(),
+      node: node.name,
+      pid,
+      childrenKb,
+      processes: family.size,
+      servingKb: serving.residentKb,
+      handles: handlesOf(pid),
+      pauseS: metrics('event_loop_pause_seconds'),
+      openCalls: metrics('usage_open_calls'),
       openSockets: sockets.some((count) => count !== undefined)
         ? sockets.reduce<number>((sum, count) => sum + (count ?? 0), 0)
         : undefined,

@@ -162,7 +162,10 @@ async function readResponse(response: Response): Promise<SoakResponse> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = () => new TextDecoder().decode(bytes);
   return {
-    ...{ status: response.status, headers: response.headers, bytes, text },
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    text,
     json: <Body>() => JSON.parse(text()) as Body,
   };
 }

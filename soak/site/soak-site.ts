@@ -86,7 +86,9 @@ async function open(opened: AsyncDisposableStack, signal: AbortSignal): Promise<
     disk &&
     keep(
       await openMachineSite({
-        ...{ config: SMALL_CONFIG, granted: 0, folder: join(disk.folder, 'node') },
+        config: SMALL_CONFIG,
+        granted: 0,
+        folder: join(disk.folder, 'node'),
         env: { API_KEYS, PLUGINS: SMALL_PLUGINS },
       }),
     );
@@ -105,7 +107,9 @@ async function open(opened: AsyncDisposableStack, signal: AbortSignal): Promise<
 function siteOf(name: Site['name'], site: BatchSite, names: readonly string[]): Site {
   const { records, blobs } = site;
   return {
-    ...{ name, records, blobs },
+    name,
+    records,
+    blobs,
     nodes: names.map((each, number) => new SoakNode(each, () => site.launch(number))),
     launchAt: (node, main) => site.launch(node, main),
   };

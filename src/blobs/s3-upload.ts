@@ -143,8 +143,12 @@ class PartUploader {
   async #send(part: BlobPart, UploadId: string, PartNumber: number): Promise<CompletedPart> {
     const { Body, ContentLength, ChecksumSHA256 } = checksummedBody(part);
     const command = new UploadPartCommand({
-      ...{ ...this.#location, UploadId, PartNumber },
-      ...{ Body, ContentLength, ChecksumSHA256 },
+      ...this.#location,
+      UploadId,
+      PartNumber,
+      Body,
+      ContentLength,
+      ChecksumSHA256,
     });
     const send = (abortSignal: AbortSignal) => this.#client.send(command, { abortSignal });
     const { ETag } = await sendWithTimeout(send, this.#partsAborted.signal);

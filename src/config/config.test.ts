@@ -694,7 +694,8 @@ describe('file', () => {
     `);
     expect(ttsModels.get('presets')).toEqual({ kind: 'kokoro', voice: 'af_heart', voices: 'presets' });
     expect(ttsModels.get('compatible')).toEqual({
-      ...{ kind: 'piper', voice: 'en_US-joe-medium' },
+      kind: 'piper',
+      voice: 'en_US-joe-medium',
       compatibility: 'openai',
     });
     expect(ttsModels.get('remote')).toMatchObject({ voices: 'register', compatibility: 'openai' });
@@ -763,12 +764,19 @@ describe('file', () => {
     expect(config.videoModels.get('vid-2.5')).toEqual({ kind: 'continuation' });
     expect(config.videoModels.get('vid-2.0')).toEqual({
       ...server,
-      ...{ model: 'nvidia/Cosmos3-Nano', tailSeconds: 2, contextFrames: 5, audio: true },
+      model: 'nvidia/Cosmos3-Nano',
+      tailSeconds: 2,
+      contextFrames: 5,
+      audio: true,
       fields: { extra_params: '{"condition_video_keep":"last"}' },
     });
     expect(config.videoModels.get('stills')).toEqual({
       ...server,
-      ...{ model: 'wan', tailSeconds: 0, contextFrames: 1, audio: false, fields: {} },
+      model: 'wan',
+      tailSeconds: 0,
+      contextFrames: 1,
+      audio: false,
+      fields: {},
     });
     expect(() => load(`[models."vid-2.5"]\nkind = "continuation"\nfps = 24`)).toThrow(
       /models\."vid-2.5"\.fps/,
@@ -834,11 +842,13 @@ describe('file', () => {
       defaultMaxTokens: 768,
     });
     expect(config.textModels.get('smollm2-135m-instruct')).toMatchObject({
-      ...{ kind: 'upstream', model: 'large' },
+      kind: 'upstream',
+      model: 'large',
       contextTokens: undefined,
     });
     expect(config.textModels.get('other')).toMatchObject({
-      ...{ kind: 'upstream', model: 'small' },
+      kind: 'upstream',
+      model: 'small',
       contextTokens: 32_768,
     });
     for (const wrong of ['weights = "folder/own.gguf"', 'slots = 0', 'context_tokens = 12', 'voice = "x"']) {

@@ -90,13 +90,15 @@ export class SpeechChoice {
       const events = text.generate(
         {
           messages: [{ role: 'user', parts: [{ kind: 'text', text: PROMPT }] }],
-          ...{ tools: [], toolChoice: 'none', parallelToolCalls: false, stop: [], sampling: {} },
-          ...{
-            maxTokens: MAX_TOKENS,
-            output: { kind: 'text' },
-            priority: 'realtime',
-            fairnessKey: FAIRNESS_KEY,
-          },
+          tools: [],
+          toolChoice: 'none',
+          parallelToolCalls: false,
+          stop: [],
+          sampling: {},
+          maxTokens: MAX_TOKENS,
+          output: { kind: 'text' },
+          priority: 'realtime',
+          fairnessKey: FAIRNESS_KEY,
         },
         signal,
       );

@@ -20,10 +20,10 @@ async function hubFiles() {
   const whisper = resolveModelFiles(real, 'whisper-tiny-en-ct2');
   const [llama = ''] = Object.values(resolveModelFiles(real, 'smollm2-135m-instruct'));
   const paths = {
-    ...{ 'owner/ear/resolve/main/config.json': whisper['config.json'] },
-    ...{ 'owner/ear/resolve/main/model.bin': whisper['model.bin'] },
-    ...{ 'owner/ear/resolve/main/tokenizer.json': whisper['tokenizer.json'] },
-    ...{ 'owner/brain/resolve/main/weights.gguf': llama },
+    'owner/ear/resolve/main/config.json': whisper['config.json'],
+    'owner/ear/resolve/main/model.bin': whisper['model.bin'],
+    'owner/ear/resolve/main/tokenizer.json': whisper['tokenizer.json'],
+    'owner/brain/resolve/main/weights.gguf': llama,
   };
   const files = Object.entries(paths).map(async ([path, file = '']) => [
     path,
@@ -55,18 +55,27 @@ test('models of a hub that cannot be reached are unavailable, and work as soon a
     [
       'brain',
       {
-        ...{ kind: 'llama', weights: 'hf:owner/brain/weights.gguf' },
-        ...{ slots: 1, contextTokens: 256, defaultMaxTokens: 8 },
+        kind: 'llama',
+        weights: 'hf:owner/brain/weights.gguf',
+        slots: 1,
+        contextTokens: 256,
+        defaultMaxTokens: 8,
       },
     ],
   ]);
   const { slots, close } = await openEngines({
-    ...{ needs: new Set(['stt', 'text'] as const), ttsModels: new Map(), sttModels, textModels, modelsDir },
+    needs: new Set(['stt', 'text'] as const),
+    ttsModels: new Map(),
+    sttModels,
+    textModels,
+    modelsDir,
     inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 64, environment: {} },
     hub: { endpoint: hub.origin, token: undefined },
     requiredModels: new Set(['brain']),
     modelRetryMs: 20,
-    ...{ clock: systemClock, log: silentLog, metrics: noMetrics },
+    clock: systemClock,
+    log: silentLog,
+    metrics: noMetrics,
   });
   onTestFinished(close);
   const [ear, brain] = [slots.stt?.get('ear'), slots.text?.get('brain')] as [SttEngine, TextEngine];

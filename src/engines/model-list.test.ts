@@ -19,11 +19,17 @@ const GGUF = ggufFile([
 /** 2 × 4 layers × 4 heads × head dimension 1 × 2 bytes × 100 tokens × 3 slots. */
 const CACHE_BYTES = 19_200;
 const llama = (weights: string): TextModelSettings => ({
-  ...{ kind: 'llama', slots: 3, contextTokens: 100, defaultMaxTokens: 100 },
+  kind: 'llama',
+  slots: 3,
+  contextTokens: 100,
+  defaultMaxTokens: 100,
   weights,
 });
 const models = (tables: Partial<ConfiguredModels>): ConfiguredModels => ({
-  ...{ tts: new Map(), stt: new Map(), text: new Map(), embed: new Map() },
+  tts: new Map(),
+  stt: new Map(),
+  text: new Map(),
+  embed: new Map(),
   ...tables,
 });
 
@@ -40,7 +46,10 @@ test('catalog entries with the model ids that use them', async () => {
   expect(users.get('resemblyzer')).toEqual([]);
   expect(users.get('piper-en-us-joe')).toEqual([]);
   expect(listed.find(({ id }) => id === 'smollm2-135m-instruct')).toMatchObject({
-    ...{ bytes: 98_362_432, licence: 'Apache-2.0', isOnDisk: false, memoryBytes: [98_362_432] },
+    bytes: 98_362_432,
+    licence: 'Apache-2.0',
+    isOnDisk: false,
+    memoryBytes: [98_362_432],
   });
   const withVoices = await describeModels(models({}), undefined, modelsDir);
   expect(withVoices.find(({ id }) => id === 'resemblyzer')?.usedBy).toEqual(['stored voices']);
@@ -52,8 +61,13 @@ test('a file of the operator, with the memory of its weights and its cache', asy
   await writeFile(path, GGUF);
   const listed = await describeModels(models({ text: new Map([['own', llama(path)]]) }), [], modelsDir);
   expect(listed.at(-1)).toEqual({
-    ...{ id: path, source: 'a file of this machine', bytes: GGUF.length, licence: undefined },
-    ...{ usedBy: ['own'], isOnDisk: true, memoryBytes: [GGUF.length, CACHE_BYTES] },
+    id: path,
+    source: 'a file of this machine',
+    bytes: GGUF.length,
+    licence: undefined,
+    usedBy: ['own'],
+    isOnDisk: true,
+    memoryBytes: [GGUF.length, CACHE_BYTES],
   });
 });
 
@@ -65,7 +79,9 @@ test('a file of the model hub, before and after the download', async () => {
   const common = { id: weights, source: 'repository owner/model', licence: undefined, usedBy: ['hub'] };
   expect(await describe()).toEqual({
     ...common,
-    ...{ bytes: undefined, isOnDisk: false, memoryBytes: undefined },
+    bytes: undefined,
+    isOnDisk: false,
+    memoryBytes: undefined,
   });
 
   const record = { bytes: GGUF.length, sha256: sha256(GGUF) };
@@ -78,7 +94,9 @@ test('a file of the model hub, before and after the download', async () => {
   }
   expect(await describe()).toEqual({
     ...common,
-    ...{ bytes: GGUF.length, isOnDisk: true, memoryBytes: [GGUF.length, CACHE_BYTES] },
+    bytes: GGUF.length,
+    isOnDisk: true,
+    memoryBytes: [GGUF.length, CACHE_BYTES],
   });
 });
 

@@ -112,7 +112,10 @@ async function describeEntry(
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const users = [...models.text].filter(([model]) => usedBy.includes(model)).map(([, settings]) => settings);
   return {
-    ...{ id, licence, bytes, usedBy },
+    id,
+    licence,
+    bytes,
+    usedBy,
     source: `${upstream.name} (${upstream.home})`,
     isOnDisk: isInCache(id, modelsDir),
     memoryBytes: await memoryOf(users.find(isEmbedded), bytes, modelsDir),
@@ -157,7 +160,10 @@ async function describeOther(
   const bytes =
     hub === undefined ? statSync(weights, { throwIfNoEntry: false })?.size : hubBytes(hub, modelsDir);
   return {
-    ...{ id: weights, licence: undefined, bytes, usedBy },
+    id: weights,
+    licence: undefined,
+    bytes,
+    usedBy,
     source: hub === undefined ? 'a file of this machine' : `repository ${hub.repository}`,
     isOnDisk: hub === undefined ? bytes !== undefined : resolveHubFiles(modelsDir, hub) !== undefined,
     memoryBytes: await memoryOf(language, bytes, modelsDir),

@@ -52,7 +52,8 @@ it.each([
   [{}, [{ text: 'any' }], ''],
 ])('%j has the type %j', (schema, type, about) => {
   expect(fieldRows({ type: 'object', properties: { field: schema } })[0]).toEqual({
-    ...{ name: 'field', isRequired: false },
+    name: 'field',
+    isRequired: false,
     type,
     about,
   });

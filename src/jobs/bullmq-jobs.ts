@@ -85,7 +85,10 @@ export async function bullmqJobs({
     startRunner(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} already have a runner`);
       const runner = new BullmqJobRunner({
-        ...{ ...options, timing, tracer, handler },
+        ...options,
+        timing,
+        tracer,
+        handler,
         redis: openWorkerRedis(options.url),
       });
       runners.set(handler.kind, runner);

@@ -40,7 +40,11 @@ function tableJobs(records: Records, timing: JobTiming) {
       const self = { hostId: 'here', pid: 1 + opened.length, instance: `${opened.length}` };
       const machine: JobMachine = {
         queue: sqlJobs({
-          ...{ store: guarded, clock: systemClock, log: silentLog, self, timing },
+          store: guarded,
+          clock: systemClock,
+          log: silentLog,
+          self,
+          timing,
           ...(tracer && { tracer }),
           isRunning: () => true,
         }),
@@ -113,7 +117,10 @@ describe('BullMQ on Redis', () => {
         const proxy = await startCutProxy(target);
         const url = new Secret(`redis://127.0.0.1:${proxy.port}/${database}`);
         const queue = await bullmqJobs({
-          ...{ url, clock: systemClock, log: silentLog, timing },
+          url,
+          clock: systemClock,
+          log: silentLog,
+          timing,
           ...(tracer && { tracer }),
         });
         const machine = { queue, cut: proxy.cut, repair: proxy.repair };

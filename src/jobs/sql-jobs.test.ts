@@ -31,7 +31,11 @@ const FIRST = { hostId: 'here', pid: 7, instance: 'first' };
 
 function process(self: typeof FIRST, running: ReadonlySet<number>) {
   const queue = sqlJobs({
-    ...{ store: jobStore(records), clock, log: silentLog, timing: TIMING, self },
+    store: jobStore(records),
+    clock,
+    log: silentLog,
+    timing: TIMING,
+    self,
     isRunning: (pid) => running.has(pid),
   });
   queues.push(queue);
@@ -118,7 +122,11 @@ it('logs an unavailable store once, and its recovery', async () => {
         return isAway ? Promise.reject(new Error('away')) : store.claimJob(lease, times);
       },
     }),
-    ...{ clock, log, timing: TIMING, self: FIRST, isRunning: () => true },
+    clock,
+    log,
+    timing: TIMING,
+    self: FIRST,
+    isRunning: () => true,
   });
   queues.push(queue);
   let runs = 0;
@@ -146,7 +154,12 @@ it('logs unavailable dependencies once with their recovery, and other failures e
   const log = new RecordingLogger();
   const timing = { ...TIMING, firstRetryMs: 0 };
   const queue = sqlJobs({
-    ...{ store: jobStore(records), clock, log, timing, self: FIRST, isRunning: () => true },
+    store: jobStore(records),
+    clock,
+    log,
+    timing,
+    self: FIRST,
+    isRunning: () => true,
   });
   queues.push(queue);
   const unavailable = new ServiceError('overloaded', 'Unavailable.', { code: 'server_overloaded' });

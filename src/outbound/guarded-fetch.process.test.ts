@@ -147,7 +147,8 @@ it('rejects a server without a valid certificate for its name', async () => {
 it('does not use a proxy of the environment', async () => {
   let proxied = 0;
   const proxy = Bun.listen({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     socket: {
       open(socket) {
         proxied += 1;

@@ -69,8 +69,13 @@ async function start(
   more: Partial<RegistryOptions> = {},
 ): Promise<Registry> {
   return startPlugins({
-    ...{ plugins, core: core(), services: new LazyServices({}), desiredStates: new Map(), graceMs: 60_000 },
-    ...{ log, metrics: noMetrics },
+    plugins,
+    core: core(),
+    services: new LazyServices({}),
+    desiredStates: new Map(),
+    graceMs: 60_000,
+    log,
+    metrics: noMetrics,
     onChange: () => undefined,
     ...more,
   });
@@ -395,7 +400,8 @@ describe('a switched plugin', () => {
     let changes = 0;
     const speech = plugin('speech', { needs: ['stt'], paths: ['/v1/speech'] }, events);
     const registry = await start([speech, plugin('other', { paths: ['/v1/other'] }, events)], undefined, {
-      ...{ services: parts, desiredStates: wish({ speech: false }) },
+      services: parts,
+      desiredStates: wish({ speech: false }),
       onChange: () => {
         changes += 1;
       },
@@ -468,10 +474,8 @@ describe('a switched plugin', () => {
     };
     const it = plugin('it', { needs: ['tts'], paths: ['/v1/it'], setup }, events);
     const registry = await start([it], log, {
-      ...{
-        desiredStates: wish({ it: false }),
-        services: new LazyServices({ tts: () => opened('tts', events) }),
-      },
+      desiredStates: wish({ it: false }),
+      services: new LazyServices({ tts: () => opened('tts', events) }),
     });
     registry.applyDesiredStates(wish({ it: true }));
     await until(registry, 'it', 'failed');
@@ -521,7 +525,8 @@ describe('a switched plugin', () => {
     } as unknown as RegistryOptions['services'];
     const stuck = plugin('stuck', { needs: ['tts'], drain: () => new Promise(() => {}) }, events);
     const registry = await start([stuck, plugin('slow', { needs: ['stt'] }, events)], undefined, {
-      ...{ services: parts, desiredStates: wish({ slow: false }) },
+      services: parts,
+      desiredStates: wish({ slow: false }),
     });
     registry.applyDesiredStates(wish({ slow: true, stuck: false }));
     await registry.drain(AbortSignal.abort());
@@ -589,7 +594,10 @@ test('random switches and failures: dependencies start before and stop after, an
           for (const each of BELOW[name]) check(open.has(each), `${name} lacks ${each} ${when}`);
         };
         return {
-          ...{ name, needs, offers, paths: [] },
+          name,
+          needs,
+          offers,
+          paths: [],
           async setup(slots) {
             finds('at its start');
             for (const need of needs) check(slots[need] !== undefined, `${name} is not given ${need}`);

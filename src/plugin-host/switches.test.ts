@@ -17,7 +17,10 @@ afterEach(async () => {
 function plugin(name: string, node: Partial<AnyPlugin> = {}): AnyPlugin {
   const { needs = [], offers = [] } = node;
   return {
-    ...{ name, needs, offers, paths: [] },
+    name,
+    needs,
+    offers,
+    paths: [],
     setup: async () => ({
       provides: Object.fromEntries(offers.map((offer) => [offer, {}])),
       ready: () => ({ ready: true, detail: 'fine' }),
@@ -41,7 +44,11 @@ function database(): PluginSwitchStore {
 async function open(store: PluginSwitchStore, log = new RecordingLogger()) {
   const registry = await startPlugins({
     plugins: [RESPONSES, BATCH],
-    ...{ core: {}, services: new LazyServices({}), desiredStates: await store.list(), graceMs: 1000, log },
+    core: {},
+    services: new LazyServices({}),
+    desiredStates: await store.list(),
+    graceMs: 1000,
+    log,
     metrics: noMetrics,
     onChange: () => undefined,
   });
@@ -58,12 +65,22 @@ test('lists every plugin of the build with its dependencies', async () => {
   expect(await switches.list()).toEqual([
     { name: 'speech', enabled: false, state: 'off', ...common, switchable: false, needs: [], neededBy: [] },
     {
-      ...{ name: 'responses', enabled: true, state: 'on', detail: 'fine', ...common },
-      ...{ needs: [], neededBy: ['batch'] },
+      name: 'responses',
+      enabled: true,
+      state: 'on',
+      detail: 'fine',
+      ...common,
+      needs: [],
+      neededBy: ['batch'],
     },
     {
-      ...{ name: 'batch', enabled: true, state: 'on', detail: 'fine', ...common },
-      ...{ needs: ['responses'], neededBy: [] },
+      name: 'batch',
+      enabled: true,
+      state: 'on',
+      detail: 'fine',
+      ...common,
+      needs: ['responses'],
+      neededBy: [],
     },
   ]);
 });

@@ -45,8 +45,15 @@ export function journalCall(overrides: Partial<JournalCall> = {}): JournalCall {
 export function rowOf(call: JournalCall, status: UsageStatus = 'completed'): UsageRecord {
   const { id, endpoint, organization, requestId, model } = call;
   return {
-    ...{ id, endpoint, organization, requestId, model, status },
-    ...{ createdAt: AT + 9, inputTokens: 1, outputTokens: 2 },
+    id,
+    endpoint,
+    organization,
+    requestId,
+    model,
+    status,
+    createdAt: AT + 9,
+    inputTokens: 1,
+    outputTokens: 2,
   };
 }
 
@@ -58,7 +65,10 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     return stores;
   };
   const balance = (overrides: Partial<CreditBalance>) => ({
-    ...{ available: 0, reserved: 0, revenue: 0, granted: 0 },
+    available: 0,
+    reserved: 0,
+    revenue: 0,
+    granted: 0,
     ...overrides,
   });
   const rows = async ({ usage }: AccountStores, organization = 'a') =>
@@ -173,7 +183,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
 
   describe('bills of batch lines', () => {
     const bill = (call: JournalCall, cost: number): LineBill => ({
-      ...{ record: rowOf(call), cost },
+      record: rowOf(call),
+      cost,
       hasReservation: call.reserved > 0,
     });
 
@@ -321,7 +332,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       const history = await stores.credits.history('a', { limit: 10 });
       const transfer = (kind: string, at: number, amounts: Record<string, number>, call?: string) => ({
         sequence: expect.any(Number),
-        ...{ kind, at },
+        kind,
+        at,
         ...(call === undefined ? {} : { call }),
         entries: Object.entries(amounts).map(([account, amount]) => ({ account, amount })),
       });

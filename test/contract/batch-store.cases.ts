@@ -300,7 +300,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     const call = (overrides: Partial<JournalCall> = {}) =>
       journalCall({ repeated: true, endpoint: 'POST /v1/embeddings', ...overrides });
     const bill = (of: JournalCall, cost: number): LineBill => ({
-      ...{ record: rowOf(of), cost, hasReservation: of.reserved > 0 },
+      record: rowOf(of),
+      cost,
+      hasReservation: of.reserved > 0,
     });
 
     test('adds to the earlier checkpoints', async () => {

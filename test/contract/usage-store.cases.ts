@@ -142,8 +142,16 @@ export function usageStoreCases(open: () => Promise<UsageRows>): void {
     await store.insert(usageRecord({ createdAt: at(-1) }));
     await store.insert(usageRecord({ createdAt: at(2) }));
     const of = (overrides: object) => ({
-      ...{ day, endpoint: '/v1/audio/speech', model: 'svc-tts', requests: 1, failed: 0, inputTokens: 1 },
-      ...{ outputTokens: 2, characters: 10, audioSeconds: 1.5, charged: 0 },
+      day,
+      endpoint: '/v1/audio/speech',
+      model: 'svc-tts',
+      requests: 1,
+      failed: 0,
+      inputTokens: 1,
+      outputTokens: 2,
+      characters: 10,
+      audioSeconds: 1.5,
+      charged: 0,
       ...overrides,
     });
     expect(await store.days({ organization: 'a', from: day, to: day + 1 })).toEqual([

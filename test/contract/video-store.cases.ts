@@ -162,7 +162,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       );
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
       const refusal = {
-        ...{ kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) },
+        kind: 'rate_limited',
+        code: 'rate_limit_exceeded',
+        retryAfterS: expect.any(Number),
         message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.maxBytes} bytes. Retry when a job has finished.`,
       };
       for (const each of results) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
@@ -296,7 +298,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const { id } = video;
       expect(await videos.claim(id, 'r1', NOW + 3)).toEqual({
         ...video,
-        ...{ status: 'in_progress', runner: 'r1', startedAt: NOW + 3 },
+        status: 'in_progress',
+        runner: 'r1',
+        startedAt: NOW + 3,
       });
       expect(await videos.saveEngineState(id, 'r1', 'job 7')).toBe(true);
       const taken = await videos.claim(id, 'r2', NOW + 8);
@@ -341,7 +345,11 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(await stores.videos.finish(video.id, 'r1', COMPLETED, bill)).toBe(true);
       expect(await stores.videos.get('a', video.id)).toEqual({
         ...video,
-        ...{ status: 'completed', runner: 'r1', startedAt: NOW + 1, completedAt: NOW + 9, result: RESULT },
+        status: 'completed',
+        runner: 'r1',
+        startedAt: NOW + 1,
+        completedAt: NOW + 9,
+        result: RESULT,
       });
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([bill.record]);
       expect(await stores.usage.days({ organization: 'a', from: 0, to: 99_999 })).toMatchObject([

@@ -169,11 +169,15 @@ describe('Open WebUI', () => {
   const REQUESTS = { Accept: '*/*', 'User-Agent': 'python-requests/2.32.5', ...BEARER };
   const FILE = { name: 'file', fileName: '3c0f8f5e-8ea1-4b1c-b7f2-6d5d1a8d7a10.mp3' };
   const speech = (fields: object, headers = {}): Exchange => ({
-    ...{ path: SPEECH, headers: { ...AIOHTTP, ...headers }, type: 'audio/mpeg$' },
+    path: SPEECH,
+    headers: { ...AIOHTTP, ...headers },
+    type: 'audio/mpeg$',
     json: { input: SHORT, voice: 'alloy', model: 'tts-1', ...fields },
   });
   const transcription = (...fields: Part[]): Exchange => ({
-    ...{ path: TRANSCRIPTIONS, headers: REQUESTS, type: 'application/json' },
+    path: TRANSCRIPTIONS,
+    headers: REQUESTS,
+    type: 'application/json',
     form: [{ name: 'model', value: 'whisper-1' }, ...fields, FILE],
   });
 
@@ -196,7 +200,9 @@ describe('Open WebUI', () => {
       'shows the error of a voice',
       {
         ...speech({ voice: 'Samantha' }),
-        ...{ status: 400, type: 'application/json', reads: readsError({ code: 'voice_not_found' }) },
+        status: 400,
+        type: 'application/json',
+        reads: readsError({ code: 'voice_not_found' }),
       },
     ],
     ['lists the models', { path: '/v1/audio/models', headers: { Accept: '*/*' }, ...isMissing }],
@@ -205,14 +211,18 @@ describe('Open WebUI', () => {
     [
       'lists the models behind a proxy that adds the key',
       {
-        ...{ path: '/v1/audio/models', headers: AIOHTTP, type: 'application/json' },
+        path: '/v1/audio/models',
+        headers: AIOHTTP,
+        type: 'application/json',
         reads: (answer) => expect(ids(answer, 'models')).toContain('tts-1'),
       },
     ],
     [
       'lists the voices behind a proxy that adds the key',
       {
-        ...{ path: '/v1/audio/voices', headers: AIOHTTP, type: 'application/json' },
+        path: '/v1/audio/voices',
+        headers: AIOHTTP,
+        type: 'application/json',
         reads(answer) {
           expect(ids(answer, 'voices')).toEqual(expect.arrayContaining(['alloy', 'af_heart']));
           expect(list(answer, 'voices').every(({ name }) => typeof name === 'string')).toBe(true);
@@ -233,7 +243,9 @@ describe('Open WebUI', () => {
       'transcribes with a language that does not exist',
       {
         ...transcription({ name: 'language', value: 'xx' }),
-        ...{ status: 400, type: 'application/json', reads: readsError({ param: 'language' }) },
+        status: 400,
+        type: 'application/json',
+        reads: readsError({ param: 'language' }),
       },
     ],
     [
@@ -261,19 +273,31 @@ describe("Home Assistant's integration of OpenAI", () => {
    * openai. Instructions that are not set are the text None.
    */
   const SDK = {
-    ...{ Accept: 'application/octet-stream', 'User-Agent': 'AsyncOpenAI/Python 2.21.0', ...BEARER },
-    ...{ 'X-Stainless-Lang': 'python', 'X-Stainless-Async': 'async:asyncio', 'x-stainless-retry-count': '0' },
+    Accept: 'application/octet-stream',
+    'User-Agent': 'AsyncOpenAI/Python 2.21.0',
+    ...BEARER,
+    'X-Stainless-Lang': 'python',
+    'X-Stainless-Async': 'async:asyncio',
+    'x-stainless-retry-count': '0',
   };
   const PROMPT = 'The following conversation is a smart home user talking to Home Assistant.';
   const speech = (response_format: string, type: string, input = SHORT): Exchange => ({
-    ...{ path: SPEECH, headers: SDK, type: `${type}$` },
+    path: SPEECH,
+    headers: SDK,
+    type: `${type}$`,
     json: {
-      ...{ input, model: 'gpt-4o-mini-tts', voice: 'marin', instructions: 'None' },
-      ...{ response_format, speed: 1.0 },
+      input,
+      model: 'gpt-4o-mini-tts',
+      voice: 'marin',
+      instructions: 'None',
+      response_format,
+      speed: 1.0,
     },
   });
   const transcription = (fileName: string, type: string, language: string): Exchange => ({
-    ...{ path: TRANSCRIPTIONS, headers: { ...SDK, Accept: 'application/json' }, type: 'application/json' },
+    path: TRANSCRIPTIONS,
+    headers: { ...SDK, Accept: 'application/json' },
+    type: 'application/json',
     form: [
       { name: 'model', value: 'gpt-4o-mini-transcribe' },
       { name: 'language', value: language },
@@ -303,7 +327,10 @@ describe('openai_tts of Home Assistant', () => {
   const HEADERS = { 'User-Agent': 'HomeAssistant-OpenAI-TTS', 'Accept-Encoding': 'identity', ...BEARER };
   const PAYLOAD = { model: 'tts-1', input: SHORT, voice: 'shimmer', response_format: 'mp3', speed: 1.0 };
   const speech = (fields: object): Exchange => ({
-    ...{ path: SPEECH, headers: HEADERS, json: { ...PAYLOAD, ...fields }, type: 'audio/mpeg$' },
+    path: SPEECH,
+    headers: HEADERS,
+    json: { ...PAYLOAD, ...fields },
+    type: 'audio/mpeg$',
   });
 
   everyExchange([
@@ -327,23 +354,28 @@ describe('openai_tts of Home Assistant', () => {
     [
       'tests a key with a full stop',
       {
-        ...{ path: SPEECH, type: 'audio/mpeg$', reads: lasting(0.4, 0.7) },
+        path: SPEECH,
+        type: 'audio/mpeg$',
+        reads: lasting(0.4, 0.7),
         json: { model: 'tts-1', input: '.', voice: 'alloy', response_format: 'mp3' },
       },
     ],
     [
       'tests a wrong key',
       {
-        ...{ path: SPEECH, headers: { Authorization: 'Bearer sk-wrong' } },
+        path: SPEECH,
+        headers: { Authorization: 'Bearer sk-wrong' },
         json: { model: 'tts-1', input: '.', voice: 'alloy', response_format: 'mp3' },
-        ...{ status: 401, type: 'application/json' },
+        status: 401,
+        type: 'application/json',
       },
     ],
     [
       // It lets users type a blend if each name is an id.
       'lists the voices',
       {
-        ...{ path: '/v1/audio/voices', type: 'application/json' },
+        path: '/v1/audio/voices',
+        type: 'application/json',
         reads(answer) {
           expect(list(answer, 'data')).toEqual([]);
           const voices = list(answer, 'voices');
@@ -364,7 +396,8 @@ describe('other integrations of Home Assistant', () => {
     [
       'openai_whisper_cloud finds its model',
       {
-        ...{ path: '/v1/models', headers: { ...BEARER, 'Content-Type': 'application/json' } },
+        path: '/v1/models',
+        headers: { ...BEARER, 'Content-Type': 'application/json' },
         type: 'application/json',
         reads: (answer) =>
           expect(ids(answer, 'data')).toEqual(
@@ -375,7 +408,9 @@ describe('other integrations of Home Assistant', () => {
     [
       'openai_whisper_cloud transcribes',
       {
-        ...{ path: TRANSCRIPTIONS, type: 'application/json', reads: readsSentence },
+        path: TRANSCRIPTIONS,
+        type: 'application/json',
+        reads: readsSentence,
         form: [
           { name: 'model', value: 'whisper-1' },
           { name: 'language', value: 'en' },
@@ -388,7 +423,9 @@ describe('other integrations of Home Assistant', () => {
     [
       'openai_stt transcribes',
       {
-        ...{ path: TRANSCRIPTIONS, type: 'application/json', reads: readsSentence },
+        path: TRANSCRIPTIONS,
+        type: 'application/json',
+        reads: readsSentence,
         form: [
           { name: 'file', fileName: 'whisper_audio.wav', type: 'audio/wav' },
           { name: 'model', value: 'gpt-4o-mini-transcribe' },
@@ -426,7 +463,8 @@ describe('other integrations of Home Assistant', () => {
         },
       },
       ...chunksOf(samples, 4_096).map((chunk) => ({
-        ...{ type: 'input_audio_buffer.append', audio: chunk.toBase64() },
+        type: 'input_audio_buffer.append',
+        audio: chunk.toBase64(),
       })),
       { type: 'input_audio_buffer.commit' },
     ];
@@ -448,16 +486,22 @@ describe('clients of Kokoro-FastAPI', () => {
    * subtraction of voices, tags and SSML do not exist here. Errors have OpenAI's shape.
    */
   const speech = (fields: object, type = 'audio/mpeg'): Exchange => ({
-    ...{ path: SPEECH, type: `${type}$` },
+    path: SPEECH,
+    type: `${type}$`,
     json: { model: 'kokoro', input: SHORT, voice: 'af_heart', ...fields },
   });
   const refused = (fields: object, error: object): Exchange => ({
     ...speech(fields, 'application/json;charset=utf-8'),
-    ...{ status: 400, reads: readsError({ type: 'invalid_request_error', ...error }) },
+    status: 400,
+    reads: readsError({ type: 'invalid_request_error', ...error }),
   });
   const TYPES = {
-    ...{ mp3: 'audio/mpeg', opus: 'audio/ogg', aac: 'audio/aac' },
-    ...{ flac: 'audio/flac', wav: 'audio/wav', pcm: 'audio/pcm' },
+    mp3: 'audio/mpeg',
+    opus: 'audio/ogg',
+    aac: 'audio/aac',
+    flac: 'audio/flac',
+    wav: 'audio/wav',
+    pcm: 'audio/pcm',
   };
 
   everyExchange([
@@ -494,9 +538,16 @@ describe('clients of Kokoro-FastAPI', () => {
       'hear speech with all other fields, which are ignored',
       {
         ...speech({
-          ...{ lang_code: 'a', volume_multiplier: 1.5, download_format: 'wav', return_timing: false },
-          ...{ normalization_options: { normalize: true, unit_normalization: false }, voice_aliases: null },
-          ...{ return_download_link: true, allow_voice_tags: false, ssml: false, stream: true },
+          lang_code: 'a',
+          volume_multiplier: 1.5,
+          download_format: 'wav',
+          return_timing: false,
+          normalization_options: { normalize: true, unit_normalization: false },
+          voice_aliases: null,
+          return_download_link: true,
+          allow_voice_tags: false,
+          ssml: false,
+          stream: true,
         }),
         reads(answer) {
           lastingShort(answer);
@@ -519,7 +570,8 @@ describe('clients of Kokoro-FastAPI', () => {
     [
       'list the models',
       {
-        ...{ path: '/v1/models', type: 'application/json' },
+        path: '/v1/models',
+        type: 'application/json',
         reads(answer) {
           expect(ids(answer, 'data')).toEqual(
             expect.arrayContaining(['tts-1', 'tts-1-hd', 'kokoro', 'gpt-4o-mini-tts']),
@@ -531,7 +583,8 @@ describe('clients of Kokoro-FastAPI', () => {
     [
       'read a model',
       {
-        ...{ path: '/v1/models/tts-1', type: 'application/json' },
+        path: '/v1/models/tts-1',
+        type: 'application/json',
         reads: (answer) =>
           expect(answer.json()).toMatchObject({ id: 'tts-1', object: 'model', created: expect.any(Number) }),
       },
@@ -539,14 +592,17 @@ describe('clients of Kokoro-FastAPI', () => {
     [
       'read a model that does not exist',
       {
-        ...{ path: '/v1/models/nonexistent-model', status: 404, type: 'application/json' },
+        path: '/v1/models/nonexistent-model',
+        status: 404,
+        type: 'application/json',
         reads: readsError({ code: 'model_not_found', type: 'invalid_request_error' }),
       },
     ],
     [
       'list the voices',
       {
-        ...{ path: '/v1/audio/voices', type: 'application/json' },
+        path: '/v1/audio/voices',
+        type: 'application/json',
         reads(answer) {
           expect(ids(answer, 'voices')).toEqual(expect.arrayContaining(['af_heart', 'bf_emma', 'am_adam']));
           expect(list(answer, 'voices').every(({ id, name }) => id === name)).toBe(true);
@@ -556,7 +612,8 @@ describe('clients of Kokoro-FastAPI', () => {
     [
       'list the voices as text',
       {
-        ...{ path: '/v1/audio/voices?legacy=true', type: 'application/json' },
+        path: '/v1/audio/voices?legacy=true',
+        type: 'application/json',
         reads: (answer) =>
           expect(answer.json().voices).toEqual(expect.arrayContaining(['af_heart', 'alloy'])),
       },
@@ -577,15 +634,19 @@ describe('clients of Kokoro-FastAPI', () => {
 
 describe('first attempts', () => {
   const speech = (fields: object): Exchange => ({
-    ...{ path: SPEECH, type: 'audio/mpeg$' },
+    path: SPEECH,
+    type: 'audio/mpeg$',
     json: { model: 'tts-1', input: SHORT, voice: 'alloy', ...fields },
   });
   const refused = (fields: object, error: object): Exchange => ({
     ...speech(fields),
-    ...{ status: 400, type: 'application/json', reads: readsError(error) },
+    status: 400,
+    type: 'application/json',
+    reads: readsError(error),
   });
   const transcription = (fields: Readonly<Record<string, string>>): Exchange => ({
-    ...{ path: TRANSCRIPTIONS, type: 'application/json' },
+    path: TRANSCRIPTIONS,
+    type: 'application/json',
     form: [
       ...Object.entries({ model: 'whisper-1', ...fields }).map(([name, value]) => ({ name, value })),
       { name: 'file', fileName: 'speech.wav', type: 'audio/wav' },
@@ -616,7 +677,9 @@ describe('first attempts', () => {
     [
       'a form with a speed',
       {
-        ...{ path: SPEECH, type: 'audio/mpeg$', reads: lasting(0.5, 1.6) },
+        path: SPEECH,
+        type: 'audio/mpeg$',
+        reads: lasting(0.5, 1.6),
         form: Object.entries({ model: 'tts-1', input: SHORT, voice: 'alloy', speed: '1.5' }).map(
           ([name, value]) => ({ name, value }),
         ),
@@ -647,9 +710,13 @@ describe('first attempts', () => {
     [
       'the preflight of a web page',
       {
-        ...{ path: SPEECH, method: 'OPTIONS', status: 204, type: '$' },
+        path: SPEECH,
+        method: 'OPTIONS',
+        status: 204,
+        type: '$',
         headers: {
-          ...{ origin: 'https://app.example', 'access-control-request-method': 'POST' },
+          origin: 'https://app.example',
+          'access-control-request-method': 'POST',
           'access-control-request-headers': 'authorization,content-type,x-stainless-os',
         },
         reads: ({ headers }) => expect(headers.get('access-control-allow-origin')).toBe('*'),
@@ -674,14 +741,16 @@ describe('first attempts', () => {
       'speakers',
       {
         ...transcription({ model: 'gpt-4o-transcribe-diarize', response_format: 'diarized_json' }),
-        ...{ status: 400, reads: readsError({ message: expect.stringContaining('diarization') }) },
+        status: 400,
+        reads: readsError({ message: expect.stringContaining('diarization') }),
       },
     ],
     [
       'a model of speakers',
       {
         ...transcription({ model: 'gpt-4o-transcribe-diarize' }),
-        ...{ status: 400, reads: readsError({ message: expect.stringMatching(/diarization/i) }) },
+        status: 400,
+        reads: readsError({ message: expect.stringMatching(/diarization/i) }),
       },
     ],
   ]);
@@ -700,7 +769,9 @@ describe('first attempts', () => {
     expect(await child.exited, errors).toBe(0);
     recordings.set('mp4', await readFile(video));
     await check({
-      ...{ path: TRANSCRIPTIONS, type: 'application/json', reads: readsSentence },
+      path: TRANSCRIPTIONS,
+      type: 'application/json',
+      reads: readsSentence,
       form: [
         { name: 'model', value: 'whisper-1' },
         { name: 'file', fileName: 'video.mp4', type: 'video/mp4' },

@@ -27,7 +27,10 @@ export class RecordingTracer implements Tracer {
     { attributes = {}, kind, parent = this.currentTraceparent(), cause }: SpanStart = {},
   ): Span {
     const span: RecordedSpan = {
-      ...{ name, kind, cause, attributes },
+      name,
+      kind,
+      cause,
+      attributes,
       place: `place-${this.spans.length}`,
       parent: parent === 'none' ? undefined : parent,
       ended: false,

@@ -203,7 +203,8 @@ test('a revoked key cannot start requests; its running stream and connection con
   const service = await launch();
   const JSON_TYPE = { 'content-type': 'application/json' };
   const created = await service.fetch('/v1/keys', {
-    ...{ method: 'POST', headers: { ...JSON_TYPE, 'x-api-key': SERVICE_KEY } },
+    method: 'POST',
+    headers: { ...JSON_TYPE, 'x-api-key': SERVICE_KEY },
     body: JSON.stringify({ role: 'admin' }),
   });
   const { id, key } = (await created.json()) as { id: string; key: string };

@@ -160,7 +160,8 @@ describe('a request that clients write in another way works', () => {
     const response = await service.fetch('/v1//chat/completions', {
       method: 'OPTIONS',
       headers: {
-        ...{ origin: 'https://page.test', 'access-control-request-method': 'POST' },
+        origin: 'https://page.test',
+        'access-control-request-method': 'POST',
         'access-control-request-headers': 'authorization,openai-beta,traceparent,user-agent',
       },
     });

@@ -15,8 +15,12 @@ const QUOTED = `It's "quoted" \\ and\nbroken, ünïcode 🦉 $API_KEY`;
 const built = bodyOf(
   {
     ...NEW_FORM,
-    ...{ model: 'm', functions: EXAMPLE_FUNCTIONS, temperature: 0.5, store: false },
-    ...{ format: 'json_schema', schema: EXAMPLE_SCHEMA },
+    model: 'm',
+    functions: EXAMPLE_FUNCTIONS,
+    temperature: 0.5,
+    store: false,
+    format: 'json_schema',
+    schema: EXAMPLE_SCHEMA,
   },
   { input: QUOTED, previous: 'resp_1' },
 );

@@ -32,10 +32,17 @@ const open = consoleTests('/usage', async () => ({
 function summaryOf(endpoints: readonly string[]) {
   const sums = { failed: 0, input_tokens: 1_234_567, output_tokens: 2_345_678, characters: 3_456_789 };
   return {
-    ...{ object: 'list', from: '2026-11-20', to: '2026-11-27' },
+    object: 'list',
+    from: '2026-11-20',
+    to: '2026-11-27',
     data: endpoints.map((endpoint, index) => ({
-      ...{ day: '2026-11-26', endpoint, model: MODEL, requests: 90 - index },
-      ...{ ...sums, audio_seconds: 12_345.6, credits: 1234.567_891 },
+      day: '2026-11-26',
+      endpoint,
+      model: MODEL,
+      requests: 90 - index,
+      ...sums,
+      audio_seconds: 12_345.6,
+      credits: 1234.567_891,
     })),
   };
 }
@@ -43,10 +50,18 @@ function summaryOf(endpoints: readonly string[]) {
 function requestList() {
   const row = { created_at: 1_795_000_000, model: MODEL, input_tokens: 123_456, output_tokens: 123_456 };
   return {
-    ...{ object: 'list', first_id: null, last_id: null, has_more: false },
+    object: 'list',
+    first_id: null,
+    last_id: null,
+    has_more: false,
     data: ENDPOINTS.map((endpoint, index) => ({
-      ...{ ...row, id: `usage_${index}`, endpoint, status: STATUSES[index % STATUSES.length] },
-      ...{ characters: 12_345, audio_seconds: 123.4, request_id: `req_${index}`.padEnd(36, '0') },
+      ...row,
+      id: `usage_${index}`,
+      endpoint,
+      status: STATUSES[index % STATUSES.length],
+      characters: 12_345,
+      audio_seconds: 123.4,
+      request_id: `req_${index}`.padEnd(36, '0'),
     })),
   };
 }

@@ -298,7 +298,10 @@ test('a stream that ends early is shown as interrupted', async () => {
 async function cutShort(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const response = await fetch(`${service.baseUrl}${pathname}${search}`, {
-    ...{ method: request.method, headers: request.headers, body: request.body, decompress: false },
+    method: request.method,
+    headers: request.headers,
+    body: request.body,
+    decompress: false,
   });
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
   const [event] = (await response.text()).split('\n\n');

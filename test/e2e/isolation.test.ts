@@ -129,8 +129,14 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
       await waitUntilCompleted(async () => (await retrieveVideo()).status);
       const usage = await jsonOf<{ data: { id: string }[] }>(service.fetch('/v1/usage'));
       Object.assign(ids, {
-        ...{ file, batch: batch.id, response: response.id, voice: voice.id, video: video.id, key: key.id },
-        ...{ item: response.output[0]?.id, usage: usage.data[0]?.id },
+        file,
+        batch: batch.id,
+        response: response.id,
+        voice: voice.id,
+        video: video.id,
+        key: key.id,
+        item: response.output[0]?.id,
+        usage: usage.data[0]?.id,
       });
     });
     afterAll(() => full?.close());
@@ -158,7 +164,10 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
           id: ids.response,
           send: (key: string, id: string) =>
             as(key, 'POST', '/v1/responses', {
-              ...{ model: TEXT_MODEL, input: 'Go on.', store: false, previous_response_id: id },
+              model: TEXT_MODEL,
+              input: 'Go on.',
+              store: false,
+              previous_response_id: id,
             }),
         },
         {
@@ -177,7 +186,9 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
           id: ids.file,
           send: (key: string, id: string) =>
             as(key, 'POST', '/v1/batches', {
-              ...{ input_file_id: id, endpoint: '/v1/embeddings', completion_window: '24h' },
+              input_file_id: id,
+              endpoint: '/v1/embeddings',
+              completion_window: '24h',
             }),
         },
         ...[(id: string) => id, (id: string) => ({ id })].map((fieldOf) => ({
@@ -185,7 +196,10 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
           id: ids.voice,
           send: (key: string, id: string) =>
             as(key, 'POST', '/v1/audio/speech', {
-              ...{ model: 'svc-tts', input: 'Hello.', voice: fieldOf(id), response_format: 'pcm' },
+              model: 'svc-tts',
+              input: 'Hello.',
+              voice: fieldOf(id),
+              response_format: 'pcm',
             }),
         })),
         {
@@ -201,7 +215,10 @@ describe.each(['SQLite', 'PostgreSQL'].slice(0, repetitions(1, 2)))('over %s', (
           id: ids.video,
           send: (key: string, id: string) =>
             as(key, 'POST', '/v1/videos/extensions', {
-              ...{ model: 'vid-2.0', prompt: 'On.', seconds: '4', video: { id } },
+              model: 'vid-2.0',
+              prompt: 'On.',
+              seconds: '4',
+              video: { id },
             }),
         },
       ] as const;

@@ -98,8 +98,14 @@ describe('lists', () => {
   test('have the voices of a model, each of which can speak', async () => {
     const { data } = (await get('/v1/audio/voices?model=tts-1')) as { data: { id: string }[] };
     expect(data).toContainEqual({
-      ...{ voice_id: 'fable', id: 'fable', object: 'audio.voice', type: 'preset', name: 'Fable' },
-      ...{ language: 'en-GB', gender: 'male', preset: 'bm_fable' },
+      voice_id: 'fable',
+      id: 'fable',
+      object: 'audio.voice',
+      type: 'preset',
+      name: 'Fable',
+      language: 'en-GB',
+      gender: 'male',
+      preset: 'bm_fable',
     });
     expect(data.length).toBe(54);
     const { data: stored, voices } = (await get('/v1/audio/voices')) as { data: []; voices: [] };

@@ -110,7 +110,9 @@ describe('speech, realtime and embeddings share inference processes', () => {
       expect(await command(dataDir, 'disable', name)).toMatchObject({ exitCode: 0 });
     }
     service = await launchPluginService({
-      ...{ config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,realtime,responses' } },
+      config: SMALL_MODELS,
+      dataDir,
+      env: { PLUGINS: 'speech,realtime,responses' },
     });
   });
   afterAll(async () => {

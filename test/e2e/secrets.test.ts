@@ -133,7 +133,9 @@ function privateRequests(clip: Uint8Array<ArrayBuffer>): readonly (readonly [str
     ] as const;
   const line = (model: string) =>
     JSON.stringify({
-      ...{ custom_id: text('custom'), method: 'POST', url: '/v1/chat/completions' },
+      custom_id: text('custom'),
+      method: 'POST',
+      url: '/v1/chat/completions',
       body: { model, messages: [{ role: 'user', content: text('line') }] },
     });
   return [
@@ -218,8 +220,11 @@ async function errorsOf(
   const errors: string[] = [];
   for (const [path, init = {}] of requests) {
     const headers = {
-      ...{ 'x-api-key': KEY, cookie: `a=${MARK}-cookie`, referer: `https://page.test/${MARK}-referer` },
-      ...{ 'user-agent': `${MARK}-agent`, 'x-forwarded-for': `${MARK}-address` },
+      'x-api-key': KEY,
+      cookie: `a=${MARK}-cookie`,
+      referer: `https://page.test/${MARK}-referer`,
+      'user-agent': `${MARK}-agent`,
+      'x-forwarded-for': `${MARK}-address`,
       ...(init.headers as Record<string, string>),
     };
     const response = await send(path, { ...init, headers });
@@ -274,7 +279,10 @@ describe('with a disk and SQLite', () => {
         invalid_keys_per_minute = 1000`,
       launch: {
         env: {
-          ...{ API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', UPSTREAM_KEY, SEARCH_KEY },
+          API_KEYS: `${KEY}:a`,
+          LOG_LEVEL: 'debug',
+          UPSTREAM_KEY,
+          SEARCH_KEY,
           OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
           OTEL_EXPORTER_OTLP_HEADERS: `x-collector-key=${COLLECTOR_KEY}`,
         },
@@ -304,7 +312,9 @@ describe('with a disk and SQLite', () => {
     const send = (path: string, init: RequestInit = {}) =>
       service.fetch(path, { ...init, headers: { 'x-api-key': KEY, ...(init.headers as object) } });
     const line = {
-      ...{ custom_id: `${MARK}-custom`, method: 'POST', url: '/v1/chat/completions' },
+      custom_id: `${MARK}-custom`,
+      method: 'POST',
+      url: '/v1/chat/completions',
       body: { model: 'final-chat', messages: [{ role: 'user', content: text('line') }] },
     };
     const file = new File([`${JSON.stringify(line)}\n`], `${MARK}.jsonl`);
@@ -406,7 +416,9 @@ describe('with a disk and SQLite', () => {
     const spoken = await voiceClip();
     const file = new File([spoken.bytes], `${MARK}.wav`);
     const stored = form({
-      ...{ audio_sample: file, consent: text('consent'), name: text('name') },
+      audio_sample: file,
+      consent: text('consent'),
+      name: text('name'),
       ref_text: `${spoken.text} ${MARK}`,
     });
     const voice = await service.fetch('/v1/audio/voices', { ...stored, headers: { 'x-api-key': KEY } });
@@ -472,7 +484,9 @@ describe('with PostgreSQL, Redis and S3', () => {
     const service = await launchService({
       config: `${NO_MODELS}\n[rate_limits]\nrequests_per_minute_per_key = 100000`,
       env: {
-        ...{ API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', PLUGINS: 'responses,batch' },
+        API_KEYS: `${KEY}:a`,
+        LOG_LEVEL: 'debug',
+        PLUGINS: 'responses,batch',
         DATABASE_URL: await postgres.freshDatabase(),
         REDIS_URL: redis.url.replace('redis://', `redis://:${MARK}-redis@`),
         S3_ENDPOINT: settings.endpoint,

@@ -29,7 +29,9 @@ beforeAll(async () => {
       strict_transport_seconds = 3600
       security_contact = "mailto:security@app.test"`,
     env: {
-      ...{ TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem'), TLS_PORT: '0' },
+      TLS_CERT_FILE: join(folder, 'cert.pem'),
+      TLS_KEY_FILE: join(folder, 'key.pem'),
+      TLS_PORT: '0',
       METRICS_PORT: '0',
     },
   });

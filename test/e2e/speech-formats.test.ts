@@ -112,7 +112,8 @@ async function check(
     else expect(Math.abs((declaredS ?? 0) - seconds)).toBeLessThan(TOLERANCE_S);
   }
   const { text: heard } = await client().audio.transcriptions.create({
-    ...{ model: 'whisper-1', language: 'en' },
+    model: 'whisper-1',
+    language: 'en',
     file: await toFile(file, `speech.${format === 'pcm' ? 'wav' : format}`),
   });
   expect(wordErrors(text, heard).errors, `${format}: ${heard}`).toBeLessThanOrEqual(maxErrors);
@@ -122,7 +123,10 @@ describe('every format', () => {
   test.for(FORMATS)('%s has the right type, length and words', async (format, context) => {
     needs(context, HAS_FFPROBE, 'FFmpeg');
     const response = await client().audio.speech.create({
-      ...{ model: 'tts-1', voice: 'alloy', input: TEXT, response_format: format },
+      model: 'tts-1',
+      voice: 'alloy',
+      input: TEXT,
+      response_format: format,
     });
     expect(response.headers.get('content-type')).toBe(format === 'pcm' ? 'audio/pcm' : PROBED[format][2]);
     expect(response.headers.get('content-length')).toBeNull();

@@ -313,7 +313,9 @@ test('the examples of request bodies get documented responses', async () => {
   const posts = operations().filter(({ name, path }) => name.startsWith('POST') && !path.includes('{'));
   const examples = posts.flatMap(({ path, operation }) =>
     examplesOf(operation.requestBody?.content['application/json']).map((value) => ({
-      ...{ path, value, responses: operation.responses },
+      path,
+      value,
+      responses: operation.responses,
     })),
   );
   await Promise.all(

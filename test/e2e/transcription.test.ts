@@ -126,7 +126,9 @@ describe('the OpenAI SDK', () => {
 
   test('gets log probabilities, and sends lists and objects in brackets', async () => {
     const tokens = (TEXT.match(/ ?[^ ]+/g) ?? []).map((token) => ({
-      ...{ token, logprob: -0.5, bytes: [...Buffer.from(token)] },
+      token,
+      logprob: -0.5,
+      bytes: [...Buffer.from(token)],
     }));
     onTestFinished(() => upstream.answer(openaiAnswer));
     upstream.answer(() => Response.json({ text: TEXT, logprobs: tokens }));

@@ -39,7 +39,9 @@ afterAll(() => service?.stop());
 /** The types of the SDK have no `model` and other values of `seconds`. */
 const extend = (fields: object, by = client) =>
   by.videos.extend({
-    ...{ model: 'vid-2.0', prompt: 'The camera pans on.', seconds: '4' },
+    model: 'vid-2.0',
+    prompt: 'The camera pans on.',
+    seconds: '4',
     ...fields,
   } as unknown as OpenAI.VideoExtendParams);
 
@@ -70,7 +72,8 @@ describe('a video', () => {
     await expect(client.videos.delete(first.id)).rejects.toMatchObject({ status: 409, code: 'video_in_use' });
     expect(sent).toEqual([`DELETE /v1/videos/${first.id}`]);
     await expect(client.videos.downloadContent(first.id)).rejects.toMatchObject({
-      ...{ status: 400, code: 'video_not_ready' },
+      status: 400,
+      code: 'video_not_ready',
     });
 
     const video = await waitForEnd(first.id);
@@ -118,7 +121,9 @@ describe('a video', () => {
 
   test('does not exist after its deletion', async () => {
     expect(await client.videos.delete(second.id)).toEqual({
-      ...{ id: second.id, object: 'video.deleted', deleted: true },
+      id: second.id,
+      object: 'video.deleted',
+      deleted: true,
     });
     await expect(client.videos.retrieve(second.id)).rejects.toMatchObject({ status: 404 });
     await expect(client.videos.downloadContent(second.id)).rejects.toMatchObject({ status: 404 });
@@ -130,7 +135,8 @@ describe('a video', () => {
     expect(data).toHaveLength(2);
     for (const row of data) {
       expect(row).toMatchObject({
-        ...{ endpoint: 'POST /v1/videos/extensions', status: 'completed' },
+        endpoint: 'POST /v1/videos/extensions',
+        status: 'completed',
         output_tokens: (400 * 300 * 24 * 4) / 1024,
       });
     }
@@ -150,7 +156,9 @@ describe('the request is rejected', () => {
   ])('%s', async (_, fields, message) => {
     const before = (await client.videos.list()).data.length;
     await expect(Promise.resolve(fields()).then((it) => extend(it))).rejects.toMatchObject({
-      ...{ status: 400, type: 'invalid_request_error', param: 'video' },
+      status: 400,
+      type: 'invalid_request_error',
+      param: 'video',
       message: expect.stringMatching(message),
     });
     expect((await client.videos.list()).data).toHaveLength(before);
@@ -158,7 +166,9 @@ describe('the request is rejected', () => {
 
   test('without a model; the message mentions that the SDK types lack it', async () => {
     await expect(extend({ video: await file(), model: undefined })).rejects.toMatchObject({
-      ...{ status: 400, param: 'model', message: expect.stringContaining('SDK') },
+      status: 400,
+      param: 'model',
+      message: expect.stringContaining('SDK'),
     });
   });
 });

@@ -92,8 +92,15 @@ describe('with the models of the service', () => {
   test('a voice can be enrolled, used immediately, and deleted', async () => {
     const voice = await enroll(client, { speaker_description: 'An American' });
     expect(voice).toMatchObject({
-      ...{ id: voice.voice_id, object: 'audio.voice', type: 'audio_sample', name: 'Joe', format: 'wav' },
-      ...{ has_ref_text: true, sample_rate: SPOKEN_RATE_HZ, size_bytes: clip.size, warnings: [] },
+      id: voice.voice_id,
+      object: 'audio.voice',
+      type: 'audio_sample',
+      name: 'Joe',
+      format: 'wav',
+      has_ref_text: true,
+      sample_rate: SPOKEN_RATE_HZ,
+      size_bytes: clip.size,
+      warnings: [],
       speaker_description: 'An American',
     });
     expect(voice.voice_id).toMatch(/^tts-vc-voice_/);
@@ -107,7 +114,9 @@ describe('with the models of the service', () => {
     const deleted = await client.audio.voices.delete(voice.id);
     expect(deleted).toEqual({ id: voice.id, object: 'audio.voice.deleted', deleted: true });
     await expect(speech(client, voice.id)).rejects.toMatchObject({
-      ...{ status: 400, param: 'voice', code: 'voice_not_found' },
+      status: 400,
+      param: 'voice',
+      code: 'voice_not_found',
     });
     await expect(client.audio.voices.delete(voice.id)).rejects.toMatchObject({ status: 404 });
     expect((await service.fetch(`/v1/audio/voices/${voice.id}/audio`)).status).toBe(404);

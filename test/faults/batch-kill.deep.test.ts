@@ -56,7 +56,11 @@ async function violationsOf(site: BatchSite, upstream: LineUpstream, plan: Plan)
     return last;
   };
   const { batches } = await batchesThroughKills({
-    ...{ ...plan, lines: LINES, pollMs: POLL_MS, launch, upstream },
+    ...plan,
+    lines: LINES,
+    pollMs: POLL_MS,
+    launch,
+    upstream,
   });
   if (last === undefined) throw new Error('no node was launched');
   return await violationsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });

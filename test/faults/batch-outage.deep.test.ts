@@ -184,7 +184,9 @@ test.concurrent('batches wait for disk space; uploads return 503 with retry-afte
   const outage = new Outage(context);
   const disk = outage.closeAtEnd(await mountSmallDisk(48));
   const site = await openMachineSite({
-    ...{ config: outage.upstream.config, granted: GRANTED, folder: disk.folder },
+    config: outage.upstream.config,
+    granted: GRANTED,
+    folder: disk.folder,
   });
   const service = await outage.launchReady(site);
   const id = await outage.startPartialBatch(service);

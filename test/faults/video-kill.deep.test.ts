@@ -171,7 +171,9 @@ inDeepTier(() => {
     needs(context, HAS_S3, 'versitygw');
     const servers = await startSharedServers();
     const site = await openSharedSite(servers, {
-      ...{ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } },
+      config: CONFIG,
+      granted: GRANTED,
+      env: { PLUGINS: 'video' },
     });
     try {
       const service = await generateThroughKills(site, { kills: repetitions(1, 8), nodes: 2, seed: 3 });

@@ -30,13 +30,16 @@ export const CLIENT_FRAMES: Readonly<Record<string, object>> = {
   clear: { type: 'input_audio_buffer.clear' },
   'create item': { type: 'conversation.item.create', item: text('Say it.') },
   'create item at the front': {
-    ...{ type: 'conversation.item.create', event_id: 'front', previous_item_id: 'root' },
+    type: 'conversation.item.create',
+    event_id: 'front',
+    previous_item_id: 'root',
     item: { ...text('First.'), id: 'mine' },
   },
   respond: { type: 'response.create', event_id: 'respond' },
   'respond to an input': { type: 'response.create', response: { input: [text('Other.')] } },
   'respond out of band': {
-    ...{ type: 'response.create', event_id: 'aside' },
+    type: 'response.create',
+    event_id: 'aside',
     response: { conversation: 'none', metadata: { a: 'b' } },
   },
   cancel: { type: 'response.cancel', event_id: 'cancel' },
@@ -54,11 +57,16 @@ export const ITEM_FRAMES: Readonly<Record<string, (itemId: string) => object>> =
   'retrieve the last item': (item_id) => ({ type: 'conversation.item.retrieve', event_id: 'get', item_id }),
   'delete the last item': (item_id) => ({ type: 'conversation.item.delete', event_id: 'delete', item_id }),
   'create the last item again': (id) => ({
-    ...{ type: 'conversation.item.create', event_id: 'again', item: { ...text('Again.'), id } },
+    type: 'conversation.item.create',
+    event_id: 'again',
+    item: { ...text('Again.'), id },
   }),
   'truncate the last item': (item_id) => ({
-    ...{ type: 'conversation.item.truncate', event_id: 'truncate', item_id },
-    ...{ content_index: 0, audio_end_ms: 60 },
+    type: 'conversation.item.truncate',
+    event_id: 'truncate',
+    item_id,
+    content_index: 0,
+    audio_end_ms: 60,
   }),
 };
 

@@ -73,7 +73,9 @@ export class ConversationFuzz {
       () => ({ type: 'conversation.item.delete', item_id: this.#id() }),
       () => ({ type: 'conversation.item.retrieve', item_id: this.#id() }),
       () => ({
-        ...{ type: 'conversation.item.truncate', item_id: this.#id(), content_index: 0 },
+        type: 'conversation.item.truncate',
+        item_id: this.#id(),
+        content_index: 0,
         audio_end_ms: this.#pick(NUMBERS),
       }),
       () => ({ type: 'response.create' }),

@@ -80,8 +80,10 @@ const interrupted: Scene = {
     await sends(client, APPEND, APPEND);
     await client.next('input_audio_buffer.speech_started');
     await sends(client, {
-      ...{ type: 'conversation.item.truncate', item_id: spokenItem(client) },
-      ...{ content_index: 0, audio_end_ms: 60 },
+      type: 'conversation.item.truncate',
+      item_id: spokenItem(client),
+      content_index: 0,
+      audio_end_ms: 60,
     });
     await client.next('conversation.item.truncated');
     await sends(client, { type: 'conversation.item.retrieve', item_id: spokenItem(client) });
@@ -180,7 +182,9 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'a response out of band': {
     async play(client) {
       const response = {
-        ...{ conversation: 'none', output_modalities: ['text'], metadata: { purpose: 'title' } },
+        conversation: 'none',
+        output_modalities: ['text'],
+        metadata: { purpose: 'title' },
         input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'A title?' }] }],
       };
       await sends(client, say('Hi!'), { ...RESPOND, response }, RESPOND);
@@ -239,7 +243,8 @@ export async function recorded(name: string): Promise<Recording> {
   if (scene === undefined) throw new Error(`no conversation ${name}`);
   const { tts, continueSpeech } = heldSpeech();
   const app = realtimeApp({
-    ...{ stt: new FakeSttEngine(), tts: HELD.has(title) ? tts : new FakeTtsEngine() },
+    stt: new FakeSttEngine(),
+    tts: HELD.has(title) ? tts : new FakeTtsEngine(),
     text: new FakeTextEngine(scene.text),
     vad: new FakeVadEngine({ script: () => [0, 2, 4].flatMap(turnAt) }),
     ...scene.parts,

@@ -68,10 +68,24 @@ const MAX_TURNS = machine.MAX_PENDING_TURNS;
 export function opened(isBeta = false, watch: Simulation['watch'] = () => undefined): Simulation {
   const session = initialConversationSession('sess_1', CONVERSATION, 1_700_000_000);
   const simulation: Simulation = {
-    ...{ session, state: machine.initial('conv_1', session.settings), isBeta },
-    ...{ isInputOpen: true, hasAudio: false, turn: undefined, transcriptions: [], replies: [] },
-    ...{ lateReply: undefined, lateTurn: undefined, hasSpoken: false, isIdleTimerRunning: false, clockMs: 0 },
-    ...{ order: rules.initial, faults: [], idCount: 0, hasEnded: false, watch },
+    session,
+    state: machine.initial('conv_1', session.settings),
+    isBeta,
+    isInputOpen: true,
+    hasAudio: false,
+    turn: undefined,
+    transcriptions: [],
+    replies: [],
+    lateReply: undefined,
+    lateTurn: undefined,
+    hasSpoken: false,
+    isIdleTimerRunning: false,
+    clockMs: 0,
+    order: rules.initial,
+    faults: [],
+    idCount: 0,
+    hasEnded: false,
+    watch,
   };
   return sent(simulation, sessionEvent('session.created', session));
 }
@@ -172,7 +186,8 @@ function performed(before: Simulation, effect: machine.Effect, queue: machine.Ev
       const { responseId: response_id, itemId: item_id, outputIndex: output_index, audio } = effect;
       const place = { response_id, item_id, output_index, content_index: 0 };
       const type = 'response.output_audio.delta';
-      return sent({ ...before, hasSpoken: true }, { type, ...place, ...{ delta: audio.toBase64() } });
+      const event = { type, ...place, delta: audio.toBase64() };
+      return sent({ ...before, hasSpoken: true }, event);
     }
     case 'configure_input': {
       const { turn } = before;
@@ -194,8 +209,13 @@ function performed(before: Simulation, effect: machine.Effect, queue: machine.Ev
       const { responseId, request } = effect;
       const isKnown = before.replies.some((each) => each.responseId === responseId);
       const reply: Reply = {
-        ...{ responseId, isAudio: request.settings.modality === 'audio' },
-        ...{ isFailure: request.kind === 'failure', hasMessage: false, words: 0, audioMs: 0, calls: 0 },
+        responseId,
+        isAudio: request.settings.modality === 'audio',
+        isFailure: request.kind === 'failure',
+        hasMessage: false,
+        words: 0,
+        audioMs: 0,
+        calls: 0,
       };
       const after = { ...before, replies: [...before.replies, reply] };
       return isKnown ? faulty(after, `the reply of ${responseId} started twice`) : after;

@@ -43,13 +43,17 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('send' as const), frame: fc.nat(FRAMES.length - 1), isNamed: fc.boolean() },
+      kind: fc.constant('send' as const),
+      frame: fc.nat(FRAMES.length - 1),
+      isNamed: fc.boolean(),
     }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('item' as const), frame: fc.nat(ITEMS.length - 1), isNamed: fc.boolean() },
+      kind: fc.constant('item' as const),
+      frame: fc.nat(ITEMS.length - 1),
+      isNamed: fc.boolean(),
     }),
   },
   { weight: 6, arbitrary: fc.constant({ kind: 'serve' } as const) },
@@ -60,7 +64,8 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 );
 /** The last step of a walk. */
 export const lastStep: fc.Arbitrary<Step> = fc.record({
-  ...{ kind: fc.constant('end' as const), report: fc.nat(CLOSES.length - 1) },
+  kind: fc.constant('end' as const),
+  report: fc.nat(CLOSES.length - 1),
 });
 
 /** Serializes a frame. Valid ones have their own `event_id` or none. */

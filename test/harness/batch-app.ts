@@ -64,7 +64,15 @@ export async function batchApp(options: BatchAppOptions = {}) {
       body: JSON.stringify(body),
     });
   return {
-    ...{ app, store, files, clock, log, queued, send, post, putFile },
+    app,
+    store,
+    files,
+    clock,
+    log,
+    queued,
+    send,
+    post,
+    putFile,
     /** Creates a batch with a new input file. */
     async create(fields: object = {}, init: Parameters<typeof send>[1] = {}) {
       const organization = init.key === undefined ? 'a' : 'b';

@@ -75,7 +75,14 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
     return batch;
   };
   return {
-    ...{ accounts, batches, files, blobs, clock, log, get, textOf },
+    accounts,
+    batches,
+    files,
+    blobs,
+    clock,
+    log,
+    get,
+    textOf,
     /** Stores an input file and creates a batch. */
     async create(input: string, overrides: Partial<BatchRecord> = {}): Promise<BatchRecord> {
       const created = unixSeconds(clock);
@@ -104,7 +111,12 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
     job(call: CallOperation = echo, { times, ...overrides }: JobOverrides = {}) {
       const { lines: lineCalls } = accounts.process();
       return batchJob({
-        ...{ batches, files, blobs, lineCalls, clock, log },
+        batches,
+        files,
+        blobs,
+        lineCalls,
+        clock,
+        log,
         operations: { get: (url) => ({ url, execute: call }) },
         metrics: batchMetrics(noMetrics),
         maxConcurrentLines: 16,

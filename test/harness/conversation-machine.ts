@@ -16,14 +16,27 @@ import type { ResponseParams } from '../../src/conversation/state/response.ts';
 /** Plays events on the state machine of a conversation. Every emitted event is validated. */
 
 export const SERVER_VAD: Extract<TurnDetection, { readonly type: 'server_vad' }> = {
-  ...{ type: 'server_vad', vad: DEFAULT_VAD_SETTINGS, idleTimeoutMs: undefined },
-  ...{ createResponse: true, interruptResponse: true },
+  type: 'server_vad',
+  vad: DEFAULT_VAD_SETTINGS,
+  idleTimeoutMs: undefined,
+  createResponse: true,
+  interruptResponse: true,
 };
 const PCM = { encoding: 'pcm16', rateHz: 24_000 } as const;
 export const SETTINGS: ConversationSettings = {
-  ...{ modality: 'audio', instructions: 'Be brief.', tools: [], toolChoice: 'auto', parallelToolCalls: true },
-  ...{ maxOutputTokens: undefined, temperature: undefined, reasoningEffort: undefined },
-  ...{ outputFormat: PCM, voice: undefined, speed: 1, inputFormat: PCM, turnDetection: SERVER_VAD },
+  modality: 'audio',
+  instructions: 'Be brief.',
+  tools: [],
+  toolChoice: 'auto',
+  parallelToolCalls: true,
+  maxOutputTokens: undefined,
+  temperature: undefined,
+  reasoningEffort: undefined,
+  outputFormat: PCM,
+  voice: undefined,
+  speed: 1,
+  inputFormat: PCM,
+  turnDetection: SERVER_VAD,
   transcription: { language: undefined, languages: undefined, prompt: undefined, keywords: undefined },
   includesLogprobs: false,
   includesTiming: false,
@@ -39,7 +52,10 @@ export const params = (
   settings: ConversationSettings = SETTINGS,
   changes: Partial<ResponseParams> = {},
 ): Omit<ResponseParams, 'input'> => ({
-  ...{ settings, voiceName: 'alloy', isOutOfBand: false, metadata: null },
+  settings,
+  voiceName: 'alloy',
+  isOutOfBand: false,
+  metadata: null,
   ...changes,
 });
 
@@ -127,10 +143,16 @@ export function afterEvents(events: readonly machine.Event[], settings: Partial<
 // Events of the client.
 
 export const command = (each: machine.Command, eventId: string | null = null): machine.Event => ({
-  ...{ kind: 'command', command: each, eventId },
+  kind: 'command',
+  command: each,
+  eventId,
 });
 export const userItem = (id: string, text = 'Hello.'): Item => ({
-  ...{ id, object: 'realtime.item', type: 'message', status: 'completed', role: 'user' },
+  id,
+  object: 'realtime.item',
+  type: 'message',
+  status: 'completed',
+  role: 'user',
   content: [{ type: 'input_text', text }],
 });
 export const createItem = (item: Item, previousItemId?: string): machine.Event =>
@@ -145,26 +167,40 @@ export const cancel = (responseId?: string): machine.Event =>
 export const truncate = (itemId: string, audioEndMs: number): machine.Event =>
   command({ kind: 'truncate_item', itemId, audioEndMs }, 'truncate');
 export const rejected = (error: ConversationError): machine.Event => ({
-  ...{ kind: 'rejected', error, eventId: 'bad' },
+  kind: 'rejected',
+  error,
+  eventId: 'bad',
 });
 
 // Events of the input.
 
 const itemIdOf = (turn: string): Id<'item'> => `item_${turn}`;
 export const speechStarted = (turn: string, unplayedMs = 0): machine.Event => ({
-  ...{ kind: 'speech_started', itemId: itemIdOf(turn), audioStartMs: 0, unplayedMs },
+  kind: 'speech_started',
+  itemId: itemIdOf(turn),
+  audioStartMs: 0,
+  unplayedMs,
 });
 export const speechStopped = (turn: string): machine.Event => ({
-  ...{ kind: 'speech_stopped', itemId: itemIdOf(turn), audioEndMs: 900 },
+  kind: 'speech_stopped',
+  itemId: itemIdOf(turn),
+  audioEndMs: 900,
 });
 export const committed = (turn: string, isDetected = true): machine.Event => ({
-  ...{ kind: 'turn_committed', itemId: itemIdOf(turn), isDetected },
+  kind: 'turn_committed',
+  itemId: itemIdOf(turn),
+  isDetected,
 });
 export const dropped = (turn: string): machine.Event => ({ kind: 'turn_dropped', itemId: itemIdOf(turn) });
 export const transcribed = (turn: string, transcript = 'Ask not.'): machine.Event => ({
-  ...{ kind: 'transcript_completed', itemId: itemIdOf(turn), transcript },
+  kind: 'transcript_completed',
+  itemId: itemIdOf(turn),
+  transcript,
   usage: {
-    ...{ type: 'tokens', total_tokens: 12, input_tokens: 7, output_tokens: 5 },
+    type: 'tokens',
+    total_tokens: 12,
+    input_tokens: 7,
+    output_tokens: 5,
     input_token_details: { text_tokens: 0, audio_tokens: 7 },
   },
 });
@@ -174,20 +210,28 @@ export const FAILURE = {
   message: 'The engine failed.',
 } as const;
 export const notTranscribed = (turn: string, isFatal = false): machine.Event => ({
-  ...{ kind: 'transcript_failed', itemId: itemIdOf(turn), error: FAILURE, isFatal },
+  kind: 'transcript_failed',
+  itemId: itemIdOf(turn),
+  error: FAILURE,
+  isFatal,
 });
 /** A detected turn that is transcribed. */
 export const spokenTurn = (turn: string, transcript?: string): machine.Event[] => [
   ...[speechStarted(turn), speechStopped(turn), committed(turn), transcribed(turn, transcript)],
 ];
 export const idle = (turn: string): machine.Event => ({
-  ...{ kind: 'idle_elapsed', itemId: itemIdOf(turn), audioStartMs: 0, audioEndMs: 6000 },
+  kind: 'idle_elapsed',
+  itemId: itemIdOf(turn),
+  audioStartMs: 0,
+  audioEndMs: 6000,
 });
 
 // Events of replies. `at` is the number of responses before.
 
 const reply = (at: number, event: machine.ReplyEvent): machine.Event => ({
-  ...{ kind: 'reply', responseId: `resp_${at}`, event },
+  kind: 'reply',
+  responseId: `resp_${at}`,
+  event,
 });
 export const messageStarted = (at: number): machine.Event =>
   reply(at, { kind: 'message_started', itemId: `item_reply_${at}` });
@@ -207,14 +251,19 @@ export const audio = (at: number, lengthMs: number): machine.Event =>
   reply(at, { kind: 'audio', audio: new Uint8Array(Math.max(2, 48 * lengthMs)), lengthMs });
 export const call = (at: number, callId = `call_${at}`): machine.Event =>
   reply(at, {
-    ...{ kind: 'call', itemId: `item_${callId}`, callId, name: 'weather', arguments: '{"city":"Rome"}' },
+    kind: 'call',
+    itemId: `item_${callId}`,
+    callId,
+    name: 'weather',
+    arguments: '{"city":"Rome"}',
   });
 export const ended = (
   at: number,
   end: 'completed' | 'max_output_tokens' | 'content_filter' = 'completed',
 ): machine.Event =>
   reply(at, {
-    ...{ kind: 'ended', end },
+    kind: 'ended',
+    end,
     usage: { text: { input: 12, output: 5, cached: 4, reasoning: 0 }, audioTokens: 3 },
   });
 export const failed = (at: number, isFatal = false): machine.Event =>

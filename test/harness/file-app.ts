@@ -54,7 +54,10 @@ export async function fileApp({
   const store = fileStore(records);
   const blobs = changed(await openDiskBlobs(folder, clock));
   const files = new FileService({
-    ...{ files: store, blobs, clock, log },
+    files: store,
+    blobs,
+    clock,
+    log,
     uploadsPerOrganization: perOrganization,
     storedBytesPerOrganization,
   });
@@ -67,7 +70,16 @@ export async function fileApp({
   const upload = (entries: readonly Entry[], headers: Record<string, string> = {}, key = KEY_A) =>
     send(FILES, { method: 'POST', body: formOf(...entries), headers }, key);
   return {
-    ...{ app, clock, log, records, store, blobs, files, folder, send, upload },
+    app,
+    clock,
+    log,
+    records,
+    store,
+    blobs,
+    files,
+    folder,
+    send,
+    upload,
     /** Uploads a text. Returns the file object. */
     async add(text = '{}\n', name = 'lines.jsonl', key = KEY_A) {
       const response = await upload(

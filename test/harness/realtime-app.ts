@@ -54,11 +54,24 @@ const NO_TABLE = { ids: [], get: () => undefined };
 
 /** A conversation model with the engines of the app. */
 export const CONVERSATION: ConversationModel = {
-  ...{ id: 'svc-voice', stt: 'svc-stt', llm: 'llm', tts: 'svc-tts', instructions: 'Be brief.' },
-  ...{ guardsInterruptions: false, preparesReplies: true, choosesSpeech: false },
-  ...{ voice: undefined, turnDetection: 'server_vad', language: undefined, temperature: undefined },
-  ...{ maxOutputTokens: undefined, reasoningEffort: undefined, fallbackMessage: undefined },
-  ...{ maxSessionS: 3600, sessionsPerOrganization: 100, maxToolOutputCharacters: 20_000 },
+  id: 'svc-voice',
+  stt: 'svc-stt',
+  llm: 'llm',
+  tts: 'svc-tts',
+  instructions: 'Be brief.',
+  guardsInterruptions: false,
+  preparesReplies: true,
+  choosesSpeech: false,
+  voice: undefined,
+  turnDetection: 'server_vad',
+  language: undefined,
+  temperature: undefined,
+  maxOutputTokens: undefined,
+  reasoningEffort: undefined,
+  fallbackMessage: undefined,
+  maxSessionS: 3600,
+  sessionsPerOrganization: 100,
+  maxToolOutputCharacters: 20_000,
   ready: () => ({ ready: true }),
 };
 

@@ -98,7 +98,15 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     ],
   });
   const enrollments = new EnrollmentService({
-    ...{ voices, blobs, audioFiles, vad, speakers, voiceFitter: fitter, calls, clock, log },
+    voices,
+    blobs,
+    audioFiles,
+    vad,
+    speakers,
+    voiceFitter: fitter,
+    calls,
+    clock,
+    log,
     metrics: voiceMetrics(metrics),
     requestsPerOrganization: options.perOrganization ?? 100,
     voicesPerOrganization: options.voicesPerOrganization ?? 100,
@@ -122,8 +130,20 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     return send(VOICES, { method: 'POST', body, ...init }, key);
   };
   return {
-    ...{ app, clock, log, voices, blobs, speakers, fitter, audioFiles, calls, metrics, vad },
-    ...{ enrollments, send, post },
+    app,
+    clock,
+    log,
+    voices,
+    blobs,
+    speakers,
+    fitter,
+    audioFiles,
+    calls,
+    metrics,
+    vad,
+    enrollments,
+    send,
+    post,
     rows: calls.rows,
     /** Temporary files of uploads. */
     staged: () => readdirSync(folder),

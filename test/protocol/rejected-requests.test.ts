@@ -31,12 +31,20 @@ const speech =
     const engine = new FakeTtsEngine({ runs: () => [], failure });
     const requests = new SpeechRequests({
       tts: { ids: ['svc-tts'], get: () => engine },
-      ...{ calls, clock: new ManualClock(), endpoint, requestsPerOrganization: 1 },
+      calls,
+      clock: new ManualClock(),
+      endpoint,
+      requestsPerOrganization: 1,
       voices: { find: async () => undefined, findSimilar: async () => undefined },
     });
     const params = {
-      ...{ model: 'svc-tts', text: 'One. Two.', characters: 9, rateHz: 24_000, voiceId: undefined },
-      ...{ voiceParam: 'voice', speed: 1 },
+      model: 'svc-tts',
+      text: 'One. Two.',
+      characters: 9,
+      rateHz: 24_000,
+      voiceId: undefined,
+      voiceParam: 'voice',
+      speed: 1,
       ...({ priority: 'interactive', delivery: 'stream' } as const),
     };
     await expect(requests.startSpeech(params, CALLER, never)).rejects.toThrow(ServiceError);

@@ -15,14 +15,12 @@ for (const file of readdirSync(folder).sort()) {
 
 describe('a script fails on', () => {
   const script = (lines: Script['lines']): Script => ({
-    ...{
-      title: 'wrong',
-      spec: 'none',
-      dialects: ['spec'],
-      query: '',
-      withoutDialect: false,
-      stt: ['svc-stt'],
-    },
+    title: 'wrong',
+    spec: 'none',
+    dialects: ['spec'],
+    query: '',
+    withoutDialect: false,
+    stt: ['svc-stt'],
     lines: [{ '<': { type: 'session.created' } }, ...lines],
   });
   const clear = { '>': { type: 'input_audio_buffer.clear' } };

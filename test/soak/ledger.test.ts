@@ -16,12 +16,22 @@ import {
 /** The ledger of a soak run detects lost, duplicated and truncated results. */
 
 const call = (fields: Partial<Call> = {}): Call => ({
-  ...{ load: 'speech', organization: 'o', node: 'a', rows: 'one', beganMs: 1000, endedMs: 2000 },
-  ...{ end: 'right', status: 200, requestId: 'req_1' },
+  load: 'speech',
+  organization: 'o',
+  node: 'a',
+  rows: 'one',
+  beganMs: 1000,
+  endedMs: 2000,
+  end: 'right',
+  status: 200,
+  requestId: 'req_1',
   ...fields,
 });
 const row = (fields: Partial<UsageRow> = {}): UsageRow => ({
-  ...{ id: 'usage_1', organization: 'o', requestId: 'req_1', status: 'completed' },
+  id: 'usage_1',
+  organization: 'o',
+  requestId: 'req_1',
+  status: 'completed',
   ...fields,
 });
 const killed: Fault = {
@@ -114,7 +124,9 @@ describe('usage rows', () => {
 
 describe('batches', () => {
   const batch: ExpectedBatch = {
-    ...{ id: 'batch_1', organization: 'o', site: 'main' },
+    id: 'batch_1',
+    organization: 'o',
+    site: 'main',
     lines: new Map([
       ['one', { tokens: 3 }],
       ['two', { tokens: 4 }],
@@ -122,12 +134,14 @@ describe('batches', () => {
     ]),
   };
   const done = (custom_id: string, tokens: number) => ({
-    ...{ custom_id, error: null },
+    custom_id,
+    error: null,
     response: { request_id: `req_${custom_id}`, body: { usage: { prompt_tokens: tokens } } },
   });
   const failed = (custom_id: string, code: string) => ({ custom_id, response: null, error: { code } });
   const right: BatchResult = {
-    ...{ status: 'completed', counts: { total: 3, completed: 2, failed: 1 } },
+    status: 'completed',
+    counts: { total: 3, completed: 2, failed: 1 },
     output: [done('one', 3), done('two', 4)],
     error: [failed('bad', 'model_not_found')],
   };

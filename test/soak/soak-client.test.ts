@@ -55,9 +55,14 @@ beforeEach(() => {
   const node = { name: 'a', isUp: true, service: { baseUrl: `http://127.0.0.1:${port}` } };
   const never = new AbortController().signal;
   client = new SoakClient({
-    ...{ ledger, load: 'any', organization: 'speech', site: 'main' },
+    ledger,
+    load: 'any',
+    organization: 'speech',
+    site: 'main',
     nodes: [node as unknown as SoakNode],
-    ...{ random: () => 0, signal: never, stopped: never },
+    random: () => 0,
+    signal: never,
+    stopped: never,
   });
 });
 
@@ -124,7 +129,12 @@ test('a frozen connection forwards nothing and stays open', async () => {
   sendRequest();
   // A new connection through the proxy works; its duration is long enough to detect forwarded data.
   const response = await sendSlowly({
-    ...{ port: proxy.port, path: '/refused', headers: {}, body: '', readBytes: 1, pauseMs: 5 },
+    port: proxy.port,
+    path: '/refused',
+    headers: {},
+    body: '',
+    readBytes: 1,
+    pauseMs: 5,
     signal: AbortSignal.timeout(5000),
   });
   expect([response.status, received.length, isClosed]).toEqual([503, 1, false]);

@@ -97,7 +97,9 @@ describe('interpretation of responses', () => {
 
 describe('charts', () => {
   const chart = {
-    ...{ title: 'Memory <MB>', unit: 'MB', lengthMs: 120_000 },
+    title: 'Memory <MB>',
+    unit: 'MB',
+    lengthMs: 120_000,
     marks: [{ name: 'redis', fromMs: 10_000, toMs: 20_000 }],
     lines: [{ name: 'a', points: [0, 10_000, 60_000].map((atMs) => ({ atMs, value: atMs / 100 })) }],
   };

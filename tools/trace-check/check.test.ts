@@ -133,7 +133,11 @@ const serverVad = traced(
 
 const content = [{ type: 'input_text', text: 'Hello there.' }];
 const userItem = {
-  ...{ id: 'item_1', object: 'realtime.item', type: 'message', status: 'completed', role: 'user' },
+  id: 'item_1',
+  object: 'realtime.item',
+  type: 'message',
+  status: 'completed',
+  role: 'user',
   content,
 };
 const RESPONSE = {

@@ -25,8 +25,11 @@ async function answer(request: Request): Promise<Response> {
   if (pathname === '/voice/v1/never') return new Promise(() => undefined);
   const headers = Object.fromEntries(request.headers);
   return Response.json({
-    ...{ method: request.method, path: pathname + search, body: await request.text() },
-    ...{ authorization: headers.authorization, type: headers['content-type'] ?? null },
+    method: request.method,
+    path: pathname + search,
+    body: await request.text(),
+    authorization: headers.authorization,
+    type: headers['content-type'] ?? null,
   });
 }
 
@@ -42,11 +45,16 @@ describe('a request', () => {
   test('is resolved against the URL of the page and carries the key in a header', async () => {
     const query = { limit: 5, after: undefined, endpoint: 'POST /v1/x' };
     expect(await client().get('v1/usage', { query })).toEqual({
-      ...{ method: 'GET', path: '/voice/v1/usage?limit=5&endpoint=POST+%2Fv1%2Fx', body: '' },
-      ...{ authorization: 'Bearer sk-1', type: null },
+      method: 'GET',
+      path: '/voice/v1/usage?limit=5&endpoint=POST+%2Fv1%2Fx',
+      body: '',
+      authorization: 'Bearer sk-1',
+      type: null,
     });
     expect(await client().post('v1/keys', { name: 'x' })).toMatchObject({
-      ...{ method: 'POST', body: '{"name":"x"}', type: 'application/json' },
+      method: 'POST',
+      body: '{"name":"x"}',
+      type: 'application/json',
     });
     const form = new FormData();
     form.append('a', '1');
@@ -71,8 +79,13 @@ describe('a request', () => {
 describe('an error', () => {
   test('has the message and code of the response body', async () => {
     expect(await errorFromBody(client().get('v1/refused'))).toMatchObject({
-      ...{ name: 'ServiceError', message: "'limit' must be smaller.", status: 400 },
-      ...{ code: 'invalid_value', param: 'limit', requestId: 'req_1', retryAfterS: 7 },
+      name: 'ServiceError',
+      message: "'limit' must be smaller.",
+      status: 400,
+      code: 'invalid_value',
+      param: 'limit',
+      requestId: 'req_1',
+      retryAfterS: 7,
     });
   });
 

@@ -87,7 +87,9 @@ export function SessionProvider(props: {
         leave('The key contains invalid characters: only letters, digits and ASCII punctuation are allowed.');
     };
     return props.renderSignIn({
-      ...{ isTrying: state.phase === 'trying', error, signIn },
+      isTrying: state.phase === 'trying',
+      error,
+      signIn,
       retry: unverifiedKey === undefined ? undefined : () => signIn(unverifiedKey),
     });
   }

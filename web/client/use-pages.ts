@@ -37,7 +37,10 @@ export function usePages<Item>(
   // The previous page stays visible while the next one loads; a second click must not skip a page.
   const hasOlder = lastId != null && lastId !== after;
   return {
-    ...{ page, error, reload, isFirst: after === undefined },
+    page,
+    error,
+    reload,
+    isFirst: after === undefined,
     older: hasOlder ? () => setAfters((before) => [...before, lastId]) : undefined,
     newer: after === undefined ? undefined : () => setAfters((before) => before.slice(0, -1)),
     newest: () => {

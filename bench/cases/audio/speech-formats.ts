@@ -75,8 +75,12 @@ async function firstBytes(service: Service): Promise<Row[]> {
   return [...times]
     .filter(([format]) => format !== 'pcm')
     .map(([format, values]) => ({
-      ...{ measure: `first byte, ${format}`, ours: median(values), peer: pcm, unit: 'ms' },
-      ...{ target: FIRST_BYTE_TARGET_MS, judged: 'difference' as const },
+      measure: `first byte, ${format}`,
+      ours: median(values),
+      peer: pcm,
+      unit: 'ms',
+      target: FIRST_BYTE_TARGET_MS,
+      judged: 'difference' as const,
     }));
 }
 
@@ -90,8 +94,10 @@ async function cpuShares(service: Service): Promise<Row[]> {
     for (let round = 0; round < CPU_ROUNDS; round++) await speak(service, PARAGRAPH, format);
     const [encoding, synthesis] = [total(encoders) - before[0], total(inference) - before[1]];
     rows.push({
-      ...{ measure: `CPU of the encoder process as a share of synthesis, ${format}`, unit: '%' },
-      ...{ ours: (100 * encoding) / synthesis, target: CPU_TARGET_PERCENT },
+      measure: `CPU of the encoder process as a share of synthesis, ${format}`,
+      unit: '%',
+      ours: (100 * encoding) / synthesis,
+      target: CPU_TARGET_PERCENT,
     });
   }
   return rows;
@@ -126,8 +132,11 @@ async function wordErrorRates(service: Service): Promise<Row[]> {
   const rate = (format: string) => (100 * (errors.get(format) ?? 0)) / words;
   return ENCODED_FORMATS.map((format) => ({
     measure: `word error rate, ${format}, ${texts.length} texts, ${words} words`,
-    ...{ ours: rate(format), peer: rate('wav'), unit: '%' },
-    ...{ target: WORDS_TARGET_POINTS, judged: 'difference' as const },
+    ours: rate(format),
+    peer: rate('wav'),
+    unit: '%',
+    target: WORDS_TARGET_POINTS,
+    judged: 'difference' as const,
   }));
 }
 
@@ -140,8 +149,11 @@ export async function benchSpeechFormats(): Promise<void> {
     const afterwards = await speak(service, SENTENCE, 'pcm');
     rows.push({
       measure: 'first byte, mp3, the request that starts the process',
-      ...{ ours: withoutProcess.firstByteMs, peer: afterwards.firstByteMs, unit: 'ms' },
-      ...{ target: FIRST_BYTE_TARGET_MS, judged: 'difference' },
+      ours: withoutProcess.firstByteMs,
+      peer: afterwards.firstByteMs,
+      unit: 'ms',
+      target: FIRST_BYTE_TARGET_MS,
+      judged: 'difference',
     });
     rows.push(...(await firstBytes(service)), ...(await cpuShares(service)));
     rows.push(...(await wordErrorRates(service)));

@@ -137,7 +137,11 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
       ['piper', { kind: 'piper', voice: 'en_US-joe-medium' }] as const,
     ]),
     sttModels: new Map([['stt', { kind: 'whisper', weights: 'tiny.en' }]]),
-    ...{ inference, modelsDir, clock: systemClock, log: silentLog, metrics: noMetrics },
+    inference,
+    modelsDir,
+    clock: systemClock,
+    log: silentLog,
+    metrics: noMetrics,
   });
   const { tts, stt, speakers, voiceFitter: fitter } = slots;
   const transcriber = stt?.get('stt');
@@ -154,7 +158,11 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
   };
   const print = (samples: Float32Samples) => speakers.encodeSpeaker(samples, WORK, NEVER);
   return {
-    ...{ fitter, rateHz, say, print, close },
+    fitter,
+    rateHz,
+    say,
+    print,
+    close,
     async measure(model, adaptation) {
       const prints: SpeakerPrint[] = [];
       let [seconds, errors, words] = [0, 0, 0];
@@ -169,7 +177,8 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
       return {
         print: meanDirection(prints.map(({ embedding }) => embedding)),
         pitchHz: prints[0]?.pitchHz,
-        ...{ seconds, words: { errors, words } },
+        seconds,
+        words: { errors, words },
       };
     },
   };
@@ -181,7 +190,9 @@ async function* once(samples: Float32Samples) {
 
 function spokenVoice(adaptation: string): SpokenVoice {
   return {
-    ...{ id: newId('voice'), adaptation, refText: '' },
+    id: newId('voice'),
+    adaptation,
+    refText: '',
     clip: () => Promise.reject(new Error('this model needs no clip')),
   };
 }
@@ -241,11 +252,15 @@ async function write(results: readonly Result[], enrollmentS: readonly number[])
       },
       {
         measure: `word error rate of stored voices, ${words} words, heard by whisper tiny.en`,
-        ...{ ours: (100 * errors) / words, unit: '%', target: WER_PERCENT },
+        ours: (100 * errors) / words,
+        unit: '%',
+        target: WER_PERCENT,
       },
       {
         measure: 'enrollment over HTTP, slowest',
-        ...{ ours: Math.max(...enrollmentS), unit: 's', target: ENROLLMENT_S },
+        ours: Math.max(...enrollmentS),
+        unit: 's',
+        target: ENROLLMENT_S,
       },
       { measure: 'enrollment over HTTP, median', ours: median(enrollmentS), unit: 's' },
       { measure: 'blend, slowest', ours: Math.max(...results.map(({ blendS }) => blendS)), unit: 's' },

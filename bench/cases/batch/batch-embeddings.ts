@@ -49,7 +49,10 @@ export async function benchBatchEmbeddings(): Promise<void> {
       [
         {
           measure: `${LINES} lines on ${MODEL}`,
-          ...{ ours: median(rounds.ours), peer: median(rounds.peer), unit: 'ms', target: MAX_TIMES },
+          ours: median(rounds.ours),
+          peer: median(rounds.peer),
+          unit: 'ms',
+          target: MAX_TIMES,
         },
       ],
       [

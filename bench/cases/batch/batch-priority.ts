@@ -37,7 +37,8 @@ export async function benchBatchPriority(): Promise<void> {
     };
     for (const { once } of live.kinds) for (let at = 0; at < WARM_UP; at += 1) await once();
     const runs = Object.entries(batches).map(([of, batch]) => ({
-      ...{ of, batch },
+      of,
+      batch,
       alone: new Map() as Times,
       times: new Map() as Times,
       rates: [] as number[],

@@ -131,7 +131,9 @@ async function interrupt(
   }
   const audibleMs = Math.round(player.playedMs(startedMs));
   caller.send({
-    ...{ type: 'conversation.item.truncate', item_id: itemId, content_index: 0 },
+    type: 'conversation.item.truncate',
+    item_id: itemId,
+    content_index: 0,
     audio_end_ms: audibleMs,
   });
   caller.send({ type: 'conversation.item.retrieve', item_id: itemId });

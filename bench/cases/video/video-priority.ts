@@ -94,14 +94,12 @@ async function generateSegments(
 ): Promise<number> {
   const request: ExtensionRequest = {
     ...source,
-    ...{
-      width: SHAPE.width,
-      height: SHAPE.height,
-      seconds: 8,
-      audio: true,
-      prompt: 'on',
-      savedState: undefined,
-    },
+    width: SHAPE.width,
+    height: SHAPE.height,
+    seconds: 8,
+    audio: true,
+    prompt: 'on',
+    savedState: undefined,
     video: 'video_bench' as ExtensionRequest['video'],
   };
   for (let count = 0; ; count += 1) {

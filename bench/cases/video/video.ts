@@ -17,7 +17,10 @@ const LARGE: readonly ClipRecipe[] = (['pan', 'talking', 'turning'] as const).ma
   scene,
   videoCodec: 'avc',
   audioCodec: 'aac',
-  ...{ width: 1280, height: 720, fps: 24, seconds: 3 },
+  width: 1280,
+  height: 720,
+  fps: 24,
+  seconds: 3,
 }));
 
 interface Outcome {

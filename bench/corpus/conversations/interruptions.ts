@@ -50,7 +50,8 @@ export async function interruptionClips(replies: readonly Float32Samples[]): Pro
   const backChannels = await spoken(BACK_CHANNELS);
   const words = await spoken(INTERRUPTIONS);
   const clip = (kind: InterruptionKind, i: number, sound: Float32Samples): InterruptionClip => ({
-    ...{ kind, reply: i % replies.length },
+    kind,
+    reply: i % replies.length,
     samples: atOffset(sound, START_S, i),
   });
   return Array.from({ length: CLIPS_PER_KIND }, (_, i) => [

@@ -199,8 +199,12 @@ export function intersection(a: ValueSet, b: ValueSet, context: SetContext): Val
   if (a.kind === 'string' && b.kind === 'string') return stringIntersection(a, b);
   if (a.kind === 'array' && b.kind === 'array') {
     const both = {
-      ...{ kind: a.kind, layers: [...a.layers, ...b.layers], some: [...a.some, ...b.some] },
-      ...{ min: Math.max(a.min, b.min), max: Math.min(a.max, b.max), unique: a.unique || b.unique },
+      kind: a.kind,
+      layers: [...a.layers, ...b.layers],
+      some: [...a.some, ...b.some],
+      min: Math.max(a.min, b.min),
+      max: Math.min(a.max, b.max),
+      unique: a.unique || b.unique,
       ...unsupportedOf(a, b),
     };
     return both.min > both.max ? undefined : both;

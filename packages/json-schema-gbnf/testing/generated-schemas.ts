@@ -23,7 +23,10 @@ const FAR = 64;
 
 const integer = (minimum: number, maximum: number): Meta => ({ type: 'integer', minimum, maximum });
 const halves = (minimum: number, maximum: number): Meta => ({
-  ...{ type: 'number', minimum, maximum, multipleOf: 0.5 },
+  type: 'number',
+  minimum,
+  maximum,
+  multipleOf: 0.5,
 });
 /** An object with required and optional members. */
 const object = (required: Record<string, Meta>, optional: Record<string, Meta> = {}): Meta => ({
@@ -33,10 +36,18 @@ const object = (required: Record<string, Meta>, optional: Record<string, Meta> =
   additionalProperties: false,
 });
 const list = (items: Meta, minItems: number, maxItems: number, more: Record<string, unknown> = {}): Meta => ({
-  ...{ type: 'array', items, minItems, maxItems, ...more },
+  type: 'array',
+  items,
+  minItems,
+  maxItems,
+  ...more,
 });
 const tuple = (...prefixItems: Meta[]): Meta => ({
-  ...{ type: 'array', prefixItems, items: false, minItems: prefixItems.length, maxItems: prefixItems.length },
+  type: 'array',
+  prefixItems,
+  items: false,
+  minItems: prefixItems.length,
+  maxItems: prefixItems.length,
 });
 const type = (name: string) => ({ type: { const: name } });
 

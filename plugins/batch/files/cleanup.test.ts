@@ -34,7 +34,9 @@ async function parts() {
   };
   return {
     ...all,
-    ...{ now, records, folder },
+    now,
+    records,
+    folder,
     /** Stores a blob with the given age. */
     async blob(name: string, ageS = 0) {
       await all.blobs.write(name, chunks('x'), never);

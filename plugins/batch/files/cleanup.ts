@@ -29,7 +29,8 @@ export function scheduleFileCleanup(deps: CleanupDeps): IntervalTask {
   const { files, blobs, clock, log } = deps;
   return hourlySweep({
     what: 'files',
-    ...{ blobs, log },
+    blobs,
+    log,
     async sweep(signal) {
       const now = unixSeconds(clock);
       return {

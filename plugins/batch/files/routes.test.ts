@@ -549,9 +549,23 @@ describe('deleting', () => {
     await records.db
       .insertInto('batches')
       .values({
-        ...{ id: 'batch_1', organization: 'a', key_id: 'k', endpoint: '/v1/embeddings', input_file: id },
-        ...{ status: 'validating', created_at: 0, expires_at: 0, faults: '[]', lines_ahead: '[]', line: 1 },
-        ...{ total: 0, completed: 0, failed: 0, input_tokens: 0, output_tokens: 0, offset_bytes: 0 },
+        id: 'batch_1',
+        organization: 'a',
+        key_id: 'k',
+        endpoint: '/v1/embeddings',
+        input_file: id,
+        status: 'validating',
+        created_at: 0,
+        expires_at: 0,
+        faults: '[]',
+        lines_ahead: '[]',
+        line: 1,
+        total: 0,
+        completed: 0,
+        failed: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        offset_bytes: 0,
       })
       .execute();
     const response = await send(`${FILES}/${id}`, { method: 'DELETE' });

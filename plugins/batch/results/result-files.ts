@@ -52,7 +52,10 @@ export async function storeResultFiles(
       const createdAt = unixSeconds(clock);
       const { organization, outputExpiresAfterS: expiresAfterS } = batch;
       files[kind] = {
-        ...{ id, organization, createdAt, ...facts },
+        id,
+        organization,
+        createdAt,
+        ...facts,
         purpose: 'batch_output',
         filename: `${batch.id}_${kind}.jsonl`,
         expiresAt: expiresAfterS === undefined ? undefined : createdAt + expiresAfterS,

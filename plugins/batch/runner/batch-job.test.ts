@@ -472,7 +472,10 @@ describe('a drain', () => {
     const billed: CallOperation = async (body, order, signal) => {
       const maxUsage = { inputTokens: 5, outputTokens: 5 };
       const call = await order.calls.openCall({
-        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, maxUsage },
+        endpoint: 'POST /v1/chat/completions',
+        model: 'm',
+        caller: order.caller,
+        maxUsage,
       });
       try {
         return await gates.call(body, order, signal);

@@ -223,7 +223,12 @@ class BatchJob implements BatchJobHandler {
     let internalErrors = 0;
     try {
       const lines = new LineRunner({
-        ...{ batch, lineCalls, checkpoints, retries, share, clock },
+        batch,
+        lineCalls,
+        checkpoints,
+        retries,
+        share,
+        clock,
         operation: operations.get(batch.endpoint),
         maxLines: maxConcurrentLines,
         read: (from, stopping) => readInputLines(this.#deps, batch, stopping, from),

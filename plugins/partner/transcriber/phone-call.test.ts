@@ -133,14 +133,29 @@ function openTestCall({ speech = [], query = '', partialMs = 0, ...options }: Op
   onTestFinished(() => metrics.close());
   const calls = new PhoneCalls({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
-    ...{ vad, calls: billing, clock, log, metrics, tracer: noopTracer },
-    ...{ perOrganization: 1, silenceMs: 300, partialMs },
+    vad,
+    calls: billing,
+    clock,
+    log,
+    metrics,
+    tracer: noopTracer,
+    perOrganization: 1,
+    silenceMs: 300,
+    partialMs,
   });
   const call = calls.openCall(CALLER, new URLSearchParams(query));
   const socket = new FakeSocket(call);
   call.opened(socket);
   return {
-    ...{ engine, vad, log, clock, metrics, calls, call, socket, billing },
+    engine,
+    vad,
+    log,
+    clock,
+    metrics,
+    calls,
+    call,
+    socket,
+    billing,
     rows: billing.rows,
     start: (fields: object = {}) => call.received(JSON.stringify({ ...START, ...fields })),
     async talk(lengthMs: number, rateHz = RATE_HZ) {

@@ -54,7 +54,12 @@ export class PhoneCalls extends OpenConnections<PhoneCall> {
         new PhoneCall({
           ...this.#deps,
           metrics: this.#metrics,
-          ...{ caller, model, engine, language, detection, released },
+          caller,
+          model,
+          engine,
+          language,
+          detection,
+          released,
         }),
     );
   }

@@ -75,7 +75,8 @@ describe('conversation.item.create', () => {
     ],
   ])('accepts %s', (_, item, expected) => {
     expect(created({ id: 'mine', ...item })).toEqual({
-      ...{ kind: 'create_item', previousItemId: undefined },
+      kind: 'create_item',
+      previousItemId: undefined,
       item: { ...COMMON, ...expected },
     });
   });
@@ -136,24 +137,37 @@ describe('conversation.item.create', () => {
 describe('response.create', () => {
   test('without fields has the settings of the session', () => {
     expect(commandOf({ type: 'response.create' })).toEqual({
-      ...{ kind: 'create_response', input: undefined },
+      kind: 'create_response',
+      input: undefined,
       params: { settings: SESSION.settings, voiceName: 'alloy', isOutOfBand: false, metadata: null },
     });
   });
 
   test('replaces settings for one response', () => {
     const response = {
-      ...{ instructions: 'Only this.', output_modalities: ['text'], max_output_tokens: 7 },
-      ...{ tools: [{ type: 'function', name: 'f' }], tool_choice: 'f', metadata: { a: 1 } },
-      ...{ conversation: 'none', reasoning: { effort: 'low' }, parallel_tool_calls: false },
+      instructions: 'Only this.',
+      output_modalities: ['text'],
+      max_output_tokens: 7,
+      tools: [{ type: 'function', name: 'f' }],
+      tool_choice: 'f',
+      metadata: { a: 1 },
+      conversation: 'none',
+      reasoning: { effort: 'low' },
+      parallel_tool_calls: false,
       audio: { output: { format: { type: 'audio/pcmu' }, voice: 'marin' } },
     };
     expect(responded(response)).toMatchObject({
       params: {
-        ...{ isOutOfBand: true, metadata: { a: 1 }, voiceName: 'marin' },
+        isOutOfBand: true,
+        metadata: { a: 1 },
+        voiceName: 'marin',
         settings: {
-          ...{ instructions: 'Only this.', modality: 'text', maxOutputTokens: 7, reasoningEffort: 'low' },
-          ...{ toolChoice: { name: 'f' }, parallelToolCalls: false },
+          instructions: 'Only this.',
+          modality: 'text',
+          maxOutputTokens: 7,
+          reasoningEffort: 'low',
+          toolChoice: { name: 'f' },
+          parallelToolCalls: false,
           outputFormat: { encoding: 'mulaw', rateHz: 8000 },
         },
       },
@@ -186,8 +200,13 @@ describe('response.create', () => {
 
   test('reads null as omitted', () => {
     const nulls = {
-      ...{ instructions: null, output_modalities: null, tools: null, input: null, conversation: null },
-      ...{ metadata: null, audio: { output: { voice: null, format: null } } },
+      instructions: null,
+      output_modalities: null,
+      tools: null,
+      input: null,
+      conversation: null,
+      metadata: null,
+      audio: { output: { voice: null, format: null } },
     };
     expect(responded(nulls)).toEqual(commandOf({ type: 'response.create' }));
     expect(responded(null)).toEqual(commandOf({ type: 'response.create' }));

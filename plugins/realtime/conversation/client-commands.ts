@@ -45,7 +45,9 @@ export function requestEffects(
 ): RequestEffects {
   const command = (each: Command): RequestEffects => ({ session, errors: [], command: each });
   const rejected = (error: ConversationError): RequestEffects => ({
-    ...{ session, errors: [error], command: undefined },
+    session,
+    errors: [error],
+    command: undefined,
   });
   switch (event.type) {
     case 'session.update': {
@@ -63,7 +65,9 @@ export function requestEffects(
         return rejected(outputTooLong(maxToolOutputCharacters));
       }
       return command({
-        ...{ kind: 'create_item', item, previousItemId: event.previous_item_id ?? undefined },
+        kind: 'create_item',
+        item,
+        previousItemId: event.previous_item_id ?? undefined,
       });
     }
     case 'conversation.item.delete':

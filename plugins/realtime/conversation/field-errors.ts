@@ -36,8 +36,10 @@ export class ConversationFieldErrors implements FieldErrors {
   /** Reports a failure of the server. */
   failed(path: string, problem: string): void {
     this.#add({
-      ...{ type: 'server_error', code: 'server_error' },
-      ...{ message: `'${path}' ${problem}.`, param: path },
+      type: 'server_error',
+      code: 'server_error',
+      message: `'${path}' ${problem}.`,
+      param: path,
     });
   }
 

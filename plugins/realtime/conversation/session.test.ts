@@ -47,18 +47,37 @@ const output = (fields: object) => ({ audio: { output: fields } });
 const tool = (name: string, more: object = {}) => ({ type: 'function', name, ...more });
 const detection = (value: unknown) => input({ turn_detection: value });
 const SERVER_VAD = {
-  ...{ type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 500 },
-  ...{ idle_timeout_ms: null, create_response: true, interrupt_response: true },
+  type: 'server_vad',
+  threshold: 0.5,
+  prefix_padding_ms: 300,
+  silence_duration_ms: 500,
+  idle_timeout_ms: null,
+  create_response: true,
+  interrupt_response: true,
 };
 const SEMANTIC_VAD = {
-  ...{ type: 'semantic_vad', eagerness: 'auto', create_response: true, interrupt_response: true },
+  type: 'semantic_vad',
+  eagerness: 'auto',
+  create_response: true,
+  interrupt_response: true,
 };
 
 test('a new session has all fields in the exact form', () => {
   expect(wireOf(START)).toEqual({
-    ...{ type: 'realtime', object: 'realtime.session', id: 'sess_1', model: 'svc-voice', expires_at: 4600 },
-    ...{ output_modalities: ['audio'], instructions: 'Be brief.', tools: [], tool_choice: 'auto' },
-    ...{ max_output_tokens: 400, truncation: 'auto', tracing: null, prompt: null, include: null },
+    type: 'realtime',
+    object: 'realtime.session',
+    id: 'sess_1',
+    model: 'svc-voice',
+    expires_at: 4600,
+    output_modalities: ['audio'],
+    instructions: 'Be brief.',
+    tools: [],
+    tool_choice: 'auto',
+    max_output_tokens: 400,
+    truncation: 'auto',
+    tracing: null,
+    prompt: null,
+    include: null,
     audio: {
       input: {
         format: { type: 'audio/pcm', rate: 24_000 },
@@ -130,8 +149,13 @@ describe('a merge', () => {
   test('sets the defaults for null, and clears', () => {
     const { wire, errors } = updated(
       {
-        ...{ instructions: 'Be kind.', tools: [tool('weather')], tool_choice: 'required' },
-        ...{ max_output_tokens: 'inf', output_modalities: ['text'], truncation: 'disabled', tracing: 'auto' },
+        instructions: 'Be kind.',
+        tools: [tool('weather')],
+        tool_choice: 'required',
+        max_output_tokens: 'inf',
+        output_modalities: ['text'],
+        truncation: 'disabled',
+        tracing: 'auto',
         audio: {
           input: {
             format: { type: 'audio/pcmu' },
@@ -143,8 +167,13 @@ describe('a merge', () => {
         },
       },
       {
-        ...{ instructions: null, tools: null, tool_choice: null, max_output_tokens: null },
-        ...{ output_modalities: null, truncation: null, tracing: null },
+        instructions: null,
+        tools: null,
+        tool_choice: null,
+        max_output_tokens: null,
+        output_modalities: null,
+        truncation: null,
+        tracing: null,
         audio: {
           input: { format: null, transcription: null, noise_reduction: null },
           output: { format: null, voice: null, speed: null },
@@ -426,7 +455,10 @@ describe('fields without effect', () => {
     [
       'agents-realtime, first update',
       {
-        ...{ type: 'realtime', model: 'svc-voice', instructions: 'x', output_modalities: ['audio'] },
+        type: 'realtime',
+        model: 'svc-voice',
+        instructions: 'x',
+        output_modalities: ['audio'],
         audio: {
           input: {
             format: { type: 'audio/pcm', rate: 24_000 },
@@ -441,7 +473,10 @@ describe('fields without effect', () => {
     [
       'Pipecat',
       {
-        ...{ type: 'realtime', model: 'gpt-realtime', include: null, prompt: null },
+        type: 'realtime',
+        model: 'gpt-realtime',
+        include: null,
+        prompt: null,
         audio: {
           input: {
             transcription: { model: 'gpt-realtime-whisper', language: null, prompt: null },
@@ -454,12 +489,17 @@ describe('fields without effect', () => {
     [
       'LiveKit Python',
       {
-        ...{ type: 'realtime', tracing: null, tool_choice: 'auto', reasoning: { effort: 'low' } },
+        type: 'realtime',
+        tracing: null,
+        tool_choice: 'auto',
+        reasoning: { effort: 'low' },
         audio: {
           input: {
             noise_reduction: null,
             turn_detection: {
-              ...{ type: 'semantic_vad', create_response: true, eagerness: 'medium' },
+              type: 'semantic_vad',
+              create_response: true,
+              eagerness: 'medium',
               interrupt_response: true,
             },
           },
@@ -469,19 +509,24 @@ describe('fields without effect', () => {
     [
       'LiveKit Node',
       {
-        ...{
-          model: 'gpt-realtime',
-          voice: 'marin',
-          input_audio_format: 'pcm16',
-          output_audio_format: 'pcm16',
-        },
-        ...{ modalities: ['text', 'audio'], temperature: 0.8, max_response_output_tokens: 'inf' },
+        model: 'gpt-realtime',
+        voice: 'marin',
+        input_audio_format: 'pcm16',
+        output_audio_format: 'pcm16',
+        modalities: ['text', 'audio'],
+        temperature: 0.8,
+        max_response_output_tokens: 'inf',
         turn_detection: {
-          ...{ type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 200 },
+          type: 'server_vad',
+          threshold: 0.5,
+          prefix_padding_ms: 300,
+          silence_duration_ms: 200,
           create_response: true,
         },
         input_audio_transcription: { model: 'gpt-4o-mini-transcribe' },
-        ...{ tools: [tool('weather')], tool_choice: 'weather', speed: 1 },
+        tools: [tool('weather')],
+        tool_choice: 'weather',
+        speed: 1,
       },
     ],
     [
@@ -494,19 +539,21 @@ describe('fields without effect', () => {
 
   test('are echoed as sent', () => {
     const echoes = {
-      ...{ tracing: { workflow_name: 'w' }, prompt: { id: 'p' }, parallel_tool_calls: false },
-      ...{
-        include: ['item.input_audio_transcription.logprobs'],
-        reasoning: { effort: 'low' },
-        temperature: 0.9,
-      },
+      tracing: { workflow_name: 'w' },
+      prompt: { id: 'p' },
+      parallel_tool_calls: false,
+      include: ['item.input_audio_transcription.logprobs'],
+      reasoning: { effort: 'low' },
+      temperature: 0.9,
       truncation: { type: 'retention_ratio', retention_ratio: 0.5, token_limits: { post_instructions: 900 } },
     };
     const { wire, errors, session } = updated(echoes);
     expect(errors).toEqual([]);
     expect(wire).toMatchObject(echoes);
     expect(session.settings).toMatchObject({
-      ...{ parallelToolCalls: false, temperature: 0.9, reasoningEffort: 'low' },
+      parallelToolCalls: false,
+      temperature: 0.9,
+      reasoningEffort: 'low',
       truncation: { retentionRatio: 0.5, maxTokens: 900 },
     });
   });

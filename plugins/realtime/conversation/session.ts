@@ -361,8 +361,15 @@ export function toWireConversationSession(session: ConversationSession): WireCon
   const { noise_reduction = null, ...others } = echoes as WireEchoes;
   const { language, prompt } = settings.transcription;
   return {
-    ...{ tracing: null, prompt: null, include: null, ...others },
-    ...{ type: 'realtime', object: 'realtime.session', id, model: modelId, expires_at: expiresAt },
+    tracing: null,
+    prompt: null,
+    include: null,
+    ...others,
+    type: 'realtime',
+    object: 'realtime.session',
+    id,
+    model: modelId,
+    expires_at: expiresAt,
     output_modalities: [settings.modality],
     instructions: settings.instructions,
     tools: session.wireTools,

@@ -29,7 +29,8 @@ export function startVideoSweep(deps: VideoSweepDeps): IntervalTask {
   const { blobs, clock, log, folder } = deps;
   return hourlySweep({
     what: 'videos',
-    ...{ blobs, log },
+    blobs,
+    log,
     sweep: async (signal) => ({
       uploads: await prepareUploadFolder(folder, clock),
       folders: await removeAbandonedWork(folder),

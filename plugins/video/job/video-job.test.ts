@@ -9,8 +9,13 @@ const NOW = 1_767_323_045;
 const DAY_MS = 86_400_000;
 /** Half a credit per request, one credit per thousand tokens of either side. */
 const PRICE: Price = {
-  ...{ endpoint: 'POST /v1/videos/extensions', model: 'vid-2.0', request: 500_000_000_000n },
-  ...{ inputToken: 1_000_000_000n, outputToken: 1_000_000_000n, character: 0n, audioSecond: 0n },
+  endpoint: 'POST /v1/videos/extensions',
+  model: 'vid-2.0',
+  request: 500_000_000_000n,
+  inputToken: 1_000_000_000n,
+  outputToken: 1_000_000_000n,
+  character: 0n,
+  audioSecond: 0n,
 };
 const GRANTED = 1_000_000_000;
 /** 4 s of input and 5 s of output at 1280 × 720. */
@@ -44,12 +49,17 @@ describe('a run', () => {
     expect(await app.run(app.id)).toEqual({ kind: 'done' });
     expect(await app.video()).toMatchObject({ status: 'completed', progress: 100 });
     expect(await app.credits.balance('a')).toMatchObject({
-      ...{ available: GRANTED - COST, reserved: 0, revenue: COST },
+      available: GRANTED - COST,
+      reserved: 0,
+      revenue: COST,
     });
     expect(await app.rows()).toMatchObject([
       {
-        ...{ endpoint: 'POST /v1/videos/extensions', model: 'vid-2.0', status: 'completed' },
-        ...{ inputTokens: 86_400, outputTokens: 108_000 },
+        endpoint: 'POST /v1/videos/extensions',
+        model: 'vid-2.0',
+        status: 'completed',
+        inputTokens: 86_400,
+        outputTokens: 108_000,
       },
     ]);
     const { runner } = (await app.store.get('a', app.id)) ?? {};
@@ -74,15 +84,14 @@ describe('a run', () => {
     expect(clip).toContain('fakeClip');
     expect(app.engine.requests).toMatchObject([
       {
-        ...{
-          video: app.id,
-          prompt: 'The camera pans on.',
-          seconds: 5,
-          width: 1280,
-          height: 720,
-          audio: true,
-        },
-        ...{ facts: { durationS: 4 }, savedState: undefined },
+        video: app.id,
+        prompt: 'The camera pans on.',
+        seconds: 5,
+        width: 1280,
+        height: 720,
+        audio: true,
+        facts: { durationS: 4 },
+        savedState: undefined,
       },
     ]);
   });
@@ -124,7 +133,9 @@ describe('a run that fails', () => {
     app.engine.script.push(() => Promise.reject(error));
     expect(await app.run(app.id)).toEqual({ kind: 'done' });
     expect(await app.video()).toMatchObject({
-      ...{ status: 'failed', progress: 0, completed_at: NOW },
+      status: 'failed',
+      progress: 0,
+      completed_at: NOW,
       error: { code, message: typeof message === 'string' ? message : expect.stringMatching(message) },
     });
     expect(await app.credits.balance('a')).toMatchObject({ available: GRANTED, reserved: 0, revenue: 0 });

@@ -24,7 +24,12 @@ async function parts() {
   const now = Math.floor(clock.now() / 1000);
   const blobs = await openDiskBlobs(folder, clock);
   return {
-    ...{ voices: voiceStore(records), blobs, clock, log: new RecordingLogger(), folder, now },
+    voices: voiceStore(records),
+    blobs,
+    clock,
+    log: new RecordingLogger(),
+    folder,
+    now,
     uploads: await tempDir(),
     /** Stores a blob with the given age. */
     async blob(name: string, ageS: number) {

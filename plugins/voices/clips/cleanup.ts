@@ -23,7 +23,8 @@ export function startClipCleanup(deps: ClipCleanupDeps): IntervalTask {
   const { voices, blobs, clock, log, uploads } = deps;
   return hourlySweep({
     what: 'clips',
-    ...{ blobs, log },
+    blobs,
+    log,
     sweep: async (signal) => ({
       uploads: await prepareUploadFolder(uploads, clock),
       clips: await deleteOrphanedBlobs(deps, CLIPS, voices.filterExisting, signal),

@@ -123,7 +123,8 @@ describe('a clip', () => {
     ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
   ])('is rejected if it is %s', async (_, bytes) => {
     await expect(clipOf(bytes)).rejects.toMatchObject({
-      ...{ kind: 'invalid_request', param: 'audio_sample' },
+      kind: 'invalid_request',
+      param: 'audio_sample',
       message: expect.stringMatching(/Supported: WAV, MP3 and M4A or MP4\.$|has no audio track|is damaged/),
     });
   });

@@ -16,11 +16,15 @@ const FORMAT = { encoding: 'pcm16', rateHz: RATE_HZ } as const;
 const ms = (value: number) => value * (RATE_HZ / 1000);
 const REACTIONS = { createResponse: true, interruptResponse: true };
 const SERVER_VAD: TurnDetection = {
-  ...{ type: 'server_vad', vad: DEFAULT_VAD_SETTINGS, idleTimeoutMs: undefined },
+  type: 'server_vad',
+  vad: DEFAULT_VAD_SETTINGS,
+  idleTimeoutMs: undefined,
   ...REACTIONS,
 };
 const SEMANTIC_VAD: TurnDetection = {
-  ...{ type: 'semantic_vad', eagerness: 'auto', vad: { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: 4000 } },
+  type: 'semantic_vad',
+  eagerness: 'auto',
+  vad: { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: 4000 },
   ...REACTIONS,
 };
 
@@ -59,11 +63,19 @@ function listening(parts: Parts = {}) {
   const events: UserEvent[] = [];
   const previews: (string | undefined)[] = [];
   const settings = {
-    ...{ inputFormat: FORMAT, turnDetection: detection, transcription: {} },
+    inputFormat: FORMAT,
+    turnDetection: detection,
+    transcription: {},
   } as unknown as ConversationSettings;
   const turns: UserTurns = new UserTurns(
     {
-      ...{ clock, calls, log, playback, turnEnd, tracer: noopTracer, model: 'svc-stt' },
+      clock,
+      calls,
+      log,
+      playback,
+      turnEnd,
+      tracer: noopTracer,
+      model: 'svc-stt',
       vad: new FakeVadEngine({ script: (stream) => (stream === 0 ? script : []) }),
       stt: { ids: ['svc-stt'], get: () => stt },
       caller: { organization: 'a', keyId: 'key', requestId: 'req_1' } as never,

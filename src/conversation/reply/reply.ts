@@ -182,8 +182,15 @@ export class Reply {
     const calls = new ToolCalls();
     const { tools, toolChoice, parallelToolCalls, temperature, maxOutputTokens, reasoningEffort } = settings;
     const request: Omit<TextRequest, 'fairnessKey'> = {
-      ...{ messages, tools, toolChoice, parallelToolCalls, reasoningEffort, stop: [] },
-      ...{ sampling: { temperature }, maxTokens: maxOutputTokens, priority: 'realtime' },
+      messages,
+      tools,
+      toolChoice,
+      parallelToolCalls,
+      reasoningEffort,
+      stop: [],
+      sampling: { temperature },
+      maxTokens: maxOutputTokens,
+      priority: 'realtime',
       output: { kind: 'text' },
     };
     try {
@@ -223,10 +230,20 @@ export class Reply {
     });
     const audio = billedSynthesis(
       {
-        ...{ calls: this.#calls, caller, model: model.tts, clock, meter, encoding, playback },
+        calls: this.#calls,
+        caller,
+        model: model.tts,
+        clock,
+        meter,
+        encoding,
+        playback,
         maxChunkMs: MAX_PIECE_MS,
         request: {
-          ...{ text: clauses, speed, rateHz, priority: 'realtime', delivery: 'stream' },
+          text: clauses,
+          speed,
+          rateHz,
+          priority: 'realtime',
+          delivery: 'stream',
           fairnessKey: caller.keyId,
           firstAudioMs: FIRST_AUDIO_MS,
           onWords: (words) => timeline.addWords(words),
@@ -237,7 +254,10 @@ export class Reply {
           return {
             engine,
             ...(await selectVoice(voices, engine, {
-              ...{ id: voiceId, model: model.tts, param: VOICE_PARAM, organization },
+              id: voiceId,
+              model: model.tts,
+              param: VOICE_PARAM,
+              organization,
             })),
           };
         },

@@ -56,8 +56,12 @@ const retrieve = (itemId: string) => command({ kind: 'retrieve_item', itemId }, 
 const update = (settings: Partial<ConversationSettings>) =>
   command({ kind: 'update_settings', settings: { ...SETTINGS, ...settings } });
 const callOutput = (id: string, callId: string): Item => ({
-  ...{ id, object: 'realtime.item', type: 'function_call_output', status: 'completed' },
-  ...{ call_id: callId, output: '{"sun":true}' },
+  id,
+  object: 'realtime.item',
+  type: 'function_call_output',
+  status: 'completed',
+  call_id: callId,
+  output: '{"sun":true}',
 });
 const SPEAKING = [messageStarted(0), clause(0, ...words(0, 'One ', 'two ', 'three')), audio(0, 300)];
 
@@ -288,7 +292,8 @@ describe('response.create', () => {
     const truncation = { kind: 'disabled' } as const;
     const state = afterEvents([createItem(userItem('mine', 'word '.repeat(500)))], { truncation }).state;
     const context = {
-      ...{ maxPromptTokens: 100, freshResponseId: 'resp_0' as const },
+      maxPromptTokens: 100,
+      freshResponseId: 'resp_0' as const,
       automaticParams: () => params(),
     };
     const { effects } = next(state, createResponse(), context);
@@ -607,7 +612,11 @@ describe('conversation.item.truncate', () => {
 
   test('of a message that the client created has no effect', () => {
     const item: Item = {
-      ...{ id: 'theirs', object: 'realtime.item', type: 'message', status: 'completed', role: 'assistant' },
+      id: 'theirs',
+      object: 'realtime.item',
+      type: 'message',
+      status: 'completed',
+      role: 'assistant',
       content: [{ type: 'output_text', text: 'Hello there.' }],
     };
     const script = afterEvents([createItem(item), truncate('theirs', 50)]);

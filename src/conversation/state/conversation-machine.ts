@@ -234,7 +234,10 @@ export function expectedRequest(
 ): ReplyRequest | undefined {
   const committed = next(state, { kind: 'turn_committed', itemId, isDetected: true }, context);
   const usage: TranscriptionUsage = {
-    ...{ type: 'tokens', total_tokens: 0, input_tokens: 0, output_tokens: 0 },
+    type: 'tokens',
+    total_tokens: 0,
+    input_tokens: 0,
+    output_tokens: 0,
     input_token_details: { text_tokens: 0, audio_tokens: 0 },
   };
   const { effects } = next(
@@ -246,7 +249,9 @@ export function expectedRequest(
 }
 
 const SHUTTING_DOWN: ConversationError = {
-  ...{ type: 'server_error', code: 'server_shutting_down', param: null },
+  type: 'server_error',
+  code: 'server_shutting_down',
+  param: null,
   message:
     'The server is shutting down and accepts no new work; connect again. A response.create is also rejected with this error.',
 };
@@ -544,8 +549,11 @@ class Transition {
   #addTranscript(itemId: Id<'item'>, { text, tokens }: TranscriptDelta): void {
     if (text === '' || !this.#isPending(itemId)) return;
     this.#emit({
-      ...{ type: 'conversation.item.input_audio_transcription.delta', item_id: itemId },
-      ...{ content_index: 0, delta: text, logprobs: wireLogprobs(tokens) ?? null },
+      type: 'conversation.item.input_audio_transcription.delta',
+      item_id: itemId,
+      content_index: 0,
+      delta: text,
+      logprobs: wireLogprobs(tokens) ?? null,
     });
   }
 
@@ -561,8 +569,12 @@ class Transition {
       this.#set({ items: replaceItem(this.state.items, withTranscript(item, transcript)) });
     }
     this.#emit({
-      ...{ type: 'conversation.item.input_audio_transcription.completed', item_id: itemId },
-      ...{ content_index: 0, transcript, usage, logprobs: wireLogprobs(textTokens) ?? null },
+      type: 'conversation.item.input_audio_transcription.completed',
+      item_id: itemId,
+      content_index: 0,
+      transcript,
+      usage,
+      logprobs: wireLogprobs(textTokens) ?? null,
     });
     const turn = this.#finishTurn(itemId);
     // Noise without words is not answered.
@@ -573,8 +585,10 @@ class Transition {
   #failTranscript({ itemId, error, isFatal }: Event & { kind: 'transcript_failed' }): void {
     if (!this.#isPending(itemId)) return;
     this.#emit({
-      ...{ type: 'conversation.item.input_audio_transcription.failed', item_id: itemId },
-      ...{ content_index: 0, error },
+      type: 'conversation.item.input_audio_transcription.failed',
+      item_id: itemId,
+      content_index: 0,
+      error,
     });
     const turn = this.#finishTurn(itemId);
     if (isFatal) this.#set({ fatalError: { ...error, param: null } });
@@ -627,8 +641,10 @@ class Transition {
     this.#set({ items: insertion?.items ?? this.state.items, idleTimeouts: idleTimeouts + 1 });
     const previous_item_id = insertion?.previousItemId ?? null;
     this.#emit({
-      ...{ type: 'input_audio_buffer.timeout_triggered', item_id: itemId },
-      ...{ audio_start_ms: audioStartMs, audio_end_ms: audioEndMs },
+      type: 'input_audio_buffer.timeout_triggered',
+      item_id: itemId,
+      audio_start_ms: audioStartMs,
+      audio_end_ms: audioEndMs,
     });
     this.#emit({ type: 'input_audio_buffer.committed', item_id: itemId, previous_item_id });
     this.#emit({ type: 'conversation.item.added', previous_item_id, item });
@@ -714,7 +730,11 @@ class Transition {
       kind: 'message',
       itemId,
       previousItemId: this.#lastItemId(active),
-      ...{ text: '', words: [], audioMs: 0, playedMs: undefined, truncatedMs: undefined },
+      text: '',
+      words: [],
+      audioMs: 0,
+      playedMs: undefined,
+      truncatedMs: undefined,
     };
     const index = active.outputs.length;
     const started = this.#addOutput(active, output);
@@ -762,8 +782,13 @@ class Transition {
 
   #addCall(active: response.ResponseState, event: ReplyEvent & { kind: 'call' }): void {
     const item: FunctionCallItem = {
-      ...{ id: event.itemId, object: 'realtime.item', type: 'function_call', status: 'completed' },
-      ...{ name: event.name, call_id: event.callId, arguments: event.arguments },
+      id: event.itemId,
+      object: 'realtime.item',
+      type: 'function_call',
+      status: 'completed',
+      name: event.name,
+      call_id: event.callId,
+      arguments: event.arguments,
     };
     const output = { kind: 'call', item, previousItemId: this.#lastItemId(active) } as const;
     const index = active.outputs.length;

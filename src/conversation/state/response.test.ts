@@ -38,8 +38,12 @@ describe('a spoken response', () => {
   test('starts with an empty item, whose parts have the names of parts', () => {
     const script = afterEvents([createResponse(), ...spokenReply(0)]);
     expect(script.emitted('response.output_item.added')[0]?.item).toEqual({
-      ...{ id: 'item_reply_0', object: 'realtime.item', type: 'message', status: 'in_progress' },
-      ...{ role: 'assistant', content: [] },
+      id: 'item_reply_0',
+      object: 'realtime.item',
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
     });
     expect(script.emitted('response.content_part.added')[0]?.part).toEqual({ type: 'audio', transcript: '' });
     expect(script.emitted('response.content_part.done')[0]?.part).toEqual({
@@ -74,7 +78,9 @@ describe('a spoken response', () => {
       expect(effect.event).toMatchObject({ response_id: 'resp_0', output_index: 0 });
     }
     expect(script.effects.find(({ kind }) => kind === 'emit_audio')).toMatchObject({
-      ...{ responseId: 'resp_0', itemId: 'item_reply_0', outputIndex: 0 },
+      responseId: 'resp_0',
+      itemId: 'item_reply_0',
+      outputIndex: 0,
     });
   });
 
@@ -139,7 +145,9 @@ describe('the end of a response', () => {
       status: 'completed',
       status_details: null,
       usage: {
-        ...{ total_tokens: 20, input_tokens: 12, output_tokens: 8 },
+        total_tokens: 20,
+        input_tokens: 12,
+        output_tokens: 8,
         input_token_details: { text_tokens: 12, cached_tokens: 4 },
         output_token_details: { text_tokens: 5, audio_tokens: 3 },
       },
@@ -200,8 +208,15 @@ test('a response reports its settings', () => {
   } as const;
   const script = afterEvents([createResponse({ ...params(settings), voiceName: 'marin' })]);
   expect(script.emitted('response.created')[0]?.response).toMatchObject({
-    ...{ object: 'realtime.response', id: 'resp_0', status: 'in_progress', output: [], usage: null },
-    ...{ conversation_id: 'conv_1', output_modalities: ['audio'], max_output_tokens: 100, metadata: null },
+    object: 'realtime.response',
+    id: 'resp_0',
+    status: 'in_progress',
+    output: [],
+    usage: null,
+    conversation_id: 'conv_1',
+    output_modalities: ['audio'],
+    max_output_tokens: 100,
+    metadata: null,
     audio: { output: { format: { type: 'audio/pcmu', rate: 8000 }, voice: 'marin' } },
   });
 });

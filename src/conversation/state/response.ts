@@ -197,7 +197,11 @@ export function messageItem(
     ? ({ type: 'output_audio', transcript: spoken } as const)
     : ({ type: 'output_text', text } as const);
   return {
-    ...{ id, object: 'realtime.item', type: 'message', status, role: 'assistant' },
+    id,
+    object: 'realtime.item',
+    type: 'message',
+    status,
+    role: 'assistant',
     content: status === 'in_progress' ? [] : [part],
   };
 }

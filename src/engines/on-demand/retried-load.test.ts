@@ -76,7 +76,9 @@ test('a model is unavailable with its reason until it is downloaded and loaded, 
   const failed = 'the download failed and is tried again';
   expect(ear.ready()).toEqual({ ready: false, detail: failed, load: { state: 'failed' } });
   expect(await transcribe(ear)).toMatchObject({
-    ...{ status: 503, code: 'model_loading', retryAfterS: 30 },
+    status: 503,
+    code: 'model_loading',
+    retryAfterS: 30,
     message: `Model 'ear' is unavailable: ${failed}. Retry in 30 s.`,
   });
 

@@ -127,7 +127,9 @@ export class RetriedLoad<Engine extends { ready(): ReadyReport; close(): Promise
       if (this.#failed !== this.#step) {
         const reason = error instanceof Error ? error.message : 'unknown';
         log.warn('a model is unavailable, its download or load is tried again', {
-          ...{ model, failed: this.#step, reason },
+          model,
+          failed: this.#step,
+          reason,
         });
       }
       this.#failed = this.#step;

@@ -4,8 +4,14 @@ import { SharedTextEngine } from './shared-engine.ts';
 
 const REQUEST: TextRequest = {
   messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
-  ...{ tools: [], toolChoice: 'none', parallelToolCalls: false, output: { kind: 'text' } },
-  ...{ sampling: {}, stop: [], priority: 'interactive', fairnessKey: 'key' },
+  tools: [],
+  toolChoice: 'none',
+  parallelToolCalls: false,
+  output: { kind: 'text' },
+  sampling: {},
+  stop: [],
+  priority: 'interactive',
+  fairnessKey: 'key',
 };
 
 /** A shared model; its instances record their events. */

@@ -8,8 +8,14 @@ import { OnDemandTextEngine } from './text-engine.ts';
 
 const REQUEST: TextRequest = {
   messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
-  ...{ tools: [], toolChoice: 'none', parallelToolCalls: false, output: { kind: 'text' } },
-  ...{ sampling: {}, stop: [], priority: 'interactive', fairnessKey: 'key' },
+  tools: [],
+  toolChoice: 'none',
+  parallelToolCalls: false,
+  output: { kind: 'text' },
+  sampling: {},
+  stop: [],
+  priority: 'interactive',
+  fairnessKey: 'key',
 };
 const END: TextEvent = {
   kind: 'end',
@@ -72,7 +78,13 @@ function setUp(options: { isOnDisk?: boolean; idleMs?: number; loadWaitMs?: numb
       loadWaitMs: options.loadWaitMs,
     });
   return {
-    ...{ model: onDemand(), onDemand, download, fetches, loads, answers, lines },
+    model: onDemand(),
+    onDemand,
+    download,
+    fetches,
+    loads,
+    answers,
+    lines,
     closedEngines: () => closedEngines,
     wait: (ms: number) => {
       nowMs += ms;
@@ -111,7 +123,9 @@ describe('a model that is not on disk', () => {
       load: { state: 'not_loaded' },
     });
     expect(await failureOf(model)).toMatchObject({
-      ...{ status: 503, code: 'model_loading', retryAfterS: 10 },
+      status: 503,
+      code: 'model_loading',
+      retryAfterS: 10,
       message: "Model 'qwen' is being downloaded: 0 % done. Retry in 10 s.",
     });
 
@@ -122,7 +136,9 @@ describe('a model that is not on disk', () => {
     wait(5000);
     progress.update(250);
     expect(await failureOf(model)).toMatchObject({
-      ...{ status: 503, code: 'model_loading', retryAfterS: 15 },
+      status: 503,
+      code: 'model_loading',
+      retryAfterS: 15,
       message: "Model 'qwen' is being downloaded: 25 % done. Retry in 15 s.",
     });
     expect(model.ready()).toEqual({

@@ -53,7 +53,10 @@ type Fields = Partial<
 function work(script: FakeScript, fields: Fields = {}): JobSpec<FakeScript, Float32Samples> {
   return {
     request: script,
-    ...{ priority: 'interactive', fairnessKey: 'a', delivery: 'stream', ...fields },
+    priority: 'interactive',
+    fairnessKey: 'a',
+    delivery: 'stream',
+    ...fields,
     lengthMs: (samples) => (samples.length * 1000) / RATE_HZ,
   };
 }
@@ -494,7 +497,9 @@ describe('setModels', () => {
   const pidScript = { mark: 0, steps: 0, samples: 0, who: true };
   const textJob = (script: FakeScript): JobSpec<FakeScript, string> => ({
     request: script,
-    ...{ priority: 'interactive', fairnessKey: 'a', delivery: 'text' },
+    priority: 'interactive',
+    fairnessKey: 'a',
+    delivery: 'text',
   });
   /** Runs a job and returns the pid of its process. */
   const workerPid = async (pool: StartablePool<FakeSpec>, model = 'fake') => {

@@ -73,7 +73,10 @@ describe('voice of a synthesis', () => {
     expect(await speak()).toHaveLength(1);
     expect(requests).toEqual([
       {
-        ...{ text: 'One.', speed: 1.5, delivery: 'stream', words: false },
+        text: 'One.',
+        speed: 1.5,
+        delivery: 'stream',
+        words: false,
         voice: { kind: 'preset', name: 'af_heart' },
         language: 'en-US',
       },

@@ -13,7 +13,11 @@ it.each(['throw-later', 'reject-later'] as const)(
   'exits on an uncaught error and does not print the text of the request (%s)',
   async (failure) => {
     const request: FakeScript = {
-      ...{ mark: 1, steps: 1, samples: 1, at: 0, failure },
+      mark: 1,
+      steps: 1,
+      samples: 1,
+      at: 0,
+      failure,
       secret: 'my private diary',
     };
     const replies: Record<string, Sent[]> = {

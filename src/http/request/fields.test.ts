@@ -123,7 +123,9 @@ describe('values of forms', () => {
 
   test('numbers are parsed at any depth', () => {
     expect(read(form(['speed', '.5'], ['count', '12'], ['expires_after[seconds]', '60']))).toMatchObject({
-      ...{ speed: 0.5, count: 12, expires_after: { seconds: 60 } },
+      speed: 0.5,
+      count: 12,
+      expires_after: { seconds: 60 },
     });
     expect(errorOf(form(['count', '1,5']))).toEqual(['count', 'invalid_type', expect.any(String)]);
   });

@@ -88,7 +88,9 @@ describe('DELETE /v1/keys/{id}', () => {
   test('revokes a key', async () => {
     const { key, id } = await createKey();
     expect(await (await send('DELETE', `/v1/keys/${id}`)).json()).toEqual({
-      ...{ id, object: 'api_key.deleted', deleted: true },
+      id,
+      object: 'api_key.deleted',
+      deleted: true,
     });
     expect(await errorOf(await send('GET', '/v1/keys', key))).toMatchObject({ status: 401 });
     expect(await (await send('GET', '/v1/keys')).json()).toMatchObject({
@@ -108,7 +110,8 @@ describe('DELETE /v1/keys/{id}', () => {
   test('does not revoke the key of the request', async () => {
     const { id, key } = await createKey({ role: 'admin' });
     expect(await errorOf(await send('DELETE', `/v1/keys/${id}`, key))).toMatchObject({
-      ...{ status: 400, param: 'key_id' },
+      status: 400,
+      param: 'key_id',
     });
     expect((await send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
   });
@@ -137,7 +140,10 @@ test('GET /v1/keys lists the keys of the own organization in pages, newest first
   await createKey({}, KEY_B);
   const page = async (query: string) => (await send('GET', `/v1/keys${query}`)).json();
   expect(await page('?limit=2')).toMatchObject({
-    ...{ object: 'list', first_id: ids[0], last_id: ids[1], has_more: true },
+    object: 'list',
+    first_id: ids[0],
+    last_id: ids[1],
+    has_more: true,
     data: [{ id: ids[0] }, { id: ids[1] }],
   });
   expect(await page(`?limit=2&after=${ids[1]}`)).toMatchObject({ data: [{ id: ids[2] }], has_more: false });

@@ -32,7 +32,10 @@ test('the list has the current state of models that are loaded on demand', async
   const load = { state: 'downloading', percent: 50, doneBytes: 5, totalBytes: 10 } as const;
   reports.set('large', { ready: true, load });
   expect(await list('/v1/models/large')).toEqual({
-    ...{ id: 'large', ...common, ready: true, files },
+    id: 'large',
+    ...common,
+    ready: true,
+    files,
     load: { state: 'downloading', percent: 50, downloaded_bytes: 5, total_bytes: 10 },
   });
 });
@@ -59,7 +62,9 @@ test('the list of speech models has the shapes of OpenAI and of Open WebUI', asy
   const app = modelRoutes([{ id: 'tts-1', task: 'speech' }, ...listed], 1000, states());
   const speech = { id: 'tts-1', object: 'model', created: 1000, owned_by: 'system', task: 'speech' };
   expect(await (await app.handle(new Request('http://host/v1/audio/models'))).json()).toEqual({
-    ...{ object: 'list', data: [speech], models: [{ id: 'tts-1', name: 'tts-1' }] },
+    object: 'list',
+    data: [speech],
+    models: [{ id: 'tts-1', name: 'tts-1' }],
   });
 });
 

@@ -133,7 +133,10 @@ export function modelRoutes(
     return listed.map(({ id, task, limits, engine, files }) => {
       const { ready, load } = states.get(id) ?? {};
       return {
-        ...{ id, object: 'model' as const, created, owned_by: 'system' },
+        id,
+        object: 'model' as const,
+        created,
+        owned_by: 'system',
         task,
         ...(ready !== undefined && { ready }),
         ...(load && { load: loadBody(load) }),

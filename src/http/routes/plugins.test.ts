@@ -4,12 +4,25 @@ import { ServiceError } from '../../contract/core/error.ts';
 import type { PluginStatus, PluginSwitches } from './plugins.ts';
 
 const SPEECH: PluginStatus = {
-  ...{ name: 'speech', enabled: true, state: 'on', detail: 'ready', switchable: true },
-  ...{ paths: ['/v1/audio/speech', '/v1/things/:thing_id/parts'], needs: [], neededBy: ['batch'] },
+  name: 'speech',
+  enabled: true,
+  state: 'on',
+  detail: 'ready',
+  switchable: true,
+  paths: ['/v1/audio/speech', '/v1/things/:thing_id/parts'],
+  needs: [],
+  neededBy: ['batch'],
 };
 const WIRE = {
-  ...{ object: 'plugin', name: 'speech', enabled: true, state: 'on', detail: 'ready', switchable: true },
-  ...{ routes: ['/v1/audio/speech', '/v1/things/{thing_id}/parts'], needs: [], needed_by: ['batch'] },
+  object: 'plugin',
+  name: 'speech',
+  enabled: true,
+  state: 'on',
+  detail: 'ready',
+  switchable: true,
+  routes: ['/v1/audio/speech', '/v1/things/{thing_id}/parts'],
+  needs: [],
+  needed_by: ['batch'],
 };
 
 const apps: TestApp[] = [];

@@ -91,7 +91,11 @@ export function pluginRoutes(plugins: PluginSwitches) {
 
 function wirePlugin({ name, enabled, state, detail, switchable, paths, needs, neededBy }: PluginStatus) {
   return {
-    ...{ object: 'plugin' as const, name, enabled, state, ...(detail !== undefined && { detail }) },
+    object: 'plugin' as const,
+    name,
+    enabled,
+    state,
+    ...(detail !== undefined && { detail }),
     switchable,
     // In OpenAPI notation.
     routes: paths.map((path) => path.replace(/:(\w+)/g, '{$1}')),

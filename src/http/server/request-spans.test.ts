@@ -55,7 +55,10 @@ it('a request has a span with its route as name, its status and its id', async (
   const { tracer, app } = traced();
   const response = await app.send('/v1/things/7');
   expect(await requestSpan(tracer)).toMatchObject({
-    ...{ name: 'GET /v1/things/:id', kind: 'server', parent: undefined, failure: undefined },
+    name: 'GET /v1/things/:id',
+    kind: 'server',
+    parent: undefined,
+    failure: undefined,
     attributes: {
       'http.request.method': 'GET',
       'http.route': '/v1/things/:id',

@@ -14,7 +14,10 @@ beforeEach(() => {
 /** A reconciler over the ids of `open` with a short interval. */
 function startReconciler(options: Partial<JobReconcilerOptions<string>> = {}) {
   const reconciler = new JobReconciler<string>({
-    ...{ kind: 'batch', what: 'open batches', log, intervalMs: 1 },
+    kind: 'batch',
+    what: 'open batches',
+    log,
+    intervalMs: 1,
     listOpen: async (limit, after) => {
       const start = after === undefined ? 0 : open.indexOf(after) + 1;
       return open.slice(start, start + limit);

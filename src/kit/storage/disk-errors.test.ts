@@ -37,7 +37,10 @@ describe('a full store', () => {
     const converted = toDiskError(error);
     expect(converted).toBeInstanceOf(ServiceError);
     expect(converted).toMatchObject({
-      ...{ kind: 'overloaded', code: 'server_overloaded', retryAfterS: 30, cause: error },
+      kind: 'overloaded',
+      code: 'server_overloaded',
+      retryAfterS: 30,
+      cause: error,
       message: 'Server storage is full. Retry later.',
     });
     // It is not converted twice.

@@ -11,7 +11,8 @@ function setUp(local: readonly StoragePlace[], freeBytes?: number) {
   const storage = new FullStorage({ local: new Set(local), clock, readFreeBytes: async () => free });
   onTestFinished(() => storage.close());
   return {
-    ...{ clock, storage },
+    clock,
+    storage,
     async setFree(bytes: number) {
       free = bytes;
       await storage.check();

@@ -15,7 +15,8 @@ function sweepOf(...runs: readonly ({ clips: number; unfinished: number } | Erro
     return result;
   };
   const task = hourlySweep({
-    ...{ what: 'clips', log },
+    what: 'clips',
+    log,
     async sweep() {
       run += 1;
       return { clips: current().clips };
@@ -52,7 +53,9 @@ it('logs a failure and continues at the next interval', async () => {
 it('logs nothing if it is closed during a sweep', async () => {
   const log = new RecordingLogger();
   const task = hourlySweep({
-    ...{ what: 'clips', log, blobs: { removeUnfinished: async () => 0 } },
+    what: 'clips',
+    log,
+    blobs: { removeUnfinished: async () => 0 },
     sweep: (signal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   });

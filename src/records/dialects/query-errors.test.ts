@@ -66,7 +66,9 @@ test('a full SQLite database is overloaded', () => {
   database.close();
   expect(full).toMatchObject({ code: 'SQLITE_FULL' });
   expect(toRecordsError(full)).toMatchObject({
-    ...{ kind: 'overloaded', retryAfterS: 30, cause: full },
+    kind: 'overloaded',
+    retryAfterS: 30,
+    cause: full,
     message: 'Server storage is full. Retry later.',
   });
 });

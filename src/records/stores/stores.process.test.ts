@@ -99,7 +99,9 @@ function storeCases(fresh: () => Promise<Records>): void {
     accountStoreCases(async () => {
       const records = await open();
       return {
-        ...{ calls: callJournal(records), credits: creditStore(records), usage: usageRows(records) },
+        calls: callJournal(records),
+        credits: creditStore(records),
+        usage: usageRows(records),
         storeBills: (bills, failing) =>
           records.db.transaction().execute(async (transaction) => {
             const uncovered = await lineBills(records.engine)(transaction, bills);
@@ -112,8 +114,11 @@ function storeCases(fresh: () => Promise<Records>): void {
     batchStoreCases(async () => {
       const records = await open();
       return {
-        ...{ batches: batchStore(records), files: fileStore(records), usage: usageRows(records) },
-        ...{ calls: callJournal(records), credits: creditStore(records) },
+        batches: batchStore(records),
+        files: fileStore(records),
+        usage: usageRows(records),
+        calls: callJournal(records),
+        credits: creditStore(records),
       };
     }));
   describe('voices', () => voiceStoreCases(async () => voiceStore(await open())));
@@ -168,7 +173,8 @@ function storeCases(fresh: () => Promise<Records>): void {
       const records = await open();
       return {
         organizations: organizationStore(records, clock),
-        ...{ keys: apiKeyStore(records, clock), credits: creditStore(records) },
+        keys: apiKeyStore(records, clock),
+        credits: creditStore(records),
       };
     }, clock);
   });
@@ -178,9 +184,23 @@ function storeCases(fresh: () => Promise<Records>): void {
 function batchRow(input: FileRecord, status: BatchStatus): Insertable<Tables['batches']> {
   const { organization, id: input_file, createdAt: created_at } = input;
   return {
-    ...{ id: newId('batch'), organization, key_id: 'k', endpoint: '/v1/embeddings', input_file, status },
-    ...{ created_at, expires_at: created_at + 86_400, faults: '[]', lines_ahead: '[]' },
-    ...{ total: 0, completed: 0, failed: 0, input_tokens: 0, output_tokens: 0, offset_bytes: 0, line: 1 },
+    id: newId('batch'),
+    organization,
+    key_id: 'k',
+    endpoint: '/v1/embeddings',
+    input_file,
+    status,
+    created_at,
+    expires_at: created_at + 86_400,
+    faults: '[]',
+    lines_ahead: '[]',
+    total: 0,
+    completed: 0,
+    failed: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    offset_bytes: 0,
+    line: 1,
   };
 }
 

@@ -65,7 +65,9 @@ llm = "scripted"
     clips[name as Question] = (await spokenPcm(service, question)).toString('base64');
   }
   return {
-    ...{ service, chat, clips },
+    service,
+    chat,
+    clips,
     async stop() {
       await service.stop();
       await chat.close();

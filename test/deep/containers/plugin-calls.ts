@@ -32,7 +32,10 @@ export const PLUGIN_CALLS: Readonly<Record<string, (service: RemoteService) => P
     const fields = { name: 'Joe', consent: 'I agree.', audio_sample: await speak(client), ref_text: TEXT };
     const { id } = await client.audio.voices.create(fields as OpenAI.Audio.VoiceCreateParams);
     const spoken = await client.audio.speech.create({
-      ...{ model: 'svc-tts', voice: id, input: 'Good morning.', response_format: 'pcm' },
+      model: 'svc-tts',
+      voice: id,
+      input: 'Good morning.',
+      response_format: 'pcm',
     });
     expect((await spoken.arrayBuffer()).byteLength).toBeGreaterThan(20_000);
     await client.audio.voices.delete(id);
@@ -40,7 +43,8 @@ export const PLUGIN_CALLS: Readonly<Record<string, (service: RemoteService) => P
 
   async realtime(service) {
     const client = await RealtimeClient.connect(`${service.baseUrl.replace('http', 'ws')}/v1/realtime`, {
-      ...{ headers: { authorization: `Bearer ${service.key}` }, timeoutMs: SOCKET_TIMEOUT_MS },
+      headers: { authorization: `Bearer ${service.key}` },
+      timeoutMs: SOCKET_TIMEOUT_MS,
     });
     client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
     const content = [{ type: 'input_text', text: 'Good morning.' }];
@@ -63,7 +67,9 @@ export const PLUGIN_CALLS: Readonly<Record<string, (service: RemoteService) => P
 
   async responses(service) {
     const answer = await clientOf(service).responses.create({
-      ...{ model: CHAT_MODEL, input: 'Name three birds.', max_output_tokens: 16 },
+      model: CHAT_MODEL,
+      input: 'Name three birds.',
+      max_output_tokens: 16,
     });
     expect(answer.output_text).not.toBe('');
   },
@@ -71,15 +77,20 @@ export const PLUGIN_CALLS: Readonly<Record<string, (service: RemoteService) => P
   async batch(service) {
     const client = clientOf(service);
     const lines = ['The cat sat.', 'Shares fell.'].map((input, index) => ({
-      ...{ custom_id: `line-${index}`, method: 'POST', url: '/v1/embeddings' },
+      custom_id: `line-${index}`,
+      method: 'POST',
+      url: '/v1/embeddings',
       body: { model: EMBED_MODEL, input },
     }));
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
     const file = await client.files.create({
-      ...{ purpose: 'batch', file: await toFile(Buffer.from(text), 'lines.jsonl') },
+      purpose: 'batch',
+      file: await toFile(Buffer.from(text), 'lines.jsonl'),
     });
     const { id } = await client.batches.create({
-      ...{ input_file_id: file.id, endpoint: '/v1/embeddings', completion_window: '24h' },
+      input_file_id: file.id,
+      endpoint: '/v1/embeddings',
+      completion_window: '24h',
     });
     await expect
       .poll(async () => (await client.batches.retrieve(id)).status, PATIENCE)

@@ -68,7 +68,9 @@ export interface SharedServers {
 export async function startSharedServers(): Promise<SharedServers> {
   const [postgres, redis, s3] = await Promise.all([startPostgres(), startRedis(), startS3()]);
   return {
-    ...{ postgres, redis, s3 },
+    postgres,
+    redis,
+    s3,
     async close() {
       for (const server of [postgres, redis, s3]) await server.close();
     },
@@ -120,7 +122,9 @@ async function openSite({ config, granted, env, folderOf, ...parts }: SiteParts)
     blobs,
     async launch(node = 0, main) {
       const service = await launchService({
-        ...{ config, dataDir: folderOf(node), until: '/healthz' },
+        config,
+        dataDir: folderOf(node),
+        until: '/healthz',
         ...(main !== undefined && { main }),
         env: { PLUGINS: 'responses,batch', ...env },
       });

@@ -78,7 +78,8 @@ export async function startS3(): Promise<S3Server> {
   });
   let buckets = 0;
   return {
-    ...{ endpoint, ...access },
+    endpoint,
+    ...access,
     async freshBucket() {
       buckets += 1;
       const bucket = `bucket-${buckets}`;

@@ -52,7 +52,8 @@ export async function createBatch(
   key?: string,
 ): Promise<BatchOnWire> {
   const headers = {
-    ...{ authorization, 'content-type': 'application/json' },
+    authorization,
+    'content-type': 'application/json',
     ...(key === undefined ? {} : { 'idempotency-key': key }),
   };
   const body = JSON.stringify({ input_file_id: input, endpoint, completion_window: '24h' });

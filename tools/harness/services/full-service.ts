@@ -48,7 +48,10 @@ export async function launchFullService(options: FullServiceOptions = {}): Promi
   try {
     const service = await launchService({ ...launch, config: models.join('') + config });
     return {
-      ...{ service, voice, ear, text },
+      service,
+      voice,
+      ear,
+      text,
       async close() {
         await service.stop();
         await closeAll();

@@ -108,7 +108,11 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
   if (config !== undefined) writeFileSync(configPath, config);
   const { PATH, HOME, MODELS_DIR, XDG_CACHE_HOME, LD_LIBRARY_PATH } = process.env;
   const env = {
-    ...{ PATH, HOME, MODELS_DIR, XDG_CACHE_HOME, LD_LIBRARY_PATH },
+    PATH,
+    HOME,
+    MODELS_DIR,
+    XDG_CACHE_HOME,
+    LD_LIBRARY_PATH,
     PORT: '0',
     DATA_DIR: dataDir,
     API_KEYS: `${SERVICE_KEY}:a,${OTHER_KEY}:b`,

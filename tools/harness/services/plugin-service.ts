@@ -52,7 +52,11 @@ export async function launchPluginService(options: LaunchOptions): Promise<Plugi
     }
   };
   return {
-    ...{ ...service, post, plugin, requestSwitch, until },
+    ...service,
+    post,
+    plugin,
+    requestSwitch,
+    until,
     async switch(name, enabled) {
       const response = await requestSwitch(name, enabled);
       if (!response.ok) throw new Error(await response.text());

@@ -12,8 +12,14 @@ export interface VideoOnWire {
 
 /** A pan of two seconds, close to the minimum size and length of a clip. */
 const SMALL: ClipRecipe = {
-  ...{ name: 'small.mp4', scene: 'pan', videoCodec: 'avc', audioCodec: 'aac' },
-  ...{ width: 400, height: 300, fps: 24, seconds: 2 },
+  name: 'small.mp4',
+  scene: 'pan',
+  videoCodec: 'avc',
+  audioCodec: 'aac',
+  width: 400,
+  height: 300,
+  fps: 24,
+  seconds: 2,
 };
 
 /** Writes a small clip to a folder and returns its bytes. */

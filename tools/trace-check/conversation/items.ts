@@ -82,8 +82,12 @@ function added(
     itemIds: state.itemIds.with(id),
     announcement: isComplete
       ? {
-          ...{ itemId: id, previousItemId: typeof previous === 'string' ? previous : null, next: 'done' },
-          ...{ isComplete, item, transcript: undefined },
+          itemId: id,
+          previousItemId: typeof previous === 'string' ? previous : null,
+          next: 'done',
+          isComplete,
+          item,
+          transcript: undefined,
         }
       : undefined,
   };
@@ -237,8 +241,12 @@ export function announceOutput(state: ConversationState, item: Fields): Conversa
   return {
     ...state,
     announcement: {
-      ...{ itemId: String(item.id), previousItemId: lastItemId(state), next: 'added', isComplete: false },
-      ...{ item, transcript: undefined },
+      itemId: String(item.id),
+      previousItemId: lastItemId(state),
+      next: 'added',
+      isComplete: false,
+      item,
+      transcript: undefined,
     },
   };
 }

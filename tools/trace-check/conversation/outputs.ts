@@ -69,9 +69,15 @@ function added(
     report('item-shape', `the item ${itemId} must be in progress and empty: ${shown(item)}`);
   }
   const output: Output = {
-    ...{ itemId, kind: isCall ? 'function_call' : 'message', stage: isCall ? 'open' : 'added' },
+    itemId,
+    kind: isCall ? 'function_call' : 'message',
+    stage: isCall ? 'open' : 'added',
     previousItemId: state.items.at(-1)?.id ?? null,
-    ...{ text: '', doneText: undefined, isAudioDone: false, isTruncated: false, item: undefined },
+    text: '',
+    doneText: undefined,
+    isAudioDone: false,
+    isTruncated: false,
+    item: undefined,
     call: isCall ? { callId: item.call_id, name: item.name } : undefined,
   };
   const next = newItem(state, itemId, report);

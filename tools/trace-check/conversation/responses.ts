@@ -31,8 +31,13 @@ function created(state: ConversationState, { fields }: ServerEvent, report: Repo
   limits(state, isOutOfBand, report);
   const { state: next, isWaiting } = caused(state, response, report);
   const open: OpenResponse = {
-    ...{ id, isOutOfBand, modality: modalityOf(response), fields: response, outputs: [] },
-    ...{ isWaiting, isInterrupted: false },
+    id,
+    isOutOfBand,
+    modality: modalityOf(response),
+    fields: response,
+    outputs: [],
+    isWaiting,
+    isInterrupted: false,
   };
   return { ...next, responses: [...next.responses, open], responseIds: next.responseIds.with(id) };
 }

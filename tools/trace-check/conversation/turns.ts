@@ -101,7 +101,11 @@ function committed(before: ConversationState, { fields }: ServerEvent, report: R
       ? state.transcriptions
       : [...state.transcriptions, { itemId, text: '', hasReply: answering(state, isDetected) }],
     announcement: {
-      ...{ itemId, previousItemId, next: 'added', isComplete: true, item: undefined },
+      itemId,
+      previousItemId,
+      next: 'added',
+      isComplete: true,
+      item: undefined,
       transcript: isTimeout ? '' : null,
     },
   };
@@ -138,8 +142,12 @@ function timedOut(state: ConversationState, { fields }: ServerEvent, report: Rep
     ...next,
     idleTimeouts: state.idleTimeouts + 1,
     announcement: {
-      ...{ itemId, previousItemId: lastItemId(state), next: 'committed', isComplete: true },
-      ...{ item: undefined, transcript: '' },
+      itemId,
+      previousItemId: lastItemId(state),
+      next: 'committed',
+      isComplete: true,
+      item: undefined,
+      transcript: '',
     },
   };
 }

@@ -34,7 +34,9 @@ export function SliderField(props: {
         label={null}
         thumbLabel={label}
         thumbValueText={shown}
-        {...{ min, max, step }}
+        min={min}
+        max={max}
+        step={step}
       />
     </Input.Wrapper>
   );

@@ -4,11 +4,26 @@ import { canCancel, isFinal, linesDone, statusPresentation, timeline } from './b
 import type { Batch } from './batch-wire.ts';
 
 const BATCH: Batch = {
-  ...{ id: 'batch_1', endpoint: '/v1/embeddings', model: null, status: 'in_progress', errors: null },
-  ...{ input_file_id: 'file-1', output_file_id: null, error_file_id: null },
-  ...{ created_at: 100, in_progress_at: 101, finalizing_at: null, completed_at: null, failed_at: null },
-  ...{ expired_at: null, cancelling_at: null, cancelled_at: null, expires_at: 86_500 },
-  ...{ request_counts: { total: 8, completed: 2, failed: 1 }, usage: null, metadata: null },
+  id: 'batch_1',
+  endpoint: '/v1/embeddings',
+  model: null,
+  status: 'in_progress',
+  errors: null,
+  input_file_id: 'file-1',
+  output_file_id: null,
+  error_file_id: null,
+  created_at: 100,
+  in_progress_at: 101,
+  finalizing_at: null,
+  completed_at: null,
+  failed_at: null,
+  expired_at: null,
+  cancelling_at: null,
+  cancelled_at: null,
+  expires_at: 86_500,
+  request_counts: { total: 8, completed: 2, failed: 1 },
+  usage: null,
+  metadata: null,
 };
 
 test('every batch status has a label and a description', () => {

@@ -12,25 +12,45 @@ import {
 import type { CallItem, ResponseBody } from './response-wire.ts';
 
 const CALL: CallItem = {
-  ...{ id: 'fc_1', type: 'function_call', status: 'completed' },
-  ...{ call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}' },
+  id: 'fc_1',
+  type: 'function_call',
+  status: 'completed',
+  call_id: 'call_1',
+  name: 'get_weather',
+  arguments: '{"city":"Oslo"}',
 };
 
 const response = (id: string, changes: Partial<ResponseBody> = {}): ResponseBody => ({
-  ...{ id, status: 'completed', model: 'm', store: true, previous_response_id: null },
-  ...{ output: [], usage: null, error: null, incomplete_details: null },
+  id,
+  status: 'completed',
+  model: 'm',
+  store: true,
+  previous_response_id: null,
+  output: [],
+  usage: null,
+  error: null,
+  incomplete_details: null,
   ...changes,
 });
 const input = (key: number): ConversationAction => ({
-  ...{ kind: 'requested', key, input: itemsOf('Hello'), body: { model: 'm', input: 'Hello' }, atMs: 100 },
+  kind: 'requested',
+  key,
+  input: itemsOf('Hello'),
+  body: { model: 'm', input: 'Hello' },
+  atMs: 100,
 });
 const responded = (key: number, changes?: Partial<ResponseBody>): ConversationAction => ({
-  ...{ kind: 'responded', key, response: response(`resp_${key}`, changes), atMs: 400 },
+  kind: 'responded',
+  key,
+  response: response(`resp_${key}`, changes),
+  atMs: 400,
 });
 const turnsAfter = (...acts: readonly ConversationAction[]): Conversation =>
   acts.reduce(reduceConversation, []);
 const created = (id: string) => ({
-  ...{ type: 'response.created', sequence_number: 0, response: response(id, { status: 'in_progress' }) },
+  type: 'response.created',
+  sequence_number: 0,
+  response: response(id, { status: 'in_progress' }),
 });
 
 describe('the next turn continues', () => {

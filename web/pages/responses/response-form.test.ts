@@ -29,10 +29,17 @@ test('a new form sends only required fields', () => {
 test('chosen settings are sent', () => {
   const sent = body(
     {
-      ...{ instructions: 'Be brief.', temperature: 0, maxOutputTokens: 20, store: false },
-      ...{ functions: EXAMPLE_FUNCTIONS, toolChoice: 'function:get_weather' },
-      ...{ codeInterpreter: true, webSearch: true, maxToolCalls: 3 },
-      ...{ format: 'json_schema', schema: EXAMPLE_SCHEMA },
+      instructions: 'Be brief.',
+      temperature: 0,
+      maxOutputTokens: 20,
+      store: false,
+      functions: EXAMPLE_FUNCTIONS,
+      toolChoice: 'function:get_weather',
+      codeInterpreter: true,
+      webSearch: true,
+      maxToolCalls: 3,
+      format: 'json_schema',
+      schema: EXAMPLE_SCHEMA,
     },
     { input: [{ role: 'user', content: 'And now?' }], previous: 'resp_1' },
   );

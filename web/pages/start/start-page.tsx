@@ -21,27 +21,45 @@ interface Suggestion {
 
 const SUGGESTIONS: readonly Suggestion[] = [
   {
-    ...{ path: '/speak', title: 'Speech', icon: 'speak', plugin: 'speech' },
+    path: '/speak',
+    title: 'Speech',
+    icon: 'speak',
+    plugin: 'speech',
     text: 'Enter a text and listen to it, or transcribe a recording.',
   },
   {
-    ...{ path: '/talk', title: 'Talk', icon: 'talk', plugin: 'realtime' },
+    path: '/talk',
+    title: 'Talk',
+    icon: 'talk',
+    plugin: 'realtime',
     text: 'Talk with a language model through your microphone.',
   },
   {
-    ...{ path: '/voices', title: 'Voices', icon: 'voices', plugin: 'voices' },
+    path: '/voices',
+    title: 'Voices',
+    icon: 'voices',
+    plugin: 'voices',
     text: 'Record 5 to 15 seconds and let the service speak with that voice.',
   },
   {
-    ...{ path: '/responses', title: 'Responses', icon: 'responses', plugin: 'responses' },
+    path: '/responses',
+    title: 'Responses',
+    icon: 'responses',
+    plugin: 'responses',
     text: 'Ask a language model, and copy the request as code.',
   },
   {
-    ...{ path: '/batches', title: 'Batches', icon: 'batches', plugin: 'batch' },
+    path: '/batches',
+    title: 'Batches',
+    icon: 'batches',
+    plugin: 'batch',
     text: 'Process many requests from one file.',
   },
   {
-    ...{ path: '/video', title: 'Video', icon: 'video', plugin: 'video' },
+    path: '/video',
+    title: 'Video',
+    icon: 'video',
+    plugin: 'video',
     text: 'Continue a clip.',
   },
 ];

@@ -4,8 +4,16 @@ import type { UsageDay } from './usage-wire.ts';
 
 function row(overrides: Partial<UsageDay>): UsageDay {
   return {
-    ...{ day: '2026-02-28', endpoint: '/v1/audio/speech', model: 'svc-tts', requests: 1, failed: 0 },
-    ...{ input_tokens: 1, output_tokens: 2, characters: 3, audio_seconds: 0.5, credits: 0.25 },
+    day: '2026-02-28',
+    endpoint: '/v1/audio/speech',
+    model: 'svc-tts',
+    requests: 1,
+    failed: 0,
+    input_tokens: 1,
+    output_tokens: 2,
+    characters: 3,
+    audio_seconds: 0.5,
+    credits: 0.25,
     ...overrides,
   };
 }

@@ -16,7 +16,11 @@ const never = new AbortController().signal;
 const FACTS: ClipFacts = {
   container: 'mp4',
   videoCodec: 'avc',
-  ...{ width: 320, height: 320, fps: 24, frames: 48, durationS: 2 },
+  width: 320,
+  height: 320,
+  fps: 24,
+  frames: 48,
+  durationS: 2,
   audio: undefined,
   lengthBytes: 1,
 };

@@ -26,7 +26,11 @@ describe('the list', () => {
   test('has language, gender, and the preset behind a name of OpenAI', () => {
     const of = (id: string) => voices.list.find((voice) => voice.id === id);
     expect(of('nova')).toEqual({
-      ...{ id: 'nova', name: 'Nova', language: 'en-US', gender: 'female', preset: 'af_nova' },
+      id: 'nova',
+      name: 'Nova',
+      language: 'en-US',
+      gender: 'female',
+      preset: 'af_nova',
     });
     expect(of('fable')).toMatchObject({ language: 'en-GB', gender: 'male', preset: 'bm_fable' });
     expect(of('pf_dora')).toMatchObject({ language: 'pt-BR', gender: 'female' });

@@ -83,8 +83,16 @@ class LlamaEngine implements TextEngine {
       { role: 'user', parts: [{ kind: 'text', text: '.' }] },
     ];
     const request: TextRequest = {
-      ...{ messages, tools, toolChoice: 'auto', parallelToolCalls: true, output: { kind: 'text' } },
-      ...{ sampling: {}, stop: [], maxTokens: 1, priority: 'realtime', fairnessKey },
+      messages,
+      tools,
+      toolChoice: 'auto',
+      parallelToolCalls: true,
+      output: { kind: 'text' },
+      sampling: {},
+      stop: [],
+      maxTokens: 1,
+      priority: 'realtime',
+      fairnessKey,
     };
     // The evaluated tokens stay in the cache of the worker.
     for await (const _ of this.#worker.generate(request, this.#info, signal));

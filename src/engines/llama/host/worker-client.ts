@@ -251,8 +251,11 @@ export class LlamaWorkerClient {
         ending,
       },
       format: {
-        ...{ kind: prompt.responseKind, syntax: prompt.syntax, bareCalls: prompt.bareCalls },
-        ...{ toolNames: prompt.toolNames, stop: request.stop },
+        kind: prompt.responseKind,
+        syntax: prompt.syntax,
+        bareCalls: prompt.bareCalls,
+        toolNames: prompt.toolNames,
+        stop: request.stop,
       },
     };
   }

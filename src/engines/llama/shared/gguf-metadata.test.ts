@@ -41,15 +41,27 @@ describe('values', () => {
       { key: 'empty', type: 'string', value: '' },
     ];
     expect(Object.fromEntries(await read(ggufFile(pairs)))).toEqual({
-      ...{ u8: 255, i8: -1, u16: 65_535, i16: -2, u32: 4_294_967_295, i32: -3 },
-      ...{ u64: 2 ** 53 - 1, i64: -4, f32: 0.5, f64: 0.1, yes: true, no: false },
-      ...{ 'tokenizer.chat_template': '{{ "é" }}\n', empty: '' },
+      u8: 255,
+      i8: -1,
+      u16: 65_535,
+      i16: -2,
+      u32: 4_294_967_295,
+      i32: -3,
+      u64: 2 ** 53 - 1,
+      i64: -4,
+      f32: 0.5,
+      f64: 0.1,
+      yes: true,
+      no: false,
+      'tokenizer.chat_template': '{{ "é" }}\n',
+      empty: '',
     });
   });
 
   test('after arrays that are longer than a chunk of the file, with their numbers of elements', async () => {
     const numbers: GgufPair = {
-      ...{ key: 'scores', type: 'array' },
+      key: 'scores',
+      type: 'array',
       value: { of: 'uint32', items: Array.from({ length: 200_000 }, (_, index) => index) },
     };
     const nested: GgufArray = { of: 'array', items: [{ of: 'string', items: ['a'] }] };

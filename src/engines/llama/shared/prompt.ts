@@ -54,7 +54,9 @@ export function buildPrompt(request: TextRequest, learned: ToolCallSyntax | unde
   // JSON that the request asks for could be a bare call.
   const permitsBare = !must && request.output.kind === 'text' && permitsBareCalls(syntax.opens);
   const calls = {
-    ...{ responseKind, syntax, bareCalls: permitsBare ? BARE_CALLS : [] },
+    responseKind,
+    syntax,
+    bareCalls: permitsBare ? BARE_CALLS : [],
     toolNames: callable.map(({ name }) => name),
   } as const;
   if (learned) {

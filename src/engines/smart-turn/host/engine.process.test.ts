@@ -20,7 +20,12 @@ const never = new AbortController().signal;
 
 async function openFake(options: Partial<SmartTurnOptions> = {}): Promise<TurnEndDetector> {
   const detector = await openSmartTurn({
-    ...{ modelsDir, threads: 1, environment: {}, log: silentLog, metrics: noMetrics, entry: FAKE },
+    modelsDir,
+    threads: 1,
+    environment: {},
+    log: silentLog,
+    metrics: noMetrics,
+    entry: FAKE,
     ...options,
   });
   onTestFinished(() => detector.close());

@@ -4,8 +4,12 @@ import type { SynthesisRequest } from '../../../contract/engines/engine.ts';
 import { followingTtsEngine } from './following-engine.ts';
 
 const REQUEST: SynthesisRequest = {
-  ...{ text: 'One.', speed: 1, voiceName: 'anna' },
-  ...{ priority: 'interactive', fairnessKey: 'a', delivery: 'stream' },
+  text: 'One.',
+  speed: 1,
+  voiceName: 'anna',
+  priority: 'interactive',
+  fairnessKey: 'a',
+  delivery: 'stream',
 };
 
 test('another id of a server uses its engine, which alone deletes voices', async () => {

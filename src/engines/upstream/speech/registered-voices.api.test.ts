@@ -38,8 +38,13 @@ function createEngine(
 ): TtsEngine {
   const engine = upstreamTtsEngine({
     settings: {
-      ...{ kind: 'upstream', baseUrl, apiKey: undefined, model: 'base', rateHz: 24_000 },
-      ...{ voice: 'vivian', voices },
+      kind: 'upstream',
+      baseUrl,
+      apiKey: undefined,
+      model: 'base',
+      rateHz: 24_000,
+      voice: 'vivian',
+      voices,
     },
     log,
     ...(deletionTimeoutMs !== undefined && { deletionTimeoutMs }),

@@ -125,8 +125,13 @@ describe('a segment', () => {
     const [post] = requestsWith('POST');
     expect(post?.headers.authorization).toBe('Bearer key-of-upstream');
     expect(post?.fields).toEqual({
-      ...{ model: 'own', prompt: 'on and on', size: '320x320', fps: '24', num_frames: '53' },
-      ...{ generate_sound: 'true', seed: '7' },
+      model: 'own',
+      prompt: 'on and on',
+      size: '320x320',
+      fps: '24',
+      num_frames: '53',
+      generate_sound: 'true',
+      seed: '7',
     });
     expect(upstream.jobs.get('video_gen_1')).toMatchObject({ looks: 3, deleted: false });
     expect((await readdir(dir)).toSorted()).toEqual(['input', 'segment']);

@@ -206,7 +206,10 @@ export class WindowDecoder {
       const average = sum / chosen;
       if (token === special.endOfText) {
         return {
-          ...{ plan, tokens, logProbabilities, averageLogProbability: average },
+          plan,
+          tokens,
+          logProbabilities,
+          averageLogProbability: average,
           issue: this.#issueOf(tokens, average),
           sentenceEnd: sentenceEnd.probability,
         };
@@ -223,8 +226,11 @@ export class WindowDecoder {
           lengthBefore(tokens, repeated, special.endOfText),
         );
         return {
-          ...{ plan, ...firstOf({ tokens, logProbabilities }, length), averageLogProbability: average },
-          ...{ issue: 'loops', sentenceEnd: 0 },
+          plan,
+          ...firstOf({ tokens, logProbabilities }, length),
+          averageLogProbability: average,
+          issue: 'loops',
+          sentenceEnd: 0,
         };
       }
       if (chosen % TOKENS_PER_STEP === 0) {

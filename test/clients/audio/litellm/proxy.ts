@@ -29,7 +29,11 @@ export async function startProxy(
   await writeFile(config, JSON.stringify({ model_list: modelsOf(settings) }));
   const { PATH = '', HOME = '' } = process.env;
   const variables = {
-    ...{ PATH, HOME, PYTHONPATH: await pythonPackages(REQUIREMENTS), LITELLM_MASTER_KEY: KEY, ...env },
+    PATH,
+    HOME,
+    PYTHONPATH: await pythonPackages(REQUIREMENTS),
+    LITELLM_MASTER_KEY: KEY,
+    ...env,
     // Otherwise it downloads the prices of models.
     LITELLM_LOCAL_MODEL_COST_MAP: 'True',
   };

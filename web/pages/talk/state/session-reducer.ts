@@ -285,8 +285,14 @@ class Transition {
     const { response, entries } = this.state;
     if (item.type !== 'message' || response?.isCancelled === true) return;
     const entry: AssistantEntry = {
-      ...{ kind: 'assistant', id: item.id, responseId: response_id, pieces: [], audioMs: 0 },
-      ...{ isComplete: false, isPlayed: false, interruptedMs: undefined },
+      kind: 'assistant',
+      id: item.id,
+      responseId: response_id,
+      pieces: [],
+      audioMs: 0,
+      isComplete: false,
+      isPlayed: false,
+      interruptedMs: undefined,
     };
     this.#set({ entries: addEntry(entries, entry) });
   }
@@ -320,8 +326,14 @@ class Transition {
     const { id, call_id: callId, name, arguments: args } = item;
     const isAutomatic = this.#context.runsTool(name);
     const entry: ToolEntry = {
-      ...{ kind: 'tool', id, responseId: response_id, callId, name, arguments: args },
-      ...{ output: undefined, isAutomatic },
+      kind: 'tool',
+      id,
+      responseId: response_id,
+      callId,
+      name,
+      arguments: args,
+      output: undefined,
+      isAutomatic,
     };
     this.#markResponse('token');
     this.#set({ entries: addEntry(this.state.entries, entry) });
@@ -385,8 +397,17 @@ class Transition {
   #end(message: string | undefined): void {
     const entries = this.state.entries.flatMap((entry) => this.#ended(entry));
     this.#set({
-      ...{ phase: 'ended', message, entries, speakingId: undefined, isButtonDown: false, isPlaying: false },
-      ...{ transcribing: [], released: [], request: undefined, response: undefined, owesResponse: false },
+      phase: 'ended',
+      message,
+      entries,
+      speakingId: undefined,
+      isButtonDown: false,
+      isPlaying: false,
+      transcribing: [],
+      released: [],
+      request: undefined,
+      response: undefined,
+      owesResponse: false,
     });
     this.effects.push({ kind: 'stop_playback' });
   }
