@@ -157,6 +157,12 @@ describe('source rules', () => {
     expect(errors[0]).toContain(why);
   });
 
+  test('reject spreads of object literals, also in tests', async () => {
+    const spread = ['const a = { ..', '.{ b, c } };'].join('');
+    const folder = tree({ 'src/kit/a.ts': 'const a = { ...b };', 'test/a.test.ts': spread });
+    expect(await sourceErrors(folder)).toEqual(['test/a.test.ts:1: write the properties one per line']);
+  });
+
   test('comments, tests and the permitted file are exempt', async () => {
     const folder = tree({
       'src/config/config.ts': 'export const home = process.env.HOME;',

@@ -126,13 +126,11 @@ export class ConnectionRegistry extends OpenConnections<RealtimeConnection | Con
     const open = (released: (connection: ConversationConnection) => void) =>
       new ConversationConnection({
         ...this.#deps,
-        ...{
-          caller,
-          model,
-          dialect,
-          metrics: this.#metrics,
-          fasterSpeech: this.#speechChoices.get(model.id)?.fasterEngine,
-        },
+        caller,
+        model,
+        dialect,
+        metrics: this.#metrics,
+        fasterSpeech: this.#speechChoices.get(model.id)?.fasterEngine,
         released(connection) {
           release?.();
           released(connection);

@@ -49,8 +49,11 @@ export function speechPlugin({
         routes: new Elysia({ name: 'speech-plugin' })
           .use(
             speechRoutes({
-              ...{ tts: slots.tts, log: slots.log, encoder: slots.audioEncoder },
-              ...{ requests: speechRequests, maxCharacters },
+              tts: slots.tts,
+              log: slots.log,
+              encoder: slots.audioEncoder,
+              requests: speechRequests,
+              maxCharacters,
             }),
           )
           .use(transcriptionRoutes(transcriber, uploads)),

@@ -166,15 +166,17 @@ describe('fields', () => {
   it('of other servers are ignored', async () => {
     const { post, engine } = await transcriptionApp();
     const fields = {
-      ...{ user: 'u', 'metadata[a]': 'b', lang_code: 'a', client_metadata: '{}', vad_filter: 'true' },
-      ...{
-        hotwords: 'x',
-        to_language: 'de',
-        seed: '1',
-        top_k: '5',
-        temperature_inc: '0.2',
-        '__proto__[x]': 'y',
-      },
+      user: 'u',
+      'metadata[a]': 'b',
+      lang_code: 'a',
+      client_metadata: '{}',
+      vad_filter: 'true',
+      hotwords: 'x',
+      to_language: 'de',
+      seed: '1',
+      top_k: '5',
+      temperature_inc: '0.2',
+      '__proto__[x]': 'y',
     };
     for (const path of [TRANSCRIPTIONS, TRANSLATIONS])
       expect((await post(fields, { path })).status).toBe(200);

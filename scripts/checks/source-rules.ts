@@ -26,8 +26,28 @@ const RULES: readonly SourceRule[] = [
   },
 ];
 
-/** Violations in the product sources, one line each. */
+/** Sources with the rule of {@link SPREAD_LITERAL}, tests included. */
+const ALL_SOURCES = '{src,plugins,models,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}';
+/** A spread of an object literal, which has no effect but keeps several properties on one line. */
+const SPREAD_LITERAL = /\.\.\.\{(?!\s*\})/;
+
+/** Violations in the sources, one line each. */
 export async function sourceErrors(root: string): Promise<string[]> {
+  return [...(await productErrors(root)), ...(await spreadErrors(root))];
+}
+
+async function spreadErrors(root: string): Promise<string[]> {
+  const errors: string[] = [];
+  for await (const path of new Glob(ALL_SOURCES).scan(root)) {
+    const lines = (await Bun.file(`${root}/${path}`).text()).split('\n');
+    for (const [index, line] of lines.entries()) {
+      if (SPREAD_LITERAL.test(line)) errors.push(`${path}:${index + 1}: write the properties one per line`);
+    }
+  }
+  return errors;
+}
+
+async function productErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
   for await (const path of new Glob('{src,plugins,packages}/**/*.ts').scan(root)) {
     if (path.endsWith('.test.ts')) continue;

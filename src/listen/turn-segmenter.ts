@@ -370,7 +370,9 @@ export class TurnSegmenter {
     this.#active = undefined;
     this.#pendingEvents.push(
       {
-        ...{ kind: 'speech_stopped', itemId: turn.itemId, audioEndMs: this.#toMs(endSample) },
+        kind: 'speech_stopped',
+        itemId: turn.itemId,
+        audioEndMs: this.#toMs(endSample),
         speechEndMs: this.#toMs(speechEndSample),
       },
       { kind: 'committed', turn },

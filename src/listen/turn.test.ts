@@ -564,7 +564,10 @@ it('a turn has its own trace, linked to the request that opened the connection',
   request.runInContext(() => transcriptions.start(completeTurn(), PARAMS));
   await transcriptions.close();
   expect(tracer.spans[1]).toMatchObject({
-    ...{ name: 'turn', parent: undefined, cause: request.traceparent, ended: true },
+    name: 'turn',
+    parent: undefined,
+    cause: request.traceparent,
+    ended: true,
     attributes: { request_id: 'req_1', model: 'svc-stt' },
   });
 });

@@ -20,12 +20,20 @@ function setup(options: FakeTtsOptions & RecordedCallsOptions = {}) {
   const speak = ({ rateHz = 24_000, ...fields }: Fields = {}, signal = never) =>
     billedSynthesis(
       {
-        ...{ calls, clock: new ManualClock(), encoding: 'pcm16', rejections: 'recorded' },
-        ...{ model: 'svc-tts', caller: CALLER },
+        calls,
+        clock: new ManualClock(),
+        encoding: 'pcm16',
+        rejections: 'recorded',
+        model: 'svc-tts',
+        caller: CALLER,
         meter: new SpeechUsageMeter({ characters: 4, speed: 1 }),
         request: {
-          ...{ text: 'One.', speed: 1, rateHz, fairnessKey: 'key' },
-          ...{ priority: 'realtime', delivery: 'stream' },
+          text: 'One.',
+          speed: 1,
+          rateHz,
+          fairnessKey: 'key',
+          priority: 'realtime',
+          delivery: 'stream',
         },
         selectVoice: async () => ({ engine, voice: undefined }),
         onClosed: () => {

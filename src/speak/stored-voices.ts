@@ -48,7 +48,9 @@ export class StoredVoices {
   #spoken({ id, organization, adaptation, refText }: VoiceRecord): SpokenVoice {
     const { voices, blobs } = this.#deps;
     return {
-      ...{ id, adaptation, refText },
+      id,
+      adaptation,
+      refText,
       async clip(signal) {
         const bytes = await blobs.read(clipBlob(id), signal);
         // A clip has a few seconds (MAX_CLIP_S), so it fits in memory.

@@ -37,8 +37,15 @@ describe('a call', () => {
       {
         id: open?.id,
         createdAt: 1_767_323_050,
-        ...{ endpoint, model, organization, requestId, ...DONE },
-        ...{ characters: 7, audioBytes: 96, audioSeconds: 0.5, transcript: 'Hi.' },
+        endpoint,
+        model,
+        organization,
+        requestId,
+        ...DONE,
+        characters: 7,
+        audioBytes: 96,
+        audioSeconds: 0.5,
+        transcript: 'Hi.',
       },
     ]);
     expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);

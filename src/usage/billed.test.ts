@@ -70,7 +70,8 @@ function setup({ items = ['one', 'last'], failure, signal = never, ...options }:
   };
   const plan = {
     ...({ endpoint: 'POST /v1/embeddings', model: 'm', caller: CALLER, maxUsage: MAX_USAGE } as const),
-    ...{ calls, rejections },
+    calls,
+    rejections,
     onClosed: () => {
       seen.closed += 1;
     },

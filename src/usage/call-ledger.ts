@@ -43,7 +43,12 @@ export class CallLedger {
     const { organization, requestId } = caller;
     const price = findPrice({ endpoint, model });
     return {
-      ...{ endpoint, model, organization, requestId, instance, repeated },
+      endpoint,
+      model,
+      organization,
+      requestId,
+      instance,
+      repeated,
       id: newId('usage'),
       openedAt: unixSeconds(clock),
       reserved: price === undefined ? 0 : costOf(price, maxUsage),

@@ -37,8 +37,13 @@ describe('the calls of a crashed process', () => {
       {
         id: expect.stringMatching(/^usage_/),
         createdAt: 1_767_323_045,
-        ...{ endpoint, model, organization, requestId },
-        ...{ status: 'failed', inputTokens: 0, outputTokens: 0 },
+        endpoint,
+        model,
+        organization,
+        requestId,
+        status: 'failed',
+        inputTokens: 0,
+        outputTokens: 0,
       },
     ]);
     expect(await shared.rows('b')).toMatchObject([{ status: 'failed', model: 'free' }]);

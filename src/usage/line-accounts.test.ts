@@ -37,7 +37,11 @@ describe('a call of a batch line', () => {
     const record = {
       id: expect.stringMatching(/^usage_/),
       createdAt: 1_767_323_050,
-      ...{ endpoint, model, organization, requestId, ...DONE },
+      endpoint,
+      model,
+      organization,
+      requestId,
+      ...DONE,
       characters: 20,
     };
     expect(bills()).toEqual([{ record, cost: 22, hasReservation: true }]);

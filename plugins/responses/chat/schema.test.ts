@@ -146,8 +146,15 @@ test('ignores fields of the partner platform and SDKs, and treats null as absent
 
 test('accepts unsupported fields with values that have no effect', () => {
   const nothing = {
-    ...{ n: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], functions: [], function_call: 'none' },
-    ...{ audio: null, moderation: null, web_search_options: null },
+    n: 1,
+    logprobs: false,
+    top_logprobs: 0,
+    modalities: ['text'],
+    functions: [],
+    function_call: 'none',
+    audio: null,
+    moderation: null,
+    web_search_options: null,
   };
   expect(parse(nothing)).toEqual(parse());
   expect(parse({ modalities: [], function_call: 'auto' })).toEqual(parse());

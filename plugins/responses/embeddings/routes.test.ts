@@ -71,7 +71,9 @@ it('ignores fields of other servers, and rejects misspelt ones', async () => {
   const response = await post({ input: 'a', dimension: 2 });
   expect(response.status).toBe(400);
   expect((await errorOf(response)).error).toMatchObject({
-    ...{ param: 'dimension', code: 'unknown_parameter', message: expect.stringContaining("'dimensions'") },
+    param: 'dimension',
+    code: 'unknown_parameter',
+    message: expect.stringContaining("'dimensions'"),
   });
 });
 

@@ -325,7 +325,9 @@ describe('turns', () => {
     const digits = '0'.repeat(32);
     const items = Array.from({ length: MAX_REFERENCES + 1 }, (_, at) => ({
       id: `msg_${digits}_i${at}`,
-      ...{ type: 'message', role: 'user', content: [] },
+      type: 'message',
+      role: 'user',
+      content: [],
     }));
     const response = { id: `resp_${digits}`, created_at: 0, status: 'completed' } as const;
     await responses.put('a', { ...response, previous_response_id: null, output: [] }, items);

@@ -9,7 +9,15 @@ const DEFAULT_MODEL = 'kokoro';
 
 /** Kokoro's codes of languages. */
 const LANGUAGES: Readonly<Record<string, string>> = {
-  ...{ a: 'en-US', b: 'en-GB', e: 'es', f: 'fr', h: 'hi', i: 'it', p: 'pt-BR', j: 'ja', z: 'zh' },
+  a: 'en-US',
+  b: 'en-GB',
+  e: 'es',
+  f: 'fr',
+  h: 'hi',
+  i: 'it',
+  p: 'pt-BR',
+  j: 'ja',
+  z: 'zh',
 };
 
 /**
@@ -42,7 +50,10 @@ export function captionedBodySchema(maxCharacters: number) {
   const { input, voice, response_format, speed } = speechFormSchema(maxCharacters).properties;
   return Type.Object({
     model: Type.Optional(Type.String({ default: DEFAULT_MODEL })),
-    ...{ input, voice, response_format, speed },
+    input,
+    voice,
+    response_format,
+    speed,
     stream: Type.Optional(Type.Boolean({ default: true, description: 'Lines of JSON, or one object.' })),
     return_timestamps: Type.Optional(Type.Boolean({ default: true })),
   });

@@ -43,13 +43,21 @@ function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget }
   const calls = new RecordedCalls({});
   const log = new RecordingLogger();
   const requests = new SpeechRequests({
-    ...{ endpoint: '/v1/audio/speech', tts, calls, clock: new ManualClock(), requestsPerOrganization: 10 },
+    endpoint: '/v1/audio/speech',
+    tts,
+    calls,
+    clock: new ManualClock(),
+    requestsPerOrganization: 10,
     voices: { find: async () => undefined, findSimilar: async () => undefined },
   });
   const app = testApp({
     routes: [
       speechRoutes({
-        ...{ tts, requests, encoder: new FakeAudioEncoder(), maxCharacters: 5000, log },
+        tts,
+        requests,
+        encoder: new FakeAudioEncoder(),
+        maxCharacters: 5000,
+        log,
         wavs: wavs ?? wavBudget(),
       }),
     ],
@@ -111,7 +119,10 @@ test('one object has the audio and the words', async () => {
   expect(response.headers.get('content-type')).toBe('application/json');
   const body = (await response.json()) as { audio: string };
   expect(body).toEqual({
-    ...{ object: 'speech', audio: expect.any(String), format: 'pcm', words: WORDS },
+    object: 'speech',
+    audio: expect.any(String),
+    format: 'pcm',
+    words: WORDS,
     usage: {
       input_tokens: expect.any(Number),
       output_tokens: expect.any(Number),

@@ -57,7 +57,12 @@ function setUp(
   const app = testApp({
     routes: [
       speechRoutes({
-        ...{ tts, requests, encoder, maxCharacters: 5000, log, wavs },
+        tts,
+        requests,
+        encoder,
+        maxCharacters: 5000,
+        log,
+        wavs,
         ...(maxWavS !== undefined && { maxWavS }),
       }),
     ],

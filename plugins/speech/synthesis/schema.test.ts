@@ -166,8 +166,14 @@ describe('invalid requests', () => {
 describe('a body with several errors', () => {
   it('has one for each invalid field, and keeps the valid ones', () => {
     const body = {
-      ...{ model: 'tts-1', input: ' ', voice: { id: 7 }, response_format: 'mp3' },
-      ...{ speed: 9, stream_format: 'xml', ref_text: 'x', respose_format: 'pcm' },
+      model: 'tts-1',
+      input: ' ',
+      voice: { id: 7 },
+      response_format: 'mp3',
+      speed: 9,
+      stream_format: 'xml',
+      ref_text: 'x',
+      respose_format: 'pcm',
     };
     const { errors, fields, choices } = readSpeechBody({ ...body, response_format: null }, false, LIMIT);
     expect(errors.map(({ param, code }) => [param, code])).toEqual([

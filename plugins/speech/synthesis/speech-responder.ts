@@ -72,8 +72,12 @@ export class SpeechResponder {
     try {
       const synthesis = await requests.startSpeech(
         {
-          ...{ ...spoken, text, voiceId, voiceParam: 'voice' },
-          ...{ rateHz: SPEECH_RATE_HZ, priority: 'interactive' },
+          ...spoken,
+          text,
+          voiceId,
+          voiceParam: 'voice',
+          rateHz: SPEECH_RATE_HZ,
+          priority: 'interactive',
           delivery: isStreamed && !isWhole(presentation) ? 'stream' : 'whole',
           onWords: hasWords ? (timed) => words.add(timed) : undefined,
           onMarks: presentation === 'audio' ? undefined : (marks) => words.addMarks(marks),

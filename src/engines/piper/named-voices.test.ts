@@ -10,7 +10,10 @@ test("a Piper model has its own voice, which OpenAI's names select too", () => {
   }
   for (const name of ['af_heart', 'joe+alloy', '']) expect(voices.find(name)).toBeUndefined();
   expect(voices.list[0]).toEqual({
-    ...{ id: 'en_US-joe-medium', name: 'Joe', language: 'en-US', gender: 'male' },
+    id: 'en_US-joe-medium',
+    name: 'Joe',
+    language: 'en-US',
+    gender: 'male',
   });
   expect(voices.list.slice(1).map(({ id }) => id)).toEqual([...OPENAI_VOICES]);
   expect(voices.list.slice(1).every(({ preset }) => preset === 'en_US-joe-medium')).toBe(true);

@@ -31,7 +31,8 @@ export function timedTokens(utterance: Utterance, sources: TokenSources, speed: 
     if (after !== undefined) after.start = pause.end = silence.end;
   }
   return {
-    ...{ from, to },
+    from,
+    to,
     sources: spans.map(({ source }) => source),
     durations: spans.map(({ start, end }) => end - start),
   };

@@ -9,16 +9,38 @@ import { digitByDigit, pairs } from './numbers.ts';
 
 /** Abbreviations of street kinds in lower case, and their names. */
 const STREETS: Readonly<Record<string, string>> = {
-  ...{ st: 'Street', ave: 'Avenue', av: 'Avenue', blvd: 'Boulevard', rd: 'Road', ln: 'Lane', dr: 'Drive' },
-  ...{ ct: 'Court', pl: 'Place', sq: 'Square', ter: 'Terrace', cir: 'Circle', trl: 'Trail', pkwy: 'Parkway' },
-  ...{ hwy: 'Highway', fwy: 'Freeway', expy: 'Expressway', expwy: 'Expressway', tpke: 'Turnpike' },
+  st: 'Street',
+  ave: 'Avenue',
+  av: 'Avenue',
+  blvd: 'Boulevard',
+  rd: 'Road',
+  ln: 'Lane',
+  dr: 'Drive',
+  ct: 'Court',
+  pl: 'Place',
+  sq: 'Square',
+  ter: 'Terrace',
+  cir: 'Circle',
+  trl: 'Trail',
+  pkwy: 'Parkway',
+  hwy: 'Highway',
+  fwy: 'Freeway',
+  expy: 'Expressway',
+  expwy: 'Expressway',
+  tpke: 'Turnpike',
 };
 const STREET_NAMES = new Set(Object.values(STREETS).map((name) => name.toLowerCase()));
 STREET_NAMES.add('way');
 STREET_NAMES.add('broadway');
 const DIRECTIONS: Readonly<Record<string, string>> = {
-  ...{ N: 'North', S: 'South', E: 'East', W: 'West' },
-  ...{ NE: 'Northeast', NW: 'Northwest', SE: 'Southeast', SW: 'Southwest' },
+  N: 'North',
+  S: 'South',
+  E: 'East',
+  W: 'West',
+  NE: 'Northeast',
+  NW: 'Northwest',
+  SE: 'Southeast',
+  SW: 'Southwest',
 };
 /** Postal abbreviations of states, districts and territories of the United States (USPS Publication 28, appendix B). */
 const STATES: ReadonlyMap<string, string> = new Map(

@@ -119,8 +119,14 @@ const UNIT_BY_NAME: ReadonlyMap<string, string> = new Map(
 );
 /** Lengths that have a square and a cube. */
 const LENGTHS: Readonly<Record<string, string>> = {
-  ...{ mm: 'millimeter', cm: 'centimeter', m: 'meter', km: 'kilometer' },
-  ...{ in: 'inch', ft: 'foot', yd: 'yard', mi: 'mile' },
+  mm: 'millimeter',
+  cm: 'centimeter',
+  m: 'meter',
+  km: 'kilometer',
+  in: 'inch',
+  ft: 'foot',
+  yd: 'yard',
+  mi: 'mile',
 };
 const POWERS: Readonly<Record<string, string>> = { '²': 'square', '2': 'square', '³': 'cubic', '3': 'cubic' };
 const SCALE_WORDS = new Set(['hundred', 'thousand', 'million', 'billion', 'trillion']);
