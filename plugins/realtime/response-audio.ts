@@ -106,10 +106,20 @@ export class ResponseAudio {
     const { encoding, rateHz } = format;
     const audio = billedSynthesis(
       {
-        ...{ calls, caller, model, clock, meter, encoding, maxChunkMs: DELTA_MS },
+        calls,
+        caller,
+        model,
+        clock,
+        meter,
+        encoding,
+        maxChunkMs: DELTA_MS,
         rejections: 'recorded',
         request: {
-          ...{ text, speed, rateHz, priority: 'realtime', delivery: 'stream' },
+          text,
+          speed,
+          rateHz,
+          priority: 'realtime',
+          delivery: 'stream',
           fairnessKey: caller.keyId,
         },
         // The voice may have been deleted since the session was updated.
@@ -117,8 +127,12 @@ export class ResponseAudio {
           const engine = requireModel(tts, model);
           const { organization } = caller;
           const voice = await selectVoice(voices, engine, {
-            ...{ id: voiceId, model, param: VOICE_PARAM, organization },
-            ...{ language, languageParam: LANGUAGE_PARAM },
+            id: voiceId,
+            model,
+            param: VOICE_PARAM,
+            organization,
+            language,
+            languageParam: LANGUAGE_PARAM,
           });
           await flow.ready(signal);
           return { engine, ...voice };

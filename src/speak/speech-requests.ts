@@ -102,7 +102,11 @@ export class SpeechRequests {
       const pieces =
         parts &&
         (await spokenPieces(parts, {
-          ...{ voices, engine, requested, speed: speech.speed, textParam: textParam ?? 'input' },
+          voices,
+          engine,
+          requested,
+          speed: speech.speed,
+          textParam: textParam ?? 'input',
         }));
       const speeds = pieces?.flatMap((piece) => (piece.kind === 'text' ? piece.style.speed : [])) ?? [];
       const meter = new SpeechUsageMeter({ characters, speed: Math.min(speech.speed, ...speeds) });
@@ -115,7 +119,13 @@ export class SpeechRequests {
         onWords || marks ? wordTimes({ report, onEnd: () => marks?.end() }, speech.rateHz) : undefined;
       const chunks = billedSynthesis(
         {
-          ...{ calls, clock, endpoint, model, caller, encoding: 'pcm16', onClosed: job.end },
+          calls,
+          clock,
+          endpoint,
+          model,
+          caller,
+          encoding: 'pcm16',
+          onClosed: job.end,
           request: {
             ...speech,
             text: pieces ?? speech.text,
@@ -157,7 +167,11 @@ export class SpeechRequests {
     const anyEngine = { hasVoice: (name: string) => tts.ids.some((id) => tts.get(id)?.hasVoice?.(name)) };
     try {
       await selectVoice(voices, engine ?? anyEngine, {
-        ...{ id: voiceId, model: model ?? '', param: voiceParam, organization, language },
+        id: voiceId,
+        model: model ?? '',
+        param: voiceParam,
+        organization,
+        language,
       });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'invalid_request') throw error;

@@ -85,7 +85,11 @@ describe('the language of selectVoice', () => {
   };
   const select = async (fields: object, selected: object = engine) =>
     selectVoice((await setUp()).stored, selected, {
-      ...{ id: undefined, model: 'tts-1', param: 'voice', organization: 'a', ...fields },
+      id: undefined,
+      model: 'tts-1',
+      param: 'voice',
+      organization: 'a',
+      ...fields,
     });
 
   it('is that of the engine, also for a stored voice', async () => {
@@ -105,7 +109,9 @@ describe('the language of selectVoice', () => {
 
   it('is rejected with the supported languages', async () => {
     await expect(select({ language: 'de' })).rejects.toMatchObject({
-      ...{ kind: 'invalid_request', param: 'language', code: 'unsupported_value' },
+      kind: 'invalid_request',
+      param: 'language',
+      code: 'unsupported_value',
       message: expect.stringMatching(/'de'.*tts-1.*en-US, es/),
     });
     const languageParam = 'session.audio.output.language';

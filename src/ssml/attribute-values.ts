@@ -4,18 +4,34 @@ import { MAX_RATE, MIN_RATE } from './speech-parts.ts';
 
 /** Labels of `rate`; the recommendation leaves their values to the processor. */
 const RATES: Readonly<Record<string, number>> = {
-  ...{ 'x-slow': 0.5, slow: 0.75, medium: 1, default: 1, fast: 1.25, 'x-fast': 1.5 },
+  'x-slow': 0.5,
+  slow: 0.75,
+  medium: 1,
+  default: 1,
+  fast: 1.25,
+  'x-fast': 1.5,
 };
 /** Labels of `volume` in dB. */
 const VOLUMES_DB: Readonly<Record<string, number>> = {
-  ...{ silent: -Infinity, 'x-soft': -12, soft: -6, medium: 0, default: 0, loud: 3, 'x-loud': 6 },
+  silent: -Infinity,
+  'x-soft': -12,
+  soft: -6,
+  medium: 0,
+  default: 0,
+  loud: 3,
+  'x-loud': 6,
 };
 /** Louder speech would clip. */
 const MAX_VOLUME_DB = 6;
 const MIN_VOLUME_DB = -60;
 /** Labels of `strength` of a break in ms. */
 const STRENGTHS_MS: Readonly<Record<string, number>> = {
-  ...{ none: 0, 'x-weak': 100, weak: 250, medium: 500, strong: 750, 'x-strong': 1250 },
+  none: 0,
+  'x-weak': 100,
+  weak: 250,
+  medium: 500,
+  strong: 750,
+  'x-strong': 1250,
 };
 /** Max. length of one break. */
 export const MAX_BREAK_MS = 10_000;

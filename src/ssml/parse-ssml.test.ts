@@ -18,7 +18,11 @@ function failure(markup: string): ServiceError {
 
 /** A text part in the plain style. */
 const text = (value: string, more: object = {}): SpeechPart => ({
-  ...{ kind: 'text', text: value, style: PLAIN_STYLE, givenSounds: [], marks: [] },
+  kind: 'text',
+  text: value,
+  style: PLAIN_STYLE,
+  givenSounds: [],
+  marks: [],
   ...more,
 });
 const styled = (style: object) => ({ style: { ...PLAIN_STYLE, ...style } });

@@ -175,7 +175,11 @@ describe('every format', () => {
   test('SSML has voices, pauses, sounds and marks', async () => {
     const heard = async (input: string, fields: object = {}) => {
       const response = await request({
-        ...{ input, input_type: 'ssml', response_format: 'pcm', stream_format: 'json', ...fields },
+        input,
+        input_type: 'ssml',
+        response_format: 'pcm',
+        stream_format: 'json',
+        ...fields,
       });
       return (await response.json()) as { audio: string; marks?: { name: string; time: number }[] };
     };

@@ -84,7 +84,11 @@ async function openNamedVoices() {
     needs: new Set(['tts', 'stt', 'speakers']),
     ttsModels: new Map([[MODEL, { kind: 'kokoro', voice, voices: 'presets' }]]),
     sttModels: new Map([['stt', { kind: 'whisper', weights: 'base' }]]),
-    ...{ inference, modelsDir, clock: systemClock, log: silentLog, metrics: noMetrics },
+    inference,
+    modelsDir,
+    clock: systemClock,
+    log: silentLog,
+    metrics: noMetrics,
   });
   const engine = slots.tts?.get(MODEL);
   const transcriber = slots.stt?.get('stt');
@@ -155,16 +159,23 @@ function distinguished(openai: readonly NamedVoice[], measured: ReadonlyMap<stri
   const result: Row[] = [
     {
       measure: `sentences of OpenAI's ${openai.length} voices that are attributed to another one, of ${openai.length * TEXTS.length}`,
-      ...{ ours: confused, unit: '', target: 0 },
+      ours: confused,
+      unit: '',
+      target: 0,
     },
     {
       measure: `similarity (cosine of voice prints) of the two most similar of OpenAI's voices; baseline: the lowest of a sentence to its own voice`,
-      ...{ ours: Math.max(...rows.map(({ similarity }) => similarity)), peer: own, unit: '' },
-      ...{ target: 0, judged: 'difference' },
+      ours: Math.max(...rows.map(({ similarity }) => similarity)),
+      peer: own,
+      unit: '',
+      target: 0,
+      judged: 'difference',
     },
     {
       measure: `OpenAI's voices of which most of the ${NEIGHBOURS} most similar presets have the other gender`,
-      ...{ ours: rows.filter(({ isOfGender }) => !isOfGender).length, unit: '', target: 0 },
+      ours: rows.filter(({ isOfGender }) => !isOfGender).length,
+      unit: '',
+      target: 0,
     },
   ];
   return { rows: result, notes: rows.map(({ note }) => note) };
@@ -206,15 +217,21 @@ function speedRows(speed: number, measured: ReadonlyMap<string, MeasuredVoice>):
   return [
     {
       measure: `speed ${speed}: duration, largest difference from the ratio of ${all.length} presets (${worst('duration')?.id})`,
-      ...{ ours: worst('duration')?.duration ?? Number.NaN, unit: '%', target: MAX_CHANGE_PERCENT },
+      ours: worst('duration')?.duration ?? Number.NaN,
+      unit: '%',
+      target: MAX_CHANGE_PERCENT,
     },
     {
       measure: `speed ${speed}: median pitch, largest change of ${all.length} presets (${worst('pitch')?.id})`,
-      ...{ ours: worst('pitch')?.pitch ?? Number.NaN, unit: '%', target: MAX_CHANGE_PERCENT },
+      ours: worst('pitch')?.pitch ?? Number.NaN,
+      unit: '%',
+      target: MAX_CHANGE_PERCENT,
     },
     {
       measure: `speed ${speed}: word error rate of all presets, more than at speed 1 (${errorPercent(1).toFixed(2)} %)`,
-      ...{ ours: errorPercent(speed) - errorPercent(1), unit: 'points', target: MAX_MORE_ERRORS_POINTS },
+      ours: errorPercent(speed) - errorPercent(1),
+      unit: 'points',
+      target: MAX_MORE_ERRORS_POINTS,
     },
   ];
 }

@@ -193,13 +193,11 @@ test('captioned speech has the shape of Kokoro-FastAPI, in lines or in one objec
 
 describe('SSML', () => {
   const ssml = (inner: string, more: object = {}) => ({
-    ...{
-      model: 'kokoro',
-      input_type: 'ssml',
-      input: `<speak>${inner}</speak>`,
-      response_format: 'pcm',
-      ...more,
-    },
+    model: 'kokoro',
+    input_type: 'ssml',
+    input: `<speak>${inner}</speak>`,
+    response_format: 'pcm',
+    ...more,
   });
   /** Int16 samples of a response. */
   const samplesOf = async (response: Response) => new Int16Array(await response.arrayBuffer());
@@ -211,12 +209,19 @@ describe('SSML', () => {
     await (await post(ssml(inner, { voice: 'onyx', speed: 1.5 }))).bytes();
     expect(
       kokoro.requests.map(({ text, voiceName, language, speed, givenSounds }) => ({
-        ...{ text, voiceName, language, speed, givenSounds },
+        text,
+        voiceName,
+        language,
+        speed,
+        givenSounds,
       })),
     ).toEqual([
       { text: 'One. ', voiceName: 'onyx', language: undefined, speed: 1.5, givenSounds: [] },
       {
-        ...{ text: 'Two two.', voiceName: 'nova', language: undefined, speed: 1.5 },
+        text: 'Two two.',
+        voiceName: 'nova',
+        language: undefined,
+        speed: 1.5,
         givenSounds: [{ start: 4, end: 7, ipa: 'tu' }],
       },
       { text: 'Tres', voiceName: 'onyx', language: 'es', speed: 0.75, givenSounds: [] },

@@ -166,7 +166,11 @@ export function readSpeechBody(body: object | null, isForm: boolean, maxCharacte
     return { errors, fields: undefined, choices };
   }
   const fields = {
-    ...{ ...choices, model, input: input.toWellFormed(), characters, parts: spoken.parts },
+    ...choices,
+    model,
+    input: input.toWellFormed(),
+    characters,
+    parts: spoken.parts,
     presentation,
     hasWords,
     speed: speed ?? 1,

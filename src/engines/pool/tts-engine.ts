@@ -58,11 +58,20 @@ export function poolTtsEngine(
       const words = onWords !== undefined;
       const job = {
         request: {
-          ...{ text, voice, language, speed, delivery, words },
+          text,
+          voice,
+          language,
+          speed,
+          delivery,
+          words,
           ...(givenSounds !== undefined && givenSounds.length > 0 && { givenSounds }),
           ...(firstAudioMs !== undefined && aheadMs === undefined && { firstAudioMs }),
         },
-        ...{ priority, fairnessKey, delivery, aheadMs, lengthMs },
+        priority,
+        fairnessKey,
+        delivery,
+        aheadMs,
+        lengthMs,
       };
       // Without words, all results are samples.
       if (!words) return pool.runJob<SpeechRequest, Float32Samples>(model, job, signal);

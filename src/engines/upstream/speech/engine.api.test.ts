@@ -91,7 +91,9 @@ describe('the request', () => {
     expect(['a'.repeat(201), 'a\n', 'a\u202E'].some((name) => engine.hasVoice?.(name))).toBe(false);
     await collect(engine, { voiceName: 'alloy', instructions: 'Whisper.', language: 'de' });
     expect(upstream.seen[0]?.body).toMatchObject({
-      ...{ voice: 'alloy', instructions: 'Whisper.', language: 'de' },
+      voice: 'alloy',
+      instructions: 'Whisper.',
+      language: 'de',
     });
     await expect(collect(engine, { instructions: 'x'.repeat(4097) })).rejects.toMatchObject({
       kind: 'invalid_request',
