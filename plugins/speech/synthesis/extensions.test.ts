@@ -27,14 +27,16 @@ function timed(engine: FakeTtsEngine): TtsEngine {
 }
 
 function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget } = {}) {
-  const kokoro = new FakeTtsEngine({ runs: () => [RUN], voices: ['nova', 'onyx'] });
+  const kokoro = new FakeTtsEngine({
+    runs: () => [RUN],
+    voices: ['nova', 'onyx'],
+    languages: ['en-US', 'es'],
+  });
   const engines = new Map<string, TtsEngine>([
     [
       'kokoro',
       Object.assign(timed(kokoro), {
         compatibility: 'openai' as const,
-        languages: ['en-US', 'es'],
-        languageOf: (tag: string) => ['en-US', 'es'].find((language) => language === tag),
       }),
     ],
     ['untimed', new FakeTtsEngine({ runs: () => [RUN], ...(failure && { failure }) })],
