@@ -149,7 +149,10 @@ function captionsDocumentation(maxCharacters: number) {
     responses: {
       200: {
         description: 'Audio and words',
-        content: { 'application/json': { schema: toPlainSchema(CaptionedSpeech) } },
+        content: {
+          'application/x-ndjson': { schema: toPlainSchema(CaptionedSpeech) },
+          'application/json': { schema: toPlainSchema(CaptionedSpeech) },
+        },
       },
       ...WORK_FAILURES,
       500: errorResponse('The synthesis failed'),

@@ -20,6 +20,8 @@ import { TimedWords } from './timed-words.ts';
 import { wavBody } from './wav-body.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
+/** Kokoro-FastAPI calls lines of JSON `application/json`, which they are not. */
+const LINES_HEADERS = { 'content-type': 'application/x-ndjson' };
 
 export interface SpeechResponderOptions {
   readonly requests: SpeechRequests;
@@ -157,7 +159,7 @@ async function presented(
     case 'captions':
       return { chunks: await whole(captionObject(content, share)), headers: JSON_HEADERS };
     case 'caption_lines':
-      return { chunks: captionLines(content), headers: JSON_HEADERS };
+      return { chunks: captionLines(content), headers: LINES_HEADERS };
   }
 }
 
