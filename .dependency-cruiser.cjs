@@ -137,13 +137,14 @@ module.exports = {
     {
       name: 'plugin-uses',
       comment:
-        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, ssml, conversation',
+        'A plugin may import only itself and contract, kit, audio, http, usage, generate, listen, speak, ssml, conversation, and text/front-end',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/', pathNot: TEST },
       to: {
         path: PRODUCT,
         pathNot: [
           '^src/(contract|kit|audio|http|outbound|usage|generate|listen|speak|ssml|conversation)/',
+          '^src/text/front-end\\.ts$',
           '^plugins/$1/',
         ],
       },

@@ -4,6 +4,7 @@ import { prepareUploadFolder, type UploadSettings } from '../../src/http/request
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { normalizeRoutes } from './synthesis/normalize-routes.ts';
 import { speechRoutes } from './synthesis/routes.ts';
 import { transcriptionRoutes } from './transcription/routes.ts';
 import { Transcriber } from './transcription/service.ts';
@@ -19,7 +20,7 @@ export interface SpeechOptions {
 
 type Needs = 'tts' | 'stt' | 'audioFiles' | 'audioEncoder' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log';
 
-/** Speech synthesis and transcription: POST /v1/audio/speech, /dev/captioned_speech, /v1/audio/transcriptions, /v1/audio/translations. */
+/** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/normalize, /dev/captioned_speech, /v1/audio/transcriptions, /v1/audio/translations. */
 export function speechPlugin({
   maxCharacters,
   requestsPerOrganization: limits,
@@ -31,6 +32,7 @@ export function speechPlugin({
     offers: [],
     paths: [
       '/v1/audio/speech',
+      '/v1/audio/normalize',
       '/dev/captioned_speech',
       '/v1/audio/transcriptions',
       '/v1/audio/translations',
@@ -56,6 +58,7 @@ export function speechPlugin({
               maxCharacters,
             }),
           )
+          .use(normalizeRoutes(maxCharacters, slots.clock))
           .use(transcriptionRoutes(transcriber, uploads)),
         ready: () => readyWithAnyModel([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {

@@ -222,8 +222,12 @@ function markedText(document: string | undefined, maxCharacters: number, errors:
   }
 }
 
-/** The error of a text that is blank or too long. */
-function inputError(input: string, characters: number, maxCharacters: number): ServiceError | undefined {
+/** The error of an `input` that is blank or too long. @param characters its Unicode code points. */
+export function inputError(
+  input: string,
+  characters: number,
+  maxCharacters: number,
+): ServiceError | undefined {
   if (input.trim() === '') return invalidRequest("'input' must not be blank.", 'input', 'invalid_value');
   if (characters <= maxCharacters) return undefined;
   return invalidRequest(

@@ -1,0 +1,119 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { Elysia } from 'elysia';
+import { splitSentences } from '../../../src/audio/sentences.ts';
+import type { Clock } from '../../../src/contract/core/clock.ts';
+import { invalidRequest } from '../../../src/contract/core/error.ts';
+import {
+  errorResponse,
+  jsonBody,
+  jsonResponse,
+  WORK_FAILURES,
+} from '../../../src/http/openapi/route-docs.ts';
+import { presentFields, validFields } from '../../../src/http/request/fields.ts';
+import { EventLoopYielder } from '../../../src/kit/async/event-loop-yielder.ts';
+import { codePoints } from '../../../src/kit/validation/code-points.ts';
+import {
+  DEFAULT_LANGUAGE,
+  FRONT_ENDS,
+  frontEndOf,
+  languageOfScript,
+  requireFrontEnd,
+  spokenForm,
+  type TextFrontEnd,
+} from '../../../src/text/front-end.ts';
+import { inputError } from './schema.ts';
+
+const FIELDS = {
+  input: Type.String({
+    description: 'The text. Characters are Unicode code points.',
+    examples: ['It costs $12.50 at 7:45.'],
+  }),
+  language: Type.Optional(
+    Type.String({
+      description:
+        'Language of the text as a BCP 47 tag, such as `es` or `pt-BR`, in any case. Default: American English; a sentence mostly in Devanagari is Hindi.',
+      examples: ['en-US'],
+    }),
+  ),
+};
+const NormalizeBody = Type.Object(FIELDS);
+const checker = TypeCompiler.Compile(NormalizeBody);
+
+const SpokenText = Type.Object(
+  {
+    language: Type.String({ description: 'BCP 47 tag of the language whose rules were applied.' }),
+    spoken: Type.String({
+      description: 'The text as one line, with its punctuation. Empty if it contains nothing to speak.',
+    }),
+  },
+  {
+    title: 'SpokenText',
+    examples: [{ language: 'en-US', spoken: 'It costs twelve dollars and fifty cents at seven forty-five.' }],
+  },
+);
+
+/** The language of a request. @throws ServiceError `invalid_request` for a language without rules. */
+function requestedFrontEnd(tag: string | undefined): TextFrontEnd | undefined {
+  if (tag === undefined) return undefined;
+  const found = frontEndOf(tag);
+  if (found !== undefined) return found;
+  const known = FRONT_ENDS.map(({ language }) => language).join(', ');
+  const message = `'language' is not supported. Supported languages: ${known}.`;
+  throw invalidRequest(message, 'language', 'unsupported_value');
+}
+
+/**
+ * POST /v1/audio/normalize, an extension: how a text is spoken, for previews. Needs no model and is free. The text is
+ * processed in the sentences of the synthesis (at most 600 characters: below 10 ms); between them, other requests are served.
+ * @param maxCharacters of `input`, in Unicode code points.
+ */
+export function normalizeRoutes(maxCharacters: number, clock: Clock) {
+  const yielder = new EventLoopYielder(clock);
+  return new Elysia({ name: 'normalize', tags: ['audio'] }).post(
+    '/v1/audio/normalize',
+    async ({ body }) => {
+      const present = presentFields(body as object | null, NormalizeBody);
+      const { input, language } = validFields<Static<typeof NormalizeBody>>(present, checker);
+      const error = inputError(input, codePoints(input), maxCharacters);
+      if (error !== undefined) throw error;
+      const requested = requestedFrontEnd(language?.trim());
+      const text = input.toWellFormed();
+      const sentences: string[] = [];
+      for (const sentence of splitSentences(text)) {
+        const frontEnd = requested ?? requireFrontEnd(languageOfScript(sentence, DEFAULT_LANGUAGE));
+        sentences.push(spokenForm(frontEnd, sentence));
+        await yielder.yieldNow();
+      }
+      return {
+        language: requested?.language ?? languageOfScript(text, DEFAULT_LANGUAGE),
+        spoken: sentences.filter((sentence) => sentence !== '').join(' '),
+      };
+    },
+    { detail: documentation(maxCharacters) },
+  );
+}
+
+function documentation(maxCharacters: number) {
+  const input = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
+  return {
+    summary: 'Spoken form of a text',
+    description:
+      'Returns the text as the embedded speech models read it: numbers, dates, amounts, units, abbreviations and addresses in words. Free. Extension.',
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: jsonBody({ ...NormalizeBody, properties: { ...FIELDS, input } }),
+        },
+      },
+    },
+    responses: {
+      200: jsonResponse('The spoken form', SpokenText),
+      400: WORK_FAILURES[400],
+      401: WORK_FAILURES[401],
+      413: WORK_FAILURES[413],
+      415: errorResponse('The body is neither JSON nor a form'),
+    },
+  };
+}
