@@ -194,9 +194,13 @@ class Plugins implements Registry {
   }
 
   get models(): ReadonlyMap<string, ListedModel> {
+    const { tts } = { ...this.#options.core, ...this.#provided };
     const limits = new Map(this.#on().flatMap(({ instance }) => [...(instance.limits ?? [])]));
     const listed = this.#modelTables().flatMap(({ task, table }) =>
-      table.ids.map((id) => [id, { id, task, limits: limits.get(id) }] as const),
+      table.ids.map((id) => {
+        const languages = task === 'speech' ? tts?.get(id)?.languages : undefined;
+        return [id, { id, task, limits: limits.get(id), languages }] as const;
+      }),
     );
     return new Map(listed);
   }

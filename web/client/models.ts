@@ -35,6 +35,8 @@ export interface Model {
   readonly load?: ModelLoad;
   /** False while requests fail; absent if the service does not know. */
   readonly ready?: boolean;
+  /** BCP 47 tags. Only of speech models whose languages the service knows. */
+  readonly languages?: readonly string[];
   /** Absent for models of other servers. */
   readonly files?: ModelFiles;
 }

@@ -49,6 +49,15 @@ test('the list has the engine behind each model', async () => {
   expect(data.map((model) => model.engine)).toEqual([engine, undefined, undefined]);
 });
 
+test('the list has the languages of speech models that are known', async () => {
+  const speaking = { id: 'tts-1', task: 'speech', languages: ['en-US', 'es'] } as const;
+  const app = modelRoutes([speaking, ...listed], 1000, states());
+  const { data } = (await (await app.handle(new Request('http://host/v1/models'))).json()) as {
+    data: { languages?: unknown }[];
+  };
+  expect(data.map(({ languages }) => languages)).toEqual([['en-US', 'es'], undefined, undefined]);
+});
+
 test('the list says whether a model can be used now', async () => {
   const reports = new Map<string, ReadyReport>([['small', { ready: false, detail: 'unavailable' }]]);
   const app = modelRoutes(listed, 1000, states(reports));

@@ -23,6 +23,8 @@ export interface ListedModel {
   readonly id: string;
   readonly task: ModelTask;
   readonly limits?: ModelLimits | undefined;
+  /** BCP 47 tags. Only of speech models; absent if only an upstream server knows them. */
+  readonly languages?: readonly string[] | undefined;
   readonly engine?: ModelEngine | undefined;
   /** Absent for models of other servers. */
   readonly files?: ModelFiles | undefined;
@@ -93,6 +95,13 @@ const Model = t.Object(
     load: t.Optional(Load),
     engine: t.Optional(Engine),
     files: t.Optional(Files),
+    languages: t.Optional(
+      t.Array(t.String(), {
+        description:
+          'BCP 47 tags of the languages that a speech model speaks. Absent if only an upstream server knows them.',
+        examples: [['en-US', 'es']],
+      }),
+    ),
     limits: t.Optional(
       t.Record(
         t.String(),
@@ -130,7 +139,7 @@ export function modelRoutes(
 ) {
   const models = () => {
     const states = reports();
-    return listed.map(({ id, task, limits, engine, files }) => {
+    return listed.map(({ id, task, limits, engine, files, languages }) => {
       const { ready, load } = states.get(id) ?? {};
       return {
         id,
@@ -142,6 +151,7 @@ export function modelRoutes(
         ...(load && { load: loadBody(load) }),
         ...(engine && { engine: { ...engine } }),
         ...(files && { files: filesBody(files) }),
+        ...(languages && { languages: [...languages] }),
         ...(limits && { limits }),
       };
     });
