@@ -18,7 +18,7 @@ import {
   screenshot,
 } from '../harness/console-browser.ts';
 import { inDeepTier } from '../harness/tier.ts';
-import { playUntil, replaceAudio, scheduledBy } from '../media/page-audio.ts';
+import { play, playUntil, replaceAudio, scheduledBy } from '../media/page-audio.ts';
 import { durationOf } from '../media/page-sound.ts';
 
 /**
@@ -62,7 +62,7 @@ const openPage = consoleTests('/speak', async () => {
   const upstream = (id: string, { baseUrl }: { readonly baseUrl: string }) =>
     `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "scripted"\n`;
   const config = `${upstream('svc-tts', voice)}${upstream('svc-stt', ear)}${NO_TEXT}`;
-  return { service: await launchService({ config, env: { PLUGINS: 'speech' } }) };
+  return { service: await launchService({ config, env: { PLUGINS: 'speech,voices' } }) };
 });
 
 /** A tone with a peak of 0.25. */
@@ -152,6 +152,79 @@ describe('speech', () => {
     const length = () => durationOf(page.getByLabel('Synthesized speech'));
     await expect.poll(length).toBeCloseTo(2 * PART_S, 1);
     await screenshot(page, 'speak');
+  });
+
+  test('marks the word that is heard, and has captions', async () => {
+    await synthesize(ANSWER);
+    const words = page.getByRole('region', { name: 'Words of the speech' });
+    await expect.poll(() => words.textContent()).toBe(ANSWER);
+    // After the lead of the player.
+    await play(page, 0.1);
+    await expect.poll(() => words.locator('mark').allTextContents()).toEqual(['Your']);
+    await play(page, 1.4);
+    await expect.poll(() => words.locator('mark').allTextContents()).toEqual(['minutes.']);
+    const stop = page.getByRole('button', { name: 'Stop' });
+    await playUntil(page, () => stop.isDisabled());
+    const cue = 'Your train leaves from\nplatform three in ten minutes.\n\n';
+    expect(String(await downloaded('srt'))).toBe(`1\n00:00:00,000 --> 00:00:01,500\n${cue}`);
+    expect(String(await downloaded('vtt'))).toBe(`WEBVTT\n\n00:00:00.000 --> 00:00:01.500\n${cue}`);
+    await expectAccessible(page);
+    await screenshot(page, 'speak-words');
+  });
+
+  test('shows how the text is read', async () => {
+    await page.getByLabel('Input text').fill('It costs $5.');
+    await page.getByText('Reads as “It costs five dollars.”').waitFor();
+  });
+
+  test('speaks SSML', async () => {
+    await page.getByText('Reads as').waitFor();
+    await page.getByRole('switch', { name: 'SSML' }).check();
+    await expect.poll(() => page.getByText('Reads as').count()).toBe(0);
+    const request = page.waitForRequest('**/v1/audio/speech');
+    const document = '<speak>Hello <sub alias="there">you</sub>.</speak>';
+    await synthesize(document);
+    expect((await request).postDataJSON()).toMatchObject({ input: document, input_type: 'ssml' });
+    expect(voice.seen.at(-1)?.body).toMatchObject({ input: 'Hello there.' });
+    await page.getByText(/^Usage: 12 characters/).waitFor();
+  });
+
+  test('offers the languages of the model, and its voices by language', async () => {
+    await page.route('**/v1/models', async (route) => {
+      const answer = await route.fetch();
+      const { data, ...list } = (await answer.json()) as { data: { task: string }[] };
+      const speaking = data.map((model) =>
+        model.task === 'speech' ? Object.assign(model, { languages: ['en-US', 'es'] }) : model,
+      );
+      await route.fulfill({ response: answer, json: { ...list, data: speaking } });
+    });
+    await page.route('**/v1/audio/voices?model=*', (route) =>
+      route.fulfill({
+        json: {
+          object: 'list',
+          data: [
+            { id: 'af_heart', name: 'Heart', language: 'en-US', gender: 'female' },
+            { id: 'ef_dora', name: 'Dora', language: 'es', gender: 'female' },
+          ],
+        },
+      }),
+    );
+    await page.reload();
+    await replaceAudio(page);
+    await page.getByLabel('Input text').fill('Son 5 euros.');
+    await choose('Voice', 'ef_dora (female)');
+    await page.getByText('Reads as “Son cinco euros.”').waitFor();
+    await page.getByRole('combobox', { name: 'Voice' }).and(page.locator(':visible')).click();
+    const list = page.getByRole('listbox', { name: 'Voice' });
+    await list.getByText('American English', { exact: true }).waitFor();
+    await list.getByText('Spanish', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await choose('Language', 'American English');
+    await page.getByText('Reads as “Son five euros.”').waitFor();
+    const request = page.waitForRequest('**/v1/audio/speech');
+    await page.getByRole('button', { name: 'Speak' }).click();
+    expect((await request).postDataJSON()).toMatchObject({ voice: 'ef_dora', language: 'en-US' });
+    await page.unrouteAll();
   });
 
   test('has the selected speed, also as a complete file', async () => {
@@ -253,9 +326,18 @@ describe('transcription', () => {
 
 test('is accessible', async () => {
   await open();
+  await page.getByText('Reads as').waitFor();
   await expectAccessible(page);
   await page.getByRole('tab', { name: 'Transcription' }).click();
   await expectAccessible(page);
+});
+
+test('fits a phone', async () => {
+  await open({ width: PHONE_WIDTH });
+  await page.getByText('Reads as').waitFor();
+  await synthesize(ANSWER);
+  await page.getByRole('region', { name: 'Words of the speech' }).waitFor();
+  await expectNoSidewaysScroll(page);
 });
 
 inDeepTier(() => {

@@ -11,8 +11,10 @@ export default function DrawnWaveform(props: {
   readonly sound: Blob;
   /** Accessible name of the controls. */
   readonly label: string;
+  /** Called with the position in seconds while the sound is played, and after a seek. Must not change. */
+  readonly onPosition?: ((seconds: number) => void) | undefined;
 }) {
-  const { sound, label } = props;
+  const { sound, label, onPosition } = props;
   const place = useRef<HTMLDivElement>(null);
   const picture = useRef<HTMLDivElement>(null);
   const [isBroken, setBroken] = useState(false);
@@ -40,13 +42,14 @@ export default function DrawnWaveform(props: {
     });
     setBroken(false);
     drawn.on('error', () => setBroken(true));
+    if (onPosition !== undefined) drawn.on('timeupdate', onPosition);
     // Failures are reported by the `error` event.
     drawn.loadBlob(sound).catch(() => undefined);
     return () => {
       drawn.destroy();
       media.remove();
     };
-  }, [sound, label, colors]);
+  }, [sound, label, colors, onPosition]);
   return (
     <div ref={place} className={classes.waveform}>
       <div ref={picture} aria-hidden="true" hidden={isBroken} />

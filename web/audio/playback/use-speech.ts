@@ -6,6 +6,7 @@ import type { Samples } from '../pcm.ts';
 import { wavFile } from '../wav.ts';
 import { Player } from './player.ts';
 import { SPEECH_RATE_HZ, type SpeechParams, speak } from './speech-request.ts';
+import type { SpokenWord } from './spoken-words.ts';
 
 export interface Speech {
   /** `playing`: all audio was received and is still playing. */
@@ -16,6 +17,8 @@ export interface Speech {
   readonly firstS: number | undefined;
   readonly totalS: number | undefined;
   readonly lengthS: number;
+  /** The words so far. */
+  readonly words: readonly SpokenWord[];
   /** The complete audio as WAV, once the request is finished. */
   readonly file: Blob | undefined;
   /** What can be downloaded: the file of the response, or the streamed audio as WAV. */
@@ -30,12 +33,16 @@ const NOTHING: Speech = {
   firstS: undefined,
   totalS: undefined,
   lengthS: 0,
+  words: [],
   file: undefined,
   download: undefined,
   requestId: null,
 };
 
-/** Synthesizes and plays one text at a time. Cancelled when the component unmounts. */
+/**
+ * Synthesizes and plays one text at a time. Cancelled when the component unmounts. `playedS` returns the seconds that the user
+ * has heard; undefined when nothing is playing.
+ */
 export function useSpeech(client: ServiceClient) {
   const [speech, setSpeech] = useState(NOTHING);
   const [track] = useState(() => new LoudnessTrack());
@@ -52,7 +59,8 @@ export function useSpeech(client: ServiceClient) {
     [client, track],
   );
   const stop = useCallback(() => running.current?.stop(), []);
-  return { speech, track, start, stop };
+  const playedS = useCallback(() => running.current?.playedS, []);
+  return { speech, track, start, stop, playedS };
 }
 
 /** One request and its playback. */
@@ -66,6 +74,7 @@ class SpeechSession {
   #rateHz = 0;
   readonly #format: SpeechParams['format'];
   #received: Blob | undefined;
+  #words: readonly SpokenWord[] = [];
   #samples = 0;
   #hasAll = false;
 
@@ -86,6 +95,10 @@ class SpeechSession {
     const listener = {
       onResponse: (requestId: string | null) => this.#tell({ requestId, phase: 'receiving' }),
       onSamples: (samples: Samples, rateHz: number) => this.#take(samples, rateHz),
+      onWords: (words: readonly SpokenWord[]) => {
+        this.#words = [...this.#words, ...words];
+        this.#tell({ words: this.#words });
+      },
       onFile: (file: Blob) => {
         this.#received = file;
       },
@@ -121,6 +134,10 @@ class SpeechSession {
 
   #silent(): void {
     if (this.#hasAll) this.#tell({ phase: 'finished' });
+  }
+
+  get playedS(): number | undefined {
+    return this.#player.playing ? this.#player.playedMs / 1000 : undefined;
   }
 
   get #elapsedS(): number {
