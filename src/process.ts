@@ -50,8 +50,10 @@ import { usageStore } from './records/accounts/usage-store.ts';
 import { openRecords } from './records/open-records.ts';
 import type { Records } from './records/schema/records.ts';
 import { batchStore } from './records/stores/batch-store.ts';
+import { cachedLexicons } from './records/stores/cached-lexicons.ts';
 import { fileStore } from './records/stores/file-store.ts';
 import { jobStore } from './records/stores/job-store.ts';
+import { lexiconStore } from './records/stores/lexicon-store.ts';
 import { pluginSwitchStore } from './records/stores/plugin-switch-store.ts';
 import { responseStore } from './records/stores/response-store.ts';
 import { videoStore } from './records/stores/video-store.ts';
@@ -270,6 +272,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       files: fileStore(records),
       batches: batchStore(records),
       voices: voiceStore(records),
+      lexicons: cachedLexicons(lexiconStore(records, clock), config.lexicon, clock),
       videos: videoStore(records),
       storage,
     };

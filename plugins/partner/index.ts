@@ -18,14 +18,25 @@ export interface PartnerOptions {
   readonly partialMs: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer';
+type Needs =
+  | 'tts'
+  | 'stt'
+  | 'vad'
+  | 'voices'
+  | 'lexicons'
+  | 'blobs'
+  | 'calls'
+  | 'clock'
+  | 'log'
+  | 'metrics'
+  | 'tracer';
 
 /** Endpoints for voice-agent platforms: POST /v1/voices/partner and WS /v1/transcribers/partner. */
 export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
   const { maxCharacters, perOrganization, silenceMs, partialMs } = options;
   return {
     name: 'partner',
-    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
+    needs: ['tts', 'stt', 'vad', 'voices', 'lexicons', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
     offers: [],
     paths: ['/v1/voices/partner', '/v1/transcribers/partner'],
     async setup(slots) {

@@ -31,6 +31,7 @@ export interface ConnectionRegistryDeps
     | 'vad'
     | 'turnEnd'
     | 'fastSpeech'
+    | 'lexicons'
     | 'calls'
     | 'clock'
     | 'log'

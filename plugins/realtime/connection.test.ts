@@ -3,6 +3,7 @@ import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { CLOSE, type Socket } from '../../src/http/transport/socket.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { fakeLexicons } from '../../test/doubles/fake-lexicons.ts';
 import { FakeSttEngine } from '../../test/doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
 import { FakeTurnEnd } from '../../test/doubles/fake-turn-end.ts';
@@ -60,6 +61,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
     vad,
     turnEnd: new FakeTurnEnd(),
     voices: { find, findSimilar: async () => undefined },
+    lexicons: fakeLexicons(),
     calls: new RecordedCalls({ storing }),
     clock: new ManualClock(),
     log,

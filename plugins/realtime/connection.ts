@@ -36,7 +36,7 @@ import {
 import { canCommit, type TranscriptionEvent } from './state/transcription-machine.ts';
 
 export interface ConnectionDeps
-  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
+  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'lexicons' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly rules: Rules;

@@ -21,6 +21,7 @@ type Needs =
   | 'turnEnd'
   | 'fastSpeech'
   | 'voices'
+  | 'lexicons'
   | 'blobs'
   | 'calls'
   | 'clock'
@@ -41,6 +42,7 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
       'turnEnd',
       'fastSpeech',
       'voices',
+      'lexicons',
       'blobs',
       'calls',
       'clock',

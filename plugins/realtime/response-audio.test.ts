@@ -5,9 +5,11 @@ import { ServiceError } from '../../src/contract/core/error.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
 import type { TtsEngine } from '../../src/contract/engines/engine.ts';
 import { voiceDeleted } from '../../src/contract/engines/spoken-voice.ts';
+import type { LexiconEntry } from '../../src/contract/stores/lexicon-store.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { fakeLexicons, lexiconEntry } from '../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
 import { RecordingTracer } from '../../test/doubles/recording-tracer.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
@@ -33,6 +35,7 @@ interface Options extends FakeTtsOptions, RecordedCallsOptions {
   readonly flow?: FlowControl;
   readonly find?: StoredVoices['find'];
   readonly tracer?: Tracer;
+  readonly lexicon?: readonly LexiconEntry[];
 }
 
 /** Records events and usage rows in order. */
@@ -51,6 +54,7 @@ function driver(options: Options = {}) {
       find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)),
       findSimilar: async () => undefined,
     },
+    lexicons: fakeLexicons(options.lexicon),
     calls,
     log,
     tracer: options.tracer ?? noopTracer,
@@ -88,6 +92,21 @@ const ANNA = spokenVoice();
 const samples = (count: number): number[][] => [new Array(count).fill(0.25)];
 
 describe('a response', () => {
+  it('has the pronunciation lexicon of the organization, and reports the text as written', async () => {
+    const { speaking, fake, happened } = driver({
+      lexicon: [lexiconEntry('third', { respelling: 'last' }), lexiconEntry('one', { phonemes: 'wan' })],
+    });
+    speaking.start(SPEECH);
+    await settled();
+    expect(fake.requests.map(({ text }) => text.trim())).toEqual([
+      'One sentence.',
+      'And another one!',
+      'A last?',
+    ]);
+    expect(fake.requests[0]?.givenSounds).toEqual([{ start: 0, end: 3, ipa: 'wan' }]);
+    expect(happened).toContainEqual({ kind: 'sentence_started', responseId: 'resp_1', text: 'A third?' });
+  });
+
   it('reports each sentence before its audio, and the result after its usage row', async () => {
     const { speaking, fake, happened } = driver();
     speaking.start({ ...SPEECH, voice: ANNA.id, speed: 1.5 });

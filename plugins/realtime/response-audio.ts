@@ -42,7 +42,8 @@ export interface SpeechRequest {
   readonly format: AudioFormat;
 }
 
-export interface ResponseAudioDeps extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log' | 'tracer'> {
+export interface ResponseAudioDeps
+  extends Pick<Slots, 'tts' | 'lexicons' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly flow: FlowControl;
@@ -101,7 +102,7 @@ export class ResponseAudio {
     { responseId, text, model, voice: voiceId, language, speed, format }: SpeechRequest,
     signal: AbortSignal,
   ): Promise<SynthesisEvent | undefined> {
-    const { tts, voices, calls, clock, flow, log, caller } = this.#deps;
+    const { tts, voices, lexicons, calls, clock, flow, log, caller } = this.#deps;
     const meter = new SpeechUsageMeter({ characters: codePoints(text), speed });
     const { encoding, rateHz } = format;
     const audio = billedSynthesis(
@@ -110,6 +111,7 @@ export class ResponseAudio {
         caller,
         model,
         clock,
+        lexicons,
         meter,
         encoding,
         maxChunkMs: DELTA_MS,

@@ -4,6 +4,7 @@ import { prepareUploadFolder, type UploadSettings } from '../../src/http/request
 import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { SpeechRequests } from '../../src/speak/speech-requests.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { lexiconRoutes } from './lexicon/routes.ts';
 import { normalizeRoutes } from './synthesis/normalize-routes.ts';
 import { speechRoutes } from './synthesis/routes.ts';
 import { transcriptionRoutes } from './transcription/routes.ts';
@@ -18,21 +19,33 @@ export interface SpeechOptions {
   readonly uploads: UploadSettings;
 }
 
-type Needs = 'tts' | 'stt' | 'audioFiles' | 'audioEncoder' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log';
+const NEEDS = [
+  'tts',
+  'stt',
+  'audioFiles',
+  'audioEncoder',
+  'voices',
+  'lexicons',
+  'blobs',
+  'calls',
+  'clock',
+  'log',
+] as const;
 
-/** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/normalize, /dev/captioned_speech, /v1/audio/transcriptions, /v1/audio/translations. */
+/** Speech synthesis and transcription: `/v1/audio/speech`, `normalize`, `lexicon`, `transcriptions` and `translations`, and `/dev/captioned_speech`. */
 export function speechPlugin({
   maxCharacters,
   requestsPerOrganization: limits,
   uploads,
-}: SpeechOptions): FeaturePlugin<Needs> {
+}: SpeechOptions): FeaturePlugin<(typeof NEEDS)[number]> {
   return {
     name: 'speech',
-    needs: ['tts', 'stt', 'audioFiles', 'audioEncoder', 'voices', 'blobs', 'calls', 'clock', 'log'],
+    needs: NEEDS,
     offers: [],
     paths: [
       '/v1/audio/speech',
       '/v1/audio/normalize',
+      '/v1/audio/lexicon',
       '/dev/captioned_speech',
       '/v1/audio/transcriptions',
       '/v1/audio/translations',
@@ -59,6 +72,7 @@ export function speechPlugin({
             }),
           )
           .use(normalizeRoutes(maxCharacters, slots.clock))
+          .use(lexiconRoutes(slots.lexicons))
           .use(transcriptionRoutes(transcriber, uploads)),
         ready: () => readyWithAnyModel([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {

@@ -1190,3 +1190,37 @@ describe('file', () => {
     }
   });
 });
+
+describe('the pronunciation lexicon', () => {
+  const load = (toml: string) => loadConfig({ CONFIG: file(toml) }).lexicon;
+
+  test('is empty by default', () => {
+    expect(loadConfig({}).lexicon).toEqual([]);
+    expect(load('[lexicon]')).toEqual([]);
+  });
+
+  test('has normalized entries', () => {
+    const toml = `
+      [[lexicon.entries]]
+      word = " Nguyen "
+      language = "EN"
+      phonemes = "/wɪn/"
+      [[lexicon.entries]]
+      word = "SQL"
+      respelling = "sequel"`;
+    expect(load(toml)).toEqual([
+      { word: 'Nguyen', language: 'en', phonemes: 'wɪn', respelling: undefined },
+      { word: 'SQL', language: undefined, phonemes: undefined, respelling: 'sequel' },
+    ]);
+  });
+
+  test.each([
+    ['{ word = "a" }', "'lexicon.entries.0.phonemes' is required, unless 'respelling' is set"],
+    ['{ word = "a", phonemes = "K AH0" }', "'lexicon.entries.0.phonemes' must be in the International"],
+    ['{ word = "a", phonemes = "a", language = "xx" }', "'lexicon.entries.0.language' must be a BCP 47 tag"],
+    ['{ word = "a", phoneme = "a" }', 'phoneme'],
+    ['{ word = "a", phonemes = "a" }, { word = "A", respelling = "b" }', "'lexicon.entries.1' repeats"],
+  ])('refuses %s', (entries, message) => {
+    expect(refusal({ CONFIG: file(`[lexicon]\nentries = [${entries}]`) })).toContain(message);
+  });
+});

@@ -20,6 +20,7 @@ import type {
   WebSearchSettings,
 } from '../contract/core/settings.ts';
 import type { ModelEngine } from '../contract/model-table.ts';
+import type { LexiconEntry } from '../contract/stores/lexicon-store.ts';
 import { hashApiKey, MAX_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from '../kit/keys/api-key.ts';
 import { type NetworkRange, parseRange } from '../kit/validation/network-address.ts';
 import { PostgresUrlError, parsePostgresUrl } from '../kit/validation/postgres-url.ts';
@@ -27,6 +28,7 @@ import {
   ConfigError,
   type ConfigFileContent,
   ignoredKeys,
+  parseLexicon,
   parseModels,
   parsePrices,
   parseTools,
@@ -93,6 +95,8 @@ export interface Config {
   readonly modelIdleMs: number;
   /** Prices; calls without a price are free. */
   readonly prices: readonly Price[];
+  /** How words are pronounced, for all organizations. */
+  readonly lexicon: readonly LexiconEntry[];
   /** Settings of the code interpreter. */
   readonly codeInterpreter: CodeInterpreterSettings;
   /** Undefined if no search server is configured. */
@@ -385,6 +389,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     }),
     modelIdleMs: (file.inference?.model_idle_seconds ?? 1800) * 1000,
     prices: parsePrices(file, modelIds, modelFollowers),
+    lexicon: parseLexicon(file),
     ...parseTools(file, (name) => env.text(name)),
     partner: Object.freeze({
       silenceMs: file.partner?.silence_ms ?? 350,

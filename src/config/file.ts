@@ -26,9 +26,11 @@ import type {
 } from '../contract/core/settings.ts';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { ModelEngine } from '../contract/model-table.ts';
+import type { LexiconEntry } from '../contract/stores/lexicon-store.ts';
 import { scaledInteger } from '../kit/validation/decimal.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
 import { languageRule, reducedLanguage } from '../kit/validation/languages.ts';
+import { checkedEntry, lexiconKey, MAX_LEXICON_ENTRIES } from '../kit/validation/lexicon-entry.ts';
 import { oneOf, toValidationIssue } from '../kit/validation/type-errors.ts';
 import { OPENAI_NAMES, type OpenaiName } from './openai-names.ts';
 
@@ -44,6 +46,17 @@ const name = Type.String({ minLength: 1, maxLength: 200 });
 function modelTable<Keys extends TProperties>(keys: Keys) {
   return Type.Object({ ...keys, required: Type.Optional(Type.Boolean()) }, strict);
 }
+
+/** The lengths and values are checked by {@link parseLexicon}. */
+const LexiconTable = Type.Object(
+  {
+    word: Type.String(),
+    language: Type.Optional(Type.String()),
+    phonemes: Type.Optional(Type.String()),
+    respelling: Type.Optional(Type.String()),
+  },
+  strict,
+);
 
 /** `none` gives a model with one of OpenAI's names the rules of the specification. */
 const compatibility = Type.Optional(oneOf(['openai', 'none']));
@@ -286,6 +299,12 @@ export const ConfigFile = Type.Object(
           timeout_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
           max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
         },
+        strict,
+      ),
+    ),
+    lexicon: Type.Optional(
+      Type.Object(
+        { entries: Type.Optional(Type.Array(LexiconTable, { maxItems: MAX_LEXICON_ENTRIES })) },
         strict,
       ),
     ),
@@ -682,6 +701,25 @@ function parseModel(
 
 /** Maximum number of decimal places of a price, in credits. */
 const RATE_PLACES = 12;
+
+/**
+ * Parses the pronunciation lexicon.
+ * @throws ConfigError with the location of an invalid or repeated entry.
+ */
+export function parseLexicon(file: ConfigFileContent): readonly LexiconEntry[] {
+  const keys = new Set<string>();
+  const entries = (file.lexicon?.entries ?? []).map((written, index) => {
+    const location = `${file.path}: 'lexicon.entries.${index}`;
+    const { entry, problem } = checkedEntry(written);
+    if (problem !== undefined) throw new ConfigError(`${location}.${problem.field}' ${problem.problem}.`);
+    const key = JSON.stringify([lexiconKey(entry.word), entry.language]);
+    if (keys.has(key))
+      throw new ConfigError(`${location}' repeats the word and the language of another entry.`);
+    keys.add(key);
+    return Object.freeze(entry);
+  });
+  return Object.freeze(entries);
+}
 
 /**
  * Parses the prices. A model that follows another one has its prices, except for endpoints with a price of its own.

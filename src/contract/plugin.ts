@@ -24,6 +24,7 @@ import type { ModelTable } from './model-table.ts';
 import type { BatchStore } from './stores/batch-store.ts';
 import type { BlobStore } from './stores/blob-store.ts';
 import type { FileStore } from './stores/file-store.ts';
+import type { Lexicons } from './stores/lexicon-store.ts';
 import type { ResponseStore } from './stores/response-store.ts';
 import type { StorageHealth } from './stores/storage-health.ts';
 import type { VideoStore } from './stores/video-store.ts';
@@ -53,6 +54,7 @@ export interface Slots {
   files: FileStore;
   batches: BatchStore;
   jobs: JobQueue;
+  lexicons: Lexicons;
   voices: VoiceStore;
   videos: VideoStore;
   responses: ResponseStore;

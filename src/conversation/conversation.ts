@@ -57,7 +57,10 @@ export interface Transport {
 }
 
 export interface ConversationDeps
-  extends Pick<Slots, 'text' | 'tts' | 'stt' | 'vad' | 'turnEnd' | 'calls' | 'clock' | 'log' | 'tracer'> {
+  extends Pick<
+    Slots,
+    'text' | 'tts' | 'stt' | 'vad' | 'turnEnd' | 'lexicons' | 'calls' | 'clock' | 'log' | 'tracer'
+  > {
   readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;

@@ -139,6 +139,9 @@ describe('speech', () => {
       'es',
       undefined,
     ]);
+    expect(engine.textLanguage).toBeUndefined();
+    const speaking = Object.assign(new FakeTtsEngine(), { textLanguage: () => 'es' });
+    expect(instrument.tts('svc', speaking).textLanguage?.({ text: 'a' })).toBe('es');
   });
 
   it('exposes deleteVoice only if its engine has it', async () => {

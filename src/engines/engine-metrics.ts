@@ -119,6 +119,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       voices: engine.voices,
       languages: engine.languages,
       ...(engine.languageOf && { languageOf: engine.languageOf.bind(engine) }),
+      ...(engine.textLanguage && { textLanguage: engine.textLanguage.bind(engine) }),
       ...(engine.hasVoice && { hasVoice: engine.hasVoice.bind(engine) }),
       ...(engine.voiceProblem && { voiceProblem: engine.voiceProblem.bind(engine) }),
       ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fakeLexicons } from '../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
@@ -22,6 +23,7 @@ function setup(options: FakeTtsOptions & RecordedCallsOptions = {}) {
       {
         calls,
         clock: new ManualClock(),
+        lexicons: fakeLexicons(),
         encoding: 'pcm16',
         rejections: 'recorded',
         model: 'svc-tts',

@@ -9,15 +9,16 @@ import type { PlaybackClock } from '../kit/playback-clock.ts';
 import { codePoints } from '../kit/validation/code-points.ts';
 import { billed, type CallPlan } from '../usage/billed.ts';
 import type { SpeechUsageMeter } from '../usage/usage-meters.ts';
+import { matcherOf } from './lexicon-matcher.ts';
 import type { SelectedVoice } from './stored-voices.ts';
 import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
 export interface BilledSynthesisOptions
   extends Omit<CallPlan, 'maxUsage' | 'endpoint'>,
-    Pick<Slots, 'clock'> {
+    Pick<Slots, 'clock' | 'lexicons'> {
   /** Default: `/v1/audio/speech`. */
   readonly endpoint?: EndpointLabel;
-  readonly request: Omit<SynthesizeTextRequest, keyof SelectedVoice>;
+  readonly request: Omit<SynthesizeTextRequest, keyof SelectedVoice | 'lexicon'>;
   readonly encoding: Encoding;
   /** Maximum length of a chunk in ms. Default: the length that the engine generates. */
   readonly maxChunkMs?: number;
@@ -43,7 +44,7 @@ export interface BilledSynthesisOptions
 export type SpeechChunk = Uint8Array<ArrayBuffer>;
 
 /**
- * Synthesizes a text as one call, see {@link billed}. Yields each chunk as soon as it is available. A text without speakable text
+ * Synthesizes a text as one call, see {@link billed}, with the pronunciation lexicon of the caller's organization. Yields each chunk as soon as it is available. A text without speakable text
  * yields nothing and leaves no usage row.
  * @throws ServiceError `insufficient_quota`; the errors of `selectVoice` and of the engine; the reason of the
  *   signal after an abort.
@@ -62,9 +63,10 @@ async function synthesis(
   options: BilledSynthesisOptions,
   signal: AbortSignal,
 ): Promise<AsyncIterable<SpeechChunk>> {
-  const { request, encoding, maxChunkMs, meter, clock, onSentence, playback } = options;
+  const { request, encoding, maxChunkMs, meter, clock, lexicons, caller, onSentence, playback } = options;
   const maxSamples = maxChunkMs === undefined ? Infinity : Math.floor((request.rateHz * maxChunkMs) / 1000);
   const { engine, ...voice } = await options.selectVoice();
+  const lexicon = matcherOf(await lexicons.lexiconOf(caller.organization));
   /** Characters of the sentences without audio so far. */
   let waitingCharacters = 0;
   const observer = {
@@ -83,5 +85,5 @@ async function synthesis(
     for (let at = 0; at < samples.length; at += maxSamples)
       yield encodeAudio(samples.subarray(at, at + maxSamples), encoding);
   };
-  return synthesizeText(engine, { ...request, ...voice }, { clock, chunksOf }, signal, observer);
+  return synthesizeText(engine, { ...request, ...voice, lexicon }, { clock, chunksOf }, signal, observer);
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { fakeLexicons } from '../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
+import type { LexiconEntry } from '../contract/stores/lexicon-store.ts';
 import { type Speech, type SpeechParams, SpeechRequests } from './speech-requests.ts';
 import type { StoredVoices } from './stored-voices.ts';
 
@@ -24,13 +26,19 @@ const never = new AbortController().signal;
 
 const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 
-function setup(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredVoices['find'] } = {}) {
+interface Options extends FakeTtsOptions, RecordedCallsOptions {
+  readonly find?: StoredVoices['find'];
+  readonly lexicon?: readonly LexiconEntry[];
+}
+
+function setup(options: Options = {}) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(options);
   const requests = new SpeechRequests({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     calls,
     clock: new ManualClock(),
+    lexicons: fakeLexicons(options.lexicon),
     endpoint: 'POST /v1/voices/partner',
     voices: {
       find: options.find ?? (async (id, owner) => (id === ANNA.id && owner === 'a' ? ANNA : undefined)),

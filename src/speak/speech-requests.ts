@@ -18,7 +18,7 @@ import { WordTimeline } from './word-timeline.ts';
 
 const BYTES_PER_SAMPLE = 2;
 
-export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
+export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'lexicons'> {
   readonly endpoint: EndpointLabel;
   readonly voices: VoiceLookup;
   /** Maximum number of concurrent requests per organization. */
@@ -27,7 +27,7 @@ export interface SpeechRequestsDeps extends Pick<Slots, 'tts' | 'calls' | 'clock
 
 /** A validated request. */
 export interface SpeechParams
-  extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'text' | 'onWords' | keyof SelectedVoice> {
+  extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'text' | 'onWords' | 'lexicon' | keyof SelectedVoice> {
   readonly text: string;
   readonly model: string;
   /** Id of a stored voice, or name of a voice of the model, as sent by the client; undefined selects its default voice. */
@@ -80,7 +80,7 @@ export class SpeechRequests {
    *   signal after an abort.
    */
   async startSpeech(params: SpeechParams, caller: Caller, signal: AbortSignal): Promise<Speech | undefined> {
-    const { tts, voices, calls, clock, endpoint } = this.#deps;
+    const { tts, voices, calls, clock, lexicons, endpoint } = this.#deps;
     const {
       model,
       voiceId,
@@ -121,6 +121,7 @@ export class SpeechRequests {
         {
           calls,
           clock,
+          lexicons,
           endpoint,
           model,
           caller,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { lexiconEntry } from '../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
@@ -6,7 +7,9 @@ import { float32ToInt16 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
-import type { TtsEngine } from '../contract/engines/engine.ts';
+import type { SpokenWord, TtsEngine } from '../contract/engines/engine.ts';
+import type { LexiconEntry } from '../contract/stores/lexicon-store.ts';
+import { LexiconMatcher } from './lexicon-matcher.ts';
 import { type SynthesisOutput, type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
 const never = new AbortController().signal;
@@ -189,5 +192,101 @@ describe('synthesizeText', () => {
     };
     await expect(consume()).rejects.toBe(failure);
     expect(heard).toEqual([2400, 2400]);
+  });
+});
+
+describe('the pronunciation lexicon', () => {
+  const lexicon = (...own: LexiconEntry[]) => new LexiconMatcher({ own, shared: [] });
+  const LONG = 'one very long reading of a word, '.repeat(6).trim();
+  /** Reports one word for each text of the engine, or none for a text without letters. */
+  const timed = (engine: FakeTtsEngine): TtsEngine =>
+    Object.assign(engine, {
+      async *synthesize(...[request, signal]: Parameters<TtsEngine['synthesize']>) {
+        request.onWords?.([{ text: request.text, startMs: 0, endMs: 50 }]);
+        yield* FakeTtsEngine.prototype.synthesize.call(engine, request, signal);
+      },
+    });
+
+  it('is passed to the engine as text and sounds', async () => {
+    const engine = new FakeTtsEngine();
+    const entries = [
+      lexiconEntry('third', { phonemes: 'tɜd' }),
+      lexiconEntry('sentence', { respelling: 'phrase' }),
+    ];
+    await collect(engine, { ...REQUEST, lexicon: lexicon(...entries) });
+    expect(engine.requests.map(({ text }) => text.trim())).toEqual([
+      'One phrase.',
+      'And another one!',
+      'A third?',
+    ]);
+    expect(engine.requests.map(({ givenSounds }) => givenSounds)).toEqual([
+      [],
+      undefined,
+      [{ start: 2, end: 7, ipa: 'tɜd' }],
+    ]);
+    expect(engine.requests[0]).not.toHaveProperty('lexicon');
+  });
+
+  it('asks the engine for the language of a sentence without one', async () => {
+    const asked: unknown[] = [];
+    const engine = Object.assign(new FakeTtsEngine(), {
+      textLanguage({ text, voiceName }: { text: string; voiceName?: string | undefined }) {
+        asked.push([text.trim(), voiceName]);
+        return text.includes('third') ? 'fr' : 'en';
+      },
+    });
+    const entries = [
+      lexiconEntry('one', { language: 'en', respelling: 'uno' }),
+      lexiconEntry('third', { language: 'en', respelling: 'tercero' }),
+    ];
+    await collect(engine, { ...REQUEST, voiceName: 'nova', lexicon: lexicon(...entries) });
+    expect(asked).toEqual([
+      ['One sentence.', 'nova'],
+      ['And another one!', 'nova'],
+      ['A third?', 'nova'],
+    ]);
+    expect(engine.requests.map(({ text }) => text.trim())).toEqual([
+      'uno sentence.',
+      'And another uno!',
+      'A third?',
+    ]);
+  });
+
+  it('splits a sentence that becomes too long, and reports its words in the audio of the whole sentence', async () => {
+    const engine = timed(new FakeTtsEngine());
+    const { requests } = engine as FakeTtsEngine;
+    const text = 'x x x x x x, and x x.';
+    const words: SpokenWord[] = [];
+    const sentences: string[] = [];
+    const request = {
+      ...REQUEST,
+      text,
+      lexicon: lexicon(lexiconEntry('x', { respelling: LONG })),
+      onWords: (spoken: readonly SpokenWord[]) => words.push(...spoken),
+    };
+    const observer = { onSentence: (sentence: string) => sentences.push(sentence) };
+    for await (const _ of synthesizeText(engine, request, output(), never, observer));
+    expect(sentences).toEqual([text]);
+    expect(requests.length).toBeGreaterThan(2);
+    for (const { text: piece } of requests) expect(piece.trim().length).toBeLessThanOrEqual(600);
+    expect(requests.map((each) => each.text).join('')).toBe(text.replaceAll('x', LONG));
+    expect(words.map((word) => word.text).join('')).toBe(text);
+    expect(words.at(-1)?.endMs).toBe(100 * (requests.length - 1) + 50);
+  });
+
+  it('keeps the sounds of markup', async () => {
+    const engine = new FakeTtsEngine();
+    const piece = {
+      kind: 'text',
+      text: 'One two.',
+      style: { speed: 1 },
+      gain: 1,
+      givenSounds: [{ start: 0, end: 3, ipa: 'x' }],
+    } as const;
+    const entries = [lexiconEntry('one', { respelling: 'a' }), lexiconEntry('two', { respelling: 'b' })];
+    await collect(engine, { ...REQUEST, text: [piece], lexicon: lexicon(...entries) });
+    expect(engine.requests).toMatchObject([
+      { text: 'One b.', givenSounds: [{ start: 0, end: 3, ipa: 'x' }] },
+    ]);
   });
 });

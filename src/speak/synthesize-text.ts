@@ -4,8 +4,13 @@ import { Resampler } from '../audio/resampler.ts';
 import { splitSentences } from '../audio/sentences.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
-import type { GivenSounds, SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
+import type { GivenSounds, SpokenWord, SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
+import type { LexiconMatcher } from './lexicon-matcher.ts';
+import { readWithLexicon, soundsWithin, WrittenWords } from './lexicon-text.ts';
+
+/** Maximum length of a text of the engine in UTF-16 units: at least as strict as the rule of {@link SynthesisRequest.text}. */
+const MAX_PIECE_CHARACTERS = 600;
 
 /** What a text with markup changes for a part of it. */
 type PieceStyle = Pick<SynthesisRequest, 'voice' | 'voiceName' | 'language' | 'speed'>;
@@ -32,6 +37,8 @@ export interface SynthesizeTextRequest extends Omit<SynthesisRequest, 'aheadMs' 
   readonly text: string | AsyncIterable<string> | readonly SpokenPiece[];
   /** Sample rate of the result in Hz, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
   readonly rateHz: number;
+  /** How words are pronounced, unless the markup gives their sounds. */
+  readonly lexicon?: LexiconMatcher | undefined;
 }
 
 export interface SynthesisObserver {
@@ -60,7 +67,7 @@ export interface SynthesisOutput<Chunk> {
  */
 export async function* synthesizeText<Chunk>(
   engine: TtsEngine,
-  { rateHz, ...request }: SynthesizeTextRequest,
+  { rateHz, lexicon, ...request }: SynthesizeTextRequest,
   { clock, chunksOf }: SynthesisOutput<Chunk>,
   signal: AbortSignal,
   observer: SynthesisObserver = {},
@@ -81,10 +88,13 @@ export async function* synthesizeText<Chunk>(
       observer.onSentence?.(text);
       if (pauseMs > 0) yield* output(new Float32Array(Math.round((pauseMs * engine.rateHz) / 1000)));
       if (text.trim() === '') continue;
-      const sentence = { ...request, ...style, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };
-      for await (const chunk of engine.synthesize(sentence, signal)) {
-        observer.onGenerated?.(chunk.length);
-        yield* output(gain === 1 ? chunk : amplified(chunk, gain));
+      for (const piece of enginePieces(engine, { ...request, ...style, text }, lexicon)) {
+        const sentence = { ...piece.request, aheadMs: playback.aheadMs(clock.monotonicMs()) };
+        for await (const chunk of engine.synthesize(sentence, signal)) {
+          observer.onGenerated?.(chunk.length);
+          piece.onGenerated?.(chunk.length);
+          yield* output(gain === 1 ? chunk : amplified(chunk, gain));
+        }
       }
     }
     const rest = resampler?.flush();
@@ -117,12 +127,56 @@ function* stepsOfPiece(piece: SpokenPiece): Generator<Step> {
   let at = 0;
   for (const sentence of splitSentences(text)) {
     const [from, to] = [at, at + sentence.length];
-    const given = givenSounds
-      .filter(({ start, end }) => start >= from && end <= to)
-      .map(({ start, end, ipa }) => ({ start: start - from, end: end - from, ipa }));
-    yield { ...style, text: sentence, gain, givenSounds: given };
+    yield { ...style, text: sentence, gain, givenSounds: soundsWithin(givenSounds, from, to) };
     at = to;
   }
+}
+
+/** A request to the engine. */
+interface EnginePiece {
+  readonly request: Omit<SynthesisRequest, 'aheadMs'>;
+  /** Counts the samples that the engine generated for it. */
+  readonly onGenerated?: (samples: number) => void;
+}
+
+/** The requests for a sentence: one, unless the readings of its words make it too long. */
+function* enginePieces(
+  engine: TtsEngine,
+  sentence: EnginePiece['request'],
+  lexicon: LexiconMatcher | undefined,
+): Generator<EnginePiece, void, undefined> {
+  const { text, givenSounds = [], onWords } = sentence;
+  const language = () => ({
+    spoken: engine.textLanguage?.(sentence) ?? sentence.language,
+    find: (tag: string) => engine.languageOf?.(tag),
+  });
+  const read = lexicon && readWithLexicon(text, givenSounds, lexicon, language);
+  if (read === undefined) {
+    yield { request: sentence };
+    return;
+  }
+  const { replacements } = read;
+  const isLonger = replacements.length > 0 && read.text.length > MAX_PIECE_CHARACTERS;
+  const pieces = isLonger ? splitSentences(read.text) : [read.text];
+  const words = onWords && new WrittenWords(text, replacements, onWords);
+  let [at, samples] = [0, 0];
+  for (const piece of pieces) {
+    const [from, to] = [at, at + piece.length];
+    const offsetMs = (samples * 1000) / engine.rateHz;
+    words?.skipTo(from);
+    const request = {
+      ...sentence,
+      text: piece,
+      givenSounds: soundsWithin(read.givenSounds, from, to),
+      ...(words && { onWords: (spoken: readonly SpokenWord[]) => words.add(spoken, offsetMs) }),
+    };
+    const onGenerated = (count: number) => {
+      samples += count;
+    };
+    if (piece.trim() !== '') yield { request, onGenerated };
+    at = to;
+  }
+  words?.end();
 }
 
 /** Full scale is kept, so that louder speech is limited instead of wrapped around. */

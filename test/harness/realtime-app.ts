@@ -8,6 +8,7 @@ import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines
 import type { TextEngine } from '../../src/contract/engines/text.ts';
 import type { TurnEndDetector } from '../../src/contract/engines/turn-end.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
+import type { LexiconEntry } from '../../src/contract/stores/lexicon-store.ts';
 import { withRoutableUrl } from '../../src/http/transport/address.ts';
 import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
@@ -17,6 +18,7 @@ import type { VoiceLookup } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from '../../tools/harness/clients/realtime-client.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../tools/harness/doubles/recorded-calls.ts';
 import type { Certificate } from '../../tools/harness/servers/certificate.ts';
+import { fakeLexicons } from '../doubles/fake-lexicons.ts';
 import { FakeTurnEnd } from '../doubles/fake-turn-end.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
 import { KEY_A, type TestAppOptions, testApp } from './test-app.ts';
@@ -38,6 +40,8 @@ export interface RealtimeAppParts {
   readonly maxTextCharacters?: number;
   /** Default: every well-formed id exists. */
   readonly voices?: VoiceLookup;
+  /** Entries of the pronunciation lexicon of organization `a`. */
+  readonly lexicon?: readonly LexiconEntry[];
   readonly billing?: RecordedCallsOptions;
   /** Serves with TLS. */
   readonly tls?: Certificate;
@@ -82,6 +86,7 @@ export function realtimeApp({
   vad,
   turnEnd = new FakeTurnEnd(),
   voices = ANY_VOICE,
+  lexicon,
   sttIds = ['svc-stt'],
   perOrganization = 100,
   audioMemory,
@@ -108,6 +113,7 @@ export function realtimeApp({
     turnEnd,
     fastSpeech: { open: () => Promise.reject(new Error('a test has one speech model')) },
     voices,
+    lexicons: fakeLexicons(lexicon),
     calls,
     clock,
     log,

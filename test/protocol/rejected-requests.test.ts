@@ -8,6 +8,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls } from '../../tools/harness/doubles/recorded-calls.ts';
 import { textRequest } from '../../tools/harness/models/text-responses.ts';
 import { FakeEmbedEngine } from '../doubles/fake-embed-engine.ts';
+import { fakeLexicons } from '../doubles/fake-lexicons.ts';
 import { FakeTextEngine } from '../doubles/fake-text-engine.ts';
 import { FakeTtsEngine } from '../doubles/fake-tts-engine.ts';
 import { responseApp } from '../harness/response-app.ts';
@@ -33,6 +34,7 @@ const speech =
       tts: { ids: ['svc-tts'], get: () => engine },
       calls,
       clock: new ManualClock(),
+      lexicons: fakeLexicons(),
       endpoint,
       requestsPerOrganization: 1,
       voices: { find: async () => undefined, findSimilar: async () => undefined },

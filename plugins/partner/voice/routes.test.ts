@@ -1,9 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import type { LexiconEntry } from '../../../src/contract/stores/lexicon-store.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
+import { fakeLexicons, lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
-import { KEY_ID_A, testApp } from '../../../test/harness/test-app.ts';
+import { KEY_B, KEY_ID_A, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../tools/harness/doubles/recorded-calls.ts';
@@ -24,7 +26,7 @@ const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 /** The route over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
-  limits: { perOrganization?: number } & RecordedCallsOptions = {},
+  limits: { perOrganization?: number; lexicon?: readonly LexiconEntry[] } & RecordedCallsOptions = {},
 ) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
@@ -38,6 +40,7 @@ function setUp(
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
       findSimilar: async () => ANNA.id,
     },
+    lexicons: fakeLexicons(limits.lexicon),
   });
   const app = testApp({ routes: [voiceRoutes(requests, 5000)] });
   onTestFinished(() => app.close());
@@ -53,6 +56,13 @@ function setUp(
 }
 
 describe('the audio', () => {
+  it('has the pronunciation lexicon of the organization', async () => {
+    const { post, engine } = setUp({}, { lexicon: [lexiconEntry('two', { respelling: 'deux' })] });
+    await (await post()).arrayBuffer();
+    await (await post({}, undefined, KEY_B)).arrayBuffer();
+    expect(engine.requests.map(({ text }) => text.trim())).toEqual(['One.', 'deux.', 'One.', 'Two.']);
+  });
+
   it('is raw samples at 24 kHz and has one usage row', async () => {
     const { post, rows, engine } = setUp();
     const response = await post();

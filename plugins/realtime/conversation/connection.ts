@@ -29,7 +29,10 @@ import {
 } from './session.ts';
 
 export interface ConversationConnectionDeps
-  extends Pick<Slots, 'tts' | 'stt' | 'text' | 'vad' | 'turnEnd' | 'calls' | 'clock' | 'log' | 'tracer'> {
+  extends Pick<
+    Slots,
+    'tts' | 'stt' | 'text' | 'vad' | 'turnEnd' | 'lexicons' | 'calls' | 'clock' | 'log' | 'tracer'
+  > {
   readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { called, FakeTextEngine, said } from '../../../test/doubles/fake-text-engine.ts';
 import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
@@ -76,6 +77,24 @@ test('a turn has the hints and log probabilities of the session', async () => {
   const { logprobs } = await client.next('conversation.item.input_audio_transcription.completed');
   expect(logprobs).toEqual([{ token: 'Ask', logprob: -0.5, bytes: [65, 115, 107] }]);
   expect(stt.requests).toMatchObject([{ ...hints, textTokens: true }]);
+  await client.close();
+});
+
+test('a reply is spoken with the pronunciation lexicon of the organization, and its transcript is as written', async () => {
+  const lexicon = [
+    lexiconEntry('help', { phonemes: 'hɛlp' }),
+    lexiconEntry('Hello', { respelling: 'Hullo' }),
+  ];
+  const { connect, tts } = service({ lexicon });
+  const client = await connect();
+  await client.next('session.created');
+  client.send(say('Hi.'));
+  client.send({ type: 'response.create' });
+  const { transcript } = await client.next('response.output_audio_transcript.done');
+  expect(transcript).toBe('Hello there. How can I help?');
+  await client.next('response.done');
+  expect(tts.requests.map(({ text }) => text).join('')).toBe('Hullo there. How can I help?');
+  expect(tts.requests.flatMap(({ givenSounds = [] }) => givenSounds)).toMatchObject([{ ipa: 'hɛlp' }]);
   await client.close();
 });
 

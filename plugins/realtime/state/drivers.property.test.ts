@@ -9,6 +9,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import { noopTracer } from '../../../src/kit/logging/spans.ts';
 import { TurnAudio } from '../../../src/listen/turn-audio.ts';
 import { Turns } from '../../../src/listen/turns.ts';
+import { fakeLexicons } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
 import { repetitions } from '../../../test/harness/tier.ts';
@@ -89,6 +90,7 @@ describe('speech synthesis', () => {
     const speaking = new ResponseAudio({
       tts: { ids: ['m'], get: () => engine },
       voices: { find: async () => undefined, findSimilar: async () => undefined },
+      lexicons: fakeLexicons(),
       calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
       log: silentLog,
       tracer: noopTracer,

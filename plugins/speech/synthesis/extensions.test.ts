@@ -1,8 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenWord, TtsEngine } from '../../../src/contract/engines/engine.ts';
+import type { LexiconEntry } from '../../../src/contract/stores/lexicon-store.ts';
 import { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeAudioEncoder } from '../../../test/doubles/fake-audio-encoder.ts';
+import { fakeLexicons, lexiconEntry } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
 import { testApp } from '../../../test/harness/test-app.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
@@ -26,7 +28,13 @@ function timed(engine: FakeTtsEngine): TtsEngine {
   });
 }
 
-function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget } = {}) {
+interface Options {
+  failure?: () => unknown;
+  wavs?: ByteBudget;
+  lexicon?: readonly LexiconEntry[];
+}
+
+function setUp({ failure, wavs, lexicon }: Options = {}) {
   const kokoro = new FakeTtsEngine({
     runs: () => [RUN],
     voices: ['nova', 'onyx'],
@@ -51,6 +59,7 @@ function setUp({ failure, wavs }: { failure?: () => unknown; wavs?: ByteBudget }
     clock: new ManualClock(),
     requestsPerOrganization: 10,
     voices: { find: async () => undefined, findSimilar: async () => undefined },
+    lexicons: fakeLexicons(lexicon),
   });
   const app = testApp({
     routes: [
@@ -106,6 +115,62 @@ test('an engine without times has interpolated words after the audio of their se
     { word: 'two.', start: 0.044, end: 0.1 },
     { word: 'Three.', start: 0.1, end: 0.2 },
   ]);
+});
+
+describe('the pronunciation lexicon', () => {
+  const lexicon = [
+    lexiconEntry('two', { phonemes: 'tu' }),
+    lexiconEntry('One', { respelling: 'the first number' }),
+    lexiconEntry('Three', { language: 'es', respelling: 'tres' }),
+  ];
+
+  test('gives words their sounds or their respelling; the words in the response are those of the text', async () => {
+    const { post, kokoro, calls } = setUp({ lexicon });
+    const body = await post({ model: 'kokoro', stream_format: 'json', timestamps: ['word'] });
+    expect(kokoro.requests).toMatchObject([
+      { text: 'the first number two. ', givenSounds: [{ start: 17, end: 20, ipa: 'tu' }] },
+      { text: 'Three.' },
+    ]);
+    expect(await body.json()).toMatchObject({
+      words: [
+        { word: 'One', start: 0, end: 0.14 },
+        { word: 'two.', start: 0.15, end: 0.19 },
+        { word: 'Three.', start: 0.1 },
+      ],
+    });
+    expect(calls.rows).toMatchObject([{ characters: 15 }]);
+  });
+
+  test('has entries for the language of the request only', async () => {
+    const { post, kokoro } = setUp({ lexicon });
+    await (await post({ model: 'kokoro', language: 'es' })).arrayBuffer();
+    expect(kokoro.requests[1]).toMatchObject({ text: 'tres.' });
+  });
+
+  test('gives way to the phonemes of SSML', async () => {
+    const { post, kokoro } = setUp({ lexicon });
+    const input = '<speak><phoneme ph="x">two</phoneme> two <phoneme ph="y">One</phoneme></speak>';
+    await (await post({ model: 'kokoro', input_type: 'ssml', input })).arrayBuffer();
+    expect(kokoro.requests).toMatchObject([
+      {
+        text: 'two two One',
+        givenSounds: [
+          { start: 0, end: 3, ipa: 'x' },
+          { start: 4, end: 7, ipa: 'tu' },
+          { start: 8, end: 11, ipa: 'y' },
+        ],
+      },
+    ]);
+  });
+
+  test('respells words for engines without times and languages', async () => {
+    const { post, calls } = setUp({ lexicon });
+    const fields = { model: 'untimed', response_format: 'pcm', stream_format: 'json', timestamps: ['word'] };
+    expect(await (await post(fields)).json()).toMatchObject({
+      words: [{ word: 'One' }, { word: 'two.' }, { word: 'Three.' }],
+    });
+    expect(calls.rows).toMatchObject([{ characters: 15 }]);
+  });
 });
 
 test('without timestamps no words are sent', async () => {

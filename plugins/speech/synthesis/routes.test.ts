@@ -4,6 +4,7 @@ import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
 import type { ByteBudget } from '../../../src/kit/limits/byte-budget.ts';
 import { SpeechRequests } from '../../../src/speak/speech-requests.ts';
 import { FakeAudioEncoder, type FakeEncoderOptions } from '../../../test/doubles/fake-audio-encoder.ts';
+import { fakeLexicons } from '../../../test/doubles/fake-lexicons.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
 import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
 import { spokenVoice } from '../../../test/media/spoken-voice.ts';
@@ -53,6 +54,7 @@ function setUp(
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
       findSimilar: async () => ANNA.id,
     },
+    lexicons: fakeLexicons(),
   });
   const app = testApp({
     routes: [

@@ -125,6 +125,11 @@ export interface TtsEngine {
   readonly languages?: readonly string[] | undefined;
   /** The language of {@link languages} that a BCP 47 tag of any form means: `es` for `ES_mx`. Undefined: none of them. */
   languageOf?(tag: string): string | undefined;
+  /**
+   * The language of {@link languages} in which {@link synthesize} reads the text of a request. Absent if only an upstream server
+   * knows it.
+   */
+  textLanguage?(request: Pick<SynthesisRequest, 'text' | 'voiceName' | 'language'>): string;
   /** Why a description of a voice, such as a blend, is not accepted, in one sentence; undefined for a plain name. */
   voiceProblem?(name: string): string | undefined;
   /**

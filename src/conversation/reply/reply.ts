@@ -39,7 +39,7 @@ const FIRST_TOKEN_TIMEOUT_MS = 20_000;
 /** Field of the session that names the voice. */
 const VOICE_PARAM = 'session.audio.output.voice';
 
-export interface ReplyDeps extends Pick<Slots, 'text' | 'tts' | 'calls' | 'clock'> {
+export interface ReplyDeps extends Pick<Slots, 'text' | 'tts' | 'calls' | 'clock' | 'lexicons'> {
   readonly voices: VoiceLookup;
   readonly caller: Caller;
   readonly model: ConversationModel;
@@ -218,7 +218,7 @@ export class Reply {
     playback: PlaybackClock,
     signal: AbortSignal,
   ): Promise<number> {
-    const { tts, voices, clock, caller, model, fasterSpeech, ready } = this.#deps;
+    const { tts, voices, clock, lexicons, caller, model, fasterSpeech, ready } = this.#deps;
     const { outputFormat, speed, voice: voiceId, maxOutputTokens } = settings;
     const { encoding, rateHz } = outputFormat;
     const maxCharacters =
@@ -234,6 +234,7 @@ export class Reply {
         caller,
         model: model.tts,
         clock,
+        lexicons,
         meter,
         encoding,
         playback,

@@ -41,6 +41,20 @@ function recordingEngine(description: SpeechDescription, named?: NamedVoices) {
   return { engine, requests, speak };
 }
 
+it('knows the language of a text: that of the request, of its letters, or of the voice', () => {
+  const named = { list: [], problemOf: () => undefined };
+  const dora = { voice: { kind: 'preset', name: 'ef_dora' }, language: 'es' } as const;
+  const { engine } = recordingEngine(DESCRIPTION, {
+    ...named,
+    find: (name) => (name === 'ef_dora' ? dora : undefined),
+  });
+  const languageOf = (fields: Partial<SynthesisRequest>) => engine.textLanguage?.({ ...REQUEST, ...fields });
+  expect(languageOf({})).toBe('en-US');
+  expect(languageOf({ text: HINDI })).toBe('hi');
+  expect(languageOf({ voiceName: 'ef_dora' })).toBe('es');
+  expect(languageOf({ voiceName: 'ef_dora', language: 'en-US' })).toBe('en-US');
+});
+
 it('ignores the length of the first audio after other audio', async () => {
   const { requests, speak } = recordingEngine({ rateHz: 24_000, supportsAdaptations: true });
   await speak({ firstAudioMs: 600 });

@@ -25,12 +25,18 @@ export function poolTtsEngine(
 ): TtsEngine {
   const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
+  const findNamed = (name: string | undefined) => (name === undefined ? undefined : named?.find(name));
+  const textLanguage = (
+    { language, text }: Pick<SynthesisRequest, 'text' | 'language'>,
+    found: FoundVoice | undefined,
+  ) => language ?? sentenceLanguage(text, found?.language ?? languages.byDefault, languages);
   /** The voice of a request, and the language of its text. */
-  const voiceOf = ({ voice, voiceName, language, text }: SynthesisRequest): FoundVoice => {
-    const found = voiceName === undefined ? undefined : named?.find(voiceName);
+  const voiceOf = (request: SynthesisRequest): FoundVoice => {
+    const { voice, voiceName, language } = request;
+    const found = findNamed(voiceName);
     if (voiceName !== undefined && found === undefined)
       throw new Error('the model has no voice of this name');
-    const spoken = language ?? sentenceLanguage(text, found?.language ?? languages.byDefault, languages);
+    const spoken = textLanguage(request, found);
     if (found !== undefined) return { voice: found.voice, language: spoken };
     if (voice === undefined) {
       // The default voice of a language is native; the configured one speaks its own.
@@ -46,6 +52,7 @@ export function poolTtsEngine(
     compatibility,
     languages: languages.tags,
     languageOf: (tag) => languages.find(tag),
+    textLanguage: (request) => textLanguage(request, findNamed(request.voiceName)),
     ...(named && {
       voices: named.list,
       hasVoice: (name) => named.find(name) !== undefined,

@@ -75,7 +75,7 @@ export function preflightResponse(request: Request): Response {
   return new Response(null, {
     status: 204,
     headers: {
-      'access-control-allow-methods': 'GET, POST, DELETE',
+      'access-control-allow-methods': 'GET, POST, PUT, DELETE',
       ...(names.length > 0 && { 'access-control-allow-headers': names.join(', ') }),
       'access-control-max-age': String(MAX_AGE_S),
     },

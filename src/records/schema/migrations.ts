@@ -13,6 +13,7 @@ import { videoNotes } from './migrations/0011-video-notes.ts';
 import { pluginSwitches } from './migrations/0012-plugin-switches.ts';
 import { jobCauses } from './migrations/0013-job-causes.ts';
 import { endVoiceImprovement } from './migrations/0014-end-voice-improvement.ts';
+import { lexicons } from './migrations/0015-lexicons.ts';
 
 /**
  * Migrations from an empty database to the current schema, for both engines, in the order of their numbers. The database
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   pluginSwitches,
   jobCauses,
   endVoiceImprovement,
+  lexicons,
 ];
 
 /** The SQL statements of every migration. */

@@ -34,6 +34,8 @@ export interface Tables {
   jobs: JobTable;
   videos: VideoTable;
   plugin_switches: PluginSwitchTable;
+  lexicon_entries: LexiconEntryTable;
+  lexicon_revisions: LexiconRevisionTable;
   voices: VoiceTable;
 }
 
@@ -300,4 +302,22 @@ interface PluginSwitchTable {
   /** Incremented with each change of `enabled`. */
   revision: number;
   changed_at: number;
+}
+
+interface LexiconEntryTable {
+  organization: string;
+  /** What the word is compared by. */
+  word_key: string;
+  /** Empty: every language. */
+  language: string;
+  word: string;
+  phonemes: string | null;
+  respelling: string | null;
+  updated_at: number;
+}
+
+interface LexiconRevisionTable {
+  organization: string;
+  /** Incremented with each change of the entries. */
+  revision: number;
 }

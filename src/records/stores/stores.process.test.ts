@@ -7,6 +7,7 @@ import { accountStoreCases, journalCall, rowOf } from '../../../test/contract/ac
 import { apiKeyStoreCases } from '../../../test/contract/api-key-store.cases.ts';
 import { batchStoreCases } from '../../../test/contract/batch-store.cases.ts';
 import { fileStoreCases } from '../../../test/contract/file-store.cases.ts';
+import { lexiconStoreCases } from '../../../test/contract/lexicon-store.cases.ts';
 import { organizationStoreCases } from '../../../test/contract/organization-store.cases.ts';
 import { pluginSwitchStoreCases } from '../../../test/contract/plugin-switch-store.cases.ts';
 import {
@@ -38,6 +39,7 @@ import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 import { batchStore } from './batch-store.ts';
 import { fileStore } from './file-store.ts';
+import { lexiconStore } from './lexicon-store.ts';
 import { lineBills } from './line-bills.ts';
 import { pluginSwitchStore } from './plugin-switch-store.ts';
 import { responseStore } from './response-store.ts';
@@ -51,7 +53,7 @@ const TABLES: readonly (keyof Tables)[] = [
   ...(['usage', 'usage_days', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
   ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs', 'videos', 'voices'] as const),
-  ...(['plugin_switches'] as const),
+  ...(['plugin_switches', 'lexicon_entries', 'lexicon_revisions'] as const),
 ];
 
 const opened: Records[] = [];
@@ -122,6 +124,10 @@ function storeCases(fresh: () => Promise<Records>): void {
       };
     }));
   describe('voices', () => voiceStoreCases(async () => voiceStore(await open())));
+  describe('lexicons', () => {
+    const clock = new ManualClock();
+    lexiconStoreCases(async () => lexiconStore(await open(), clock), clock);
+  });
   describe('videos', () =>
     videoStoreCases(async () => {
       const records = await open();
