@@ -1,8 +1,19 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sha256 } from '../src/kit/storage/content-hash.ts';
 import { tempDir } from '../test/harness/temp-dir.ts';
-import { HUB_WHISPER_WEIGHTS, hubGguf, hubRecord, hubRecordPath, hubWhisper } from './hub-reference.ts';
+import {
+  HUB_WHISPER_WEIGHTS,
+  hubGguf,
+  hubPiper,
+  hubRecord,
+  hubRecordPath,
+  hubWhisper,
+  isPiperFile,
+  piperLicence,
+} from './hub-reference.ts';
+import { cachedFilePath } from './model-files.ts';
 
 describe('references to GGUF files', () => {
   test('have a repository and a path', () => {
@@ -58,4 +69,57 @@ test('a damaged record counts as missing', async () => {
   const sha256 = 'a'.repeat(64);
   await writeFile(path, JSON.stringify({ bytes: 1, sha256 }));
   expect(hubRecord(modelsDir, 'a/b', 'c.gguf')).toEqual({ name: 'c.gguf', bytes: 1, sha256 });
+});
+
+describe('names of Piper voices', () => {
+  test.each([
+    ['de_DE-thorsten-medium', 'de/de_DE/thorsten/medium'],
+    ['en_GB-southern_english_female-low', 'en/en_GB/southern_english_female/low'],
+    ['es_MX-claude-high', 'es/es_MX/claude/high'],
+    ['nl_NL-mls_5809-x_low', 'nl/nl_NL/mls_5809/x_low'],
+  ])('%s is in the folder %s', (voice, folder) => {
+    expect(hubPiper(voice)).toEqual({
+      repository: 'rhasspy/piper-voices',
+      paths: [`${folder}/${voice}.onnx`, `${folder}/${voice}.onnx.json`],
+      optionalPaths: [`${folder}/MODEL_CARD`],
+    });
+  });
+
+  test.each([
+    '',
+    'thorsten',
+    'de-thorsten-medium',
+    'de_DE-thorsten',
+    'de_DE-thorsten-best',
+    'de_DE-../x-medium',
+  ])('%j is none', (voice) => expect(hubPiper(voice)).toBeUndefined());
+
+  test('are distinguished from files', () => {
+    expect(['/srv/v.onnx', '/srv/v', 'v.onnx', 'de_DE-a-low'].map(isPiperFile)).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test.each([
+    ['# Model card\n\n* URL: https://x\n* License: CC0\n', 'CC0'],
+    ['## Dataset\n  - Licence : Apache-2.0 \n', 'Apache-2.0'],
+    ['* Speakers: 1', undefined],
+  ])('have the licence of their card: %j', async (card, licence) => {
+    const modelsDir = await tempDir();
+    const files = hubPiper('de_DE-thorsten-medium');
+    const [path = ''] = files?.optionalPaths ?? [];
+    expect(files && piperLicence(modelsDir, files)).toBeUndefined();
+    const record = { bytes: card.length, sha256: sha256(card) };
+    for (const [file, content] of [
+      [hubRecordPath(modelsDir, 'rhasspy/piper-voices', path), JSON.stringify(record)],
+      [cachedFilePath(modelsDir, record.sha256), card],
+    ] as const) {
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+    }
+    expect(files && piperLicence(modelsDir, files)).toBe(licence);
+  });
 });

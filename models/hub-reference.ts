@@ -19,6 +19,8 @@ export interface HubFiles {
   readonly repository: string;
   /** Paths inside the repository. */
   readonly paths: readonly string[];
+  /** Paths of files that the model works without. Absent: none. */
+  readonly optionalPaths?: readonly string[];
 }
 
 const PREFIX = 'hf:';
@@ -49,6 +51,14 @@ const WHISPER_REPOSITORIES: Readonly<Record<string, string>> = {
   'distil-large-v2': 'Systran/faster-distil-whisper-large-v2',
   'distil-large-v3': 'Systran/faster-distil-whisper-large-v3',
 };
+
+/** Repository of the voices of Piper, in a folder for each language, speaker and quality. */
+const PIPER_REPOSITORY = 'rhasspy/piper-voices';
+/** `de_DE-thorsten-medium`: language, region, speaker and quality. */
+const PIPER_VOICE = /^([a-z]{2,3})_([A-Z]{2}|\d{3})-([A-Za-z0-9_]{1,64})-(x_low|low|medium|high)$/;
+/** How the name of a Piper voice is written, for messages. */
+export const PIPER_VOICE_RULE =
+  'the name of a voice of rhasspy/piper-voices, LANGUAGE_REGION-NAME-QUALITY, such as de_DE-thorsten-medium, or the absolute path of a file such as /srv/voice.onnx and its settings in /srv/voice.onnx.json';
 
 /** Names of Whisper weights that are downloaded from the hub. */
 export const HUB_WHISPER_WEIGHTS: readonly string[] = Object.keys(WHISPER_REPOSITORIES);
@@ -87,6 +97,61 @@ export function hubWhisper(weights: string): HubFiles | undefined {
   throw new Error(
     `CONFIG: '${weights}' must be hf:owner/repository with a CTranslate2 checkpoint of Whisper.`,
   );
+}
+
+/** The parts of the name of a Piper voice. */
+export interface PiperVoiceName {
+  /** BCP 47 tag, such as `de-DE`. */
+  readonly language: string;
+  readonly speaker: string;
+  readonly quality: string;
+}
+
+/** Parses a name such as `de_DE-thorsten-medium`; undefined for other texts. */
+export function parsePiperVoice(voice: string): PiperVoiceName | undefined {
+  const [, language, region, speaker, quality] = PIPER_VOICE.exec(voice) ?? [];
+  if (language === undefined || region === undefined || speaker === undefined || quality === undefined) {
+    return undefined;
+  }
+  return { language: `${language}-${region}`, speaker, quality };
+}
+
+/** Whether a text is the absolute path of the graph of a Piper voice. */
+export function isPiperFile(voice: string): boolean {
+  return voice.startsWith('/') && voice.endsWith('.onnx');
+}
+
+/** The files of a Piper voice of the hub; undefined for other texts. */
+export function hubPiper(voice: string): HubFiles | undefined {
+  const name = parsePiperVoice(voice);
+  if (name === undefined) return undefined;
+  const [language = ''] = name.language.split('-');
+  const folder = `${language}/${name.language.replace('-', '_')}/${name.speaker}/${name.quality}`;
+  return {
+    repository: PIPER_REPOSITORY,
+    paths: [`${folder}/${voice}.onnx`, `${folder}/${voice}.onnx.json`],
+    optionalPaths: [piperCard(folder)],
+  };
+}
+
+/** The description of a Piper voice, with its licence. */
+function piperCard(folder: string): string {
+  return `${folder}/MODEL_CARD`;
+}
+
+/** Longer licences in a card are prose. */
+const MAX_LICENCE_CHARACTERS = 120;
+
+/** The licence that the downloaded card of a Piper voice names; undefined without a card. */
+export function piperLicence(
+  modelsDir: string,
+  { repository, optionalPaths = [] }: HubFiles,
+): string | undefined {
+  const [card] = optionalPaths;
+  const path = card && resolveHubFiles(modelsDir, { repository, paths: [card] })?.[card];
+  const text = path && readFileSync(path, 'utf8');
+  const licence = text && /^[\s*-]*licen[cs]e\s*:\s*(\S.*)$/im.exec(text)?.[1];
+  return licence ? licence.trim().slice(0, MAX_LICENCE_CHARACTERS) : undefined;
 }
 
 /** Path of the record with size and checksum of a file that was downloaded from the hub. */

@@ -65,6 +65,19 @@ test('downloads small and large files, verifies and records them; a second call 
   expect(server.requests).toHaveLength(count);
 });
 
+test('an optional file is downloaded if the repository has it', async () => {
+  const { server, modelsDir, notes, fetchFiles } = await setUp();
+  const optional = (path: string): HubFiles => ({ ...WEIGHTS_ONLY, optionalPaths: [path] });
+  expect(await fetchFiles(optional('CARD'))).toBe(1);
+  expect(notes).toContain('owner/model/CARD is not downloaded: HTTP 404: owner/model has no file CARD.');
+  const count = server.requests.length;
+  expect(await fetchFiles(optional('CARD'))).toBe(0);
+  expect(server.requests).toHaveLength(count);
+  const files = { ...FILES, paths: ['config.json'], optionalPaths: ['sub/weights.gguf'] };
+  expect(await fetchFiles(files)).toBe(1);
+  expect(resolveHubFiles(modelsDir, FILES)).toBeDefined();
+});
+
 test('the token is sent to the hub, and never to the storage server', async () => {
   const { server, fetchFiles } = await setUp({ token: 'hf_secret' });
   await fetchFiles();

@@ -53,7 +53,7 @@ export async function fetchHubFiles(
 ): Promise<number> {
   const { repository } = files;
   try {
-    if ((await missingPaths(modelsDir, files, options)).length === 0) return 0;
+    if ((await missingPaths(modelsDir, repository, files.paths, options)).length === 0) return 0;
     const partialDir = join(modelsDir, 'partial');
     await mkdir(partialDir, { recursive: true });
     await mkdir(join(modelsDir, 'sha256'), { recursive: true });
@@ -62,9 +62,18 @@ export async function fetchHubFiles(
     const lock = join(partialDir, `hub-${repository.replace('/', '--')}.lock`);
     return await withFileLock(lock, { signal: options.signal, onWait }, async () => {
       // Another process may have downloaded them in the meantime.
-      const missing = await missingPaths(modelsDir, files, options);
-      await fetchMissing(modelsDir, partialDir, repository, missing, options);
-      return missing.length;
+      const missing = await missingPaths(modelsDir, repository, files.paths, options);
+      const optional = await missingPaths(modelsDir, repository, files.optionalPaths ?? [], options);
+      const remote = new Map<string, RemoteFile>();
+      for (const path of missing) {
+        remote.set(path, await locateWithRetries(options.hub, repository, path, options));
+      }
+      for (const path of optional) {
+        const found = await locateIfAny(repository, path, options);
+        if (found !== undefined) remote.set(path, found);
+      }
+      await fetchMissing(modelsDir, partialDir, repository, remote, options);
+      return remote.size;
     });
   } catch (error) {
     options.signal.throwIfAborted();
@@ -91,7 +100,8 @@ async function failureMessage(
 /** The paths that are not in the cache. Corrupt files are removed. */
 async function missingPaths(
   modelsDir: string,
-  { repository, paths }: HubFiles,
+  repository: string,
+  paths: readonly string[],
   { signal, progress }: HubFetchOptions,
 ): Promise<string[]> {
   const missing: string[] = [];
@@ -112,12 +122,10 @@ async function fetchMissing(
   modelsDir: string,
   partialDir: string,
   repository: string,
-  paths: readonly string[],
+  remote: ReadonlyMap<string, RemoteFile>,
   options: HubFetchOptions,
 ): Promise<void> {
   const { hub, progress, signal, timing } = options;
-  const remote = new Map<string, RemoteFile>();
-  for (const path of paths) remote.set(path, await locateWithRetries(hub, repository, path, options));
   const sizes = [...remote.values()].map(({ expected }) => expected.bytes);
   progress.startSet?.(sizes.reduce((sum, bytes) => sum + bytes, 0));
   for (const [path, { expected }] of remote) {
@@ -153,6 +161,22 @@ async function writeRecord(modelsDir: string, repository: string, file: ModelFil
 
 function checksumOf(expected: ExpectedBytes): string {
   return 'sha256' in expected ? expected.sha256 : expected.gitBlobSha1;
+}
+
+/** Locates a file that a repository may not have. */
+async function locateIfAny(
+  repository: string,
+  path: string,
+  options: HubFetchOptions,
+): Promise<RemoteFile | undefined> {
+  try {
+    return await locateWithRetries(options.hub, repository, path, options);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (!(error instanceof SourceError)) throw error;
+    options.progress.note(`${repository}/${path} is not downloaded: ${error.message}.`);
+    return undefined;
+  }
 }
 
 async function locateWithRetries(

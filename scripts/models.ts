@@ -1,5 +1,6 @@
 import { fetchEntries } from '../models/fetch.ts';
 import { fetchHubFiles } from '../models/hub.ts';
+import { hubPiper } from '../models/hub-reference.ts';
 import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../models/model-files.ts';
 import { createProgress } from '../models/progress.ts';
 import { ModelFetchError } from '../models/source-error.ts';
@@ -11,6 +12,8 @@ import {
   entriesForModels,
   hubFilesForModels,
   modelsAtStart,
+  outsideCatalog,
+  piperVoiceEntries,
 } from '../src/engines/embedded-models.ts';
 import { describeModels, type ListedFiles } from '../src/engines/model-list.ts';
 
@@ -113,12 +116,16 @@ function selectedFiles(name: string, models: ConfiguredModels): SelectedFiles {
   const isNamed = ([id, settings]: readonly [string, object]) =>
     id === name || ('weights' in settings && settings.weights === name);
   const matching: ConfiguredModels = {
-    tts: new Map([...models.tts].filter(isNamed)),
+    tts: new Map(
+      [...models.tts].filter(([id, settings]) => id === name || outsideCatalog(settings)?.weights === name),
+    ),
     stt: new Map([...models.stt].filter(isNamed)),
     text: new Map([...models.text].filter(isNamed)),
     embed: new Map([...models.embed].filter(isNamed)),
   };
   const isConfigured = Object.values(matching).some((table) => table.size > 0);
+  const voice = hubPiper(name);
+  if (!isConfigured && voice !== undefined) return { entries: piperVoiceEntries(), hubFiles: [voice] };
   if (!isConfigured) return { entries: [catalogEntry(name)], hubFiles: [] };
   const entries = entriesForModels(matching).filter(({ role }) => role !== 'vad' && role !== 'turn-end');
   return { entries, hubFiles: hubFilesForModels(matching) };

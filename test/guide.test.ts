@@ -118,6 +118,11 @@ describe('settings', () => {
       voices: 'presets',
       compatibility: 'openai',
     });
+    expect(config.ttsModels.get('tts-1')).toMatchObject({
+      kind: 'kokoro',
+      languages: new Map([['de', 'piper-de']]),
+    });
+    expect(config.ttsModels.get('piper-de')).toMatchObject({ voice: 'de_DE-thorsten-medium' });
     expect(config.ttsModels.get('announcements')).toMatchObject({ voice: 'bf_emma' });
     expect(config.sttModels.has('whisper-1')).toBe(true);
   });

@@ -197,7 +197,7 @@ export const NamedVoiceObject = Type.Object(
     type: Type.Literal('preset'),
     name: Type.String({ examples: ['Nova'] }),
     language: Type.String({ description: 'BCP 47 tag.', examples: ['en-US'] }),
-    gender: oneOf(['female', 'male']),
+    gender: Type.Optional(oneOf(['female', 'male'], { description: 'Absent if the model does not tell.' })),
     preset: Type.Optional(
       Type.String({
         description: 'The voice of the model that is heard, if it has another name.',
@@ -230,7 +230,7 @@ export function namedVoiceObject(voice: NamedVoice): Static<typeof NamedVoiceObj
     type: 'preset',
     name,
     language,
-    gender,
+    ...(gender !== undefined && { gender }),
     ...(preset !== undefined && { preset }),
   };
 }

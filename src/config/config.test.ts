@@ -560,6 +560,49 @@ describe('file', () => {
     });
   });
 
+  describe('languages of a speech model', () => {
+    const MODELS = `
+      [models.piper-de]
+      kind = "piper"
+      voice = "de_DE-thorsten_emotional-medium"
+      speaker = "amused"
+    `;
+
+    test('are canonical tags, inherited by names that follow it, and shown with the engine', () => {
+      const languages =
+        '[models.svc-tts]\nkind = "kokoro"\nlanguages = { de = "piper-de", DE_at = "piper-de" }';
+      const { ttsModels, modelEngines } = load(MODELS + languages);
+      const mapped = new Map([
+        ['de', 'piper-de'],
+        ['de-AT', 'piper-de'],
+      ]);
+      expect(ttsModels.get('svc-tts')?.languages).toEqual(mapped);
+      expect(ttsModels.get('tts-1')?.languages).toEqual(mapped);
+      expect(modelEngines.get('tts-1')).toMatchObject({ languages: { de: 'piper-de', 'de-AT': 'piper-de' } });
+      expect(ttsModels.get('piper-de')).toMatchObject({ speaker: 'amused' });
+    });
+
+    test.each([
+      [
+        '{ de = "piper-nl" }',
+        `'models."svc-tts".languages.de' must be a model id of this task; allowed: svc-tts, `,
+      ],
+      ['{ de = "svc-stt" }', `'models."svc-tts".languages.de' must be a model id of this task`],
+      ['{ fr = "svc-tts" }', 'must not lead back to its own model: svc-tts → svc-tts.'],
+      ['{ fr = "back" }', 'must not lead back to its own model: svc-tts → back → svc-tts.'],
+      [
+        '{ "a b" = "piper-de" }',
+        `'models."svc-tts".languages.a b' must be a BCP 47 tag, such as de or de-AT.`,
+      ],
+      ['{ de = "piper-de", DE = "piper-de" }', 'is the same language as another key'],
+      ['["de"]', `'models."svc-tts".languages' must be`],
+    ])('are rejected: %s', (languages, message) => {
+      const back = '[models.back]\nkind = "kokoro"\nlanguages = { de = "svc-tts" }\n';
+      const toml = `${MODELS}${languages.includes('back') ? back : ''}[models.svc-tts]\nkind = "kokoro"\nlanguages = ${languages}`;
+      expect(refusal({ CONFIG: file(toml) })).toContain(message);
+    });
+  });
+
   describe("OpenAI's names", () => {
     test('follow svc-tts and svc-stt to other engines, without their `required`', () => {
       const config = load(`
@@ -593,6 +636,21 @@ describe('file', () => {
     test('do not show the paths of own files', () => {
       const { modelEngines } = load('[models.svc-stt]\nkind = "whisper"\nweights = "/srv/secret"');
       expect(modelEngines.get('whisper-1')).toEqual({ kind: 'whisper' });
+    });
+
+    test('without a kind add keys to those of the model that they follow', () => {
+      const tables =
+        '[models.piper-de]\nkind = "piper"\nvoice = "de_DE-thorsten-medium"\n[models.tts-1.languages]\nde = "piper-de"';
+      const byDefault = load(tables);
+      expect(byDefault.ttsModels.get('tts-1')).toEqual({
+        kind: 'kokoro',
+        voice: 'af_heart',
+        ...PRESETS,
+        languages: new Map([['de', 'piper-de']]),
+      });
+      const changed = load(`[models.svc-tts]\nkind = "kokoro"\nvoice = "am_adam"\n${tables}`);
+      expect(changed.ttsModels.get('tts-1')).toMatchObject({ voice: 'am_adam' });
+      expect(refusal({ CONFIG: file('[models.own]\nvoice = "af_heart"') })).toContain('models."own".kind');
     });
 
     test('are removed by `openai_names`, except those that the file defines', () => {
@@ -1096,7 +1154,7 @@ describe('file', () => {
     ['[models]\nx = 1', `'models."x"' must be an object`],
     [
       '[models.x]\nkind = "kokoro"\nbase_url = "y"',
-      `'models."x".base_url' is unknown; allowed: kind, voice, voices, compatibility, required`,
+      `'models."x".base_url' is unknown; allowed: kind, voice, voices, languages, compatibility, required`,
     ],
     ['[models.x]\nkind = "kokoro"\nvoice = 3', `'models."x".voice' must be a string`],
     ['[models.x]\nkind = "kokoro"\nvoice = ""', `'models."x".voice' must be a string of 1 to 200 characters`],
@@ -1119,7 +1177,7 @@ describe('file', () => {
     ],
     [
       '[models.x]\nkind = "piper"\ntask = "speech"',
-      `'models."x".task' is unknown; allowed: kind, voice, voices, compatibility, required`,
+      `'models."x".task' is unknown; allowed: kind, voice, speaker, voices, languages, compatibility, required`,
     ],
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ntask = "song"',

@@ -17,6 +17,7 @@ import type {
   ConfiguredModels,
   ConversationModelSettings,
   EmbedModelSettings,
+  MappedLanguages,
   SpeechCompatibility,
   SttModelSettings,
   TextModelSettings,
@@ -60,10 +61,20 @@ const LexiconTable = Type.Object(
 
 /** `none` gives a model with one of OpenAI's names the rules of the specification. */
 const compatibility = Type.Optional(oneOf(['openai', 'none']));
-const SpeakingModel = modelTable({
-  kind: oneOf(['kokoro', 'piper']),
+const languages = Type.Optional(Type.Record(Type.String({ minLength: 1, maxLength: 64 }), name));
+const KokoroModel = modelTable({
+  kind: oneOf(['kokoro']),
   voice: Type.Optional(name),
   voices: Type.Optional(oneOf(['presets', 'none'])),
+  languages,
+  compatibility,
+});
+const PiperModel = modelTable({
+  kind: oneOf(['piper']),
+  voice: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  speaker: Type.Optional(name),
+  voices: Type.Optional(oneOf(['presets', 'none'])),
+  languages,
   compatibility,
 });
 const WhisperModel = modelTable({
@@ -120,6 +131,7 @@ const UpstreamSpeech = modelTable({
   voice: Type.Optional(name),
   voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
   rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
+  languages,
   compatibility,
 });
 const UpstreamEmbeddings = modelTable({ ...upstreamKeys, token_ids: tokenIds });
@@ -134,7 +146,8 @@ const UpstreamVideo = modelTable({
 });
 /** Schemas of the tables of `[models]`, by kind and task; documented in the guide. */
 export const MODEL_TABLES = [
-  SpeakingModel,
+  KokoroModel,
+  PiperModel,
   WhisperModel,
   LlamaModel,
   MinilmModel,
@@ -457,7 +470,7 @@ export function parseModels(
         `${file.path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
       );
     }
-    parsed.set(id, parseModel(id, value, file.path, variable));
+    parsed.set(id, parseModel(id, withFollowedKeys(id, value, tables), file.path, variable));
   }
   const following = hasOpenaiNames ? followersOf(parsed) : new Map<string, Follower>();
   // The models that CONFIG adds are last.
@@ -496,6 +509,7 @@ export function parseModels(
         break;
     }
   }
+  requireLanguageModels(file.path, tts);
   for (const [id, model] of conversation) {
     const { stt: ear, llm, tts: voice, choosesSpeech } = model;
     const language = languageOf(file.path, id, model.language);
@@ -515,6 +529,68 @@ export function parseModels(
   const followers = new Map([...following].map(([id, { follows }]) => [id, follows]));
   const byTask = { tts, stt, text, embed, video, conversation };
   return { ids: Object.freeze([...ids]), required, engines, followers, ...byTask };
+}
+
+/**
+ * A table of one of OpenAI's names without `kind` adds its keys to those of the model that the name follows:
+ * `[models."tts-1"] languages = { … }`.
+ */
+function withFollowedKeys(id: string, value: unknown, tables: Readonly<Record<string, unknown>>): unknown {
+  const { follows } = OPENAI_NAMES.get(id) ?? {};
+  if (follows === undefined || !isRecord(value) || 'kind' in value) return value;
+  const followed = tables[follows] ?? DEFAULT_MODELS[follows];
+  return isRecord(followed) ? { ...followed, ...value } : value;
+}
+
+/**
+ * The models of languages, by canonical BCP 47 tag; undefined without any.
+ * @throws ConfigError for a key that is not a tag, or that means the same tag as another.
+ */
+function languagesOf(
+  written: Readonly<Record<string, string>> | undefined,
+  path: string,
+  location: string,
+): MappedLanguages | undefined {
+  const languages = new Map<string, string>();
+  for (const [key, model] of Object.entries(written ?? {})) {
+    const where = `${path}: '${location}.languages.${key}'`;
+    const tag = canonicalTag(key);
+    if (tag === undefined) throw new ConfigError(`${where} must be a BCP 47 tag, such as de or de-AT.`);
+    if (languages.has(tag)) throw new ConfigError(`${where} is the same language as another key.`);
+    languages.set(tag, model);
+  }
+  return languages.size > 0 ? languages : undefined;
+}
+
+function canonicalTag(written: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(written.replaceAll('_', '-'))[0];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @throws ConfigError if a language is mapped to what is not another speech model, or if models speak a language through each
+ *   other.
+ */
+function requireLanguageModels(path: string, tts: ReadonlyMap<string, TtsModelSettings>): void {
+  const finished = new Set<string>();
+  const visit = (id: string, open: readonly string[]): void => {
+    if (finished.has(id)) return;
+    for (const [tag, target] of tts.get(id)?.languages ?? []) {
+      requireModelOf(path, id, `languages.${tag}`, target, tts);
+      const models = [...open, id];
+      if (models.includes(target)) {
+        throw new ConfigError(
+          `${path}: 'models."${id}".languages.${tag}' must not lead back to its own model: ${[...models.slice(models.indexOf(target)), target].join(' → ')}.`,
+        );
+      }
+      visit(target, models);
+    }
+    finished.add(id);
+  };
+  for (const id of tts.keys()) visit(id, []);
 }
 
 interface Follower {
@@ -552,10 +628,12 @@ function engineOf({ task, model }: ParsedModel): ModelEngine {
   if (task === 'conversation') return { kind: 'conversation' };
   const compatibility = task === 'speech' ? model.compatibility : undefined;
   const weights = 'weights' in model && !model.weights.startsWith('/') ? model.weights : undefined;
+  const languages = task === 'speech' ? model.languages : undefined;
   return {
     kind: model.kind,
     ...(weights !== undefined && { weights }),
     ...(compatibility !== undefined && { compatibility }),
+    ...(languages !== undefined && { languages: Object.fromEntries(languages) }),
   };
 }
 
@@ -609,12 +687,20 @@ function parseModel(
   switch (kind) {
     case 'kokoro':
     case 'piper': {
-      const table = checked(SpeakingModel, value, path, location);
+      const table: Static<typeof KokoroModel> | Static<typeof PiperModel> = checked(
+        kind === 'kokoro' ? KokoroModel : PiperModel,
+        value,
+        path,
+        location,
+      );
       const { voice = DEFAULT_VOICES[kind], required = false } = table;
       const { voices: written = OPENAI_NAMES.has(id) ? 'presets' : 'none' } = table;
       const voices = written === 'none' ? undefined : written;
+      const languages = languagesOf(table.languages, path, location);
       const compatibility = compatibilityOf(id, table.compatibility);
-      return { required, task: 'speech', model: { kind, voice, voices, compatibility } };
+      const speaker = 'speaker' in table ? table.speaker : undefined;
+      const added = { ...(speaker !== undefined && { speaker }), ...(languages && { languages }) };
+      return { required, task: 'speech', model: { kind, voice, voices, compatibility, ...added } };
     }
     case 'whisper': {
       const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, location);
@@ -694,7 +780,12 @@ function parseModel(
       }
       const { voice, voices = 'none', rate_hz: rateHz = SPEECH_RATE_HZ } = model;
       const compatibility = compatibilityOf(id, model.compatibility);
-      return { required, task: 'speech', model: { ...server, voice, voices, rateHz, compatibility } };
+      const languages = languagesOf(model.languages, path, location);
+      return {
+        required,
+        task: 'speech',
+        model: { ...server, voice, voices, rateHz, compatibility, ...(languages && { languages }) },
+      };
     }
   }
 }

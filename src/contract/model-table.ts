@@ -18,12 +18,14 @@ export interface ModelEngine {
   readonly weights?: string;
   /** Only of speech models. */
   readonly compatibility?: SpeechCompatibility;
+  /** Only of speech models: ids of the models that speak a language instead, by BCP 47 tag. */
+  readonly languages?: Readonly<Record<string, string>>;
 }
 
 /** The files of a model that runs on this machine. Fields are absent while they are unknown. */
 export interface ModelFiles {
   readonly sizeBytes?: number;
-  /** SPDX expression. */
+  /** SPDX expression, or as the card of a Piper voice names it. */
   readonly licence?: string;
   /** Only of language models: memory of the loaded weights and of the key-value cache. */
   readonly memoryBytes?: number;

@@ -1,6 +1,16 @@
 /** Maps the models of CONFIG to specs of the inference pool and to entries of the model catalog. */
 
-import { HUB_WHISPER_WEIGHTS, type HubFiles, hubGguf, hubWhisper } from '../../models/hub-reference.ts';
+import { existsSync } from 'node:fs';
+import {
+  HUB_WHISPER_WEIGHTS,
+  type HubFiles,
+  hubGguf,
+  hubPiper,
+  hubWhisper,
+  isPiperFile,
+  PIPER_VOICE_RULE,
+  resolveHubFiles,
+} from '../../models/hub-reference.ts';
 import {
   type CatalogEntry,
   catalogEntry,
@@ -16,11 +26,15 @@ import type {
   EmbeddedSttSettings,
   EmbeddedTextSettings,
   EmbeddedTtsSettings,
+  SttModelSettings,
+  TextModelSettings,
+  TtsModelSettings,
 } from '../contract/core/settings.ts';
 import { ESPEAK_ENGINE } from './espeak/shared/files.ts';
 import { LLAMA_WEIGHTS, llamaKind } from './llama/shared/model-file.ts';
 import { isLarge } from './on-demand/llama-weights.ts';
-import type { ModelSpec } from './pool/model-spec.ts';
+import { DEFAULT_PIPER_VOICE } from './piper/default-voice.ts';
+import type { ModelSpec, PiperSpec } from './pool/model-spec.ts';
 
 /** Engines of every conversation, which CONFIG does not name. */
 const DETECTORS = ['silero', 'smart-turn'];
@@ -29,7 +43,50 @@ const DETECTORS = ['silero', 'smart-turn'];
 export function poolModel(
   settings: EmbeddedTtsSettings | EmbeddedSttSettings | EmbeddedEmbedSettings,
 ): string {
-  return settings.kind === 'whisper' ? whisperKind(settings.weights) : settings.kind;
+  switch (settings.kind) {
+    case 'whisper':
+      return whisperKind(settings.weights);
+    case 'piper':
+      // A Piper file contains weights and voice.
+      return settings.voice === DEFAULT_PIPER_VOICE ? settings.kind : `${settings.kind}-${settings.voice}`;
+    default:
+      return settings.kind;
+  }
+}
+
+/** The hub files of a Piper voice; undefined for the voice of the catalog, for own files and for other models. */
+export function piperHubFiles({
+  kind,
+  voice,
+}: Pick<EmbeddedTtsSettings, 'kind' | 'voice'>): HubFiles | undefined {
+  return kind === 'piper' && voice !== DEFAULT_PIPER_VOICE ? hubPiper(voice) : undefined;
+}
+
+/**
+ * What of a model is outside the catalog: a file or folder of the operator, or files of the hub. Undefined for weights of the
+ * catalog and for models of other servers.
+ */
+export function outsideCatalog(
+  settings: TtsModelSettings | SttModelSettings | TextModelSettings,
+): { readonly weights: string; readonly hub: HubFiles | undefined } | undefined {
+  if (settings.kind === 'upstream' || settings.kind === 'kokoro') return undefined;
+  const weights = 'weights' in settings ? settings.weights : settings.voice;
+  if (weights.startsWith('/')) return { weights, hub: undefined };
+  const hub = hubFilesOf(settings);
+  return hub && { weights, hub };
+}
+
+function hubFilesOf(
+  settings: EmbeddedTtsSettings | EmbeddedSttSettings | EmbeddedTextSettings,
+): HubFiles | undefined {
+  switch (settings.kind) {
+    case 'whisper':
+      return hubWhisper(settings.weights);
+    case 'llama':
+      return hubGguf(settings.weights);
+    default:
+      return piperHubFiles(settings);
+  }
 }
 
 /**
@@ -45,8 +102,12 @@ export function embeddedSpecs(
   for (const settings of embeddedTts) requireVoice(settings);
   for (const settings of embeddedStt) requireWeights(settings);
   const specs: Record<string, ModelSpec> = {};
-  for (const [kind, models] of Map.groupBy(embeddedTts, (settings) => settings.kind)) {
-    specs[kind] = voicesSpec(kind, [...new Set(models.map(({ voice }) => voice))], modelsDir);
+  for (const [name, models] of Map.groupBy(embeddedTts, poolModel)) {
+    const [first] = models;
+    if (first === undefined) continue;
+    const voices = [...new Set(models.map(({ voice }) => voice))];
+    specs[name] =
+      first.kind === 'kokoro' ? { kind: first.kind, modelsDir, voices } : piperSpec(first.voice, modelsDir);
   }
   for (const settings of embeddedStt) specs[poolModel(settings)] = { ...settings, modelsDir };
   if (embed.values().some(({ kind }) => kind === 'minilm')) specs.minilm = minilmSpec(modelsDir);
@@ -64,7 +125,7 @@ export function modelsAtStart(models: ConfiguredModels, required: ReadonlySet<st
 /**
  * Returns the catalog entries that the models need, and those of voice activity detection and end-of-turn detection.
  * @param additional engines whose entries are needed as well.
- * @throws StartError for unknown weights.
+ * @throws StartError for unknown weights, and for an unknown voice of Piper.
  */
 export function entriesForModels(
   { tts, stt, text, embed }: ConfiguredModels,
@@ -72,23 +133,35 @@ export function entriesForModels(
 ): CatalogEntry[] {
   const pooled = [...tts.values(), ...stt.values(), ...embed.values()];
   const embedded = pooled.filter((settings) => settings.kind !== 'upstream');
-  for (const settings of embedded) if (settings.kind === 'whisper') requireWeights(settings);
+  for (const settings of embedded) {
+    if (settings.kind === 'whisper') requireWeights(settings);
+    if (settings.kind === 'piper') requireVoice(settings);
+  }
   const llama = [...text.values()].filter((settings) => settings.kind === 'llama');
   for (const settings of llama) requireLlamaWeights(settings);
-  const phonemes = embedded.some(({ kind }) => kind === 'kokoro') ? [ESPEAK_ENGINE] : [];
+  const phonemes = embedded.some(needsEspeakNg) ? [ESPEAK_ENGINE] : [];
   const kinds = [...embedded.map(poolModel), ...phonemes, ...llama.map(({ weights }) => llamaKind(weights))];
   return entriesForEngines([...kinds, ...DETECTORS, ...additional]);
 }
 
 /** Returns the files of the model hub that the models need. */
-export function hubFilesForModels({ stt, text }: ConfiguredModels): HubFiles[] {
+export function hubFilesForModels({ tts, stt, text }: ConfiguredModels): HubFiles[] {
   const needed = new Map<string, HubFiles>();
-  const embedded = [...stt.values(), ...text.values()].filter((settings) => settings.kind !== 'upstream');
-  for (const { kind, weights } of embedded) {
-    const files = kind === 'whisper' ? hubWhisper(weights) : hubGguf(weights);
-    if (files !== undefined) needed.set(`${kind} ${weights}`, files);
+  for (const settings of [...tts.values(), ...stt.values(), ...text.values()]) {
+    const { weights, hub } = outsideCatalog(settings) ?? {};
+    if (hub !== undefined) needed.set(`${settings.kind} ${weights}`, hub);
   }
   return [...needed.values()];
+}
+
+/** American English of the catalog's Piper voice has a phonemizer of its own. */
+function needsEspeakNg(settings: EmbeddedTtsSettings | EmbeddedSttSettings | EmbeddedEmbedSettings): boolean {
+  return settings.kind === 'kokoro' || (settings.kind === 'piper' && settings.voice !== DEFAULT_PIPER_VOICE);
+}
+
+/** Returns the catalog entries that a Piper voice of the hub needs. */
+export function piperVoiceEntries(): CatalogEntry[] {
+  return entriesForEngines([ESPEAK_ENGINE]);
 }
 
 /** Returns the engines that the loaded plugins need in addition to CONFIG. @param plugins undefined: all. */
@@ -96,18 +169,21 @@ export function enginesOfPlugins(plugins: readonly string[] | undefined): string
   return plugins === undefined || plugins.includes('voices') ? ['resemblyzer'] : [];
 }
 
-const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
-
-/** Names of the voices of an embedded model: the names of its voice files without `.bin` or `.onnx`. */
-function voicesOf(kind: EmbeddedTtsSettings['kind']): string[] {
-  const names = catalogEntry(VOICE_ENTRIES[kind]).files.map(({ name }) => name);
-  return names.filter((name) => /\.(bin|onnx)$/.test(name)).map((name) => name.replace(/\.[a-z]+$/, ''));
+/** Names of Kokoro's voices: the names of its voice files without `.bin`. */
+function kokoroVoiceNames(): string[] {
+  const names = catalogEntry('kokoro-voices').files.map(({ name }) => name);
+  return names.filter((name) => name.endsWith('.bin')).map((name) => name.replace(/\.bin$/, ''));
 }
 
 function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
-  const voices = voicesOf(kind);
-  if (voices.includes(voice)) return;
-  throw new Error(`CONFIG: unknown voice '${voice}' for ${kind}. Allowed: ${voices.join(', ')}.`);
+  const isKnown =
+    kind === 'kokoro'
+      ? kokoroVoiceNames().includes(voice)
+      : isPiperFile(voice) || hubPiper(voice) !== undefined;
+  if (isKnown) return;
+  const allowed =
+    kind === 'kokoro' ? kokoroVoiceNames().join(', ') : `${DEFAULT_PIPER_VOICE}, ${PIPER_VOICE_RULE}`;
+  throw new StartError(`CONFIG: unknown voice '${voice}' for ${kind}. Allowed: ${allowed}.`);
 }
 
 /** Accepts any absolute path; the loader checks the folder. */
@@ -137,19 +213,26 @@ function minilmSpec(modelsDir: string): ModelSpec {
   };
 }
 
-function voicesSpec(
-  kind: EmbeddedTtsSettings['kind'],
-  voices: readonly string[],
-  modelsDir: string,
-): ModelSpec {
-  switch (kind) {
-    case 'kokoro':
-      return { kind, modelsDir, voices };
-    case 'piper': {
-      // A Piper file contains weights and voice, and the catalog has one voice.
-      const [voice] = voices;
-      const files = resolveModelFiles(modelsDir, VOICE_ENTRIES.piper);
-      return { kind, model: files[`${voice}.onnx`] ?? '', settings: files[`${voice}.onnx.json`] ?? '' };
-    }
+/** @throws Error for a missing file. */
+function piperSpec(voice: string, modelsDir: string): PiperSpec {
+  const kind = 'piper';
+  if (voice === DEFAULT_PIPER_VOICE) {
+    const files = resolveModelFiles(modelsDir, 'piper-en-us-joe');
+    const [model = '', settings = ''] = [files[`${voice}.onnx`], files[`${voice}.onnx.json`]];
+    return { kind, voice, model, settings };
   }
+  const hub = hubPiper(voice);
+  if (hub === undefined) {
+    const files = { model: voice, settings: `${voice}.json` };
+    const missing = Object.values(files).find((path) => !existsSync(path));
+    if (missing === undefined)
+      return { kind, voice, modelsDir, model: files.model, settings: files.settings };
+    throw new Error(`CONFIG: the file ${missing} of a Piper voice does not exist.`);
+  }
+  const files = resolveHubFiles(modelsDir, hub);
+  if (files === undefined) {
+    throw new Error(`The Piper voice ${voice} is missing. Run \`bun run models fetch ${voice}\`.`);
+  }
+  const [model = '', settings = ''] = hub.paths.map((path) => files[path]);
+  return { kind, voice, modelsDir, model, settings };
 }

@@ -114,10 +114,15 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
   return {
     tts: (model, engine) => ({
       ...lifecycleOf(engine),
-      rateHz: engine.rateHz,
       compatibility: engine.compatibility,
-      voices: engine.voices,
       languages: engine.languages,
+      // Of a model that is loaded later, they are known then.
+      get rateHz() {
+        return engine.rateHz;
+      },
+      get voices() {
+        return engine.voices;
+      },
       ...(engine.languageOf && { languageOf: engine.languageOf.bind(engine) }),
       ...(engine.textLanguage && { textLanguage: engine.textLanguage.bind(engine) }),
       ...(engine.hasVoice && { hasVoice: engine.hasVoice.bind(engine) }),

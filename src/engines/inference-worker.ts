@@ -1,5 +1,6 @@
 /** Entry file of an inference process. The serving process must not import it. */
 
+import type { EspeakNg } from '../text/front-end.ts';
 import { EspeakEngine } from './espeak/host/engine.ts';
 import { loadKokoro } from './kokoro/worker/model.ts';
 import { loadMinilm } from './minilm/worker/model.ts';
@@ -14,14 +15,13 @@ let espeak: EspeakEngine | undefined;
 
 serveInference<ModelSpec>((spec, runtime, onImport) => {
   switch (spec.kind) {
-    case 'kokoro': {
-      const engine = espeakIn(spec.modelsDir);
-      const phonemes = (voice: string, clauses: readonly string[]) => engine.phonemes(voice, clauses);
-      return loadKokoro({ ...spec, runtime, onImport, espeak: phonemes });
-    }
-    case 'piper':
+    case 'kokoro':
+      return loadKokoro({ ...spec, runtime, onImport, espeak: espeakIn(spec.modelsDir) });
+    case 'piper': {
+      const ng = spec.modelsDir === undefined ? undefined : espeakIn(spec.modelsDir);
       // Never on a GPU: CUDA builds a plan for each convolution whenever a length changes, which takes over a second per sentence.
-      return loadPiper({ ...spec, runtime: { ...runtime, provider: 'cpu' } });
+      return loadPiper({ ...spec, runtime: { ...runtime, provider: 'cpu' }, espeak: ng });
+    }
     case 'whisper':
       return loadWhisper({ ...spec, runtime, onImport });
     case 'minilm':
@@ -32,7 +32,8 @@ serveInference<ModelSpec>((spec, runtime, onImport) => {
 });
 
 /** One eSpeak process for all models of this process. It starts with the first text that needs it. */
-function espeakIn(modelsDir: string): EspeakEngine {
+function espeakIn(modelsDir: string): EspeakNg {
   espeak ??= new EspeakEngine({ modelsDir, environment: {}, log: workerLog('Inference process') });
-  return espeak;
+  const engine = espeak;
+  return (voice, clauses) => engine.phonemes(voice, clauses);
 }

@@ -1,17 +1,11 @@
 /** Describes the model files that the service can use, for `bun run models list` and for `GET /v1/models`. */
 
 import { statSync } from 'node:fs';
-import {
-  type HubFiles,
-  hubGguf,
-  hubRecord,
-  hubWhisper,
-  resolveHubFiles,
-} from '../../models/hub-reference.ts';
+import { type HubFiles, hubRecord, piperLicence, resolveHubFiles } from '../../models/hub-reference.ts';
 import { type CatalogEntry, catalog, resolveModelFiles } from '../../models/model-files.ts';
 import type { ConfiguredModels, EmbeddedTextSettings } from '../contract/core/settings.ts';
 import type { ModelFiles } from '../contract/model-table.ts';
-import { enginesOfPlugins, entriesForModels } from './embedded-models.ts';
+import { enginesOfPlugins, entriesForModels, outsideCatalog } from './embedded-models.ts';
 import { readGgufMetadata } from './llama/shared/gguf-metadata.ts';
 import { kvCacheBytes } from './llama/shared/kv-cache.ts';
 import { llamaFile } from './llama/shared/model-file.ts';
@@ -136,32 +130,28 @@ function isEmbedded(settings: { readonly kind: string }): settings is EmbeddedTe
 }
 
 /** Weights of embedded models that are files of the hub or of the operator. */
-function weightsOutsideCatalog({ stt, text }: ConfiguredModels): string[] {
-  const embedded = [...stt.values(), ...text.values()].filter((settings) => settings.kind !== 'upstream');
-  const outside = embedded.filter(({ kind, weights }) => {
-    return (
-      weights.startsWith('/') || (kind === 'whisper' ? hubWhisper(weights) : hubGguf(weights)) !== undefined
-    );
-  });
-  return [...new Set(outside.map(({ weights }) => weights))];
+function weightsOutsideCatalog({ tts, stt, text }: ConfiguredModels): string[] {
+  const all = [...tts.values(), ...stt.values(), ...text.values()];
+  return [...new Set(all.flatMap((settings) => outsideCatalog(settings)?.weights ?? []))];
 }
 
 async function describeOther(
   weights: string,
-  { stt, text }: ConfiguredModels,
+  { tts, stt, text }: ConfiguredModels,
   modelsDir: string,
 ): Promise<ListedFiles> {
-  const users = [...stt, ...text].filter(
-    ([, settings]) => settings.kind !== 'upstream' && settings.weights === weights,
+  const users = [...tts, ...stt, ...text].filter(
+    ([, settings]) => outsideCatalog(settings)?.weights === weights,
   );
   const usedBy = users.map(([id]) => id);
-  const language = users.map(([, settings]) => settings).find(isEmbedded);
-  const hub = language === undefined ? hubWhisper(weights) : hubGguf(weights);
+  const all = users.map(([, settings]) => settings);
+  const language = all.find((settings) => settings.kind === 'llama');
+  const hub = all.map((settings) => outsideCatalog(settings)?.hub).find((files) => files !== undefined);
   const bytes =
     hub === undefined ? statSync(weights, { throwIfNoEntry: false })?.size : hubBytes(hub, modelsDir);
   return {
     id: weights,
-    licence: undefined,
+    licence: hub && piperLicence(modelsDir, hub),
     bytes,
     usedBy,
     source: hub === undefined ? 'a file of this machine' : `repository ${hub.repository}`,

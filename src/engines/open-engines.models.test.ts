@@ -181,7 +181,10 @@ describe('model table', () => {
 
   it.each([
     ['kokoro', /unknown voice 'missing' for kokoro\. Allowed: .*af_heart/],
-    ['piper', /unknown voice 'missing' for piper\. Allowed: en_US-joe-medium\./],
+    [
+      'piper',
+      /unknown voice 'missing' for piper\. Allowed: en_US-joe-medium, .*LANGUAGE_REGION-NAME-QUALITY, such as de_DE-thorsten-medium/,
+    ],
   ] as const)('lists the voices of %s in the error for an unknown voice', async (kind, message) => {
     await expect(openTable({ it: { kind, voice: 'missing' } })).rejects.toThrow(message);
   });

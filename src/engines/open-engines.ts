@@ -14,6 +14,7 @@ import type {
   SttModelSettings,
   SttModels,
   TextModels,
+  TtsModelSettings,
   TtsModels,
   VideoModels,
 } from '../contract/core/settings.ts';
@@ -32,7 +33,7 @@ import { clipCutter } from '../media/clips/clip-cutter.ts';
 import { clipReader } from '../media/clips/clip-reader.ts';
 import { AudioLoad, type AudioLoadLevel } from './audio-load.ts';
 import { continuationEngine } from './continuation/host/engine.ts';
-import { embeddedSpecs, poolModel } from './embedded-models.ts';
+import { embeddedSpecs, outsideCatalog, piperHubFiles, poolModel } from './embedded-models.ts';
 import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 import { kokoroLanguages } from './kokoro/host/languages.ts';
 import { kokoroVoices } from './kokoro/host/named-voices.ts';
@@ -40,23 +41,28 @@ import { PresetStatistics } from './kokoro/host/preset-statistics.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
 import { hasProfile } from './kokoro/shared/profile-key.ts';
 import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
+import { languageTable } from './language-table.ts';
 import { openLlama } from './llama/host/engine.ts';
 import { llamaWorkerMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
 import { OnDemandSpeech } from './on-demand/fast-speech.ts';
-import { catalogWeights, hubWhisperWeights, isLarge, llamaWeights } from './on-demand/llama-weights.ts';
-import { RetriedLoad, retriedSttEngine, retriedTextEngine } from './on-demand/retried-load.ts';
+import { catalogWeights, hubWeights, isLarge, llamaWeights } from './on-demand/llama-weights.ts';
+import {
+  RetriedLoad,
+  retriedSttEngine,
+  retriedTextEngine,
+  retriedTtsEngine,
+} from './on-demand/retried-load.ts';
 import { SharedDownload, type Weights } from './on-demand/shared-download.ts';
 import { SharedTextEngine } from './on-demand/shared-engine.ts';
 import { OnDemandTextEngine } from './on-demand/text-engine.ts';
-import { piperLanguages, piperVoices } from './piper/named-voices.ts';
+import { DEFAULT_PIPER_VOICE } from './piper/default-voice.ts';
+import { openPiperEngine, piperBeforeLoad } from './piper/engine.ts';
 import { backgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
 import type { SpeechRequest } from './pool/model.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
-import type { NamedVoices } from './pool/named-voices.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
-import type { SpokenLanguages } from './pool/spoken-languages.ts';
 import { poolTtsEngine } from './pool/tts-engine.ts';
 import { arithmeticFor } from './runtime/cpu-arithmetic.ts';
 import { openVad } from './silero/host/engine.ts';
@@ -78,7 +84,7 @@ const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 /** Name of the speaker encoder in the pool. */
 const SPEAKER_MODEL = 'resemblyzer';
 /** The speech model of machines on which Kokoro and a language model together are too slow. */
-const FAST_SPEECH = { kind: 'piper', voice: 'en_US-joe-medium' } as const;
+const FAST_SPEECH = { kind: 'piper', voice: DEFAULT_PIPER_VOICE } as const;
 /** Label of the end-of-turn model in metrics and spans. */
 const TURN_END_MODEL = 'smart-turn';
 
@@ -126,8 +132,8 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   const instrument = engineMetrics({ clock, metrics, tracer });
   let currentNeeds: ReadonlySet<keyof Slots> = new Set();
   let hasFastSpeech = false;
-  /** Whisper models of the hub whose files are not on disk yet, by name in the pool. */
-  const absentStt = new Map<string, SharedDownload>();
+  /** Speech and Whisper models of the hub whose files are not on disk yet, by name in the pool. */
+  const absent = new Map<string, SharedDownload>();
   let loading: Promise<void> = Promise.resolve();
   /** Loads the models of the current needs, one change after the other. */
   const loadModels = (change: () => void) => {
@@ -135,46 +141,54 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       .catch(() => undefined)
       .then(() => {
         change();
-        return pool.setModels(poolSpecs(currentNeeds, options, absentStt, hasFastSpeech));
+        return pool.setModels(poolSpecs(currentNeeds, options, absent, hasFastSpeech));
       });
     return loading;
+  };
+  /** Loads a model whose files have been downloaded, and opens it. */
+  const loadAbsent = async <Engine>(name: string, open: () => Engine): Promise<Engine> => {
+    const download = absent.get(name);
+    try {
+      await loadModels(() => absent.delete(name));
+      return open();
+    } catch (error) {
+      // The other models of the pool must not depend on it.
+      if (download !== undefined) absent.set(name, download);
+      throw error;
+    }
   };
   const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
   const services = new LazyServices({
     tts: () => {
       const remotes = new Map<string, TtsEngine>();
-      return openTable(ttsModels, (id, model): TtsEngine => {
-        if (model.kind !== 'upstream') {
-          return instrument.tts(
-            id,
-            poolTtsEngine(pool, poolModel(model), model, languagesOf(model), namedVoicesOf(model)),
-          );
+      const open = (id: string, model: TtsModelSettings): TtsEngine => {
+        if (model.kind === 'upstream') {
+          const followed = remotes.get(followers.get(id) ?? '');
+          const engine = followed
+            ? followingTtsEngine(followed, model.compatibility)
+            : upstreamTtsEngine({ settings: model, ...remote(id) });
+          remotes.set(id, engine);
+          return engine;
         }
-        const followed = remotes.get(followers.get(id) ?? '');
-        const engine = followed
-          ? followingTtsEngine(followed, model.compatibility)
-          : upstreamTtsEngine({ settings: model, ...remote(id) });
-        remotes.set(id, engine);
-        return instrument.tts(id, engine);
-      });
+        const name = poolModel(model);
+        const openLoaded = () => openSpeech(pool, name, model);
+        const download = absent.get(name);
+        if (download === undefined) return openLoaded();
+        const load = () => loadAbsent(name, openLoaded);
+        const retried = new RetriedLoad({ model: id, download, load, log, retryMs: options.modelRetryMs });
+        return retriedTtsEngine(retried, piperBeforeLoad(model));
+      };
+      const engines = new Map([...ttsModels].map(([id, model]) => [id, open(id, model)] as const));
+      return openTable(languageTable(ttsModels, engines), instrument.tts);
     },
     stt: () => {
       const engines = new Map<string, SttEngine>();
       const open = (id: string, model: SttModelSettings): SttEngine => {
         if (model.kind === 'upstream') return upstreamSttEngine({ settings: model, ...remote(id) });
         const name = poolModel(model);
-        const download = absentStt.get(name);
+        const download = absent.get(name);
         if (download === undefined) return whisperEngine(pool, name);
-        const load = async () => {
-          try {
-            await loadModels(() => absentStt.delete(name));
-          } catch (error) {
-            // The other models of the pool must not depend on it.
-            absentStt.set(name, download);
-            throw error;
-          }
-          return whisperEngine(pool, name);
-        };
+        const load = () => loadAbsent(name, () => whisperEngine(pool, name));
         const retried = new RetriedLoad({ model: id, download, load, log, retryMs: options.modelRetryMs });
         return retriedSttEngine(retried);
       };
@@ -185,7 +199,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
       });
     },
     embed: () => {
-      const { minilm } = poolSpecs(new Set(['embed']), options, absentStt);
+      const { minilm } = poolSpecs(new Set(['embed']), options);
       // Not with a GPU, whose memory would hold the weights twice.
       const background =
         minilm && settings.provider === 'cpu'
@@ -226,10 +240,7 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
         await loadModels(() => {
           hasFastSpeech = true;
         });
-        return instrument.tts(
-          FAST_SPEECH.kind,
-          poolTtsEngine(pool, FAST_SPEECH.kind, FAST_SPEECH, languagesOf(FAST_SPEECH)),
-        );
+        return instrument.tts(FAST_SPEECH.kind, openSpeech(pool, FAST_SPEECH.kind, FAST_SPEECH));
       };
       const speech = new OnDemandSpeech({ download, load });
       return { value: speech, close: () => speech.close() };
@@ -244,9 +255,9 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     slotNames: services.slotNames,
     async provide(needs) {
       try {
-        if (needs.has('stt')) addAbsentStt(absentStt, options);
+        addAbsent(absent, needs, options);
         // Fails early for an unknown voice or a missing file.
-        poolSpecs(needs, options, absentStt);
+        poolSpecs(needs, options, absent);
         // Services that use a model close before the pool unloads it, and open after the pool has loaded it.
         await services.closeExcept(needs);
         await loadModels(() => {
@@ -268,41 +279,51 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   };
 }
 
-/** The voices that requests to a speech model can name; undefined: only stored voices. */
-function namedVoicesOf({ kind, voice, voices }: EmbeddedTtsSettings): NamedVoices | undefined {
-  if (voices !== 'presets') return undefined;
-  return kind === 'kokoro' ? kokoroVoices(voice) : piperVoices(voice);
+/** Opens a speech model that the pool has loaded. @throws Error for an unknown speaker of CONFIG. */
+function openSpeech(pool: InferencePool, name: string, model: EmbeddedTtsSettings): TtsEngine {
+  if (model.kind === 'piper') return openPiperEngine(pool, name, model);
+  const voices = model.voices === 'presets' ? kokoroVoices(model.voice) : undefined;
+  return poolTtsEngine(pool, name, model, kokoroLanguages(model.voice), voices);
 }
 
-/** The languages of a speech model. A Piper file has one voice, which speaks its own. */
-function languagesOf({ kind, voice }: EmbeddedTtsSettings): SpokenLanguages {
-  return kind === 'kokoro' ? kokoroLanguages(voice) : piperLanguages(voice);
-}
-
-/** Adds the Whisper models of the hub whose files are not on disk. */
-function addAbsentStt(absent: Map<string, SharedDownload>, options: EngineOptions): void {
-  const { sttModels, modelsDir, hub = DEFAULT_HUB } = options;
-  for (const settings of sttModels.values()) {
-    if (settings.kind !== 'whisper') continue;
-    const weights = hubWhisperWeights(settings.weights, modelsDir, hub);
+/** Adds the speech and Whisper models of the hub whose files are not on disk. */
+function addAbsent(
+  absent: Map<string, SharedDownload>,
+  needs: ReadonlySet<keyof Slots>,
+  options: EngineOptions,
+): void {
+  const { ttsModels, sttModels, modelsDir, hub = DEFAULT_HUB } = options;
+  const tts = needs.has('tts') ? [...ttsModels.values()] : [];
+  const stt = needs.has('stt') ? [...sttModels.values()] : [];
+  for (const settings of [...tts, ...stt]) {
+    if (settings.kind === 'upstream') continue;
+    const files = settings.kind === 'whisper' ? outsideCatalog(settings)?.hub : piperHubFiles(settings);
+    const weights = files && hubWeights(files, modelsDir, hub);
     const name = poolModel(settings);
     if (weights === undefined || weights.isOnDisk() || absent.has(name)) continue;
     absent.set(name, downloadOf(weights, options));
   }
 }
 
+/** The models that are on disk, and those of other servers. */
+function present<Settings extends SttModelSettings | TtsModelSettings>(
+  models: ReadonlyMap<string, Settings>,
+  absent: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, Settings> {
+  return new Map(
+    [...models].filter(([, settings]) => settings.kind === 'upstream' || !absent.has(poolModel(settings))),
+  );
+}
+
 /** Specs of the models that these slots need, without absent ones. @throws Error for an unknown voice, unknown weights or a missing file. */
 function poolSpecs(
   needs: ReadonlySet<keyof Slots>,
   { ttsModels, sttModels, embedModels = NONE, modelsDir }: EngineOptions,
-  absentStt: ReadonlyMap<string, unknown> = NONE,
+  absent: ReadonlyMap<string, unknown> = NONE,
   hasFastSpeech = false,
 ): Readonly<Record<string, ModelSpec>> {
-  const tts = needs.has('tts') ? ttsModels : NONE;
-  const present = [...sttModels].filter(
-    ([, settings]) => settings.kind === 'upstream' || !absentStt.has(poolModel(settings)),
-  );
-  const stt = needs.has('stt') ? new Map(present) : NONE;
+  const tts = needs.has('tts') ? present(ttsModels, absent) : NONE;
+  const stt = needs.has('stt') ? present(sttModels, absent) : NONE;
   const embed = needs.has('embed') ? embedModels : NONE;
   const fast = hasFastSpeech ? new Map([[FAST_SPEECH.kind, FAST_SPEECH]]) : NONE;
   return {
@@ -319,7 +340,8 @@ function openFitter(
   options: EngineOptions,
 ): ServiceHandle<VoiceFitter> {
   const settings = options.ttsModels.values().find(({ kind }) => kind === 'kokoro');
-  const { kokoro } = poolSpecs(new Set(['tts']), options);
+  const kokoroModels = new Map([...options.ttsModels].filter(([, { kind }]) => kind === 'kokoro'));
+  const { kokoro } = poolSpecs(new Set(['tts']), { ...options, ttsModels: kokoroModels });
   if (!kokoro || settings?.kind !== 'kokoro') return serviceHandle(NO_FITTER);
   const { modelsDir, log, inference } = options;
   const model = poolModel(settings);

@@ -7,7 +7,7 @@ import { americanEnglish, britishEnglish } from './english/index.ts';
 import { french } from './french/index.ts';
 import { hindi } from './hindi/index.ts';
 import { italian } from './italian/index.ts';
-import type { TextFrontEnd } from './language.ts';
+import type { SpokenFormWord, TextFrontEnd } from './language.ts';
 import { brazilianPortuguese } from './portuguese/index.ts';
 import { spanish } from './spanish/index.ts';
 
@@ -59,9 +59,9 @@ export function frontEndOf(tag: string): TextFrontEnd | undefined {
  * language is. Latin letters belong to every language, because all of them have names and foreign words.
  */
 export function languageOfScript(text: string, ofVoice: string): string {
-  const own = requireFrontEnd(ofVoice);
+  const own = frontEndOf(ofVoice)?.letters;
   for (const { letters, language } of FRONT_ENDS) {
-    if (letters === undefined || letters === own.letters) continue;
+    if (letters === undefined || letters === own) continue;
     const count = text.match(letters)?.length ?? 0;
     if (count > 0 && count > (text.match(LATIN)?.length ?? 0)) return language;
   }
@@ -83,4 +83,16 @@ export function spokenForm(frontEnd: TextFrontEnd, text: string): string {
     .words(text)
     .map((word) => word.text)
     .join(' ');
+}
+
+/**
+ * The spoken form of texts in a language: that of its front end, or for other languages the words as written, whose numbers a
+ * phonemizer reads by rules of its own.
+ */
+export function wordsIn(language: string): TextFrontEnd['words'] {
+  return frontEndOf(language)?.words ?? wordsAsWritten;
+}
+
+function wordsAsWritten(text: string): SpokenFormWord[] {
+  return Array.from(text.matchAll(/\S+/gu), ({ 0: word, index }) => ({ text: word, source: index }));
 }

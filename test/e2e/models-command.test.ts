@@ -1,11 +1,13 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cachedFilePath, catalog, catalogEntry } from '../../models/model-files.ts';
+import { cachedFilePath, catalog, catalogEntry, entriesForEngines } from '../../models/model-files.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { ESPEAK_ENGINE } from '../../src/engines/espeak/shared/files.ts';
 import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { startHubServer } from '../doubles/hub-server.ts';
 import { ggufFile } from '../generators/gguf-writer.ts';
+import { onPiperHub } from '../generators/piper-voices.ts';
 import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -74,6 +76,32 @@ describe('bun run models', () => {
     expect(again.stdout).toContain('0 files were downloaded');
     const { stdout } = await run('models.ts', ['list'], modelsDir, env);
     expect(stdout).toMatch(/^hf:owner\/model\/weights\.gguf: .*; on disk\n {2}used by own; memory/m);
+  });
+
+  test('fetch downloads a Piper voice by its name, and list shows its licence and size', async () => {
+    const voice = 'de_DE-thorsten-medium';
+    const files = onPiperHub(voice, { graph: new Uint8Array(2_000_000), settings: {} }, '* License: CC0\n');
+    const { origin } = await startHubServer({ files });
+    const modelsDir = await tempDir();
+    // Its phonemes are those of eSpeak NG, which other tests have downloaded.
+    await mkdir(join(modelsDir, 'sha256'));
+    const { modelsDir: real } = loadConfig(process.env);
+    for (const { files } of entriesForEngines([ESPEAK_ENGINE])) {
+      for (const { sha256 } of files) {
+        await symlink(cachedFilePath(real, sha256), cachedFilePath(modelsDir, sha256));
+      }
+    }
+    const config = join(await tempDir(), 'service.toml');
+    await writeFile(config, `[models.piper-de]\nkind = "piper"\nvoice = "${voice}"\n`);
+    const env = { CONFIG: config, HF_ENDPOINT: origin };
+    const before = await run('models.ts', ['list'], modelsDir, env);
+    expect(before.stdout).toMatch(
+      /^de_DE-thorsten-medium: size unknown until downloaded; licence of the repository; not on disk\n {2}used by piper-de\n {2}repository rhasspy\/piper-voices$/m,
+    );
+    const fetched = await run('models.ts', ['fetch', voice], modelsDir, env);
+    expect(fetched.exitCode).toBe(0);
+    const { stdout } = await run('models.ts', ['list'], modelsDir, env);
+    expect(stdout).toMatch(/^de_DE-thorsten-medium: 2\.0 MB; CC0; on disk\n {2}used by piper-de$/m);
   });
 
   test('path reports the fetch command of a missing file', async () => {

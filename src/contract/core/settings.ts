@@ -27,10 +27,20 @@ export interface InferenceSettings {
  */
 export type SpeechCompatibility = 'openai';
 
+/** Ids of the speech models that speak a language instead of a model, by BCP 47 tag. */
+export type MappedLanguages = ReadonlyMap<string, string>;
+
 /** A model that runs in the local inference processes, and its default voice. */
 export interface EmbeddedTtsSettings {
   readonly kind: 'kokoro' | 'piper';
+  /**
+   * Of Piper: the voice of the model catalog, a name of the repository `rhasspy/piper-voices` such as `de_DE-thorsten-medium`,
+   * or the absolute path of a file `.onnx`.
+   */
   readonly voice: string;
+  /** Name of the default speaker of a Piper voice with several. */
+  readonly speaker?: string | undefined;
+  readonly languages?: MappedLanguages | undefined;
   /** Whether requests can name the voices of the model in addition to stored voices. */
   readonly voices?: 'presets' | undefined;
   readonly compatibility?: SpeechCompatibility | undefined;
@@ -53,6 +63,7 @@ export interface UpstreamTtsSettings {
   readonly voices: 'register' | 'inline' | 'none';
   /** Sample rate of the raw PCM that the upstream returns, in Hz. */
   readonly rateHz: number;
+  readonly languages?: MappedLanguages | undefined;
   readonly compatibility?: SpeechCompatibility | undefined;
 }
 

@@ -109,7 +109,7 @@ export interface SpokenWord {
 }
 
 /** Text to speech. */
-export interface TtsEngine {
+export interface TtsEngine extends Loadable {
   /** Sample rate of {@link synthesize}, in Hz. */
   readonly rateHz: number;
   /** Whose API requests follow: `openai` has all formats of OpenAI's API, and mp3 by default. Absent: the specification. */

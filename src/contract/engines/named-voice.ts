@@ -20,13 +20,14 @@ export type OpenaiVoice = (typeof OPENAI_VOICES)[number];
 
 /** A voice of a model. */
 export interface NamedVoice {
-  /** Its name in requests, in lower case. */
+  /** Its name in requests. */
   readonly id: string;
   /** For people. */
   readonly name: string;
   /** BCP 47 tag, such as `en-GB`. */
   readonly language: string;
-  readonly gender: 'female' | 'male';
+  /** Absent if the model does not tell. */
+  readonly gender?: 'female' | 'male' | undefined;
   /** The voice of the model that is heard, if it has another name. */
   readonly preset?: string | undefined;
 }

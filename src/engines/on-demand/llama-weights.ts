@@ -1,9 +1,12 @@
-/** Weights that can be downloaded while the service runs: language models, Whisper checkpoints of the hub, a speech model. */
+/**
+ * Weights that can be downloaded while the service runs: language models, Whisper checkpoints and Piper voices of the hub, a
+ * speech model.
+ */
 
 import { existsSync } from 'node:fs';
 import { fetchEntries } from '../../../models/fetch.ts';
 import { fetchHubFiles } from '../../../models/hub.ts';
-import { type HubSettings, hubGguf, hubWhisper, resolveHubFiles } from '../../../models/hub-reference.ts';
+import { type HubFiles, type HubSettings, hubGguf, resolveHubFiles } from '../../../models/hub-reference.ts';
 import { entriesForEngines, resolveModelFiles } from '../../../models/model-files.ts';
 import { llamaBytes, llamaFile, llamaKind } from '../llama/shared/model-file.ts';
 import type { Weights } from './shared-download.ts';
@@ -41,17 +44,14 @@ export function catalogWeights(
   };
 }
 
-/** The files of a Whisper checkpoint of the model hub; undefined for other weights. */
-export function hubWhisperWeights(weights: string, modelsDir: string, hub: HubSettings): Weights | undefined {
-  const files = hubWhisper(weights);
-  return (
-    files && {
-      isOnDisk: () => resolveHubFiles(modelsDir, files) !== undefined,
-      async fetch(signal, progress) {
-        await fetchHubFiles(modelsDir, files, { signal, progress, hub });
-      },
-    }
-  );
+/** Files of the model hub. */
+export function hubWeights(files: HubFiles, modelsDir: string, hub: HubSettings): Weights {
+  return {
+    isOnDisk: () => resolveHubFiles(modelsDir, files) !== undefined,
+    async fetch(signal, progress) {
+      await fetchHubFiles(modelsDir, files, { signal, progress, hub });
+    },
+  };
 }
 
 /** The files of language model weights. */

@@ -5,7 +5,7 @@
 
 import { ServiceError, shuttingDown } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
-import type { LoadState, ReadyReport, SttEngine } from '../../contract/engines/engine.ts';
+import type { LoadState, ReadyReport, SttEngine, TtsEngine } from '../../contract/engines/engine.ts';
 import type { TextEngine } from '../../contract/engines/text.ts';
 import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import { loadReport, type SharedDownload } from './shared-download.ts';
@@ -147,6 +147,38 @@ export function retriedSttEngine(load: RetriedLoad<SttEngine>): SttEngine {
     hasPreviews: true,
     async *transcribe(audio, request, signal) {
       yield* load.engine.transcribe(audio, request, signal);
+    },
+    load: () => load.retry(),
+    ready: () => load.ready(),
+    close: () => load.close(),
+  };
+}
+
+/** What is known about a speech model before its files are on disk. */
+export type ExpectedSpeech = Pick<
+  TtsEngine,
+  'rateHz' | 'compatibility' | 'voices' | 'languages' | 'languageOf'
+>;
+
+/**
+ * A speech model that rejects requests until it is loaded. Until then any name may be that of a speaker, if requests can name
+ * voices.
+ */
+export function retriedTtsEngine(load: RetriedLoad<TtsEngine>, expected: ExpectedSpeech): TtsEngine {
+  const { compatibility, languages, languageOf, voices } = expected;
+  return {
+    compatibility,
+    languages,
+    ...(languageOf && { languageOf }),
+    get rateHz() {
+      return load.loaded?.rateHz ?? expected.rateHz;
+    },
+    get voices() {
+      return load.loaded?.voices ?? voices;
+    },
+    ...(voices && { hasVoice: (name: string) => load.loaded?.hasVoice?.(name) ?? true }),
+    async *synthesize(request, signal) {
+      yield* load.engine.synthesize(request, signal);
     },
     load: () => load.retry(),
     ready: () => load.ready(),

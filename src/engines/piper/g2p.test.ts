@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Espeak } from '../../text/espeak.ts';
-import { DEFAULT_LANGUAGE, requireFrontEnd } from '../../text/front-end.ts';
-import { createPiperG2p, type PhonemeIdMap } from './g2p.ts';
+import { DEFAULT_LANGUAGE, requireFrontEnd, wordsIn } from '../../text/front-end.ts';
+import { createPiperG2p, type PhonemeIdMap, phonemesInOneCall } from './g2p.ts';
 
 const { words } = requireFrontEnd(DEFAULT_LANGUAGE);
 /** The id of every character of the alphabet is its character code. */
@@ -12,7 +12,11 @@ const echo: Espeak = async (text) => text.toLowerCase().split('.\n');
 
 /** Converts the ids back to text, with visible padding. */
 async function written(text: string, espeak = echo): Promise<string[]> {
-  const sentences = await createPiperG2p({ espeak, words, phonemeIds }).phonemize(text);
+  const sentences = await createPiperG2p({
+    phonemes: phonemesInOneCall(espeak),
+    words,
+    phonemeIds,
+  }).phonemize(text);
   return sentences.map(({ ids }) => String.fromCodePoint(...ids));
 }
 
@@ -47,6 +51,35 @@ describe('piper ids', () => {
 
   test('omit unsupported symbols, or decompose them where possible', async () => {
     expect(bare(await written('a', async () => ['a✂ç(fr)b']))).toEqual(['^ac\u0327b$']);
+  });
+
+  test('of words as written keep numbers, times and abbreviations, and know the marks of other scripts', async () => {
+    const asked: string[] = [];
+    const g2p = createPiperG2p({
+      phonemes: async (clauses) => {
+        asked.push(...clauses);
+        return clauses.map((clause) => clause.toLowerCase());
+      },
+      words: wordsIn('de'),
+      phonemeIds,
+    });
+    const text = '„Um 12:30“ z.B. für 1.234,50 €; ja? هل؟ राम। ok';
+    const sentences = await g2p.phonemize(text);
+    expect(asked).toEqual(['Um 12:30', 'z.B. für 1.234,50 €', 'ja', 'هل', 'राम', 'ok']);
+    expect(sentences).toHaveLength(4);
+    const sources = sentences[0]?.sources().filter((source) => source !== undefined);
+    expect([...new Set(sources)]).toEqual([0, 4, 11, 16, 20, 32]);
+  });
+
+  test('are those of decomposed symbols, as in the training of the voices', async () => {
+    const both: PhonemeIdMap = { '^': [1], $: [2], _: [0], ç: [16], c: [17], '\u0327': [140] };
+    const idsOf = async (map: PhonemeIdMap) => {
+      const g2p = createPiperG2p({ phonemes: async () => ['ç'], words, phonemeIds: map });
+      const [sentence] = await g2p.phonemize('a');
+      return sentence?.ids.filter((id) => id > 2);
+    };
+    expect(await idsOf(both)).toEqual([17, 140]);
+    expect(await idsOf({ '^': [1], $: [2], _: [0], ç: [16] })).toEqual([16]);
   });
 
   test.each(['', '...', '日本語', '😀', '?!'])('no ids for %j', async (text) => {

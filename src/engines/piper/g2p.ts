@@ -24,8 +24,11 @@ export interface PiperG2p {
   phonemize(text: string): Promise<PiperSentence[]>;
 }
 
+/** Returns the phonemes of each clause, in the symbols of the voice. Clauses have no punctuation between words. */
+export type ClausePhonemes = (clauses: readonly string[]) => Promise<readonly string[]>;
+
 export interface PiperG2pDeps {
-  readonly espeak: Espeak;
+  readonly phonemes: ClausePhonemes;
   /** The spoken form of a text. */
   readonly words: TextFrontEnd['words'];
   readonly phonemeIds: PhonemeIdMap;
@@ -34,9 +37,38 @@ export interface PiperG2pDeps {
 const BEGIN = '^';
 const END = '$';
 const PAD = '_';
-/** Replacements for punctuation that Piper voices do not support. */
-const MARKS: Readonly<Record<string, string>> = { '…': '.', '—': ',', '“': '', '”': '', '(': ',', ')': ',' };
-const SENTENCE_END = /[.!?…]/u;
+/** Marks that Piper voices do not support, and what they are read as. */
+const MARKS: Readonly<Record<string, string>> = {
+  '…': '.',
+  '—': ',',
+  '(': ',',
+  ')': ',',
+  '“': '',
+  '”': '',
+  '„': '',
+  '«': '',
+  '»': '',
+  '"': '',
+  '¿': '',
+  '¡': '',
+  '।': '.',
+  '॥': '.',
+  '。': '.',
+  '！': '!',
+  '？': '?',
+  '、': ',',
+  '，': ',',
+  '；': ';',
+  '：': ':',
+  '؟': '?',
+  '،': ',',
+  '؛': ';',
+  '۔': '.',
+};
+const SENTENCE_END = /[.!?…।॥。！？؟۔]/u;
+/** A mark between clauses. Not inside of numbers, times and abbreviations as written: `3.5`, `12:30`, `z.B`. */
+const MARK = String.raw`[;!?${Object.keys(MARKS).join('')}]|[,:](?!\p{N})|(?<!\p{N})[,:]|(?<!\.\p{L})\.(?![\p{L}\p{N}])`;
+const MARKS_BETWEEN_CLAUSES = new RegExp(`(?:${MARK})(?:${MARK}|\\s)*`, 'gu');
 
 /** Consecutive words and the punctuation after them. */
 interface Clause {
@@ -53,11 +85,11 @@ interface Spoken {
 }
 
 /** Creates a converter for one voice. */
-export function createPiperG2p({ espeak, words, phonemeIds }: PiperG2pDeps): PiperG2p {
+export function createPiperG2p({ phonemes, words, phonemeIds }: PiperG2pDeps): PiperG2p {
   return {
     async phonemize(text) {
       const clauses = clausesOf(words(text));
-      const sentences = sentencesOf(clauses, await speakClauses(espeak, clauses));
+      const sentences = sentencesOf(clauses, await speakClauses(phonemes, clauses));
       return sentences
         .filter((sentence) => sentence.some(({ phonemes }) => /\p{L}/u.test(phonemes)))
         .map((sentence) => framed(sentence, phonemeIds));
@@ -70,26 +102,37 @@ function clausesOf(words: readonly SpokenFormWord[]): Clause[] {
   /** For each UTF-16 unit of the normalized text, its position in the source text. */
   const sources = words.flatMap((word) => new Array<number>(word.text.length + 1).fill(word.source));
   const clauses: Clause[] = [];
-  for (const match of normalized.matchAll(/([^;:,.!?…—()“”]*)([;:,.!?…—()“”\s]*)/gu)) {
-    const { 1: spoken = '', 2: marks = '', index } = match;
-    if (spoken === '' && marks === '') continue;
-    const starts = Array.from(spoken.matchAll(/\S+/gu), (word) => index + word.index);
-    clauses.push({ words: spoken.trim(), sources: starts.map((start) => sources[start] ?? 0), marks });
-  }
+  let from = 0;
+  const add = (to: number, marks: string) => {
+    const spoken = normalized.slice(from, to);
+    const starts = Array.from(spoken.matchAll(/\S+/gu), (word) => from + word.index);
+    if (starts.length > 0 || marks !== '') {
+      clauses.push({ words: spoken.trim(), sources: starts.map((start) => sources[start] ?? 0), marks });
+    }
+    from = to + marks.length;
+  };
+  for (const { 0: marks, index } of normalized.matchAll(MARKS_BETWEEN_CLAUSES)) add(index, marks);
+  add(normalized.length, '');
   return clauses;
 }
 
-/**
- * One call for all clauses, because a call costs far more than a clause. Falls back to one call per clause if
- * the lines do not match.
- */
-async function speakClauses(espeak: Espeak, clauses: readonly Clause[]): Promise<string[]> {
+async function speakClauses(phonemes: ClausePhonemes, clauses: readonly Clause[]): Promise<string[]> {
   const asked = clauses.map(({ words }) => words).filter((words) => /[\p{L}\p{N}]/u.test(words));
   if (asked.length === 0) return clauses.map(() => '');
-  const together = await espeak(asked.join('.\n'));
-  const lines = together.length === asked.length ? together : await oneByOne(espeak, asked);
+  const lines = await phonemes(asked);
   let next = 0;
   return clauses.map(({ words }) => (/[\p{L}\p{N}]/u.test(words) ? (lines[next++] ?? '').trim() : ''));
+}
+
+/**
+ * Phonemes of an eSpeak that splits a text into lines: one call for all clauses, because a call costs far more than a clause.
+ * Falls back to one call per clause if the lines do not match.
+ */
+export function phonemesInOneCall(espeak: Espeak): ClausePhonemes {
+  return async (clauses) => {
+    const together = await espeak(clauses.join('.\n'));
+    return together.length === clauses.length ? together : await oneByOne(espeak, clauses);
+  };
 }
 
 async function oneByOne(espeak: Espeak, asked: readonly string[]): Promise<string[]> {
@@ -139,10 +182,14 @@ function framed(sentence: readonly Spoken[], phonemeIds: PhonemeIdMap): PiperSen
   };
 }
 
-/** The ids of a symbol, or of the parts of a symbol that the voice supports. */
+/**
+ * The ids of a symbol. Piper decomposes symbols before it looks for them, in the training too: `ç` is `c` and a cedilla. Parts
+ * that the voice does not have are dropped.
+ */
 function idsOf(symbol: string, phonemeIds: PhonemeIdMap): (readonly number[])[] {
-  const parts = Object.hasOwn(phonemeIds, symbol) ? [symbol] : [...symbol.normalize('NFD')];
-  return parts.flatMap((part) => (Object.hasOwn(phonemeIds, part) ? [phonemeIds[part] ?? []] : []));
+  const isKnown = (part: string) => Object.hasOwn(phonemeIds, part);
+  const parts = [...symbol.normalize('NFD')].filter(isKnown);
+  return (parts.length > 0 ? parts : [symbol].filter(isKnown)).map((part) => phonemeIds[part] ?? []);
 }
 
 /** For each symbol, the position in the source text of its word. */

@@ -1,9 +1,11 @@
 /**
  * Splits the graph of a Piper voice (VITS, Kim et al. 2021), so that its audio can be generated in windows:
  *
- * - encoder: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,192,T], and `durations`
+ * - encoder: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,c,T], and `durations`
  *   f32[1,1,n], the latent frames of each input;
- * - decoder: `latent` f32[1,192,t] → `audio` f32[1,1,t·hop].
+ * - decoder: `latent` f32[1,c,t] → `audio` f32[1,1,t·hop].
+ *
+ * c is 192, or 96 in voices of the quality `x_low`. With several speakers, both have the input `sid` int64[1] as well.
  *
  * The decoder consists of convolutions only, so a window with sufficient context gives the samples of the whole. The two
  * random sources of the encoder (stochastic durations, prior noise) are replaced by constants, so that the same request
@@ -12,76 +14,79 @@
 
 import { makeNode } from '../onnx/graph-builder.ts';
 import { decodeModel, encodeModel, type Graph, type Model, type Node } from '../onnx/onnx-proto.ts';
-import { extractSubgraph } from '../onnx/rewrite.ts';
+import { extractSubgraph, GraphIndex } from '../onnx/rewrite.ts';
 import { floatTensor, int64Tensor } from '../onnx/tensors.ts';
 
-/** Input of the first convolution of the generator in Piper's exports. */
-const LATENT = '/Mul_7_output_0';
-const LATENT_CHANNELS = 192;
+/** First convolution of the generator in Piper's exports. Its input is the latent. */
+const FIRST_CONVOLUTION = '/dec/conv_pre/Conv';
 /** Output of the duration predictor, rounded up to frames. */
 const DURATIONS = '/Ceil_output_0';
 /** Period of the noise in latent frames: 12 s. */
 const NOISE_STEPS = 1024;
 
+/** Name of the input with the number of the speaker, in voices with several. */
+export const SPEAKER_INPUT = 'sid';
+/** Name of the decoder's input. */
+export const DECODER_INPUT = 'latent';
+
 export interface PiperGraphs {
   readonly encoder: Uint8Array;
   readonly decoder: Uint8Array;
+  readonly hasSpeakers: boolean;
 }
 
 /** @throws Error when the file is not a Piper voice with the expected structure. */
 export function splitPiperGraph(file: Uint8Array): PiperGraphs {
   const model = decodeModel(file);
-  const graph = withFixedNoise(model.graph);
+  const index = new GraphIndex(model.graph);
+  const first = index.node(FIRST_CONVOLUTION);
+  const [, channels = 0] = index.initializer(first.input[1]).dims;
+  const latent = index.producer(first.input[0]).output[0] ?? '';
+  const graph = withFixedNoise(model.graph, channels);
   const encoder = extractSubgraph(graph, [
-    { name: 'latent', value: LATENT },
+    { name: 'latent', value: latent },
     { name: 'durations', value: DURATIONS },
   ]);
+  const rest = {
+    ...graph,
+    node: graph.node.map((node) =>
+      node.output.includes(latent) ? makeNode('Identity', [DECODER_INPUT], [latent]) : node,
+    ),
+  };
   const decoder = extractSubgraph(
-    withoutProducer(graph, LATENT),
+    rest,
     graph.output.slice(0, 1).map(({ name }) => ({ name: 'audio', value: name })),
   );
   decoder.input = [
     {
-      name: LATENT,
+      name: DECODER_INPUT,
       type: {
         tensorType: {
           elemType: 1,
-          shape: { dim: [{ dimValue: 1 }, { dimValue: LATENT_CHANNELS }, { dimParam: 'frames' }] },
+          shape: { dim: [{ dimValue: 1 }, { dimValue: channels }, { dimParam: 'frames' }] },
         },
       },
     },
+    ...decoder.input,
   ];
-  return { encoder: encode(model, encoder), decoder: encode(model, decoder) };
+  const hasSpeakers = graph.input.some(({ name }) => name === SPEAKER_INPUT);
+  return { encoder: encode(model, encoder), decoder: encode(model, decoder), hasSpeakers };
 }
-
-/** Name of the decoder's input. */
-export const DECODER_INPUT = LATENT;
 
 function encode(model: Model, graph: Graph): Uint8Array {
   return encodeModel({ ...model, graph });
 }
 
-function withoutProducer(graph: Graph, value: string): Graph {
-  const node = graph.node.filter((each) => !each.output.includes(value));
-  if (node.length !== graph.node.length - 1)
-    throw new Error(`the graph has no node with the output ${value}`);
-  return { ...graph, node };
-}
-
 /** Replaces both `RandomNormalLike` nodes by constant noise, repeated and cut to the required length. */
-function withFixedNoise(graph: Graph): Graph {
+function withFixedNoise(graph: Graph, channels: number): Graph {
   const random = graph.node.filter((node) => node.opType === 'RandomNormalLike');
   if (random.length !== 2) throw new Error(`expected 2 random nodes, found ${random.length}`);
   const node = graph.node.flatMap((each) =>
-    random.includes(each) ? fixedNoise(each, each.name.includes('/dp/') ? 2 : LATENT_CHANNELS) : [each],
+    random.includes(each) ? fixedNoise(each, each.name.includes('/dp/') ? 2 : channels) : [each],
   );
   const constants = [
     floatTensor('noise_2', [1, 2, NOISE_STEPS], normalNoise(2 * NOISE_STEPS, 1)),
-    floatTensor(
-      `noise_${LATENT_CHANNELS}`,
-      [1, LATENT_CHANNELS, NOISE_STEPS],
-      normalNoise(LATENT_CHANNELS * NOISE_STEPS, 2),
-    ),
+    floatTensor(`noise_${channels}`, [1, channels, NOISE_STEPS], normalNoise(channels * NOISE_STEPS, 2)),
     int64Tensor('noise_axis', [2]),
     int64Tensor('noise_start', [0]),
     int64Tensor('noise_ones', [1, 1]),

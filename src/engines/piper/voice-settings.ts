@@ -13,6 +13,14 @@ const SettingsFile = Type.Object({
     /** Standard deviation of the duration noise. */
     noise_w: Type.Number(),
   }),
+  /** Voice of eSpeak NG whose phonemes the voice was trained with. */
+  espeak: Type.Optional(Type.Object({ voice: Type.String({ pattern: '^[A-Za-z0-9-]{1,40}$' }) })),
+  /** `espeak`, or `text`: the symbols are letters. */
+  phoneme_type: Type.Optional(Type.String()),
+  /** Such as `de_DE`. */
+  language: Type.Optional(Type.Object({ code: Type.Optional(Type.String()) })),
+  /** Names of the speakers, and their numbers. */
+  speaker_id_map: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
   phoneme_id_map: Type.Record(Type.String(), Type.Array(Type.Integer())),
 });
 

@@ -6,6 +6,10 @@ export interface PiperSpec {
   readonly model: string;
   /** Path of the voice's settings. */
   readonly settings: string;
+  /** Name of the voice, for messages and for its language. */
+  readonly voice: string;
+  /** Model cache with eSpeak NG, for voices outside the catalog. Absent: the English eSpeak of the inference process. */
+  readonly modelsDir?: string;
 }
 
 export interface KokoroSpec {

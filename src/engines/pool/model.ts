@@ -59,6 +59,10 @@ export interface SpeechDescription {
   readonly supportsAdaptations: boolean;
   /** Rate of the samples, in Hz. */
   readonly rateHz: number;
+  /** BCP 47 tag of the only language of the model. Absent: it has several, or the engine knows them. */
+  readonly language?: string;
+  /** Names of the voices inside the weights. Absent: none. */
+  readonly speakers?: readonly string[];
 }
 
 /** The next chunk of samples, or words that start in the samples after it. */

@@ -36,6 +36,7 @@ export function spokenLanguages(
  * the language of the voice cannot read at all.
  */
 export function sentenceLanguage(text: string, ofVoice: string, languages: SpokenLanguages): string {
+  if (languages.tags.length === 1) return ofVoice;
   const ofScript = languageOfScript(text, ofVoice);
   return languages.tags.includes(ofScript) ? ofScript : ofVoice;
 }

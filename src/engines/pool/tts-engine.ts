@@ -19,10 +19,11 @@ import { type SpokenLanguages, sentenceLanguage } from './spoken-languages.ts';
 export function poolTtsEngine(
   pool: InferencePool,
   model: string,
-  { voice: defaultVoice, compatibility }: EmbeddedTtsSettings,
+  { voice, speaker, compatibility }: EmbeddedTtsSettings,
   languages: SpokenLanguages,
   named?: NamedVoices,
 ): TtsEngine {
+  const defaultVoice = speaker ?? voice;
   const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (result: SpeechResult) => (isSamples(result) ? (result.length * 1000) / rateHz : 0);
   const findNamed = (name: string | undefined) => (name === undefined ? undefined : named?.find(name));

@@ -61,6 +61,12 @@ const Engine = t.Object(
           "Requests follow OpenAI's API: all its formats, and mp3 by default. Absent: wav and pcm.",
       }),
     ),
+    languages: t.Optional(
+      t.Record(t.String(), t.String(), {
+        description: 'Only of speech models: ids of the models that speak a language instead, by BCP 47 tag.',
+        examples: [{ de: 'piper-de' }],
+      }),
+    ),
   },
   { description: 'What is behind the id.' },
 );

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
+import type { TtsModelSettings } from '../contract/core/settings.ts';
+import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
+import { languageTable } from './language-table.ts';
+
+const LANGUAGES = ['en-US', 'es'];
+
+/** `main` speaks German through `german`, and Dutch through `dutch`, which is mapped in turn. */
+function setUp(main: FakeTtsOptions = {}) {
+  const own = new FakeTtsEngine({ languages: LANGUAGES, voices: ['nova'], ...main });
+  const german = new FakeTtsEngine({ languages: ['de', 'de-AT'], rateHz: 16_000, voices: ['anna'] });
+  const dutch = new FakeTtsEngine({ languages: ['fr'] });
+  const flemish = new FakeTtsEngine({ languages: ['nl'] });
+  const settings = (languages?: Readonly<Record<string, string>>): TtsModelSettings => ({
+    kind: 'kokoro',
+    voice: 'af_heart',
+    ...(languages && { languages: new Map(Object.entries(languages)) }),
+  });
+  const models = new Map([
+    ['main', settings({ de: 'german', nl: 'dutch' })],
+    ['german', settings()],
+    ['dutch', settings({ nl: 'flemish' })],
+    ['flemish', settings()],
+  ]);
+  const engines = new Map<string, TtsEngine>(Object.entries({ main: own, german, dutch, flemish }));
+  const table = languageTable(models, engines);
+  const engine = table.get('main') as TtsEngine;
+  const speak = async (fields: Partial<SynthesisRequest>) => {
+    const request = {
+      text: 'a',
+      speed: 1,
+      priority: 'interactive',
+      fairnessKey: '',
+      delivery: 'whole',
+    } as const;
+    const audio = await Array.fromAsync(
+      engine.synthesize({ ...request, ...fields }, new AbortController().signal),
+    );
+    return audio.reduce((sum, { length }) => sum + length, 0);
+  };
+  return { table, engine, own, german, dutch, flemish, speak };
+}
+
+test('a mapped language is spoken by its model, at the rate of the requested one', async () => {
+  const { engine, own, german, speak } = setUp();
+  expect(engine.languages).toEqual([...LANGUAGES, 'de', 'nl']);
+  expect(['de', 'DE_ch', 'es', 'fr', 'de-Latn-AT'].map((tag) => engine.languageOf?.(tag))).toEqual([
+    'de',
+    'de',
+    'es',
+    undefined,
+    'de',
+  ]);
+  expect(engine.rateHz).toBe(24_000);
+  expect(await speak({ language: 'de' })).toBe(3600);
+  expect(german.requests).toMatchObject([{ language: 'de' }]);
+  expect(await speak({ language: 'es' })).toBe(2400);
+  expect(await speak({})).toBe(2400);
+  expect(own.requests.map(({ language }) => language)).toEqual(['es', undefined]);
+});
+
+test('a voice of another model is replaced by the default voice, and a voice of a mapped model selects it', async () => {
+  const { engine, own, german, speak } = setUp();
+  expect(['nova', 'anna', 'bert'].map((name) => engine.hasVoice?.(name))).toEqual([true, true, false]);
+  for (const fields of [
+    { language: 'de', voiceName: 'nova' },
+    { language: 'de', voiceName: 'anna' },
+    { language: 'es', voiceName: 'anna' },
+    { voiceName: 'anna' },
+    { voiceName: 'nova' },
+  ]) {
+    await speak(fields);
+  }
+  expect(german.requests.map(({ voiceName }) => voiceName)).toEqual([undefined, 'anna', 'anna']);
+  expect(own.requests.map(({ voiceName }) => voiceName)).toEqual([undefined, 'nova']);
+});
+
+test('a mapped model may have mapped languages itself', async () => {
+  const { dutch, flemish, speak } = setUp();
+  await speak({ language: 'nl-BE' });
+  expect([dutch.requests, flemish.requests].map(({ length }) => length)).toEqual([0, 1]);
+});
+
+test('models without mapped languages are unchanged', () => {
+  const { table, german } = setUp();
+  expect(table.get('german')).toBe(german);
+  expect([...table.keys()]).toEqual(['main', 'german', 'dutch', 'flemish']);
+});
+
+test('a model that does not speak the mapped language stops the start', () => {
+  const models = new Map<string, TtsModelSettings>([
+    ['main', { kind: 'kokoro', voice: 'af_heart', languages: new Map([['de', 'other']]) }],
+  ]);
+  const engines = new Map<string, TtsEngine>([
+    ['main', new FakeTtsEngine()],
+    ['other', new FakeTtsEngine({ languages: ['fr', 'nl'] })],
+  ]);
+  expect(() => languageTable(models, engines)).toThrow(
+    `CONFIG: 'models."main".languages.de' names the model 'other', which does not speak this language; it speaks fr, nl.`,
+  );
+});

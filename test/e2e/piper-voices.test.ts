@@ -1,0 +1,99 @@
+/** Piper voices of a model hub and own files on the real process, and a speech model that speaks a language through one. */
+
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { startHubServer } from '../doubles/hub-server.ts';
+import { onPiperHub, piperFiles, withSpeakers } from '../generators/piper-voices.ts';
+import { tempDir } from '../harness/temp-dir.ts';
+
+const TEXT = 'Guten Morgen, es ist 12:30 Uhr und kostet 5,50 €.';
+const VOICE = 'de_DE-thorsten-medium';
+const { modelsDir: real } = loadConfig(process.env);
+
+/** A model cache with the files of the real one, to which others can be added. */
+async function cacheCopy(): Promise<string> {
+  const modelsDir = await tempDir();
+  for (const name of ['imports', 'sha256']) {
+    await mkdir(join(modelsDir, name));
+    for (const file of await readdir(join(real, name))) {
+      await symlink(join(real, name, file), join(modelsDir, name, file));
+    }
+  }
+  return modelsDir;
+}
+
+test('tts-1 speaks German through a Piper voice of the hub, and the speakers of an own voice by name', async () => {
+  const german = await piperFiles(real, { espeak: { voice: 'de' } });
+  const hub = await startHubServer({ files: onPiperHub(VOICE, german, '* License: CC0\n') });
+  const file = join(await tempDir(), 'choir.onnx');
+  const settings = Object.assign({}, german.settings, { speaker_id_map: { anna: 0, bert: 1 } });
+  await writeFile(file, withSpeakers(german.graph, [1, 0.25]));
+  await writeFile(`${file}.json`, JSON.stringify(settings));
+  const service = await launchService({
+    config: `
+      [models.svc-tts]
+      kind = "piper"
+      [models.tts-1.languages]
+      de = "piper-de"
+      [models.piper-de]
+      kind = "piper"
+      voice = "${VOICE}"
+      [models.choir]
+      kind = "piper"
+      voice = "${file}"
+      speaker = "bert"
+      voices = "presets"
+      ${NO_RECOGNISER}
+      ${NO_TEXT}
+    `,
+    env: { PLUGINS: 'speech,voices', HF_ENDPOINT: hub.origin, MODELS_DIR: await cacheCopy() },
+  });
+  onTestFinished(async () => {
+    await service.stop();
+  });
+  const headers = { authorization: `Bearer ${SERVICE_KEY}` };
+  const get = async (path: string) => (await service.fetch(path, { headers })).json();
+  const send = (fields: object) =>
+    service.fetch('/v1/audio/speech', {
+      method: 'POST',
+      headers: Object.assign({ 'content-type': 'application/json' }, headers),
+      body: JSON.stringify(Object.assign({ input: TEXT, response_format: 'pcm' }, fields)),
+    });
+  const speak = async (fields: object) => {
+    const response = await send(fields);
+    expect(response.status, response.ok ? '' : await response.clone().text()).toBe(200);
+    return new Int16Array(await response.arrayBuffer());
+  };
+  await expect.poll(() => get('/v1/models/piper-de')).toMatchObject({ ready: true });
+  expect(await get('/v1/models/tts-1')).toMatchObject({
+    engine: { kind: 'piper', languages: { de: 'piper-de' } },
+  });
+
+  const through = await speak({ model: 'tts-1', voice: 'nova', language: 'de-AT' });
+  // 24 kHz, as all audio of the endpoint: the sentence with its numbers in full takes more than three seconds.
+  expect(through.length / 24_000).toBeGreaterThan(3);
+  expect(through).toEqual(await speak({ model: 'piper-de' }));
+  const english = await speak({ model: 'tts-1', voice: 'nova' });
+  expect(english).not.toEqual(through);
+
+  const unsupported = await send({ model: 'tts-1', voice: 'nova', language: 'fr' });
+  expect(await unsupported.json()).toMatchObject({
+    error: { param: 'language', message: expect.stringContaining('one of en-US, de, or unset') },
+  });
+
+  const { data } = (await get('/v1/audio/voices?model=choir')) as { data: { id: string }[] };
+  expect(data.slice(0, 3)).toMatchObject([
+    { id: 'choir', language: 'de', preset: 'bert' },
+    { id: 'anna' },
+    { id: 'bert' },
+  ]);
+  const [anna, bert] = [
+    await speak({ model: 'choir', voice: 'anna' }),
+    await speak({ model: 'choir', voice: 'bert' }),
+  ];
+  expect(anna).not.toEqual(bert);
+  expect(await speak({ model: 'choir' })).toEqual(bert);
+});
