@@ -16,6 +16,8 @@ const text = fc
         'Sr.',
         'etc.',
         'बजे',
+        ' constructor ',
+        ' toString ',
       ),
       fc.string({ unit: 'binary', maxLength: 4 }),
       fc.string({ unit: 'grapheme', maxLength: 4 }),

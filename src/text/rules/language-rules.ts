@@ -396,11 +396,17 @@ function signs({ words }: LanguageTables): Rule[] {
     x: words.times,
     '*': words.times,
     '÷': words.dividedBy,
+    '/': words.dividedBy,
   };
   return [
+    // A ratio, such as 16:9; times were read before.
+    {
+      pattern: /(?<=(?<![\p{L}\p{N}.,:])[0-9]{1,3}):(?=[0-9]{1,3}(?![\p{L}\p{N}:]))/gu,
+      speak: () => ` ${words.to} `,
+    },
     {
       pattern:
-        /(?<=[0-9]) ?([+=×*÷]) ?(?=[0-9])|(?<=[0-9]) ([-x]) (?=[0-9])|(?<=[0-9])([x-])(?=[0-9]+ ?[=x]|[0-9]+$)/gu,
+        /(?<=[0-9]) ?([+=×*÷]) ?(?=[0-9])|(?<=[0-9]) ([-x/]) (?=[0-9])|(?<=[0-9])([x-])(?=[0-9]+ ?[=x]|[0-9]+$)/gu,
       speak: ([, tight, spaced, last]) => ` ${between[tight ?? spaced ?? last ?? '']} `,
     },
     { pattern: /(?<![\p{L}\p{N}])-(?=[0-9])/gu, speak: () => `${words.minus} ` },

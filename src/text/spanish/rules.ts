@@ -25,6 +25,13 @@ const NOT_COUNTED: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Masculine nouns in -a. */
+const MASCULINE: ReadonlySet<string> = new Set(
+  'día mediodía mapa planeta cometa tranvía sistema ecosistema programa problema tema lema idioma poema teorema esquema dilema drama diploma síntoma clima aroma fantasma pijama sofá papá'.split(
+    ' ',
+  ),
+);
+
 const FIRST: readonly Rule[] = [
   {
     pattern: /(?<![\p{L}\p{N}.,])([0-9]{1,3})(?:\.?([ºª])|\.°|°(?! ?[CF]\b|[0-9]))/gu,
@@ -150,10 +157,10 @@ export const TABLES: LanguageTables = {
   date: (day, month, year) =>
     `${day === 1 ? 'primero' : NUMBERS.cardinal(day)} de ${month}${year === undefined ? '' : ` de ${NUMBERS.cardinal(Number(year))}`}`,
   time(hour, minute, second) {
-    const parts = [hour === 1 ? 'una' : NUMBERS.cardinal(hour)];
+    const parts = [NUMBERS.cardinal(hour, 'f')];
     if (minute > 0 || second !== undefined) parts.push(NUMBERS.cardinal(minute));
     if (second !== undefined)
-      return `${parts[0]} horas, ${NUMBERS.cardinal(minute, 'm')} minutos y ${NUMBERS.cardinal(second, 'm')} segundos`;
+      return `${parts[0]} ${hour === 1 ? 'hora' : 'horas'}, ${NUMBERS.cardinal(minute, 'm')} minutos y ${NUMBERS.cardinal(second, 'm')} segundos`;
     return parts.join(' y ');
   },
   dayHalves: { am: 'de la mañana', pm: 'de la tarde' },
@@ -198,6 +205,7 @@ export const TABLES: LanguageTables = {
   },
   genderBefore(word) {
     if (NOT_COUNTED.has(word)) return 'bare';
+    if (MASCULINE.has(word.replace(/s$/, ''))) return 'm';
     return /(?:as?|vez|veces|noches?|tardes?|ciones|ción|dad|dades)$/.test(word) ? 'f' : 'm';
   },
   first: FIRST,

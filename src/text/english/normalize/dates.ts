@@ -92,7 +92,8 @@ function nameRange(core: string): string | undefined {
 
 /** "340 A.D." → "three forty AD". */
 function yearWithEra(chunks: readonly Chunk[], at: number): Reading | undefined {
-  const era = ERAS[coreAt(chunks, at + 1).replaceAll('.', '')];
+  const next = coreAt(chunks, at + 1).replaceAll('.', '');
+  const era = Object.hasOwn(ERAS, next) ? ERAS[next] : undefined;
   const digits = coreAt(chunks, at);
   if (era === undefined || !/^[1-9][0-9]{0,3}$/.test(digits) || !joined(chunks, at)) return undefined;
   return { spoken: [pairs(digits), era] };

@@ -5,6 +5,11 @@ import { cardinal, decade, digitByDigit, fraction, ordinal, plural, writtenNumbe
 
 /** Minimum number of digits of a code: without commas it is read digit by digit. */
 const CODE_DIGITS = 10;
+const SCALES: ReadonlyMap<string, string> = new Map([
+  ['mn', 'million'],
+  ['bn', 'billion'],
+  ['tn', 'trillion'],
+]);
 /** Slash pairs with a fixed reading. */
 const FIXED_PAIRS: ReadonlyMap<string, string> = new Map([
   ['24/7', 'twenty-four seven'],
@@ -27,9 +32,13 @@ export function readFigures(chunks: readonly Chunk[], at: number): Reading | und
 /** Words before a number that is read digit by digit, such as "PIN 8876" and "the card ending in 8876". */
 const BEFORE_CODES = new Set('pin otp code passcode password extension ext ending'.split(' '));
 
+/** Short telephone numbers that are read digit by digit after "call" and "dial". */
+const EMERGENCY = /^(?:[2-9]11|112|999)$/;
+
 function isCode(chunks: readonly Chunk[], at: number): boolean {
   if (!/^[0-9]{3,9}$/.test(coreAt(chunks, at)) || at === 0 || !joined(chunks, at - 1, ':')) return false;
   const previous = coreAt(chunks, at - 1).toLowerCase();
+  if (/^(?:call|dial)(?:s|ed|ing)?$/.test(previous)) return EMERGENCY.test(coreAt(chunks, at));
   const isLinked = /^(?:is|in|with)$/.test(previous) && joined(chunks, at - 2);
   return BEFORE_CODES.has(isLinked ? coreAt(chunks, at - 2).toLowerCase() : previous);
 }
@@ -86,6 +95,8 @@ export function figures(core: string, clipped = false): string | undefined {
     quantity(core) ??
     slashPair(core) ??
     dotted(core) ??
+    scientific(core) ??
+    abbreviatedScale(core) ??
     dimensions(core) ??
     digitGroups(core)
   );
@@ -164,14 +175,33 @@ function dotted(core: string): string | undefined {
   return `${named ? 'version ' : ''}${spoken.join(address ? ' dot ' : ' point ')}`;
 }
 
-/** "1920x1080" → "nineteen twenty by ten eighty", "10x" → "ten times". */
+/** "1.35bn" → "one point three five billion". Single letters are ambiguous. */
+function abbreviatedScale(core: string): string | undefined {
+  const parts = /^([0-9][0-9,.]*)(mn|bn|tn)$/.exec(core);
+  const amount = parts === null ? undefined : writtenNumber(parts[1] ?? '');
+  return amount === undefined ? undefined : `${amount} ${SCALES.get(parts?.[2] ?? '')}`;
+}
+
+/** "1.5e-5" → "one point five times ten to the power of minus five". */
+function scientific(core: string): string | undefined {
+  const parts = /^([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:e|E(?=[-+−]))([-+−]?)([0-9]{1,3})$/u.exec(core);
+  const factor = parts === null ? undefined : writtenNumber(parts[1] ?? '');
+  if (parts === null || factor === undefined) return undefined;
+  const sign = /[-−]/u.test(parts[2] ?? '') ? 'minus ' : '';
+  return `${factor} times ten to the power of ${sign}${cardinal(parts[3] ?? '')}`;
+}
+
+/** "1920x1080" → "nineteen twenty by ten eighty", "10x" → "ten times", "3-4x" → "three to four times". */
 function dimensions(core: string): string | undefined {
   const cross = core.search(/[x×]/iu);
   if (cross <= 0) return undefined;
+  const rest = core.slice(cross + 1);
+  if (rest === '') {
+    const factor = quantity(core.slice(0, cross));
+    return factor === undefined ? undefined : `${factor} times`;
+  }
   const left = sideLength(core.slice(0, cross));
   if (left === undefined) return undefined;
-  const rest = core.slice(cross + 1);
-  if (rest === '') return `${left} times`;
   const right = /^[0-9]/.test(rest) ? (sideLength(rest) ?? dimensions(rest)) : undefined;
   return right === undefined ? undefined : `${left} by ${right}`;
 }

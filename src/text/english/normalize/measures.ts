@@ -64,6 +64,10 @@ const UNITS: Readonly<Record<string, string>> = {
   fps: 'frame per second',
   dpi: 'dot per inch',
   psi: 'pound per square inch',
+  hp: 'horsepower',
+  ppm: 'part per million',
+  ppb: 'part per billion',
+  kts: 'knot',
   Hz: 'hertz',
   kHz: 'kilohertz',
   MHz: 'megahertz',
@@ -129,6 +133,10 @@ const LENGTHS: Readonly<Record<string, string>> = {
   mi: 'mile',
 };
 const POWERS: Readonly<Record<string, string>> = { '²': 'square', '2': 'square', '³': 'cubic', '3': 'cubic' };
+const AREA_WORDS: ReadonlyMap<string, string> = new Map([
+  ['sq', 'square'],
+  ['cu', 'cubic'],
+]);
 const SCALE_WORDS = new Set(['hundred', 'thousand', 'million', 'billion', 'trillion']);
 /** Units that are also words or letters: recognized only directly after the number. */
 const ATTACHED_ONLY = new Set(['in', 'B', 'pt', 'gal', 'ha', 's', 'l', 'm', 'h', 'V', 'W', 'L', 'g', 'min']);
@@ -142,7 +150,11 @@ export function readMeasure(chunks: readonly Chunk[], at: number): Reading | und
   if (bare !== undefined) return { spoken: [bare] };
   if (!/^[-−+~±]?\.?[0-9½¼¾]/u.test(core)) return undefined;
   const special =
-    feetAndInches(chunks, at) ?? inches(chunks, at) ?? fractionOf(chunks, at) ?? scaled(chunks, at);
+    feetAndInches(chunks, at) ??
+    inches(chunks, at) ??
+    fractionOf(chunks, at) ??
+    scaled(chunks, at) ??
+    areaOf(chunks, at);
   if (special !== undefined) return special;
   const cut = figureEnd(core);
   const amount = spokenAmount(core.slice(0, cut));
@@ -151,6 +163,8 @@ export function readMeasure(chunks: readonly Chunk[], at: number): Reading | und
   const hyphened = core[cut] === '-';
   const written = core.slice(hyphened ? cut + 1 : cut);
   if (written !== '') {
+    // A house or flat: "12B Baker Street".
+    if (written === 'B' && /^\p{Lu}/u.test(coreAt(chunks, at + 1))) return undefined;
     if (written === 's' && /0$/.test(core.slice(0, cut))) return undefined;
     const below = written.startsWith('/') ? lookUp(written.slice(1)) : undefined;
     if (below !== undefined) return { spoken: [`${amount} per ${below}`] };
@@ -203,17 +217,31 @@ function scaled(chunks: readonly Chunk[], at: number): Reading | undefined {
   return { spoken: [amount, scale, pluralUnit(unit)], after: unitDot(chunks, at + 2) };
 }
 
+/** "2500 sq ft" and "12 cu. in." → "two thousand five hundred square feet", "twelve cubic inches". */
+function areaOf(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const power = AREA_WORDS.get(coreAt(chunks, at + 1).toLowerCase());
+  const unit = coreAt(chunks, at + 2).toLowerCase();
+  const length = Object.hasOwn(LENGTHS, unit) ? LENGTHS[unit] : undefined;
+  const amount = quantity(coreAt(chunks, at));
+  if (power === undefined || length === undefined || amount === undefined) return undefined;
+  if (!joined(chunks, at) || !joined(chunks, at + 1, '.')) return undefined;
+  const name = isOne(amount) ? length : pluralUnit(length);
+  return { spoken: [amount, power, name], after: unitDot(chunks, at + 2) };
+}
+
 /** Whether a unit in a chunk of its own is rather a word or a letter. */
 function isWord(written: string): boolean {
   const isLetter = written.length === 1;
   return ATTACHED_ONLY.has(isLetter ? written : written.toLowerCase()) && !AFTER_BLANK.has(written);
 }
 
-/** "10 ft. tall": the dot belongs to the unit unless the sentence ends there. */
+/** "10 ft. tall", "3 ft. 6 in.": the dot belongs to the unit unless the sentence ends there. */
 function unitDot(chunks: readonly Chunk[], at: number): string | undefined {
   const after = chunks[at]?.after;
   const next = chunks[at + 1];
-  return after === '.' && next !== undefined && /^\p{Ll}/u.test(next.core) ? '' : undefined;
+  if (after !== '.' || next === undefined) return undefined;
+  const isHeight = /^[0-9]/.test(next.core) && coreAt(chunks, at + 2) === 'in';
+  return isHeight || /^\p{Ll}/u.test(next.core) ? '' : undefined;
 }
 
 /** Index after the number at the start of `core`: sign, digits, commas, dots and one range dash. */
@@ -264,7 +292,7 @@ function power(written: string): string | undefined {
 
 /** "mile per hour" → "miles per hour", "foot" → "feet", "percent" unchanged. */
 function pluralUnit(unit: string): string {
-  if (/^(?:percent|per mille)$|hertz$/.test(unit)) return unit;
+  if (/^(?:percent|per mille|horsepower)$|hertz$/.test(unit)) return unit;
   const counted = /^[a-z]+(?= (?:per|Celsius|Fahrenheit))/.exec(unit)?.[0];
   if (counted !== undefined) return `${counted}s${unit.slice(counted.length)}`;
   if (unit.endsWith('inch')) return `${unit}es`;

@@ -97,14 +97,17 @@ export function readMoney(chunks: readonly Chunk[], at: number): Reading | undef
   const coded = currencyCode(chunks, at);
   if (coded !== undefined) return coded;
   if (!/[$£€¥₹₩₿¢]/u.test(core)) return undefined;
+  const exact = core.replace(/^~/, '');
+  const about = exact === core ? '' : 'about ';
   const cent = /^([0-9][0-9,]*)¢$/u.exec(core);
   if (cent !== null) return { spoken: [countOf(cent[1] ?? '', { one: 'cent', many: 'cents' })] };
   const next = coreAt(chunks, at + 1);
   const scale = joined(chunks, at) ? scaleOf(next) : undefined;
-  const per = perPeriod(core) ?? scaledRange(chunks, at);
+  const per = scaledRange(chunks, at);
   if (per !== undefined) return per;
-  const spoken = amountOrRange(core, scale ?? '');
-  if (spoken === undefined) return undefined;
+  const amount = perPeriod(exact) ?? amountOrRange(exact, scale ?? '');
+  if (amount === undefined) return undefined;
+  const spoken = about + amount;
   if (scale !== undefined) return { spoken: splitBefore(scale, spoken) };
   const single = joined(chunks, at) && COUNTED_IN_ONE.has(next.toLowerCase());
   return { spoken: [single ? spoken.replace(/s$/, '') : spoken] };
@@ -153,13 +156,14 @@ function currencyCode(chunks: readonly Chunk[], at: number): Reading | undefined
 }
 
 /** "$20/month" → "twenty dollars per month". */
-function perPeriod(core: string): Reading | undefined {
+function perPeriod(core: string): string | undefined {
   const slash = core.indexOf('/');
   const period = core.slice(slash + 1);
   if (slash <= 0 || !/^[A-Za-z]{1,12}$/.test(period)) return undefined;
   const spoken = amountOrRange(core.slice(0, slash), '');
   if (spoken === undefined) return undefined;
-  return { spoken: [`${spoken} per ${PERIODS[period.toLowerCase()] ?? period}`] };
+  const short = period.toLowerCase();
+  return `${spoken} per ${Object.hasOwn(PERIODS, short) ? PERIODS[short] : period}`;
 }
 
 function amountOrRange(core: string, scale: string): string | undefined {

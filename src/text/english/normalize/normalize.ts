@@ -90,8 +90,12 @@ function bareSign(chunks: readonly Chunk[], at: number): string | undefined {
   const sum = figure.test(chunks[at - 1]?.core ?? '') && figure.test(chunks[at + 1]?.core ?? '');
   const operator = sum && Object.hasOwn(OPERATORS, core) ? OPERATORS[core] : undefined;
   if (/^[-–]$/u.test(core) && isTimeRange(coreAt(chunks, at - 1), coreAt(chunks, at + 1))) return 'to';
+  if (core === 'x' && sum && PRODUCT_VERB.test(chunks[at + 2]?.core ?? '')) return 'times';
   return operator ?? (/^[-–—]{1,3}$/u.test(core) ? '—' : undefined);
 }
+
+/** What follows a multiplication; other numbers with an x between them are sizes. */
+const PRODUCT_VERB = /^(?:=|is|are|equals|makes)$/i;
 
 const OPERATORS: Readonly<Record<string, string>> = {
   '-': 'minus',
