@@ -35,15 +35,27 @@ export async function pinned(folder: string): Promise<string> {
 /**
  * Runs a peer's script and reads its JSON lines.
  * @param input what the script reads from standard input.
+ * @param python interpreter with the packages of the script. Default: a virtual environment, see {@link interpreter}.
  * @throws Error with the error output of the script if it fails.
  */
-export async function runPeer<Line>(script: string, args: readonly string[], input: string): Promise<Line[]> {
+export async function runPeer<Line>(
+  script: string,
+  args: readonly string[],
+  input: string,
+  python?: string,
+): Promise<Line[]> {
   const path = join(PEERS, script);
-  const output = await run([await interpreter(script), path, ...args], input);
+  const output = await run([python ?? (await interpreter(script)), path, ...args], input);
   return output
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
+}
+
+/** Whether an interpreter exists and has a module, for packages that are too large to be installed by a benchmark. */
+export function hasModule(python: string, module: string): boolean {
+  if (Bun.which(python) === null) return false;
+  return Bun.spawnSync([python, '-c', `import ${module}`]).success;
 }
 
 /** Starts a peer script that responds to each JSON line, so that measurements can alternate. */

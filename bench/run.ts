@@ -30,6 +30,7 @@ import { benchEmbeddings } from './cases/text/embeddings.ts';
 import { benchLlm } from './cases/text/llm.ts';
 import { benchLlmRealtime } from './cases/text/llm-realtime.ts';
 import { benchMaskBench } from './cases/text/maskbench.ts';
+import { benchNormalization } from './cases/text/normalization.ts';
 import { benchSchemas } from './cases/text/schemas.ts';
 import { benchText } from './cases/text/text.ts';
 import { benchVideo } from './cases/video/video.ts';
@@ -57,6 +58,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   embeddings: benchEmbeddings,
   schemas: benchSchemas,
   maskbench: benchMaskBench,
+  normalization: benchNormalization,
   calls: benchCalls,
   batch: benchBatch,
   'batch-embeddings': benchBatchEmbeddings,
