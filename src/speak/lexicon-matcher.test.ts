@@ -94,6 +94,7 @@ test('a lexicon is compiled once; an empty one has no matcher', () => {
 test.each([
   ['en', 'en-GB', true],
   ['en', 'EN', true],
+  ['pt-BR', 'pt_br', true],
   ['en-GB', 'en', false],
   ['en', 'eng', false],
   ['en-US', 'en-GB', false],

@@ -128,10 +128,10 @@ export function matcherOf(lexicon: Lexicon): LexiconMatcher | undefined {
 
 /**
  * Whether an entry of a language applies to texts of another one: `en` applies to `en-GB` (RFC 4647, section 3.3.1).
- * @param spoken BCP 47 tag.
+ * @param spoken BCP 47 tag in any form, because tags for engines of unknown languages are as the client wrote them.
  */
 export function includesLanguage(language: string, spoken: string): boolean {
-  const [range, tag] = [language.toLowerCase(), spoken.toLowerCase()];
+  const [range, tag] = [language.toLowerCase(), spoken.toLowerCase().replaceAll('_', '-')];
   return tag === range || tag.startsWith(`${range}-`);
 }
 

@@ -19,8 +19,10 @@ const WORD =
   'A word or a short phrase, matched as whole words. A word with a capital letter after the first letter, such as `SQL` or `iPhone`, is matched in its own case; all others are matched in any case.';
 const LANGUAGE =
   'BCP 47 tag of the texts for which the entry holds: `en` holds for `en-US` and `en-GB`. Default: all texts.';
-const PHONEMES = 'How it sounds, in the International Phonetic Alphabet. Either `phonemes` or `respelling`.';
-const RESPELLING = 'Text that is read instead of the word. Either `phonemes` or `respelling`.';
+const PHONEMES =
+  'How it sounds, in the International Phonetic Alphabet. At most 20 characters, and 10 more for each character of the word. Either `phonemes` or `respelling`.';
+const RESPELLING =
+  'Text that is read instead of the word. At most 20 characters, and 10 more for each character of the word. Either `phonemes` or `respelling`.';
 
 /** The lengths are those of Unicode code points, which TypeBox does not count; they are checked with the other rules. */
 const EntryBody = Type.Object({

@@ -46,10 +46,19 @@ describe('checkedEntry', () => {
     ],
     ['another notation', { word: 'a', phonemes: 'W IH1 N' }, ['phonemes', 'invalid_value']],
     ['phonemes without sound', { word: 'a', phonemes: "'." }, ['phonemes', 'invalid_value']],
-    ['long phonemes', { word: 'a', phonemes: 'a'.repeat(201) }, ['phonemes', 'string_above_max_length']],
+    [
+      'a respelling that is long for its word',
+      { word: 'a', respelling: 'a'.repeat(31) },
+      ['respelling', 'string_above_max_length'],
+    ],
+    [
+      'long phonemes',
+      { word: 'a'.repeat(30), phonemes: 'a'.repeat(201) },
+      ['phonemes', 'string_above_max_length'],
+    ],
     [
       'a long respelling',
-      { word: 'a', respelling: 'a'.repeat(201) },
+      { word: 'a'.repeat(30), respelling: 'a'.repeat(201) },
       ['respelling', 'string_above_max_length'],
     ],
   ])('refuses %s', (_, written, expected) => {
@@ -58,6 +67,7 @@ describe('checkedEntry', () => {
 
   it('counts Unicode characters', () => {
     expect(problemOf({ word: '𞤀'.repeat(100), phonemes: 'a' })).toBeUndefined();
+    expect(problemOf({ word: 'AI', respelling: 'artificial intelligence' })).toBeUndefined();
   });
 });
 

@@ -10,6 +10,8 @@ export const MAX_LEXICON_ENTRIES = 1000;
 /** In Unicode code points. */
 export const MAX_WORD_CHARACTERS = 100;
 export const MAX_READING_CHARACTERS = 200;
+/** A reading is limited by its word as well, because the limits and reservations of speech are based on the text as written. */
+const READING_CHARACTERS = { minimum: 20, perCharacter: 10 };
 /** RFC 5646, section 4.4.1. */
 const MAX_TAG_CHARACTERS = 35;
 
@@ -93,7 +95,9 @@ function withReading(
   field: 'phonemes' | 'respelling',
   reading: string,
 ): CheckedEntry<LexiconEntry> {
-  const problem = textProblem(field, reading, MAX_READING_CHARACTERS);
+  const { minimum, perCharacter } = READING_CHARACTERS;
+  const ofWord = minimum + perCharacter * codePoints(entry.word);
+  const problem = textProblem(field, reading, Math.min(MAX_READING_CHARACTERS, ofWord));
   if (problem !== undefined) return { problem };
   if (field === 'respelling' || IPA.test(reading)) return { entry };
   const rule =
@@ -104,7 +108,7 @@ function withReading(
 function textProblem(field: EntryProblem['field'], text: string, maximum: number): EntryProblem | undefined {
   const characters = codePoints(text);
   if (characters > maximum) {
-    const problem = `can have at most ${maximum} characters, not ${characters}`;
+    const problem = `can have at most ${maximum} characters${field === 'word' ? '' : ' for this word'}, not ${characters}`;
     return { field, problem, code: 'string_above_max_length' };
   }
   if (CONTROL.test(text) || !text.isWellFormed()) {
