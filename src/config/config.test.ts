@@ -650,6 +650,13 @@ describe('file', () => {
       });
       const changed = load(`[models.svc-tts]\nkind = "kokoro"\nvoice = "am_adam"\n${tables}`);
       expect(changed.ttsModels.get('tts-1')).toMatchObject({ voice: 'am_adam' });
+      const ruled = load(
+        `[models.svc-tts]\nkind = "kokoro"\nrequired = true\nvoices = "none"\ncompatibility = "none"\n${tables}\n[[prices]]\nendpoint = "/v1/audio/speech"\nmodel = "svc-tts"\nrequest = 3`,
+      );
+      expect(ruled.ttsModels.get('tts-1')).toMatchObject(PRESETS);
+      expect([...ruled.requiredModels]).toEqual(['svc-tts']);
+      expect(ruled.prices.map(({ model }) => model)).toContain('tts-1');
+      expect(ruled.modelFollowers.has('tts-1')).toBe(false);
       expect(refusal({ CONFIG: file('[models.own]\nvoice = "af_heart"') })).toContain('models."own".kind');
     });
 

@@ -339,6 +339,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     required: requiredModels,
     engines: modelEngines,
     followers: modelFollowers,
+    pricedAs,
     tts: ttsModels,
     stt: sttModels,
     text: textModels,
@@ -388,7 +389,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       environment: Object.freeze(libraryEnvironment(environment)),
     }),
     modelIdleMs: (file.inference?.model_idle_seconds ?? 1800) * 1000,
-    prices: parsePrices(file, modelIds, modelFollowers),
+    prices: parsePrices(file, modelIds, pricedAs),
     lexicon: parseLexicon(file),
     ...parseTools(file, (name) => env.text(name)),
     partner: Object.freeze({

@@ -444,8 +444,10 @@ export interface ParsedModels extends ConfiguredModels {
   readonly conversation: ReadonlyMap<string, ConversationModelSettings>;
   /** What is behind each model, by id. */
   readonly engines: ReadonlyMap<string, ModelEngine>;
-  /** Models that CONFIG does not define, by id: the model whose engine and prices each has. */
+  /** Models that CONFIG does not define, by id: the model whose engine each has. */
   readonly followers: ReadonlyMap<string, string>;
+  /** The followers, and the names whose tables only add keys, by id: the model whose prices each has. */
+  readonly pricedAs: ReadonlyMap<string, string>;
 }
 
 /**
@@ -528,18 +530,31 @@ export function parseModels(
   }
   const followers = new Map([...following].map(([id, { follows }]) => [id, follows]));
   const byTask = { tts, stt, text, embed, video, conversation };
-  return { ids: Object.freeze([...ids]), required, engines, followers, ...byTask };
+  const pricedAs = new Map([...followers, ...extendedNames(tables)]);
+  return { ids: Object.freeze([...ids]), required, engines, followers, pricedAs, ...byTask };
+}
+
+/** The names of OpenAI whose tables have no `kind`, by id: the model that each extends. */
+function extendedNames(tables: Readonly<Record<string, unknown>>): Map<string, OpenaiName['follows']> {
+  const names = [...OPENAI_NAMES].filter(([id]) => {
+    const table = tables[id];
+    return isRecord(table) && !('kind' in table);
+  });
+  return new Map(names.map(([id, { follows }]) => [id, follows]));
 }
 
 /**
  * A table of one of OpenAI's names without `kind` adds its keys to those of the model that the name follows:
- * `[models."tts-1"] languages = { … }`.
+ * `[models."tts-1"] languages = { … }`. The rules of the name stay those of OpenAI, and it is not `required`, as without a table.
  */
 function withFollowedKeys(id: string, value: unknown, tables: Readonly<Record<string, unknown>>): unknown {
-  const { follows } = OPENAI_NAMES.get(id) ?? {};
-  if (follows === undefined || !isRecord(value) || 'kind' in value) return value;
-  const followed = tables[follows] ?? DEFAULT_MODELS[follows];
-  return isRecord(followed) ? { ...followed, ...value } : value;
+  const follows = extendedNames(tables).get(id);
+  const followed = follows && (tables[follows] ?? DEFAULT_MODELS[follows]);
+  if (!isRecord(followed) || !isRecord(value)) return value;
+  const { required: _, compatibility: __, voices, ...keys } = followed;
+  // On another server, the key is about stored voices.
+  const kept = followed.kind === 'upstream' && voices !== undefined && { voices };
+  return { ...keys, ...kept, ...value };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { hubPiper } from '../../models/hub-reference.ts';
 import { loadConfig } from '../config/config.ts';
 import type {
   EmbedModelSettings,
@@ -6,7 +7,13 @@ import type {
   TextModelSettings,
   TtsModelSettings,
 } from '../contract/core/settings.ts';
-import { embeddedSpecs, enginesOfPlugins, entriesForModels, poolModel } from './embedded-models.ts';
+import {
+  embeddedSpecs,
+  enginesOfPlugins,
+  entriesForModels,
+  hubFilesForModels,
+  poolModel,
+} from './embedded-models.ts';
 
 const remote: TtsModelSettings = {
   kind: 'upstream',
@@ -55,6 +62,46 @@ describe('embeddedSpecs', () => {
     });
     expect(poolModel({ kind: 'whisper', weights: 'tiny.en' })).toBe('whisper-tiny.en');
     expect(embeddedSpecs(models({ remote }, { remote }), '/models')).toEqual({});
+  });
+});
+
+describe('Piper voices outside the catalog', () => {
+  const german = { kind: 'piper', voice: 'de_DE-thorsten-medium' } as const;
+  const own = { kind: 'piper', voice: '/missing/own.onnx' } as const;
+
+  it('are models of their own in the pool, one for all speakers', () => {
+    expect(poolModel({ kind: 'piper', voice: 'en_US-joe-medium' })).toBe('piper');
+    expect(poolModel(german)).toBe('piper-de_DE-thorsten-medium');
+    expect(poolModel({ ...german, speaker: 'anna' })).toBe(poolModel(german));
+  });
+
+  it('need eSpeak NG and the files of the hub', () => {
+    const configured = models({ german, again: { ...german, speaker: 'anna' }, own }, {});
+    expect(hubFilesForModels(configured)).toEqual([hubPiper('de_DE-thorsten-medium')]);
+    expect(entriesForModels(configured).map(({ id }) => id)).toEqual([
+      expect.stringMatching(/^espeak-ng-/),
+      'silero-vad',
+      'smart-turn-v3.2',
+    ]);
+    const joe = models({ joe: { kind: 'piper', voice: 'en_US-joe-medium' } }, {});
+    expect(hubFilesForModels(joe)).toEqual([]);
+    expect(entriesForModels(joe).map(({ id }) => id)).toContain('piper-en-us-joe');
+  });
+
+  it.each(['thorsten', 'de-thorsten', 'de_DE-thorsten-best', 'own.onnx', '/srv/voice'])(
+    'are rejected with the form of their names: %s',
+    (voice) => {
+      expect(() => entriesForModels(models({ it: { kind: 'piper', voice } }, {}))).toThrow(
+        `CONFIG: unknown voice '${voice}' for piper. Allowed: en_US-joe-medium, the name of a voice of rhasspy/piper-voices, LANGUAGE_REGION-NAME-QUALITY, such as de_DE-thorsten-medium`,
+      );
+    },
+  );
+
+  it('must be on disk when they are loaded', () => {
+    expect(() => embeddedSpecs(models({ own }, {}), '/models')).toThrow('/missing/own.onnx');
+    expect(() => embeddedSpecs(models({ german }, {}), '/models')).toThrow(
+      'Run `bun run models fetch de_DE-thorsten-medium`.',
+    );
   });
 });
 

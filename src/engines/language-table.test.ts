@@ -7,8 +7,8 @@ import { languageTable } from './language-table.ts';
 const LANGUAGES = ['en-US', 'es'];
 
 /** `main` speaks German through `german`, and Dutch through `dutch`, which is mapped in turn. */
-function setUp(main: FakeTtsOptions = {}) {
-  const own = new FakeTtsEngine({ languages: LANGUAGES, voices: ['nova'], ...main });
+function setUp(main: FakeTtsOptions = { languages: LANGUAGES, voices: ['nova'] }) {
+  const own = new FakeTtsEngine(main);
   const german = new FakeTtsEngine({ languages: ['de', 'de-AT'], rateHz: 16_000, voices: ['anna'] });
   const dutch = new FakeTtsEngine({ languages: ['fr'] });
   const flemish = new FakeTtsEngine({ languages: ['nl'] });
@@ -80,6 +80,15 @@ test('a mapped model may have mapped languages itself', async () => {
   const { dutch, flemish, speak } = setUp();
   await speak({ language: 'nl-BE' });
   expect([dutch.requests, flemish.requests].map(({ length }) => length)).toEqual([0, 1]);
+});
+
+test('a server whose languages are unknown gets all languages that are not mapped', async () => {
+  const { engine, own, german, speak } = setUp({});
+  expect([engine.languages, engine.languageOf]).toEqual([undefined, undefined]);
+  await speak({ language: 'DE-at' });
+  await speak({ language: 'ja' });
+  expect(german.requests).toHaveLength(1);
+  expect(own.requests.map(({ language }) => language)).toEqual(['ja']);
 });
 
 test('models without mapped languages are unchanged', () => {

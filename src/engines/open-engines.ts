@@ -150,12 +150,13 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     const download = absent.get(name);
     try {
       await loadModels(() => absent.delete(name));
-      return open();
     } catch (error) {
       // The other models of the pool must not depend on it.
       if (download !== undefined) absent.set(name, download);
       throw error;
     }
+    // An error of this id is not one of others with the same weights, which stay loaded.
+    return open();
   };
   const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
   const services = new LazyServices({

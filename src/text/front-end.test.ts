@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { FRONT_ENDS, frontEndOf, languageOfScript, requireFrontEnd, spokenForm } from './front-end.ts';
+import {
+  FRONT_ENDS,
+  frontEndOf,
+  languageOfScript,
+  requireFrontEnd,
+  spokenForm,
+  wordsIn,
+} from './front-end.ts';
 
 describe('the front end of a tag', () => {
   test.each([
@@ -45,6 +52,17 @@ describe('the language of letters', () => {
   ])('%s with a voice of %s is %s', (text, ofVoice, language) => {
     expect(languageOfScript(text, ofVoice)).toBe(language);
   });
+});
+
+test('languages without a front end have the words as written, and any script', () => {
+  expect(wordsIn('de-DE')(' Es  ist 12:30. ')).toEqual([
+    { text: 'Es', source: 1 },
+    { text: 'ist', source: 5 },
+    { text: '12:30.', source: 9 },
+  ]);
+  expect(wordsIn('es-MX')('5 €').map(({ text }) => text)).toEqual(['cinco', 'euros']);
+  expect(languageOfScript('नमस्ते', 'de-DE')).toBe('hi');
+  expect(languageOfScript('Hallo', 'de-DE')).toBe('de-DE');
 });
 
 describe('every front end', () => {
