@@ -200,6 +200,7 @@ describe('a file', () => {
       );
       // The version before the migration, without what later ones create.
       database.run('DROP TABLE lexicon_entries');
+      database.run('DROP TABLE lexicon_revisions');
       database.run('PRAGMA user_version = 13');
     });
     const records = open(path);
