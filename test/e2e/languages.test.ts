@@ -54,6 +54,18 @@ async function heard(pcm: Uint8Array<ArrayBuffer>, language: string): Promise<st
   return ((await response.json()) as { text: string }).text;
 }
 
+test('the list of models has the languages of speech models, and texts are read by their rules', async () => {
+  const { data } = (await (await service.fetch('/v1/models')).json()) as {
+    data: { id: string; languages?: string[] }[];
+  };
+  const languagesOf = (model: string) => data.find(({ id }) => id === model)?.languages;
+  expect(languagesOf('tts-1')).toEqual(['en-US', 'en-GB', 'es', 'fr', 'it', 'pt-BR', 'hi']);
+  expect(languagesOf('whisper-1')).toBeUndefined();
+  const body = { input: 'Son las 21:00.', language: 'es' };
+  const read = await post('/v1/audio/normalize', body);
+  expect(await read.json()).toEqual({ language: 'es', spoken: 'Son las veintiuna.' });
+});
+
 /** Words without capitals, accents and punctuation. */
 function wordsOf(text: string): string[] {
   return text
