@@ -22,6 +22,7 @@ const PAGES = [
   'Start',
   'Speech',
   'Voices',
+  'Pronunciation',
   'Talk',
   'Realtime',
   'Responses',

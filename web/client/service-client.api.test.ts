@@ -61,6 +61,7 @@ describe('a request', () => {
     expect(await client().post('v1/files', form)).toMatchObject({
       type: expect.stringMatching(/^multipart\/form-data; boundary=/),
     });
+    expect(await client().put('v1/audio/lexicon', { word: 'a' })).toMatchObject({ method: 'PUT' });
     expect(await client().delete('v1/keys/1')).toMatchObject({ method: 'DELETE' });
   });
 

@@ -69,6 +69,11 @@ export class ServiceClient {
     return this.#json('POST', path, body, options);
   }
 
+  /** @param body is sent as JSON. */
+  put<Body>(path: string, body: unknown, options: RequestOptions = {}): Promise<Body> {
+    return this.#json('PUT', path, body, options);
+  }
+
   delete<Body>(path: string, options: RequestOptions = {}): Promise<Body> {
     return this.#json('DELETE', path, undefined, options);
   }

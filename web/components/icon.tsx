@@ -3,6 +3,7 @@ const PATHS = {
   start: 'M4 11l8-7 8 7v9h-5v-6H9v6H4z',
   speak: 'M4 10v4h3l5 4V6L7 10H4zM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11',
   voices: 'M12 4a3 3 0 0 0-3 3v4a3 3 0 0 0 6 0V7a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v3M9 20h6',
+  pronunciation: 'M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h11M9 8h6',
   talk: 'M4 5h16v11H11l-5 4v-4H4zM9 9v3M12 8v5M15 9v3',
   realtime: 'M4 12h2l2-6 4 14 3-11 2 3h3',
   batches: 'M4 6h16M4 12h16M4 18h10',

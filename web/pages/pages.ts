@@ -38,6 +38,14 @@ const voices: ConsolePage = {
   component: lazy(() => import('./voices/voices-page.tsx')),
 };
 
+const pronunciation: ConsolePage = {
+  path: '/pronunciation',
+  title: 'Pronunciation',
+  icon: 'pronunciation',
+  plugin: 'speech',
+  component: lazy(() => import('./pronunciation/pronunciation-page.tsx')),
+};
+
 const talk: ConsolePage = {
   path: '/talk',
   title: 'Talk',
@@ -111,7 +119,7 @@ const plugins: ConsolePage = {
 /** Groups of the navigation. */
 export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: readonly ConsolePage[] }[] = [
   { title: 'Overview', pages: [start] },
-  { title: 'Voice', pages: [speak, voices, talk, realtime] },
+  { title: 'Voice', pages: [speak, voices, pronunciation, talk, realtime] },
   { title: 'Text and video', pages: [responses, batches, video] },
   { title: 'Organization', pages: [usage, keys, models, plugins] },
 ];
@@ -121,6 +129,7 @@ export const PAGES = [
   start,
   speak,
   voices,
+  pronunciation,
   talk,
   realtime,
   responses,
