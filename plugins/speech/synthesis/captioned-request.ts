@@ -22,27 +22,31 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 
 /**
  * Converts a body to that of POST /v1/audio/speech. Further fields of Kokoro-FastAPI, such as `normalization_options`, are ignored.
- * @throws ServiceError `invalid_request` if `stream` is not a boolean.
+ * @throws ServiceError `invalid_request` if `stream` or `return_timestamps` is not a boolean.
  */
 export function captionedFields(body: object | null): {
   readonly fields: object;
   readonly isStreamed: boolean;
 } {
   const given = new Map<string, unknown>(Object.entries(body ?? {}));
-  const isStreamed = given.get('stream') ?? true;
-  if (typeof isStreamed !== 'boolean') {
-    throw invalidRequest("'stream' must be true or false.", 'stream', 'invalid_type');
-  }
-  const hasWords = given.get('return_timestamps') !== false;
+  const isStreamed = flag(given, 'stream');
+  const hasWords = flag(given, 'return_timestamps');
   const language = LANGUAGES[String(given.get('lang_code'))];
   const fields = {
-    model: DEFAULT_MODEL,
     ...body,
+    model: given.get('model') ?? DEFAULT_MODEL,
     stream_format: 'json',
     ...(hasWords && { timestamps: ['word'] }),
     ...(language !== undefined && { language }),
   };
   return { fields, isStreamed };
+}
+
+/** The value of a boolean field that is true by default. */
+function flag(fields: ReadonlyMap<string, unknown>, name: string): boolean {
+  const value = fields.get(name) ?? true;
+  if (typeof value === 'boolean') return value;
+  throw invalidRequest(`'${name}' must be true or false.`, name, 'invalid_type');
 }
 
 /** The OpenAPI schema of a body. */
@@ -52,7 +56,7 @@ export function captionedBodySchema(maxCharacters: number) {
     model: Type.Optional(Type.String({ default: DEFAULT_MODEL })),
     input,
     voice,
-    response_format,
+    response_format: Type.Optional(response_format),
     speed,
     stream: Type.Optional(Type.Boolean({ default: true, description: 'Lines of JSON, or one object.' })),
     return_timestamps: Type.Optional(Type.Boolean({ default: true })),

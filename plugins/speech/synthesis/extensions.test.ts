@@ -256,6 +256,7 @@ test('captioned speech has the shape of Kokoro-FastAPI, in lines or in one objec
   const silent = await post({ ...fields, stream: false, return_timestamps: false }, '/dev/captioned_speech');
   expect(await silent.json()).toMatchObject({ timestamps: [] });
   expect((await post({ stream: 'yes' }, '/dev/captioned_speech')).status).toBe(400);
+  expect((await post({ return_timestamps: {} }, '/dev/captioned_speech')).status).toBe(400);
 });
 
 describe('SSML', () => {

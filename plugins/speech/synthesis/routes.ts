@@ -144,7 +144,7 @@ function captionsDocumentation(maxCharacters: number) {
       'As Kokoro-FastAPI: lines of JSON with base64 audio and the words that it contains, or one object with `stream` `false`. New clients use `timestamps` of `POST /v1/audio/speech`.',
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: toPlainSchema(captionedBodySchema(maxCharacters)) } },
+      content: { 'application/json': { schema: jsonBody(captionedBodySchema(maxCharacters)) } },
     },
     responses: {
       200: {
