@@ -91,20 +91,20 @@ async function fitted(
   const start = performance.now();
   const adaptation = engines.fitter.createAdaptation(speaker);
   const blendS = (performance.now() - start) / 1000;
-  const usual = await engines.measure(DEFAULT);
-  const end = await engines.measure(DEFAULT, adaptation);
+  const defaultVoice = await engines.measure(DEFAULT);
+  const blend = await engines.measure(DEFAULT, adaptation);
   return {
     speaker: id,
     bestPreset: best.name,
     blendS,
-    words: end.words,
+    words: blend.words,
     likeness: {
-      default: similarity(usual),
+      default: similarity(defaultVoice),
       best: similarity(best),
-      blend: similarity(end),
+      blend: similarity(blend),
     },
-    pitch: { speaker: speaker.pitchHz, fitted: end.pitchHz },
-    pace: end.seconds / usual.seconds,
+    pitch: { speaker: speaker.pitchHz, fitted: blend.pitchHz },
+    pace: blend.seconds / defaultVoice.seconds,
   };
 }
 
