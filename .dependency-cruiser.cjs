@@ -1,5 +1,6 @@
 /**
  * Allowed imports per folder. Each folder of src lists the folders that it may import; all others are forbidden, also for types.
+ * server is above src and plugins.
  * Tests and benchmarks may import everything.
  */
 
@@ -32,9 +33,9 @@ const allowed = {
 };
 
 const TEST = '\\.(test|cases)\\.ts$';
-const PRODUCT = '^(src|plugins)/';
+const PRODUCT = '^(src|server|plugins)/';
 /** Folders of this repository. */
-const REPOSITORY = '^(src|plugins|models|packages|scripts|tools|web|test|bench|soak)/';
+const REPOSITORY = '^(src|server|plugins|models|packages|scripts|tools|web|test|bench|soak)/';
 
 const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
   name: `${folder}-uses-${targets.join('-')}`,
@@ -91,7 +92,7 @@ const importers = [
   [
     'framework',
     'node_modules/elysia/',
-    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/(plugin-host/registry|app|process)\\.ts|plugins/.+/([a-z-]*(routes|schema)|index)\\.ts)',
+    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/plugin-host/registry\\.ts|server/|plugins/.+/([a-z-]*(routes|schema)|index)\\.ts)',
   ],
 ];
 
@@ -106,7 +107,10 @@ module.exports = {
       comment: 'The console uses the service over HTTP, and imports only types of it',
       severity: 'error',
       from: { path: '^web/', pathNot: TEST },
-      to: { path: '^(src|plugins|models|scripts|tools|test|bench)/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^(src|server|plugins|models|scripts|tools|test|bench)/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'console-pages-must-not-import-each-other',
@@ -117,14 +121,14 @@ module.exports = {
     {
       name: 'nothing-imports-the-console',
       severity: 'error',
-      from: { path: '^(src|plugins|models|scripts)/' },
+      from: { path: '^(src|server|plugins|models|scripts)/' },
       to: { path: '^web/' },
     },
     {
       name: 'front-ends-have-one-door',
       comment: 'Engines, plugins and scripts use a language only through src/text/front-end.ts',
       severity: 'error',
-      from: { path: '^(src|plugins|scripts|models)/', pathNot: ['^src/text/', TEST] },
+      from: { path: '^(src|server|plugins|scripts|models)/', pathNot: ['^src/text/', TEST] },
       to: { path: '^src/text/', pathNot: '^src/text/(front-end|espeak|word-alignment)\\.ts$' },
     },
     {
@@ -161,13 +165,13 @@ module.exports = {
       comment:
         'Only engines import packages, through src/index.ts; tests and benchmarks also import testing/',
       severity: 'error',
-      from: { path: '^(src|plugins|models|web|scripts)/', pathNot: TEST },
+      from: { path: '^(src|server|plugins|models|web|scripts)/', pathNot: TEST },
       to: { path: '^packages/', pathNot: '^packages/[^/]+/src/index\\.ts$' },
     },
     {
       name: 'only-engines-import-packages',
       severity: 'error',
-      from: { path: '^(src|plugins|models|web|scripts)/', pathNot: ['^src/engines/', TEST] },
+      from: { path: '^(src|server|plugins|models|web|scripts)/', pathNot: ['^src/engines/', TEST] },
       to: { path: '^packages/' },
     },
     {
@@ -176,21 +180,22 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(src|models|scripts)/',
-        pathNot: ['^src/build\\.ts$', '^scripts/(asyncapi|trace-check)\\.ts$', TEST],
+        pathNot: ['^scripts/(asyncapi|trace-check)\\.ts$', TEST],
       },
       to: { path: '^plugins/' },
     },
     {
       name: 'plugin-host-and-app-must-not-import-engines-or-stores',
       severity: 'error',
-      from: { path: '^src/(plugin-host/|app\\.ts$)', pathNot: TEST },
-      to: { path: '^src/(blobs|engines|media|records|sandbox|search|process|main|build|config)' },
+      from: { path: '^(src/plugin-host/|server/app\\.ts$)', pathNot: TEST },
+      to: { path: '^(src/(blobs|engines|media|records|sandbox|search|config)|server)/' },
     },
     {
-      name: 'plugin-host-must-not-import-app',
+      name: 'only-tests-and-scripts-import-the-server',
+      comment: 'server is above the plugins: it connects the parts of the service, which do not know it',
       severity: 'error',
-      from: { path: '^src/plugin-host/' },
-      to: { path: '^src/(app|process|main|build)\\.ts$' },
+      from: { path: '^(src|plugins|models|packages|web)/', pathNot: TEST },
+      to: { path: '^server/' },
     },
     {
       name: 'config-uses-contract-and-kit',
@@ -200,27 +205,27 @@ module.exports = {
     },
     {
       name: 'process-must-not-import-features',
-      comment: 'src/main.ts passes the plugins and the engines (src/build.ts)',
+      comment: 'server/main.ts passes the plugins and the engines (server/build.ts)',
       severity: 'error',
-      from: { path: '^src/process\\.ts$' },
-      to: { path: ['^src/(engines|media|sandbox|search)/', '^src/build\\.ts$', '^plugins/'] },
+      from: { path: '^server/process\\.ts$' },
+      to: { path: ['^src/(engines|media|sandbox|search)/', '^server/build\\.ts$', '^plugins/'] },
     },
     {
       name: 'nothing-imports-main',
       severity: 'error',
       from: { pathNot: '^soak/' },
-      to: { path: '^src/main\\.ts$' },
+      to: { path: '^server/main\\.ts$' },
     },
     {
       name: 'only-main-runs-the-process',
       severity: 'error',
-      from: { path: PRODUCT, pathNot: ['^src/main\\.ts$', TEST] },
-      to: { path: '^src/process\\.ts$' },
+      from: { path: PRODUCT, pathNot: ['^server/main\\.ts$', TEST] },
+      to: { path: '^server/process\\.ts$' },
     },
     {
       name: 'only-the-process-and-scripts-import-config',
       severity: 'error',
-      from: { path: PRODUCT, pathNot: ['^src/(process|build)\\.ts$', '^src/config/', TEST] },
+      from: { path: PRODUCT, pathNot: ['^server/(process|build)\\.ts$', '^src/config/', TEST] },
       to: { path: '^src/config/' },
     },
     {

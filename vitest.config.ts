@@ -3,17 +3,17 @@ import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from './tools/harness/patience.ts';
 
 /** Tests next to the code. */
-const SOURCES = ['src', 'plugins', 'models', 'packages', 'scripts', 'tools', 'web'].map(
+const SOURCES = ['src', 'server', 'plugins', 'models', 'packages', 'scripts', 'tools', 'web'].map(
   (folder) => `${folder}/**/*.test.ts`,
 );
 /** Files of a group that their suffix names, in every folder. */
 const withSuffix = (suffix: string) =>
-  `{src,plugins,models,packages,scripts,tools,web,test}/**/*.${suffix}.test.ts`;
+  `{src,server,plugins,models,packages,scripts,tools,web,test}/**/*.${suffix}.test.ts`;
 const SUFFIXES = ['api', 'process', 'models', 'deep'].map(withSuffix);
 
 /** Tests that repeat their assertions more often in the deep tier. */
 const REPEATING = [
-  ...new Bun.Glob('{src,plugins,packages,test}/**/*.test.ts').scanSync(import.meta.dirname),
+  ...new Bun.Glob('{src,server,plugins,packages,test}/**/*.test.ts').scanSync(import.meta.dirname),
 ].filter((path) => readFileSync(path, 'utf8').includes('harness/tier.ts'));
 
 /** The files of each group. `scripts/test-runner/groups.ts` describes the groups and runs each in a process of its own. */

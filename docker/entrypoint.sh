@@ -8,4 +8,4 @@ download=$!
 trap 'kill -TERM $download; wait $download || :; exit 143' TERM INT
 wait $download
 trap - TERM INT
-exec bun src/main.ts
+exec bun server/main.ts

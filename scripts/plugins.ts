@@ -1,4 +1,4 @@
-import { build } from '../src/build.ts';
+import { build } from '../server/build.ts';
 import { loadConfig } from '../src/config/config.ts';
 import { ServiceError, StartError } from '../src/contract/core/error.ts';
 import type { PluginSwitchStore } from '../src/contract/stores/plugin-switch-store.ts';

@@ -39,6 +39,7 @@ describe('dependency directions', () => {
         '--config',
         join(ROOT, '.dependency-cruiser.cjs'),
         'src',
+        'server',
         'plugins',
         'packages',
         'web',
@@ -54,6 +55,7 @@ describe('dependency directions', () => {
     'src/config/config.ts': "import { tool } from '../kit/tool.ts';\nexport const config = tool;",
     'src/text/english/index.ts': 'export const english = 1;',
     'src/engines/engine.ts': "import { tool } from '../kit/tool.ts';\nexport const engine = tool;",
+    'server/build.ts': "import { a } from '../plugins/a/index.ts';\nexport const build = a;",
     'plugins/a/index.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const a = tool;",
     'plugins/b/index.ts': 'export const b = 1;',
     'packages/p/src/index.ts': "export { part } from './part.ts';",
@@ -101,7 +103,17 @@ describe('dependency directions', () => {
     ],
     ['src/engines/uses-english.ts', "import '../text/english/index.ts';", 'front-ends-have-one-door'],
     ['src/text/french/uses-english.ts', "import '../english/index.ts';", 'languages-stand-alone'],
-    ['src/app.ts', "import './engines/engine.ts';", 'plugin-host-and-app-must-not-import-engines-or-stores'],
+    [
+      'server/app.ts',
+      "import '../src/engines/engine.ts';",
+      'plugin-host-and-app-must-not-import-engines-or-stores',
+    ],
+    ['src/kit/uses-server.ts', "import '../../server/build.ts';", 'only-tests-and-scripts-import-the-server'],
+    [
+      'plugins/a/uses-server.ts',
+      "import '../../server/build.ts';",
+      'only-tests-and-scripts-import-the-server',
+    ],
     ['plugins/a/uses-b.ts', "import '../b/index.ts';", 'plugin-uses'],
     ['plugins/a/uses-engines.ts', "import '../../src/engines/engine.ts';", 'plugin-uses'],
     ['src/engines/uses-a.ts', "import '../../plugins/a/index.ts';", 'only-build-imports-plugins'],
@@ -180,8 +192,8 @@ describe('documents', () => {
 
   test('without errors pass', async () => {
     const folder = tree({
-      [CONFIGURATION]: `${page}\nSee \`src/main.ts\`, [that](../../src/main.ts), [this](#configuration) and \`bun run check\`.`,
-      'src/main.ts': '',
+      [CONFIGURATION]: `${page}\nSee \`server/main.ts\`, [that](../../server/main.ts), [this](#configuration) and \`bun run check\`.`,
+      'server/main.ts': '',
     });
     expect(await docsErrors(folder)).toEqual([]);
   });

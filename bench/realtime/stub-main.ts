@@ -1,7 +1,7 @@
 import { realtimePlugin } from '../../plugins/realtime/index.ts';
+import { runProcess } from '../../server/process.ts';
 import { engineProvider } from '../../src/engines/open-engines.ts';
 import { combineProviders, LazyServices, serviceHandle } from '../../src/kit/lifecycle/lazy-services.ts';
-import { runProcess } from '../../src/process.ts';
 import { stubEngine } from './stub-engine.ts';
 
 /** The service with only the realtime plugin, the stub as transcription engine, and real voice activity detection. */

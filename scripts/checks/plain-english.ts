@@ -54,7 +54,7 @@ const TEXTS = [
   'deploy/**/*.yaml',
 ];
 const SOURCES = [
-  '{src,plugins,models,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}',
+  '{src,server,plugins,models,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}',
   'native/{src,test}/**/*.{h,cpp}',
 ];
 /** Comments and quoted strings are prose, identifiers are not. */

@@ -21,13 +21,13 @@ const RULES: readonly SourceRule[] = [
   },
   {
     pattern: /\bconsole\.(log|info|warn|error|debug)\(/,
-    why: 'the product logs through Logger; only src/process.ts writes to the console',
-    home: 'src/process.ts',
+    why: 'the product logs through Logger; only server/process.ts writes to the console',
+    home: 'server/process.ts',
   },
 ];
 
 /** Sources with the rule of {@link SPREAD_LITERAL}, tests included. */
-const ALL_SOURCES = '{src,plugins,models,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}';
+const ALL_SOURCES = '{src,server,plugins,models,packages,scripts,tools,web,test,bench,soak}/**/*.{ts,tsx}';
 /** A spread of an object literal, which has no effect but keeps several properties on one line. */
 const SPREAD_LITERAL = /\.\.\.\{(?!\s*\})/;
 
@@ -49,7 +49,7 @@ async function spreadErrors(root: string): Promise<string[]> {
 
 async function productErrors(root: string): Promise<string[]> {
   const errors: string[] = [];
-  for await (const path of new Glob('{src,plugins,packages}/**/*.ts').scan(root)) {
+  for await (const path of new Glob('{src,server,plugins,packages}/**/*.ts').scan(root)) {
     if (path.endsWith('.test.ts')) continue;
     const lines = (await Bun.file(`${root}/${path}`).text()).split('\n');
     for (const [index, line] of lines.entries()) {

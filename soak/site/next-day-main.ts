@@ -4,4 +4,4 @@ import { systemClock } from '../../src/kit/clock.ts';
 const DAY_MS = 25 * 3_600_000;
 
 Object.assign(systemClock, { now: () => Date.now() + DAY_MS });
-await import('../../src/main.ts');
+await import('../../server/main.ts');

@@ -1,5 +1,5 @@
+import { runProcess } from '../../server/process.ts';
 import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
-import { runProcess } from '../../src/process.ts';
 
 /** A build whose engines load until SIGUSR2 and then fail, for tests of the start. */
 const failure = Promise.withResolvers<never>();

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
+import { runProcess } from '../../server/process.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
-import { runProcess } from '../../src/process.ts';
 
 /**
  * A build for tests of plugin selection and shutdown. `GET /v1/slow/:pieces` of the plugin `slow` streams the first piece, the

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+const MAIN = resolve(import.meta.dirname, '../../server/main.ts');
 
 /**
  * `npx bun run start` starts a shell, a runner and the service. SIGTERM to npx kills only the shell; the runner and the

@@ -16,7 +16,7 @@ import {
 } from '../../tools/harness/services/launcher.ts';
 import { repetitions } from '../harness/tier.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const MAIN = join(import.meta.dirname, '../../server/main.ts');
 const running: LaunchedService[] = [];
 const folders: string[] = [];
 afterEach(async () => {

@@ -89,6 +89,6 @@ test('in a folder whose name has spaces and non-ASCII letters, SIGINT does not c
     cpSync(join(root, part), join(checkout, part), { recursive: true });
   }
   for (const part of ['node_modules', 'native']) symlinkSync(join(root, part), join(checkout, part));
-  service = await launchService({ config: CONFIG, env, main: join(checkout, 'src/main.ts') });
+  service = await launchService({ config: CONFIG, env, main: join(checkout, 'server/main.ts') });
   await expectDrain(service, 'SIGINT');
 });

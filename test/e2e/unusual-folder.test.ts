@@ -31,7 +31,7 @@ test('the service runs in a folder whose name has spaces and non-ASCII letters',
   const service = await launchService({
     config: CONFIG,
     env: { PLUGINS: 'speech' },
-    main: join(checkout, 'src/main.ts'),
+    main: join(checkout, 'server/main.ts'),
   });
   onTestFinished(async () => void (await service.stop()));
   const response = await speakStreamed(service, 'Hello.');

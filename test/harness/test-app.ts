@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
-import { buildApp } from '../../src/app.ts';
+import { buildApp } from '../../server/app.ts';
 import type { CreditStore } from '../../src/contract/accounts/accounts-store.ts';
 import type { Calls } from '../../src/contract/accounts/calls.ts';
 import type { RequestLimits } from '../../src/contract/accounts/limits.ts';

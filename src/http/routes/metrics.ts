@@ -33,7 +33,7 @@ export function metricsRoutes(metrics: MetricsRegistry, clock: Clock) {
 
 /** App of the metrics port: serves only `/metrics`, for every host name. Errors have the same body as those of the API. */
 export function metricsPort(metrics: MetricsRegistry, clock: Clock) {
-  // As in src/app.ts: the framework would not find the path after a short host name.
+  // As in server/app.ts: the framework would not find the path after a short host name.
   return new Elysia({ name: 'metrics-port', handler: { standardHostname: false } })
     .onError(({ code, error }) =>
       toErrorResponse(code === 'NOT_FOUND' ? routeNotFound() : toServiceError(error)),

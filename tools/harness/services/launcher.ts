@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENCE_MS } from '../patience.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../../src/main.ts');
+const MAIN = resolve(import.meta.dirname, '../../../server/main.ts');
 
 /** API keys of a launched service, unless `env` replaces them. */
 export const SERVICE_KEY = 'test-key-of-a';
@@ -60,7 +60,7 @@ export interface LaunchOptions {
   readonly dataDir?: string;
   /** The launch is complete when this path returns 200. Default: `/readyz`. */
   readonly until?: '/healthz' | '/readyz';
-  /** Entry file, for tests that add plugins. Default: `src/main.ts`. */
+  /** Entry file, for tests that add plugins. Default: `server/main.ts`. */
   readonly main?: string;
 }
 

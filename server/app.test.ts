@@ -1,10 +1,10 @@
 import { Elysia, t } from 'elysia';
 import { afterEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../src/contract/core/error.ts';
+import type { ModelReadiness, PluginReadiness } from '../src/http/routes/readiness.ts';
+import { callerOf } from '../src/http/security/caller.ts';
+import { isPublic } from '../src/http/server/auth.ts';
 import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../test/harness/test-app.ts';
-import { ServiceError } from './contract/core/error.ts';
-import type { ModelReadiness, PluginReadiness } from './http/routes/readiness.ts';
-import { callerOf } from './http/security/caller.ts';
-import { isPublic } from './http/server/auth.ts';
 
 const opened: TestApp[] = [];
 function open(options?: TestAppOptions): TestApp {

@@ -6,20 +6,20 @@ import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { videoPlugin } from '../plugins/video/index.ts';
 import { voicesPlugin } from '../plugins/voices/index.ts';
-import type { Config } from './config/config.ts';
-import type { ConversationModels } from './contract/core/settings.ts';
-import type { ConversationModel } from './contract/engines/conversation.ts';
-import type { ModelFiles, ModelTable } from './contract/model-table.ts';
-import type { ServiceProvider, Slots } from './contract/plugin.ts';
-import { modelFilesById } from './engines/model-list.ts';
-import { engineProvider } from './engines/open-engines.ts';
-import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
-import { audioFileReader } from './media/audio/audio-file-reader.ts';
-import { clipReader } from './media/clips/clip-reader.ts';
-import { audioEncoder } from './media/speech/audio-encoder.ts';
-import type { AnyPlugin } from './plugin-host/registry.ts';
-import { codeRunner } from './sandbox/code-runner.ts';
-import { searxngSearch } from './search/searxng-search.ts';
+import type { Config } from '../src/config/config.ts';
+import type { ConversationModels } from '../src/contract/core/settings.ts';
+import type { ConversationModel } from '../src/contract/engines/conversation.ts';
+import type { ModelFiles, ModelTable } from '../src/contract/model-table.ts';
+import type { ServiceProvider, Slots } from '../src/contract/plugin.ts';
+import { modelFilesById } from '../src/engines/model-list.ts';
+import { engineProvider } from '../src/engines/open-engines.ts';
+import { combineProviders, LazyServices, serviceHandle } from '../src/kit/lifecycle/lazy-services.ts';
+import { audioFileReader } from '../src/media/audio/audio-file-reader.ts';
+import { clipReader } from '../src/media/clips/clip-reader.ts';
+import { audioEncoder } from '../src/media/speech/audio-encoder.ts';
+import type { AnyPlugin } from '../src/plugin-host/registry.ts';
+import { codeRunner } from '../src/sandbox/code-runner.ts';
+import { searxngSearch } from '../src/search/searxng-search.ts';
 
 /** The plugins and services of this build. */
 export const build = {
